@@ -60,9 +60,9 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         render_mode: None, `human`, `rgb_array` or `ansi`, see `hpo_envs.core.rendering`.
 
     ## Information
-    The numbers are NumPy's. Texts have a number beside them: at reset `table_code` (index in `env.unwrapped.tables`),
-    `kind_code` (0 measured, 1 surrogate), `sha256_code` ((32,) uint8); at each step `status_code` (0 `ok`, 1 `failed`,
-    2 `diverged`, 3 `truncated`).
+    Numbers are NumPy scalars. Texts are also encoded as numbers: at reset `table_code` (index in
+    `env.unwrapped.tables`), `kind_code` (0 measured, 1 surrogate), `sha256_code` ((32,) uint8); at each step
+    `status_code` (0 `ok`, 1 `failed`, 2 `diverged`, 3 `truncated`).
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012

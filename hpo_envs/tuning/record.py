@@ -49,7 +49,7 @@ class Evaluation:
         cost: What it cost: what the function said, else its seconds.
         seconds: What it took.
         best: Where it was trained by epochs, the best reward on the way.
-        error: Traceback, or what was wrong; empty where all is well.
+        error: Traceback, or what was wrong; empty if there is none.
         started: When, in seconds since 1970.
         worker: Host and process.
         ended: Place in the order in which they ended.

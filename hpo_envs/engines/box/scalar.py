@@ -29,9 +29,9 @@ class BoxEnv(HPOEnv):
     | 0 to d - 1 | last action | -1 to 1 |
     | d to d + m - 1 | its reward(s) | bounds of the metric, negative if lower is better |
     | d + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost |
-    | d + m + 1 to d + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | d + m + 1 to d + 2m | best reward(s) so far, per objective | as the reward |
     | d + 2m + 1 to d + 2m + f | facts of the task | 0 to 1 |
-    | d + 2m + f + 1 | budget left, as a share | 0 to 1 |
+    | d + 2m + f + 1 | fraction of the budget left | 0 to 1 |
 
     ## Episode End
     Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.

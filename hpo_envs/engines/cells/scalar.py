@@ -118,9 +118,9 @@ class CellEnv(HPOEnv):
     | 10j + 7 to 10j + 9 | its inputs, vector / 28 | 0 to 1 |
     | 240 | nodes of the cell / 24 | 0 to 1 |
     | 241 to 240 + m | reward(s) of the last complete cell | bounds of the metric |
-    | 241 + m to 240 + 2m | best reward(s) so far, each objective on its own | as the reward |
+    | 241 + m to 240 + 2m | best reward(s) so far, per objective | as the reward |
     | 241 + 2m | whether a cell was completed | 0 to 1 |
-    | 242 + 2m | budget left, as a share | 0 to 1 |
+    | 242 + 2m | fraction of the budget left | 0 to 1 |
 
     ## Episode End
     Terminated when `budget` cells are complete, invalid ones included, so after at most 25 x budget steps. Never

@@ -1,1 +1,1 @@
-"""One action trains one row up to one checkpoint and pays what is new."""
+"""One action trains one row up to one checkpoint and pays only the new part."""

@@ -1,4 +1,4 @@
-"""Multi-fidelity environments: one action trains one row up to one checkpoint and pays what is new."""
+"""Multi-fidelity environments: one action trains one row up to one checkpoint and pays only the new part."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ KEPT = 20_000
 
 
 class CurvesEnv(HPOEnv):
-    """One step trains one row up to one checkpoint.
+    """One step trains one configuration up to one fidelity.
 
     ## Observation Space
     `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
 
     | index | content | range |
     |---|---|---|
-    | 0 to d - 1 | features of the last row | 0 to 1 |
-    | d | share of the longest training that the checkpoint stands for | 0 to 1 |
+    | 0 to d - 1 | features of the last configuration | 0 to 1 |
+    | d | fidelity, as a fraction of the highest | 0 to 1 |
     | d + 1 to d + m | its reward(s) | bounds of the metric, negative if lower is better |
     | d + m + 1 | cost of the step | 0 to 1e9 |
-    | d + m + 2 to d + 2m + 1 | best reward(s) at any checkpoint passed so far | as the reward |
-    | d + 2m + 2 | budget left, as a share | 0 to 1 |
+    | d + m + 2 to d + 2m + 1 | best reward(s) at any fidelity passed so far | as the reward |
+    | d + 2m + 2 | fraction of the budget left | 0 to 1 |
 
-    Values beyond a bound are observed at the bound; `info` has them as they are.
+    Values beyond a bound are clipped in the observation, not in `info`.
 
     ## Episode End
     Terminated when the budget is spent (the training that exceeds it still counts), when every row is fully trained,
@@ -54,8 +54,8 @@ class CurvesEnv(HPOEnv):
     - `levels=None`: every checkpoint; an int k leaves at most k of them, geometrically spaced, the last included.
     - `workers=1`: with W > 1 there is a clock in units of `cost`. While a worker is idle a step submits its action
       and returns reward 0 with `info["finished"]` False; once all are busy it returns the next result to finish,
-      with `info["action"]` saying whose. When the budget is submitted, further actions are ignored and what still
-      runs comes back step by step.
+      with its action in `info["action"]`. When the budget is submitted, further actions are ignored and pending
+      results are returned step by step.
     - `variant="paper"`: training to a checkpoint pays all up to it. `"released"`: as in the code released with
       NAS-Bench-NLP, which charges the checkpoints before the last one trained, so that the first is free.
     - `shuffle=False`: True shuffles the configurations at each `reset`, so that the index of an action carries no

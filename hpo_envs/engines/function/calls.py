@@ -30,7 +30,7 @@ class Outcome:
         metrics: All numbers that it returned, by name.
         seconds: What it took.
         cost: What it returned as `cost`; None = nothing.
-        error: Traceback of what it raised, or what was wrong with what it returned; empty where all is well.
+        error: Traceback of what it raised, or what was wrong with what it returned; empty if there is none.
     """
 
     status: str

@@ -22,17 +22,17 @@ class LookupEnv(HPOEnv):
 
     | index | content | range |
     |---|---|---|
-    | 0 to d - 1 | features of the last row | 0 to 1 |
+    | 0 to d - 1 | features of the last configuration | 0 to 1 |
     | d to d + m - 1 | its reward(s) | bounds of the metric, negative if lower is better |
     | d + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost |
-    | d + m + 1 to d + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | d + 2m + 1 | budget left, as a share | 0 to 1 |
+    | d + m + 1 to d + 2m | best reward(s) so far, per objective | as the reward |
+    | d + 2m + 1 | fraction of the budget left | 0 to 1 |
 
-    Values beyond a bound are observed at the bound; `info` has them as they are.
+    Values beyond a bound are clipped in the observation, not in `info`.
 
     ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after as many steps as the
-    table has rows x repeats. Never truncated by itself.
+    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after rows x repeats
+    steps. Never truncated by itself.
 
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask` where steps have one.

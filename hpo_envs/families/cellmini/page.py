@@ -18,11 +18,11 @@ class CellMiniEnv(LookupEnv):
     """Search among recurrent cells that this project trained as character language models.
 
     ## Description
-    300 cells of the search space of NAS-Bench-NLP, drawn at random by this package's generator, each trained twice for
-    15 epochs on 80,000 characters of Shakespeare by `benchmarks.study.measure`: embeddings and hidden states of 80
-    numbers, one cell, tied weights. One step looks up a training to its end. One episode is one search. Any row can be
-    trained again on any computer (`benchmarks.study.measure --row 17`), and `CellMiniLive-v0` builds and
-    trains any cell of the space. Id: `CellMini-v0`. Learning curves: `CellMiniLC-v0`.
+    300 cells of the search space of NAS-Bench-NLP, drawn at random by this package's generator, each trained twice
+    for 15 epochs on 80,000 characters of Shakespeare by `benchmarks.study.measure`: embeddings and hidden states of
+    80 numbers, one cell, tied weights. One step looks up a training to its end. One episode is one search. Any
+    configuration can be retrained (`benchmarks.study.measure --row 17`), and `CellMiniLive-v0` builds and trains
+    any cell of the space. Id: `CellMini-v0`. Learning curves: `CellMiniLC-v0`.
 
     ## Action Space
     `Discrete(rows)`: the cell, in the order of a hash of the cells.
@@ -32,7 +32,7 @@ class CellMiniEnv(LookupEnv):
 
     ## Rewards
     The metric `objective` after the last epoch, negative if lower is better. Default: minus the loss on the development
-    text, in nats a character. A training that diverged gets the worst value, -50.
+    text, in nats per character. A training that diverged gets the worst value, -50.
 
     ## Starting State
     Nothing evaluated: features 0, reward(s) at the lower bound, full budget. Each evaluation is one of the row's two
@@ -41,11 +41,11 @@ class CellMiniEnv(LookupEnv):
     ## Information
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `validation_loss` and
     `train_loss` in nats, `parameters`), `held_out` (dict: `test_loss`), `status` (`ok`, or `diverged`), `action_mask`
-    ((rows,) int8, 1 = not yet evaluated). Evaluating a row again is allowed and costs again.
+    ((rows,) int8, 1 = not yet evaluated). Re-evaluation is allowed and costs again.
 
     ## Arguments
     - `objective="validation_loss"`: any metric but `test_loss`, or a tuple of metrics for a vector reward.
-    - `cost="evaluations"`: or `"s"`: what a formula of the cell's operations says, about seconds of one core.
+    - `cost="evaluations"`: or `"s"`: estimated by a formula of the cell's operations, about seconds of one core.
     - `budget=20`: in units of `cost`; None = every row once per seed.
 
     ## Table
@@ -79,8 +79,9 @@ class CellMiniLCEnv(CurvesEnv):
     """Multi-fidelity search among recurrent cells that this project trained as character language models.
 
     ## Description
-    The learning curves of `CellMini-v0`: 15 epochs of each of two trainings. One step trains one cell up to one epoch,
-    continuing from the epoch reached before, and pays what is new. One episode is one search. Id: `CellMiniLC-v0`.
+    The learning curves of `CellMini-v0`: 15 epochs of each of two trainings. One step trains one cell up to one
+    epoch, continuing from the epoch reached before, and pays only the new part. One episode is one search. Id:
+    `CellMiniLC-v0`.
 
     ## Action Space
     `MultiDiscrete([rows, 15])`: the cell, in the order of a hash of the cells, and the epoch to train it to, 0 being
@@ -91,7 +92,7 @@ class CellMiniLCEnv(CurvesEnv):
 
     ## Rewards
     The metric `objective` after that epoch, negative if lower is better. Default: minus the loss on the development
-    text, in nats a character.
+    text, in nats per character.
 
     ## Starting State
     Nothing trained: features 0, reward(s) at the lower bound, full budget. Each episode sees one of the two trainings

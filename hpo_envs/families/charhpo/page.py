@@ -60,7 +60,7 @@ class CharHPOEnv(LookupEnv):
     ## Information
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` in per cent,
     `runtime` in seconds), `config` (dict of natural hyperparameter values), `status` (`ok`), `action_mask` ((200,)
-    int8, 1 = not yet evaluated). Evaluating a row again is allowed, costs again and says the same.
+    int8, 1 = not yet evaluated). Re-evaluation is allowed, costs again and gives the same result.
 
     ## Arguments
     - `task`: inflection or g2p.

@@ -105,8 +105,9 @@ class CharMiniLiveEnv(FunctionEnv):
     as they are. A configuration and a seed of the table give the table's numbers.
 
     ## Action Space
-    `Box(-1, 1, (16,), float32)`: one number a hyperparameter, in the order of `CharHPO-v0`; the values of a list share
-    [-1, 1] in equal parts, ranges are linear or logarithmic. With `actions="candidates"`, `Discrete(candidates)`.
+    `Box(-1, 1, (16,), float32)`: one number per hyperparameter, in the order of `CharHPO-v0`; the values of a list
+    share [-1, 1] in equal parts, ranges are linear or logarithmic. With `actions="candidates"`,
+    `Discrete(candidates)`.
 
     ## Observation Space
     `Box`, float32, of 20 numbers with one objective, as of `FunctionHPO-v0`:
@@ -117,7 +118,7 @@ class CharMiniLiveEnv(FunctionEnv):
     | 16 | its reward | bounds of the metric, negative if lower is better |
     | 17 | its cost | 0 to 1e6 |
     | 18 | best reward so far | as the reward |
-    | 19 | budget left, as a share | 0 to 1 |
+    | 19 | fraction of the budget left | 0 to 1 |
 
     ## Rewards
     The metric `objective` after the last epoch, negative if lower is better. Default: development accuracy in per cent.
@@ -134,7 +135,7 @@ class CharMiniLiveEnv(FunctionEnv):
     At each step: `cost` (float: as of the table, by a formula, about seconds of one core), `spent` (float: what the
     step takes of the budget), `metrics` (dict of float: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`,
     `parameters`, and `seconds`, what the processor really took), `config` (dict of the active hyperparameters),
-    `status` (`ok`, `failed` or `diverged`), `error` (the traceback, empty where all is well).
+    `status` (`ok`, `failed` or `diverged`), `error` (the traceback, empty if there is none).
 
     ## Arguments
     - `architecture`: lstm or transformer.
@@ -185,7 +186,7 @@ class CharMiniLiveLCEnv(FunctionEnv):
 
     ## Description
     As `CharMiniLive-eng-lstm-v0`, epoch by epoch: one step trains one of a list of configurations on to an epoch, from
-    the checkpoint that it left, and pays what is new. Ids:
+    the checkpoint that it left, and pays only the new part. Ids:
     `CharMiniLiveLC-{language}-{architecture}-v0`. Needs what `CharMiniLive-eng-lstm-v0` needs.
 
     ## Action Space
@@ -198,11 +199,11 @@ class CharMiniLiveLCEnv(FunctionEnv):
     | index | content | range |
     |---|---|---|
     | 0 to 17 | the last candidate's features | 0 to 1 |
-    | 18 | the epoch it was trained to, as a share | 0 to 1 |
+    | 18 | fraction of the epochs that it was trained for | 0 to 1 |
     | 19 | its reward | bounds of the metric, negative if lower is better |
     | 20 | its cost | 0 to 1e6 |
     | 21 | best reward so far | as the reward |
-    | 22 | budget left, as a share | 0 to 1 |
+    | 22 | fraction of the budget left | 0 to 1 |
 
     ## Rewards
     The metric `objective` after that epoch, negative if lower is better. Default: development accuracy in per cent.

@@ -33,7 +33,7 @@ class CharMiniEnv(LookupEnv):
     Small character models learn to pronounce 1,500 words of a language: attentive LSTMs and pre-norm transformers with
     the sixteen hyperparameters of `CharHPO-v0` in smaller ranges, the same 64 configurations in each language, trained
     for 20 epochs with two seeds (English: three) by `benchmarks.study.measure`. One step looks up a training to its
-    end. One episode is one optimisation run. Any configuration can be retrained on any computer
+    end. One episode is one optimisation run. Any configuration can be retrained
     (`benchmarks.study.measure --row 17`), and `CharMiniLive-eng-lstm-v0` trains the same models at each step.
 
     Ids: `CharMini-{language}-{architecture}-v0` with the languages that are measured completely, `eng` (English) and
@@ -62,20 +62,20 @@ class CharMiniEnv(LookupEnv):
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` and
     `phoneme_error_rate` in per cent, `nll` and `training_loss` in nats, `parameters`), `held_out` (dict:
     `test_accuracy`, `test_phoneme_error_rate`), `config` (dict of natural hyperparameter values), `status` (`ok`, or
-    `diverged`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Evaluating a row again is allowed and costs again.
+    `diverged`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Re-evaluation is allowed and costs again.
 
     ## Arguments
     - `architecture`: lstm or transformer.
     - `language="eng"`: code of a language, as in the ids.
     - `objective="accuracy"`: any metric but those held out, or a tuple of metrics for a vector reward.
-    - `cost="evaluations"`: or `"s"`: what a formula of updates, layers and multiplications says, about seconds of one
-      core.
+    - `cost="evaluations"`: or `"s"`: estimated by a formula of updates, layers and multiplications, about seconds
+      of one core.
     - `budget=20`: in units of `cost`; None = every row once.
 
     ## Table
     Measured by this project and shipped, MIT AND BSD-2-Clause licence (the English words, which ship, are CMUdict's;
     those of other languages arrive by `hpo-envs fetch charmini` and are needed for training only). The
-    trainings have the same bits with AVX-512, AVX2 and SSE.
+    trainings are bit-identical under AVX-512, AVX2 and SSE.
 
     ## References
     This project. Search space: Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the
@@ -111,9 +111,9 @@ class CharMiniLCEnv(CurvesEnv):
     """Multi-fidelity optimisation of small LSTMs and transformers that pronounce words, measured by this project.
 
     ## Description
-    The learning curves of `CharMini-eng-lstm-v0` and its like: 20 epochs of each seed of each configuration.
-    One step trains one configuration up to one epoch, continuing from the epoch reached before, and pays what is new.
-    One episode is one optimisation run.
+    The learning curves of `CharMini-eng-lstm-v0` and its like: 20 epochs of each seed of each configuration. One
+    step trains one configuration up to one epoch, continuing from the epoch reached before, and pays only the new
+    part. One episode is one optimisation run.
 
     Ids: `CharMiniLC-{language}-{architecture}-v0`, languages and architectures as of `CharMini-eng-lstm-v0`. By phoneme
     error rate an easy multi-fidelity problem: in English ranks after five epochs correlate 0.9 with the final ones.

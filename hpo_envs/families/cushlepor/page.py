@@ -110,7 +110,7 @@ class CushLEPOREnv(BoxEnv):
     - `objective="pearson"`: or `kendall`, `system_pearson`, `rmse`, or a tuple for a vector reward.
     - `cost="evaluations"`.
     - `budget=400`: evaluations; None = 10,000.
-    - `variant="released"`: reading of the position difference. `released` is the public package, with which the
+    - `variant="released"`: form of the position difference. `released` is the public package, with which the
       published settings were found; `paper` the printed formula; `relative` the described alignment without the
       package's index faults.
     - `bounds="published"`: the box above; `"wide"` is [0.1, 10] for the five weights, logarithmic, and n = 0 to 8; or a
@@ -119,7 +119,7 @@ class CushLEPOREnv(BoxEnv):
       English (229 of 529 segments), on other data the last documents, about 40 % of the rows.
 
     ## Table
-    One row a segment: the human score 1 - MQM / 25 or pSQM / 6 and the statistics that hLEPOR depends on (lengths,
+    One row per segment: the human score 1 - MQM / 25 or pSQM / 6 and the statistics that hLEPOR depends on (lengths,
     matches, position differences for each n), computed from the text once: 6,877 rows of each pair of TED
     talks, Apache-2.0; 59 and 54 % of them have no error. No text ships. News answers after `hpo-envs fetch
     cushlepor-news`, and was not at hand when its reader was written.

@@ -30,12 +30,12 @@ class FIESTAEnv(BanditEnv):
 
     | index | content | range |
     |---|---|---|
-    | 0 to n - 1 | share of the budget spent on each arm | 0 to 1 |
+    | 0 to n - 1 | fraction of the budget used on each arm | 0 to 1 |
     | n to 2n - 1 | mean reward of each arm, the lowest reward before its first pull | bounds of the metric |
     | 2n to 3n - 1 | standard deviation of each arm's rewards (ddof 0) | 0 to half the metric's width |
     | 3n | reward of the step | bounds of the metric |
     | 3n + 1 | its cost | 0 to b evaluations |
-    | 3n + 2 | budget left, as a share | 0 to 1 |
+    | 3n + 2 | fraction of the budget left | 0 to 1 |
 
     ## Rewards
     The score of the evaluation, higher is better: macro F1 (tdsa), test F1 (ner), a Gaussian draw (gaussian). With a
@@ -43,7 +43,7 @@ class FIESTAEnv(BanditEnv):
 
     ## Starting State
     Nothing evaluated, full budget. The seed decides every pull: the k-th pull of an arm in an episode is the same
-    whatever was pulled in between.
+    for any order of pulls.
 
     ## Episode End
     Terminated when the budget left does not pay for another step. Never truncated by itself.
@@ -52,7 +52,7 @@ class FIESTAEnv(BanditEnv):
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
     At each step: `cost` (float, evaluations: 1, or b), `metrics` (dict of float: `f1`; `test_f1` and
     `validation_f1`; or `score`; the mean of a batch), `status` (`ok`), `scores` ((b,) float64, only with a batch),
-    `action_mask` ((n,) int8, all ones, only without a batch: pulling an arm again is the point). With `workers`:
+    `action_mask` ((n,) int8, all ones, only without a batch). With `workers`:
     `finished`, `action` and `clock`; nothing else is meaningful while `finished` is False.
 
     ## Arguments
@@ -63,20 +63,20 @@ class FIESTAEnv(BanditEnv):
     - `budget=204`: evaluations (section 5.1); None = as many as the table has (gaussian: 500 an arm).
     - `batch_size=None`: evaluations in one step.
     - `replacement=True`: False draws an arm's evaluations without replacement, in a fresh order once all were seen.
-    - `workers=1`: simulated workers; a step submits an evaluation, and nothing comes back (`info["finished"]` False,
+    - `workers=1`: simulated workers; a step submits an evaluation, and no result is returned (`info["finished"]` False,
       reward and cost 0) until all are busy. Then each step returns the evaluation that finishes first:
-      `info["action"]` says whose, `info["clock"]` when. Once the budget is submitted, the actions of the remaining
+      `info["action"]` and `info["clock"]` belong to it. Once the budget is submitted, the actions of the remaining
       steps do nothing. Not with `batch_size`.
-    - `durations=None`: how long an evaluation of each model takes on a worker, in the table's order; None = 1 for all.
+    - `durations=None`: duration of an evaluation of each model, in the table's order; None = 1 for all.
     - `shuffle=False`: True shuffles the models at each `reset`, so that the index of an action carries no
       information. `env.unwrapped.rows` and `info["row"]` map it to the row of the table.
     - `subsample=1.0`: fraction of the models, in (0, 1], that each episode has, drawn at `reset`; the
       action space shrinks with it.
     - `shared=False`: True lets the k-th pulls of all arms read the same split. Scores of one split correlate across
-      models (about .6), so comparisons become sharper.
+      models (about 0.6), so comparisons have less variance.
     - ner: `fix_split=None`, 0 to 149, and `fix_seed=None`, 0 to 4: hold one of them fixed and vary the other
       (section 2 shows why both must vary).
-    - gaussian: `means=(.65, .69, .69, .70, .71)`, `deviations=.01` (section 4.2), `bounds=(0, 1)` of the score.
+    - gaussian: `means=(0.65, 0.69, 0.69, 0.70, 0.71)`, `deviations=0.01` (section 4.2), `bounds=(0, 1)` of the score.
 
     ## Table
     500 evaluations of each sentiment model; 150 splits x 5 seeds of each recogniser. Apache 2.0 licence.

@@ -21,12 +21,12 @@ class FunctionHPOEnv(FunctionEnv):
     `gym.make("FunctionHPO-v0", function=train, space={"lr": (1e-5, 1e-1, "log")}, budget=50)`.
 
     `train(config)` gets a dict of the active hyperparameters. It returns its score: a number, or a mapping with the
-    objective, perhaps `cost`, and any other numbers.
+    objective, optionally `cost`, and any other numbers.
 
     ## Action Space
     `Discrete(candidates)`: a list of seeded quasi-random configurations that grows with the budget, for agents that
     choose among candidates; those of a smaller list come first in a larger one. With `actions="box"`, `Box(-1, 1, (d,),
-    float32)`: one number a hyperparameter, for agents that search a box; the values of a list share [-1, 1] in equal
+    float32)`: one number per hyperparameter, for agents that search a box; the values of a list share [-1, 1] in equal
     parts, ranges are linear or logarithmic; a number beyond a bound is set to the bound, and NaN is refused.
 
     ## Observation Space
@@ -35,13 +35,13 @@ class FunctionHPOEnv(FunctionEnv):
 
     | index | content | range |
     |---|---|---|
-    | 0 to f - 1 | the last candidate's features, or the last action | 0 to 1, or -1 to 1 |
+    | 0 to f - 1 | features of the last candidate, or the last action | 0 to 1, or -1 to 1 |
     | f to f + m - 1 | its reward(s) | bounds of the score, negative if lower is better |
     | f + m | its cost | 0 to 1e6 |
-    | f + m + 1 to f + 2m | best reward(s) so far, each objective on its own | as the reward |
-    | f + 2m + 1 | budget left, as a share | 0 to 1 |
+    | f + m + 1 to f + 2m | best reward(s) so far, per objective | as the reward |
+    | f + 2m + 1 | fraction of the budget left | 0 to 1 |
 
-    Values beyond a bound are observed at the bound; `info` has them as they are.
+    Values beyond a bound are clipped in the observation, not in `info`.
 
     ## Rewards
     The objective that the function returned, negative if lower is better. A call that raises, or that returns no score,
@@ -55,7 +55,7 @@ class FunctionHPOEnv(FunctionEnv):
     At reset: `table`, `kind`, `sha256` of the list of candidates, in which nothing is measured yet; `action_mask`.
     At each step: `cost` (float: what the function returned as `cost`, else its seconds), `spent` (float: what the step
     takes of the budget), `metrics` (dict of float: all numbers that it returned), `config` (dict of the active
-    hyperparameters), `status` (`ok`, `failed` or `diverged`), `error` (the traceback, empty where all is well),
+    hyperparameters), `status` (`ok`, `failed` or `diverged`), `error` (the traceback, empty if there is none),
     `action_mask` ((candidates,) int8, 1 = not yet evaluated; absent on a box), `clipped` (bool, only on a box: whether
     a number of the action lay outside of it). In the batched form `config` and
     `metrics` are arrays of dicts.
@@ -88,7 +88,7 @@ class FunctionLCEnv(FunctionEnv):
 
     ## Description
     A training function that can be paused, as an environment: one step trains one configuration on to an epoch, for
-    real, and pays what is new. One episode is one optimisation run.
+    real, and pays only the new part. One episode is one optimisation run.
 
     Id: `FunctionLC-v0`, made with the function, its search space and the number of epochs:
     `gym.make("FunctionLC-v0", function=train, space=space, epochs=27)`. The function has one of two forms:
@@ -109,13 +109,13 @@ class FunctionLCEnv(FunctionEnv):
     | index | content | range |
     |---|---|---|
     | 0 to f - 1 | the last candidate's features | 0 to 1 |
-    | f | the epoch it was trained to, as a share | 0 to 1 |
+    | f | fraction of the epochs that it was trained for | 0 to 1 |
     | f + 1 to f + m | its reward(s) | bounds of the score, negative if lower is better |
     | f + m + 1 | its cost | 0 to 1e6 |
-    | f + m + 2 to f + 2m + 1 | best reward(s) so far, each objective on its own | as the reward |
-    | f + 2m + 2 | budget left, as a share | 0 to 1 |
+    | f + m + 2 to f + 2m + 1 | best reward(s) so far, per objective | as the reward |
+    | f + 2m + 2 | fraction of the budget left | 0 to 1 |
 
-    Values beyond a bound are observed at the bound; `info` has them as they are.
+    Values beyond a bound are clipped in the observation, not in `info`.
 
     ## Rewards
     The objective at that epoch, negative if lower is better. A call that raises, or that returns no score, has failed;
@@ -134,7 +134,7 @@ class FunctionLCEnv(FunctionEnv):
     At each step: `cost` (float: what the new epochs cost, as the function says, else their seconds; 0 for an epoch that
     was reached before), `spent` (float: what the step takes of the budget), `metrics` (dict of float: all numbers that
     it returned at that epoch), `config` (dict of the active hyperparameters), `status` (`ok`, `failed`, `diverged`, or
-    `truncated`: the generator ended before that epoch), `error` (the traceback, empty where all is well), `reached`
+    `truncated`: the generator ended before that epoch), `error` (the traceback, empty if there is none), `reached`
     (index of the epoch that the metrics are of), `best` (best reward of the configuration so far), `action_mask`
     ((candidates + epochs,) int8: candidates that can be trained further, then every epoch). In the batched form
     `config` and `metrics` are arrays of dicts.

@@ -52,8 +52,8 @@ class NASBenchNLPCellEnv(CellEnv):
 
     ## Table
     `nasbenchnlp/wikitext2`, 345 runs of 265 computations (Apache-2.0). The surrogate is boosted trees on what an
-    untrained network of the cell does; held out, R2 of the final validation log perplexity is .69 and Kendall's tau
-    .70 (.40 and .51 with the residual noise that is served); training time R2 .78; divergence is rare (4 of 345 runs)
+    untrained network of the cell does; held out, R2 of the final validation log perplexity is 0.69 and Kendall's tau
+    0.70 (0.40 and 0.51 with residual noise); training time R2 0.78; divergence is rare (4 of 345 runs)
     and its probability little more than a base rate. `tables/datasets/nasbenchnlp/data/cells_report.json` has
     all figures.
 

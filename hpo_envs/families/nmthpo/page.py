@@ -18,14 +18,14 @@ class NMTHPOEnv(LookupEnv):
 
     ## Description
     Zhang and Duh (2020) trained 1,983 transformers with Sockeye until they converged, over a grid of six
-    hyperparameters, on six language pairs. One step looks up one of them: it costs what training it would have
-    cost, and rewards its translation quality. One episode is one optimisation run.
+    hyperparameters, on six language pairs. One step looks up one of them; the reward is its
+    translation quality. One episode is one optimisation run.
 
     Ids: `NMTHPO-zhen-v0` (118 rows), `NMTHPO-ruen-v0` (176), `NMTHPO-jaen-v0` (150), `NMTHPO-enja-v0` (168),
     `NMTHPO-swen-v0` (767), `NMTHPO-soen-v0` (604), and `NMTHPO-{pair}-mo-v0` with two objectives.
 
     ## Action Space
-    `Discrete(rows)`: the row to evaluate, in the order of a hash of the configurations. Hyperparameters:
+    `Discrete(rows)`: index of a configuration, in the order of a hash. Hyperparameters:
     `bpe` (number of BPE symbols), `layers`, `embed`, `hidden`, `heads`, `init_lr` (Table 1 of the paper).
 
     ## Observation Space
@@ -42,8 +42,8 @@ class NMTHPOEnv(LookupEnv):
     ## Information
     At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `bleu`, `perplexity`,
     `decoding_seconds` in s, `updates`, `gpu_memory` in MiB with 0 = not recorded, `parameters`), `config` (dict of
-    natural hyperparameter values), `status` (`ok`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Evaluating
-    a row again is allowed, costs again and says the same.
+    natural hyperparameter values), `status` (`ok`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Re-evaluation
+    is allowed, costs again and gives the same result.
 
     ## Arguments
     - `pair`: zhen, ruen, jaen, enja, swen or soen.

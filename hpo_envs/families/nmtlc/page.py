@@ -17,17 +17,17 @@ class NMTLCEnv(CurvesEnv):
 
     ## Description
     The data repository of Zhang and Duh (2020) has the validation curves of 2,483 training runs: Transformers
-    trained from scratch on six corpora, and large language models fine-tuned with low-rank adapters on two. One step
-    trains one system up to one checkpoint, continuing from the checkpoint reached before, and pays what is new. One
-    episode is one optimisation run.
+    trained from scratch on six corpora, and large language models fine-tuned with low-rank adapters on two. One
+    step trains one system up to one checkpoint, continuing from the checkpoint reached before, and pays only the
+    new part. One episode is one optimisation run.
 
     Ids: `NMTLC-zhen-v0` (148 rows x 157 checkpoints), `NMTLC-ruen-v0` (193 x 165), `NMTLC-jaen-v0` (177 x 569),
     `NMTLC-enja-v0` (179 x 423), `NMTLC-swen-v0` (819 x 133), `NMTLC-soen-v0` (646 x 77), `NMTLC-ft-fren-v0`
     (162 x 74), `NMTLC-ft-zhen-v0` (159 x 28).
 
     ## Action Space
-    `MultiDiscrete([rows, checkpoints])`: the row to train, in the order of a hash of the configurations,
-    and the checkpoint to train it to. From scratch a checkpoint is 2,000 updates; hyperparameters `bpe` (not on
+    `MultiDiscrete([rows, checkpoints])`: index of a configuration, in the order of a hash, and of the
+    checkpoint to train it to. From scratch a checkpoint is 2,000 updates; hyperparameters `bpe` (not on
     zh-en, where the file says 30 throughout), `layers`, `embed`, `hidden`, `init_lr`. Attention heads were not
     recorded, so most configurations have two rows with equal features. Fine-tuned: `base` (bloomz, xglm), `layers`,
     `embed`, `batch_size`, `init_lr`, `rank`.

@@ -91,8 +91,8 @@ class TableHPOEnv(OfUser, LookupEnv):
     """Hyperparameter optimisation on a table of your own.
 
     ## Description
-    A sweep that somebody has already run, as an environment: one step looks up one configuration of the table, costs
-    what running it has cost, and rewards its score. One episode is one optimisation run.
+    A recorded sweep as an environment: one step looks up one configuration; its recorded cost is paid and its score is
+    the reward. One episode is one optimisation run.
 
     Ids: `TableHPO-v0`, with the table as argument (without one, a small synthetic example); and
     `TableHPO-{name}-v0` for each table saved with `hpo-envs table`.
@@ -130,8 +130,8 @@ class TableLCEnv(OfUser, CurvesEnv):
     """Multi-fidelity hyperparameter optimisation on learning curves of your own.
 
     ## Description
-    Learning curves that somebody has already measured, as an environment: one step trains one configuration up to
-    one checkpoint, continuing from the checkpoint reached before, and pays what is new.
+    Recorded learning curves as an environment: one step trains one configuration up to
+    one checkpoint, continuing from the checkpoint reached before, and pays only the new part.
 
     Ids: `TableLC-v0`, with the table as argument; and `TableLC-{name}-v0` for each table with checkpoints saved with
     `hpo-envs table from-csv --level COLUMN`.
