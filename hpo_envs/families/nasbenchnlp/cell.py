@@ -62,7 +62,7 @@ class NASBenchNLPCellEnv(CellEnv):
     NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. arXiv:2006.07116, 2020.
 
     ## Version History
-    - v0: initial version. Before the first release, 2 of 5,000 generated cells had other answers (exact products).
+    - v0: initial version.
     """
 
     def __init__(
