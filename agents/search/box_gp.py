@@ -15,8 +15,8 @@ from hpo_envs.agents.search.box_space import BoxSpace
 
 Floats = npt.NDArray[np.float64]
 
-PRIOR = Prior(length=0.7, spread=1.3, noise=1e-2, noise_spread=2.0)
-"""Length-scales on the scale of the box, and noise that scores with steps need. Chosen on the design seeds of `benchmarks/live`."""
+PRIOR = Prior(length=0.7, spread=1.3)
+"""Length-scales on the scale of the box; chosen, as the noise, on the design seeds of `benchmarks/live`."""
 
 RANDOM, NEAR, BEST, STARTS = 400, 400, 5, 6
 """Random points and neighbours of the best observations that are compared, these, and the local searches begun."""
