@@ -24,7 +24,7 @@ class Twice(Planned):
         return 1
 
 
-def test_a_plan_is_asked_and_told() -> None:
+def test_plan_is_asked_and_told() -> None:
     agent = Twice(Problem(gym.spaces.Discrete(4)), 0)
     assert (agent.ask(), agent.ask()) == (1, 1)
     agent.tell(1, 3.0, {"status": "ok"})
@@ -33,7 +33,7 @@ def test_a_plan_is_asked_and_told() -> None:
     assert agent.done
 
 
-def test_a_plan_needs_each_result() -> None:
+def test_plan_needs_each_result() -> None:
     agent = Twice(Problem(gym.spaces.Discrete(4)), 0)
     agent.ask()
     with pytest.raises(ValueError, match="workers must be 1 for Twice"):

@@ -46,7 +46,7 @@ def test_what_is_pending_or_tried_is_not_free() -> None:
     assert c.draw(np.random.default_rng(0)) in range(3)
 
 
-def test_resources_are_in_units_of_the_first_level() -> None:
+def test_resources_are_in_units_of_first_level() -> None:
     assert Candidates(PAIRS).top == 2
     assert Candidates(PAIRS, 2.0).action(5).tolist() == [5, 1]
     with raises("resource must be > 0, got 0"):
@@ -55,7 +55,7 @@ def test_resources_are_in_units_of_the_first_level() -> None:
         Candidates(Problem(gym.spaces.Box(0.0, 1.0, (2,))))
 
 
-def test_a_failed_run_is_best_only_until_one_succeeds() -> None:
+def test_failed_run_is_best_only_until_one_succeeds() -> None:
     best = Incumbent()
     for action, reward, info, expected in (("a", 1.0, FAILED, "a"), ("b", 2.0, FAILED, "b"), ("c", 0.0, OK, "c")):
         best.note(action, reward, info)
@@ -72,7 +72,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_no_model_learns_from_the_stand_in_of_a_failed_run(name: str) -> None:
+def test_no_model_learns_from_stand_in_of_failed_run(name: str) -> None:
     """What a failed run is rewarded with makes no difference to any later action."""
     if missing_extra(name):
         pytest.skip(f"extra {agents.AGENTS[name].extra} not installed")
@@ -89,7 +89,7 @@ def test_no_model_learns_from_the_stand_in_of_a_failed_run(name: str) -> None:
     assert course(-1e3) == course(0.25) == course(1e3)
 
 
-def test_resource_is_the_checkpoint_of_a_full_training() -> None:
+def test_resource_is_checkpoint_of_full_training() -> None:
     for name in ("random", "regularized-evolution", "smac-like"):
         trail = play(name, make(), 0, 5, resource=10)[1]
         assert {level for (_, level), _, _ in trail} == {9}

@@ -50,7 +50,7 @@ def same(a: Any, b: Any) -> bool:
     return a.action_space == b.action_space
 
 
-def test_a_problem_crosses_a_pipe() -> None:
+def test_problem_crosses_pipe() -> None:
     back = Problem.from_bytes(FULL.to_bytes())
     assert same(FULL, back)
     assert back.features is not None
@@ -63,7 +63,7 @@ def test_every_kind_of_environment_crosses(env_id: str) -> None:
     assert same(problem, Problem.from_bytes(problem.to_bytes()))
 
 
-def test_a_grammar_crosses_by_name_into_another_process() -> None:
+def test_grammar_crosses_by_name_into_another_process() -> None:
     problem = problem_of(gym.make("NASBenchNLP-cell-v0"))
     assert problem.mutate is not None
     script = "import sys, numpy as np\nfrom hpo_envs.agents.problem import Problem\n"
@@ -75,7 +75,7 @@ def test_a_grammar_crosses_by_name_into_another_process() -> None:
     assert done.stdout.decode().strip() == str(problem.mutate(None, np.random.default_rng(3)).tolist())
 
 
-def test_what_cannot_cross_says_so() -> None:
+def test_what_cannot_cross_is_reported() -> None:
     with pytest.raises(ValueError, match="mutate must be a function of a module to be encoded, got .*lambda"):
         Problem(gym.spaces.Discrete(3), mutate=lambda action, rng: 0).to_bytes()
     with pytest.raises(ValueError, match="packages other, got 'hpo_envs"):
@@ -106,7 +106,7 @@ def test_arrays_are_read_only_and_shared_where_they_can_be() -> None:
         p.features[0] = 1.0
 
 
-def test_features_are_those_of_the_candidates() -> None:
+def test_features_are_those_of_candidates() -> None:
     assert FULL.base is not None
     assert np.array_equal(FULL.features, FULL.base[[4, 0, 2]])  # type: ignore[arg-type]
     assert FULL.rows == 3
@@ -116,7 +116,7 @@ def test_features_are_those_of_the_candidates() -> None:
         Source("x", np.zeros((2, 1)), np.zeros((3, 1)), np.zeros(2))
 
 
-def test_a_problem_of_some_features() -> None:
+def test_problem_of_some_features() -> None:
     base = np.arange(12.0).reshape(4, 3) / 12
     problem = Problem(gym.spaces.Discrete(2), base=base, index=np.array([3, 1]), feature_names=("wl_0", "g_0", "wl_1"))
     assert problem.with_features("") is problem
@@ -128,7 +128,7 @@ def test_a_problem_of_some_features() -> None:
     assert matching((), 3, "") == [0, 1, 2]
 
 
-def test_problems_and_agents_are_shown_in_a_few_words() -> None:
+def test_problems_and_agents_are_shown_in_few_words() -> None:
     assert (
         repr(FULL)
         == "<Problem: 3 candidates with 2 features, 4 levels, 2 objectives, 1 pending, 1 sources, budget 20 seconds>"

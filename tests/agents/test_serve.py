@@ -24,7 +24,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's p
 
 
 @posix
-def test_nothing_of_the_table_is_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_table_is_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HPO_ENVS_DATA", "/nowhere")
     monkeypatch.setenv("SECRET", "1")
     with open(__file__, encoding="utf-8"):  # a file that is open here is not open there
@@ -35,7 +35,7 @@ def test_nothing_of_the_table_is_in_its_process(monkeypatch: pytest.MonkeyPatch)
 
 
 @posix
-def test_the_same_search_finds_what_is_in_this_process() -> None:
+def test_same_search_finds_what_is_in_this_process() -> None:
     from tests.benchmarks.hostile_agents import LooksForTables
 
     try:
@@ -46,7 +46,7 @@ def test_the_same_search_finds_what_is_in_this_process() -> None:
 
 
 @posix
-def test_a_table_that_is_shipped_is_not_opened() -> None:
+def test_table_that_is_shipped_is_not_opened() -> None:
     with pytest.raises(AgentError, match="an isolated agent must not open tables"):
         isolated(f"{HOSTILE}:MakesEnvironment")
 
@@ -74,7 +74,7 @@ def replies(*messages: dict[str, Any]) -> list[Any]:
     return found
 
 
-def test_messages_are_answered_as_the_agents_do() -> None:
+def test_messages_are_answered_as_agents_do() -> None:
     envs: Any = gym.make_vec("NMTHPO-zhen-v0", num_envs=1)
     problem = problem_of(envs)
     envs.close()
@@ -88,7 +88,7 @@ def test_messages_are_answered_as_the_agents_do() -> None:
     assert best["answer"][1] == 5
 
 
-def test_what_goes_wrong_is_an_answer_and_does_not_end_the_process() -> None:
+def test_what_goes_wrong_is_answer_and_does_not_end_process() -> None:
     first, second, third = replies({"do": "no_such"}, {"do": "ask", "who": [0]}, {"do": "recommend"})
     assert "AttributeError" in first["error"]
     assert "IndexError" in second["error"]
@@ -137,13 +137,13 @@ def test_messages_keep_every_bit() -> None:
         b'{"$bytes": ["a", 0]}',
     ],
 )
-def test_what_is_no_message_is_refused(text: bytes) -> None:
+def test_non_message_is_rejected(text: bytes) -> None:
     with pytest.raises(ValueError, match="a message must be"):
         wire.decode(text, b"12345678")
 
 
 @pytest.mark.parametrize("value", [object(), np.array([object()]), np.ma.masked_array([1], [True]), {1, 2}, 1j])
-def test_what_cannot_be_sent_is_refused(value: Any) -> None:
+def test_what_cannot_be_sent_is_rejected(value: Any) -> None:
     with pytest.raises(TypeError, match="a message must be of JSON, bytes and arrays"):
         wire.encode(value)
 
@@ -175,7 +175,7 @@ def test_spaces_survive_json(space: gym.Space[Any]) -> None:
     assert back.dtype == space.dtype
 
 
-def test_other_kinds_are_refused() -> None:
+def test_other_kinds_are_rejected() -> None:
     with pytest.raises(ValueError, match="kind must be Discrete, .*, got 'Graph'"):
         decode_space({"kind": "Graph"})
 

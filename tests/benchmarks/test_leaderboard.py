@@ -44,7 +44,7 @@ def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.Capture
     assert len(runs) == len(expected)
 
 
-def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
+def test_every_seed_is_replicate_and_families_have_several_settings() -> None:
     planned = leaderboard.studies(30, ["gaussian"])
     assert [name for name, _ in planned] == ["", "setting-2", "setting-3"]
     budgets = [study.environments[0].kwargs.get("budget") for _, study in planned]
@@ -56,7 +56,7 @@ def test_every_seed_is_a_replicate_and_families_have_several_settings() -> None:
     assert all("budget" in arguments for f in FAMILIES.values() for arguments in f.leaderboard[1:])
 
 
-def test_agents_of_other_packages_have_a_study_of_their_own() -> None:
+def test_agents_of_other_packages_have_study_of_their_own() -> None:
     pytest.importorskip("optuna")
     planned = leaderboard.studies(3, ["gaussian", "CushLEPOR-ted-ende"], ["optuna"])
     assert [name for name, _ in planned] == ["", "guests-1", "setting-2", "guests-2", "setting-3", "guests-3"]
@@ -68,7 +68,7 @@ def test_agents_of_other_packages_have_a_study_of_their_own() -> None:
         leaderboard.studies(3, ["gaussian"], ["optuna", "bo"])
 
 
-def test_agents_that_learn_from_other_tables_have_a_study_of_their_own() -> None:
+def test_agents_that_learn_from_other_tables_have_study_of_their_own() -> None:
     (base, _), (name, study) = leaderboard.studies(3, ["NMTHPO-swen-v0", "NMTHPO-v0"])
     assert (base, name) == ("", "transfer")
     assert [(e.id, e.transfer) for e in study.environments] == [("NMTHPO-swen-v0", "family")]
@@ -76,7 +76,7 @@ def test_agents_that_learn_from_other_tables_have_a_study_of_their_own() -> None
     assert who == {*leaderboard.BESIDE, "learned"} | {n for n, e in AGENTS.items() if e.sources}
 
 
-def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trained_agent_takes_part_where_it_has_seen_no_environment_of_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     def has_unseen(problem: Problem, *, seen: bool = False, **_: Any) -> bool:
         return (
             seen
@@ -92,7 +92,7 @@ def test_a_trained_agent_takes_part_where_it_has_seen_no_environment_of_a_kind(m
     assert [e.id for e in leaderboard.unseen(learned, envs[3:4])] == ["NMTLC-ft-fren-v0"]
 
 
-def test_what_is_committed_has_fewer_points_and_the_same_scores() -> None:
+def test_what_is_committed_has_fewer_points_and_same_scores() -> None:
     many = [*range(101)]
     panel = {"x": many, "agents": {"bo": [many, many, many], "random": [many]}}
     found = {"curves": {"env": {"cost": panel}}, "tracks": [{"name": "a", "curves": {"regret": panel}}], "cells": [1]}
@@ -131,7 +131,7 @@ def test_publish_writes_scores_page_picture_and_readme(
     assert not {f"{r:.4g}" for r in rewards[:20]} & set((tmp_path / "leaderboard.json").read_text().split(","))
 
 
-def test_publish_onto_what_is_stored_replaces_the_groups_of_the_runs(
+def test_publish_onto_what_is_stored_replaces_groups_of_runs(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -171,7 +171,7 @@ def test_publish_onto_what_is_stored_replaces_the_groups_of_the_runs(
     assert (file.read_bytes(), last in found["curves"]) == (before, True)
 
 
-def test_an_agent_that_is_random_search_within_the_budget_is_not_listed_beside_it() -> None:
+def test_agent_that_is_random_search_within_budget_is_not_listed_beside_it() -> None:
     ranking = [{"agent": a, "random": n} for a, n in (("bo", 0), ("trees", 2), ("random", 2), ("evolution", 1))]
     found = leaderboard.without_doubles({"tracks": [{"environments": ["A-v0", "B-v0"], "ranking": ranking}]})
     (track,) = found["tracks"]
@@ -194,7 +194,7 @@ def test_committed_leaderboard_is_on_measured_tables() -> None:
 
 
 @pytest.mark.skipif(not COMMITTED, reason="no leaderboard is committed")
-def test_committed_leaderboard_is_of_the_tables_that_are_here() -> None:
+def test_committed_leaderboard_is_of_tables_that_are_here() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     # Reference B answers since the board was published; the next publication ranks the task anew.
     outdated = "CushLEPOR-ted-zhen-v0, whose table cushlepor/ted-zhen has changed"
@@ -203,7 +203,7 @@ def test_committed_leaderboard_is_of_the_tables_that_are_here() -> None:
 
 
 @pytest.mark.skipif(not COMMITTED, reason="no leaderboard is committed")
-def test_committed_leaderboard_is_in_the_order_in_which_groups_are_put_onto_it() -> None:
+def test_committed_leaderboard_is_in_order_in_which_groups_are_put_onto_it() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     # But for freeze-thaw, which was run again in a folder of its own, and was behind all others of ours.
     found["agents"] = publication.ordered(found)["agents"]
@@ -211,7 +211,7 @@ def test_committed_leaderboard_is_in_the_order_in_which_groups_are_put_onto_it()
 
 
 @pytest.mark.skipif(not COMMITTED or not (ROOT / "README.md").exists(), reason="no leaderboard or no README here")
-def test_picture_has_one_row_for_each_family_and_fits_a_screen() -> None:
+def test_picture_has_one_row_for_each_family_and_fits_screen() -> None:
     rows = plots.rows_of_board(json.loads(leaderboard.SUMMARY.read_text("utf-8")))
     assert all(t["name"].partition(",")[0] == family for family, t in rows.items())
     assert {"CharHPO", "FIESTA", "NMTHPO", "NMTLC"} <= {*rows}
@@ -219,13 +219,13 @@ def test_picture_has_one_row_for_each_family_and_fits_a_screen() -> None:
     assert [int.from_bytes(picture[at : at + 4], "big") for at in (16, 20)] == [1095, 900]
 
 
-def test_readme_shows_the_committed_leaderboard() -> None:
+def test_readme_shows_committed_leaderboard() -> None:
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert leaderboard.headline(found) in text
 
 
-def test_other_peoples_agents_take_part_in_a_process_of_their_own(folder: Path) -> None:
+def test_other_peoples_agents_take_part_in_process_of_their_own(folder: Path) -> None:
     other = "hpo_envs.agents.random:RandomSearch"
     command = ["run", "--runs", str(folder), "--seeds", "2", "--only", "FIESTA-gaussian", "--agents", other]
     assert leaderboard.main(command) == 0

@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.tables import store
 
 
-def test_a_short_search_of_a_box_finds_next_to_what_is_committed() -> None:
+def test_short_search_of_box_finds_next_to_what_is_committed() -> None:
     env: Any = gym.make("CushLEPOR-ted-ende-v0", disable_env_checker=True)
     best, reference = references.on_box(env.unwrapped.params, 0, points=256, generations=6)
     named = scales.references().items()
@@ -46,7 +46,7 @@ def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
     assert reference["best"] == -np.nanmin(cell.values[:, :, -1, 0])
 
 
-def test_cells_are_searched_through_the_environment() -> None:
+def test_cells_are_searched_through_environment() -> None:
     best, reference = references.of_cells("NASBenchNLP-cell-v0", {}, -100.0, effort=0.02)
     assert -50.0 <= reference < best < -4.0
     assert references.of_cells("NASBenchNLP-cell-v0", {}, -1.0, effort=0.004)[0] == -1.0

@@ -165,7 +165,7 @@ PARALLEL = [p for p in STAGED if missing_extra(str(p.values[0])) is None and cla
 
 
 @pytest.mark.parametrize(("name", "stage"), PARALLEL)
-def test_agents_that_say_so_are_asked_again_before_they_are_told(name: str, stage: str) -> None:
+def test_agents_that_say_so_are_asked_again_before_they_are_reported(name: str, stage: str) -> None:
     """Four actions at a time, told in reverse: all are legal, and those on candidates differ."""
     env_id, kwargs = STAGES[stage]
     env = gym.make(env_id, **kwargs)

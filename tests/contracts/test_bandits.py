@@ -18,7 +18,7 @@ ALL = (*CONFIDENT, "nonadaptive", "sh", "sr")
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("batch", [None, 1, 5])
-def test_finds_an_obvious_best_arm(name: str, batch: int | None) -> None:
+def test_finds_obvious_best_arm(name: str, batch: int | None) -> None:
     agent = agents.make(name, problem(batch=batch), 0)
     pulled = play(agent, [0.5, 0.8, 0.4, 0.6])
     best = agent.recommend()
@@ -81,7 +81,7 @@ def test_bad_arguments_name_rule_and_value(name: str, arguments: Any, of: Any, m
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_runs_in_the_loop_and_seeds_do_not_touch(name: str) -> None:
+def test_runs_in_loop_and_seeds_do_not_touch(name: str) -> None:
     kwargs = {}
     both = run(name, "FIESTA-tdsa8-v0", [5, 6], budget=60, env_kwargs=kwargs)
     alone = run(name, "FIESTA-tdsa8-v0", [6], budget=60, env_kwargs=kwargs)[0]
@@ -90,7 +90,7 @@ def test_runs_in_the_loop_and_seeds_do_not_touch(name: str) -> None:
     assert 24 <= len(alone) <= 60
 
 
-def test_a_run_has_one_entry_a_pull() -> None:
+def test_run_has_one_entry_pull() -> None:
     (r,) = run("bts", "FIESTA-tdsa8-v0", [0], budget=60, env_kwargs={"batch_size": 4})
     assert len(r) % 4 == 0
     assert r.costs.tolist() == [1.0] * len(r)
@@ -107,7 +107,7 @@ class Guesser(ArmsAgent):
         self.done = self.belief.counts.min() >= 1
 
 
-def test_the_promise_test_has_teeth() -> None:
+def test_promise_test_has_teeth() -> None:
     """A guesser breaks the promise that ttts keeps on the same arms."""
     means, wrong = [0.5, 0.51, 0.5], {"ttts": 0, "guesser": 0}
     for seed in range(60):

@@ -53,7 +53,7 @@ def test_module_prefix_and_plain_id() -> None:
     assert gym.make("NMTHPO-swen-v0").action_space.n == 767
 
 
-def test_unknown_names_suggest_the_nearest() -> None:
+def test_unknown_names_suggest_nearest() -> None:
     with pytest.raises(ValueError, match="objective must be one of .*, got 'blue', did you mean 'bleu'"):
         gym.make("NMTHPO-swen-v0", objective="blue")
     with pytest.raises(ValueError, match="cost must be one of evaluations, .*, got 'update', did you mean 'updates'"):

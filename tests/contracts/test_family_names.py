@@ -73,7 +73,7 @@ def _starts(node: ast.Call) -> set[str]:
     return {p for p in prefixes if len(p) > 2 and any(name.startswith(p) for name in NAMES)}
 
 
-def test_nothing_is_keyed_by_the_name_of_a_family() -> None:
+def test_nothing_is_keyed_by_name_of_family() -> None:
     files = dict(sources())
     assert len(files) > 200
     wrong = []

@@ -50,7 +50,7 @@ def test_no_module_imports_itself_through_others() -> None:
     assert circles(NAMES) == set()
 
 
-def test_a_circle_is_found_where_it_is_broken_inside_a_function() -> None:
+def test_circle_is_found_where_it_is_broken_inside_function() -> None:
     sources = {"a": "import b", "b": "def f():\n    from c import x", "c": "from a import y", "d": "import a"}
     assert circles({name: ast.parse(text) for name, text in sources.items()}) == {frozenset("abc")}
 
@@ -65,6 +65,6 @@ def test_names_import_nothing_but_names(path: str) -> None:
     assert all(name.endswith(".names") for name in imported(TREES[path], NAMES))
 
 
-def test_the_mixer_stands_once() -> None:
+def test_mixer_stands_once() -> None:
     found = [name for name, p in sources().items() if "0xBF58476D1CE4E5B9" in p.read_text(encoding="utf-8")]
     assert found == ["tables/draws.py"]

@@ -27,7 +27,7 @@ def test_every_form_keeps(name: str, arguments: dict[str, Any]) -> None:
     check_env(LIVE[name].ids[0].id, rules=ENV_RULES, **arguments)
 
 
-def test_the_example_has_one_best_configuration() -> None:
+def test_example_has_one_best_configuration() -> None:
     best = example.train({"lr": 1e-3, "optimizer": "adam", "layers": 4})
     assert best["score"] == 0.95
     assert example.train({"lr": 1e-2, "optimizer": "sgd", "momentum": 0.9, "layers": 4})["score"] < 0.95

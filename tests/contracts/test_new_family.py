@@ -58,11 +58,11 @@ def _run(copy: Path, *words: str) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
-def test_a_new_family_is_made_checked_drawn_compared_reported_and_documented(copy: Path) -> None:
+def test_new_family_is_made_checked_drawn_compared_reported_and_documented(copy: Path) -> None:
     pytest.importorskip("matplotlib")
     _run(copy, "use.py")
 
 
-def test_a_new_family_keeps_the_contracts(copy: Path) -> None:
+def test_new_family_keeps_contracts(copy: Path) -> None:
     files = ("test_envs.py", "test_pages.py", "test_tables.py", "test_vector.py")
     _run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "tiny", *(f"tests/contracts/{f}" for f in files))

@@ -37,14 +37,14 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
     catalogue.pins.cache_clear()
 
 
-def test_write_makes_the_same_bytes_and_pins_again(copied: dict, capsys: pytest.CaptureFixture[str]) -> None:
+def test_write_makes_same_bytes_and_pins_again(copied: dict, capsys: pytest.CaptureFixture[str]) -> None:
     before, shipped = catalogue.PINS.read_bytes(), (SHIPPED / "nmthpo/pack.npz").read_bytes()
     packing.write(copied, ["nmthpo/zhen"])
     assert catalogue.PINS.read_bytes() == before
     assert (packs.FOLDER / "nmthpo/pack.npz").read_bytes() == shipped
 
 
-def test_check_names_an_array_of_other_numbers(copied: dict) -> None:
+def test_check_names_array_of_other_numbers(copied: dict) -> None:
     packing.write(copied, ["nmthpo/zhen"])
     ((pack, arrays),) = copied.items()
     other = arrays["zhen/evaluations"].copy()
@@ -55,7 +55,7 @@ def test_check_names_an_array_of_other_numbers(copied: dict) -> None:
         packing.check({pack: {**arrays, "more": other}}, ["nmthpo/zhen"])
 
 
-def test_a_table_that_differs_from_its_pin_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_that_differs_from_its_pin_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     other = {**catalogue.pins(), "nmthpo/zhen": "0" * 64}
     monkeypatch.setattr(catalogue, "pins", lambda: other)
     store.forget()

@@ -67,7 +67,7 @@ def test_nothing_is_asked_for_twice(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELLED)
-def test_what_is_under_way_leaves_no_trace_in_the_model(name: str) -> None:
+def test_what_is_pending_leaves_no_trace_in_model(name: str) -> None:
     problem = problem_of(name)
     assert problem is not None
     agent: Any = agents.make(name, problem, 3)
@@ -81,7 +81,7 @@ def test_what_is_under_way_leaves_no_trace_in_the_model(name: str) -> None:
         assert all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
 
 
-def test_a_believer_stays_away_from_what_is_under_way() -> None:
+def test_believer_stays_away_from_what_is_pending() -> None:
     line = Problem(gym.spaces.Discrete(101), np.linspace(0.0, 1.0, 101)[:, None], ("x",))
 
     def distance(fantasy: str) -> float:
@@ -95,7 +95,7 @@ def test_a_believer_stays_away_from_what_is_under_way() -> None:
     assert distance("believer") > 5 * distance("none")
 
 
-def test_pending_evaluations_of_a_problem_are_not_asked_for() -> None:
+def test_pending_evaluations_of_problem_are_not_asked_for() -> None:
     import dataclasses
 
     agent = agents.make("bo", dataclasses.replace(ROWS, pending=(3, 4)), 0)

@@ -49,7 +49,7 @@ def _answers(variables: Mapping[str, str]) -> dict[str, str]:
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
-def test_every_id_and_table_is_the_same_on_an_older_processor() -> None:
+def test_every_id_and_table_is_same_on_older_processor() -> None:
     here, other = _answers({}), _answers(OLDER)
     assert [key for key in here if other[key] != here[key]] == []
     assert len(here) > 100
@@ -99,7 +99,7 @@ def _uses(tree: ast.AST) -> Iterator[str]:
             yield f"line {node.lineno}: {node.module}"
 
 
-def test_what_environments_compute_avoids_what_depends_on_the_processor() -> None:
+def test_what_environments_compute_avoids_what_depends_on_processor() -> None:
     found = {}
     for name, path in sources().items():
         if not name.startswith(FOLDERS):
@@ -151,7 +151,7 @@ def _sums(tree: ast.AST) -> Iterator[str]:
                 yield f"line {node.lineno}: {ast.unparse(node)}"
 
 
-def test_floats_are_not_summed_by_the_built_in_which_python_changed() -> None:
+def test_floats_are_not_summed_by_built_in_which_python_changed() -> None:
     found = {}
     for name, path in sources().items():
         if name.startswith((*FOLDERS, "agents/")) and (uses := list(_sums(ast.parse(path.read_text("utf-8"))))):

@@ -83,7 +83,7 @@ def test_scalar_infos_become_tensors(spec_id: str) -> None:
     assert np.isfinite(reward)
 
 
-def test_a_batch_is_recorded(tmp_path: Any) -> None:
+def test_batch_is_recorded(tmp_path: Any) -> None:
     pytest.importorskip("moviepy", reason="extra video is not installed")
     from gymnasium.wrappers.vector import RecordVideo
 

@@ -37,7 +37,7 @@ def test_ids_of_rows_and_no_others_take_shuffle_and_subsample_and_document_them(
 
 
 @pytest.mark.parametrize("spec_id", [i for i in OF_ROWS if i in ONE_OF_EACH])
-def test_episode_has_a_shuffled_subsample(spec_id: str) -> None:
+def test_episode_has_shuffled_subsample(spec_id: str) -> None:
     env = _made(spec_id, shuffle=True, subsample=0.5)
     rows = len(env.table)
     env.reset(seed=0)
@@ -53,7 +53,7 @@ def test_episode_has_a_shuffled_subsample(spec_id: str) -> None:
 
 
 @pytest.mark.parametrize("spec_id", [i for i in OF_ROWS if i in ONE_OF_EACH])
-def test_invalid_shuffle_and_subsample_are_refused(spec_id: str) -> None:
+def test_invalid_shuffle_and_subsample_are_rejected(spec_id: str) -> None:
     with raises("shuffle must be True or False, got 'file'"):
         _made(spec_id, shuffle="file")
     for subsample in (0.0, 1.5, True, float("nan")):
@@ -100,7 +100,7 @@ def _p_values(spec_id: str, **kwargs: Any) -> list[float]:
     return found
 
 
-def test_fixed_permutations_of_the_index_score_like_random_search() -> None:
+def test_fixed_permutations_of_index_score_like_random_search() -> None:
     """By default, where agents are compared; Holm's correction over all ids, permutations and objectives."""
     assert len(ONE_FIDELITY) > 30
     adjusted = holm([p for spec_id in ONE_FIDELITY for p in _p_values(spec_id)])
@@ -125,14 +125,14 @@ def _p_values_of_order(spec_id: str, table: Table) -> list[float]:
     return found
 
 
-def test_the_order_in_which_tables_are_kept_says_nothing() -> None:
+def test_order_in_which_tables_are_kept_says_nothing() -> None:
     """The same agents on `shuffle=False`; Holm's correction over all ids, objectives and tests."""
     specs = [SPECS[i] for i in ONE_FIDELITY]
     p = [p for s in specs for p in _p_values_of_order(s.id, store.load(s.tables[0]))]
     assert min(holm(p)) > 0.05
 
 
-def test_in_the_order_of_their_source_they_do() -> None:
+def test_in_order_of_their_source_they_do() -> None:
     """What the hash is for: a table in grid order fails the test above."""
     table = row_order.natural(store.load("nmthpo/swen"))
     assert min(holm(_p_values_of_order("NMTHPO-swen-v0", table))) < 1e-6

@@ -130,7 +130,7 @@ GENERATORS = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "SF
 """Generators with a seed of their own; the last one is what other packages take."""
 
 
-def test_all_of_the_package_is_read() -> None:
+def test_all_of_package_is_read() -> None:
     assert {name.split("/")[0] for name in MODULES} >= {*LAYERS, "core", "engines", "families", "commands"}
     assert len(MODULES) == len({p.resolve() for p in MODULES.values()}) > 200
 
@@ -164,11 +164,11 @@ def test_layers() -> None:
     assert {name: bad for name in MODULES if (bad := breaches(name, TREES[name]))} == {}
 
 
-def test_nobody_draws_from_global_generators() -> None:
+def test_no_one_draws_from_global_generators() -> None:
     assert {name: bad for name in MODULES if (bad := globally_random(name, TREES[name]))} == {}
 
 
-def test_commands_of_benchmarks_print_nothing_that_a_terminal_would_obey() -> None:
+def test_commands_of_benchmarks_print_nothing_that_terminal_would_obey() -> None:
     bare = []
     for name, tree in TREES.items():
         mains = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "main"]
@@ -177,7 +177,7 @@ def test_commands_of_benchmarks_print_nothing_that_a_terminal_would_obey() -> No
     assert bare == []
 
 
-def test_tests_use_the_nested_names() -> None:
+def test_tests_use_nested_names() -> None:
     for path in sorted((ROOT / "tests").rglob("*.py")):
         tops = {n.split(".")[0] for n in imports(ast.parse(path.read_text(encoding="utf-8")))}
         assert not tops & set(LAYERS), path

@@ -462,7 +462,7 @@ def test_every_rule_has_teeth() -> None:
     assert {f[0] for f in FAMILIES} == {*FAMILY_RULES}
 
 
-def test_wrong_arguments_of_the_checks() -> None:
+def test_wrong_arguments_of_checks() -> None:
     with pytest.raises(ValueError, match="rules must be of .*, got 'bound', did you mean 'bounds'"):
         check_env("NMTHPO-zhen-v0", rules=["bound"])
     with pytest.raises(ValueError, match="agent must be one of .*, got 'randon', did you mean 'random'"):

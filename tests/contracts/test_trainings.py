@@ -93,7 +93,7 @@ def test_torchrl_takes_batches_as_far_as_it_can(mode: AutoresetMode) -> None:
     assert out["next", "done"].sum() == 8  # two episodes of each
 
 
-def test_torchrl_reads_no_text_at_the_end_of_an_episode() -> None:
+def test_torchrl_reads_no_text_at_end_of_episode() -> None:
     """Whoever says it: an environment of Gymnasium's own with a text in its info, in Gymnasium's own batch."""
     from torchrl.envs import GymWrapper
 
@@ -242,7 +242,7 @@ def test_tianshou_trains_by_dqn(env_id: str) -> None:
 
 
 @pytest.mark.parametrize("env_id", [ROWS, GRID, CURVES])
-def test_proximal_policy_optimisation_in_the_style_of_cleanrl(env_id: str) -> None:
+def test_proximal_policy_optimisation_in_style_of_cleanrl(env_id: str) -> None:
     """Schulman et al. 2017 as Huang et al. 2022 (The 37 implementation details of PPO) list it, like CleanRL's ppo.py.
 
     Orthogonal initialisation, generalised advantages, normalised advantages of a minibatch, clipped surrogate and

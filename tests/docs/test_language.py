@@ -71,7 +71,7 @@ def test_phrases_that_are_never_right() -> None:
 
 
 @pytest.mark.skipif(not (ROOT / "docs" / "glossary.md").is_file(), reason="no checkout")
-def test_decimals_have_a_leading_zero() -> None:
+def test_decimals_have_leading_zero() -> None:
     pages = [p for p in FILES if p.suffix == ".md" and p.is_file()]
     prose = ((p, re.sub(r"(?ms)^```.*?^```", "", p.read_text("utf-8"))) for p in pages)
     assert not [

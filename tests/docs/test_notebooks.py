@@ -47,7 +47,7 @@ def written(folder: Path, *cells: str) -> Path:
     return folder / "book.ipynb"
 
 
-def test_what_cells_put_out_is_on_the_page(tmp_path: Path) -> None:
+def test_what_cells_put_out_is_on_page(tmp_path: Path) -> None:
     book = notebooks.executed(written(tmp_path, *CELLS.split("---")), tmp_path)
     text = notebooks.page(book, tmp_path / "pictures", "book")
     assert text.startswith("# Title\n\n```python\nimport sys")
@@ -59,7 +59,7 @@ def test_what_cells_put_out_is_on_the_page(tmp_path: Path) -> None:
     assert all(f"![]({name})" in text for name in pictures)
 
 
-def test_a_cell_that_fails_ends_the_build(tmp_path: Path) -> None:
+def test_cell_that_fails_ends_build(tmp_path: Path) -> None:
     from nbclient.exceptions import CellExecutionError
 
     with pytest.raises(CellExecutionError, match="wrong"):

@@ -221,7 +221,7 @@ def test_pages_of_environments(spec_id: str) -> None:
     assert "sha256" in page
 
 
-def test_references_are_those_of_the_catalogue() -> None:
+def test_references_are_those_of_catalogue() -> None:
     from hpo_envs.tables import catalogue, store
 
     entries = environments.bibtex()
@@ -236,7 +236,7 @@ def test_references_are_those_of_the_catalogue() -> None:
     assert set(entries) == {key for family in FAMILIES.values() for key in family.references}
 
 
-def test_licences_are_those_of_the_catalogue() -> None:
+def test_licences_are_those_of_catalogue() -> None:
     from hpo_envs.tables import catalogue
 
     rows = [line for line in (DOCS / "data-licences.md").read_text("utf-8").splitlines() if line.startswith("| `")]
@@ -244,7 +244,7 @@ def test_licences_are_those_of_the_catalogue() -> None:
         assert any(f"`{data}`" in row and repository in row and f"| {licence} |" in row for row in rows), repository
 
 
-def test_picture_is_the_run() -> None:
+def test_picture_is_run() -> None:
     pytest.importorskip("matplotlib")
     frame, agent, steps = (environments.pictures.frame)("FIESTA-ner-v0")
     again, _, _ = environments.pictures.frame("FIESTA-ner-v0")
@@ -264,7 +264,7 @@ def test_placeholders_are_filled() -> None:
         results.fill("<!-- results: nothing -->")
 
 
-def test_links_of_the_repository_become_links_of_the_site() -> None:
+def test_links_of_repository_become_links_of_site() -> None:
     pages = {"README.md", "CONTRIBUTING.md", "docs/studies.md", "docs/guides/first.md"}
     extra = {"leaderboard.html"}
     text = "[a](docs/studies.md#x) ![p](docs/b.png) [h](docs/leaderboard.html) [w](https://a.org/) [c](CONTRIBUTING.md)"
@@ -283,7 +283,7 @@ def test_links_of_the_repository_become_links_of_the_site() -> None:
     assert markdown.relink(block, "README.md", pages, extra) == block
 
 
-def test_the_link_check_finds_what_is_wrong(tmp_path: Path) -> None:
+def test_link_check_finds_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "b.html").write_text('<h1 id="there">b</h1>', "utf-8")
     good = '<a href="b.html#there">x</a><a href="https://example.org/a">x</a><a href="#top">x</a><p id="top">'
     (tmp_path / "a.html").write_text(good, "utf-8")
@@ -304,13 +304,13 @@ def test_the_link_check_finds_what_is_wrong(tmp_path: Path) -> None:
     assert "loaded from outside" in links.check(tmp_path)[0]
 
 
-def test_every_agent_name_has_a_page() -> None:
+def test_every_agent_name_has_page() -> None:
     assert {n for names in agents.classes().values() for n in names} == {
         n for n, e in AGENTS.items() if e.alias_of is None
     }
 
 
-def test_versions_agree_and_the_package_is_typed() -> None:
+def test_versions_agree_and_package_is_typed() -> None:
     import hpo_envs
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

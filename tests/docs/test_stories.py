@@ -29,7 +29,7 @@ def load(name: str) -> Any:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", NAMES)
-def test_a_story(name: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_story(name: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(STORIES))
     verdicts = load(name).main(["--seeds", "2", "--out", str(tmp_path)])
     sys.modules.pop("story", None)
@@ -44,7 +44,7 @@ def test_a_story(name: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.Mon
     assert (tmp_path / f"{name}.png").stat().st_size > 10_000
 
 
-def test_the_page_lists_every_story() -> None:
+def test_page_lists_every_story() -> None:
     page = (STORIES.parent / "stories.md").read_text(encoding="utf-8")
     assert all(f"docs/stories/{name}.py" in page for name in NAMES)
     assert {p.stem for p in STORIES.glob("*.py")} == {"story", *NAMES}

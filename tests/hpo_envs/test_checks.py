@@ -14,7 +14,7 @@ from hpo_envs.checks import nearest, one_of, shown
 from tests.helpers import raises
 
 
-def test_nearest_suggests_names_of_the_same_family_first() -> None:
+def test_nearest_suggests_names_of_same_family_first() -> None:
     assert nearest("scroe", ("score", "scored")) == ", did you mean 'score'?"
     assert nearest("q", ["score"]) == ""
     assert nearest("abcd", ["abxy"]) == ", did you mean 'abxy'?"  # half of the letters
@@ -48,7 +48,7 @@ def test_names_are_taken() -> None:
     ],
     ids=["int", "list", "dict", "None", "masked", "broken", "long", "near"],
 )
-def test_others_are_refused_with_what_they_are(value: Any, told: str) -> None:
+def test_others_are_rejected_with_what_they_are(value: Any, told: str) -> None:
     with pytest.raises(ValueError, match=f"^cost must be one of evaluations, seconds or so, got {told}$"):
         one_of("cost", value, ["evaluations", "seconds"], " or so")
 
@@ -59,14 +59,14 @@ def test_values_are_shown_short() -> None:
 
 
 @pytest.mark.parametrize(("value", "wanted"), [("bo-learned", "bo-spread"), ("lerned", "learned")])
-def test_the_nearest_name_is_one_of_the_same_family_first(value: str, wanted: str) -> None:
+def test_nearest_name_is_one_of_same_family_first(value: str, wanted: str) -> None:
     with pytest.raises(ValueError, match=f"got '{value}', did you mean '{wanted}'"):
         one_of("agent", value, ["learned", "bo-spread", "graph-ei"])
 
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=30))
-def test_pareto_front_equals_the_definition(points: list[tuple[int, int]]) -> None:
+def test_pareto_front_equals_definition(points: list[tuple[int, int]]) -> None:
     r = np.array(points, dtype=float)
     naive = [not any((q >= p).all() and (q > p).any() for q in r) for p in r]
     assert pareto_front(r).tolist() == naive
@@ -74,12 +74,12 @@ def test_pareto_front_equals_the_definition(points: list[tuple[int, int]]) -> No
     assert pareto_front(three).tolist() == naive
 
 
-def test_pareto_front_refuses_nan() -> None:
+def test_pareto_front_rejects_nan() -> None:
     with pytest.raises(ValueError, match="without NaN"):
         pareto_front([[0.0, float("nan")]])
 
 
-def test_no_points_have_an_empty_front() -> None:
+def test_no_points_have_empty_front() -> None:
     assert pareto_front(np.empty((0, 2))).tolist() == pareto_front(np.empty((0, 3))).tolist() == []
 
 

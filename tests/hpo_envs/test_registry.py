@@ -13,7 +13,7 @@ from hpo_envs.registry import FAMILIES, SPECS
 HEAVY = ("hpo_envs.engines", "hpo_envs.agents", "hpo_envs.benchmarks", "hpo_envs.tables.store", "scipy", "pandas")
 
 
-def test_importing_the_package_collects_records_and_imports_no_engine() -> None:
+def test_importing_package_collects_records_and_imports_no_engine() -> None:
     code = "import sys, hpo_envs; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.split()
@@ -28,13 +28,13 @@ def test_every_listed_id_is_of_its_family() -> None:
     assert registry.family_of("CartPole-v1") is None
 
 
-def test_related_pairs_share_a_cluster() -> None:
+def test_related_pairs_share_cluster() -> None:
     clusters = {s.cluster for s in SPECS.values() if s.id.startswith("NMTHPO-") and s.cluster}
     assert len(clusters) == 4
     assert SPECS["NMTHPO-enja-v0"].cluster == SPECS["NMTHPO-jaen-mo-v0"].cluster
 
 
-def test_languages_are_those_of_the_tables_that_answer() -> None:
+def test_languages_are_those_of_tables_that_answer() -> None:
     of = registry.languages_of
     assert of(["nmthpo/jaen"]) == of(["nmthpo/enja"]) == of(["nmtlc/jaen"]) == ("jpn",)
     assert of(SPECS["NMTHPO-v0"].tables) == ("chi", "jpn", "rus")
@@ -49,7 +49,7 @@ def test_languages_are_those_of_the_tables_that_answer() -> None:
 
 
 @pytest.mark.parametrize(("levels", "ids"), [(1, ["TableHPO-mine-v0"]), (3, ["TableHPO-mine-v0", "TableLC-mine-v0"])])
-def test_ids_of_a_users_table(levels: int, ids: list[str]) -> None:
+def test_ids_of_users_table(levels: int, ids: list[str]) -> None:
     assert [s.id for s in registry.of_user("mine", levels)] == ids
 
 

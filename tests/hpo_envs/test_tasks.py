@@ -84,7 +84,7 @@ def test_tasks_can_be_made(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["NMTHPO-v0", "CharHPO-v0"])
-def test_drawn_episodes_are_of_the_part_and_all_of_it(name: str) -> None:
+def test_drawn_episodes_are_of_part_and_all_of_it(name: str) -> None:
     split = tasks.split(name)
     for part in PARTS:
         env_id, kwargs = split.drawn(part)

@@ -255,7 +255,7 @@ PLACES = [(form, place) for form, payload in ANSWERS.items() for place in cuts_o
 
 @pytest.mark.parametrize("end", ["fin", "reset"])
 @pytest.mark.parametrize("form, place", PLACES)
-def test_a_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: str, place: str, end: str) -> None:
+def test_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: str, place: str, end: str) -> None:
     """One attempt: an error or the right file. The next has it all."""
     payload = ANSWERS[form]
     target = tmp_path / "data/toy/a.txt"
@@ -273,7 +273,7 @@ def test_a_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: st
 
 
 @pytest.mark.parametrize("get", ["known size"], indirect=True)
-def test_a_head_that_breaks_after_any_byte_is_tried_again(get: Any, wire: Wire, tmp_path: Path) -> None:
+def test_head_that_breaks_after_any_byte_is_tried_again(get: Any, wire: Wire, tmp_path: Path) -> None:
     """Every byte of a head: the second attempt of the same call has the file, whatever came of the first."""
     head = answer().index(b"\r\n\r\n") + 4
     number = answer().index(b"Length: ") + len(b"Length: ")
@@ -288,7 +288,7 @@ def test_a_head_that_breaks_after_any_byte_is_tried_again(get: Any, wire: Wire, 
 
 
 @pytest.mark.parametrize("form", ["sized", "chunked"])
-def test_a_server_that_sends_byte_by_byte(get: Any, wire: Wire, tmp_path: Path, form: str) -> None:
+def test_server_that_sends_byte_by_byte(get: Any, wire: Wire, tmp_path: Path, form: str) -> None:
     payload = ANSWERS[form]
     head = payload.index(b"\r\n\r\n") + 4
     single = [payload[i : i + 1] for i in range(head + 50)]
@@ -313,7 +313,7 @@ def test_redirects_that_lead_nowhere(get: Any, wire: Wire, tmp_path: Path, locat
     assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
 
 
-def test_a_redirect_that_breaks(get: Any, wire: Wire, tmp_path: Path) -> None:
+def test_redirect_that_breaks(get: Any, wire: Wire, tmp_path: Path) -> None:
     head = (
         f"HTTP/1.1 302 Found\r\nLocation: {wire.url}/moved\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
     )
@@ -328,7 +328,7 @@ def test_a_redirect_that_breaks(get: Any, wire: Wire, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compressed", [b"gzip", b"br", b"nonsense"])
-def test_a_body_that_is_not_what_its_head_says(get: Any, wire: Wire, tmp_path: Path, compressed: bytes) -> None:
+def test_body_that_is_not_what_its_head_says(get: Any, wire: Wire, tmp_path: Path, compressed: bytes) -> None:
     """We ask for bytes as they are. Whoever compresses them nevertheless, and badly, is refused or tried again."""
     wire.script += [([answer().replace(b"Connection", b"Content-Encoding: " + compressed + b"\r\nConnection")], "fin")]
     with contextlib.suppress(FetchError):
@@ -338,7 +338,7 @@ def test_a_body_that_is_not_what_its_head_says(get: Any, wire: Wire, tmp_path: P
     assert test_fetch.tree(tmp_path / "data") == {"toy/a.txt": BODY}
 
 
-def test_a_compressed_bomb_is_cut_off(get: Any, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_bomb_is_cut_off(get: Any, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gzip
 
     monkeypatch.setattr(catalogue, "LARGEST", 1 << 20)
@@ -410,7 +410,7 @@ class Clock:
         return self.now
 
 
-def test_a_wall_clock_that_goes_back_while_fetching(get: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wall_clock_that_goes_back_while_fetching(get: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", Clock(time.time(), 3600.0))
     get(retries=1)
     assert (tmp_path / "data/toy/a.txt").read_bytes() == BODY
@@ -418,7 +418,7 @@ def test_a_wall_clock_that_goes_back_while_fetching(get: Any, tmp_path: Path, mo
     assert set(get(retries=1).values()) == {"present"}
 
 
-def test_a_wall_clock_that_goes_back(
+def test_wall_clock_that_goes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = study.from_data({"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 3, "budget": 4})
@@ -432,7 +432,7 @@ def test_a_wall_clock_that_goes_back(
     assert "0 runs made" in capsys.readouterr().out
 
 
-def test_a_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A coarse clock says that no time has passed: batches grow, nothing is divided by it."""
     monkeypatch.setattr(task.time, "perf_counter", lambda: 7.0)
     plan = study.from_data({"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 30, "budget": 4})
@@ -444,7 +444,7 @@ def test_a_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # -- what is on the disk lies ------------------------------------------------------------------------------------------
 
 
-def test_a_saved_table_that_rots_is_refused(tmp_path: Path) -> None:
+def test_saved_table_that_rots_is_rejected(tmp_path: Path) -> None:
     content = table_file.pack(store.load("nmthpo/zhen"))
     rng = np.random.default_rng(0)
     for at in rng.integers(0, len(content), 40).tolist():
@@ -457,7 +457,7 @@ def test_a_saved_table_that_rots_is_refused(tmp_path: Path) -> None:
             table_file.unpack(content[:end])
 
 
-def test_a_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = user.renamed(store.load("nmthpo/zhen"), "full")
 
     class Full(io.FileIO):

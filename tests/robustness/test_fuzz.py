@@ -356,7 +356,7 @@ def test_data_bases_of_optuna(tmp_path_factory: pytest.TempPathFactory, content:
     hostile.REFUSED[entry] += status == 2
 
 
-def test_a_data_base_that_is_not_there_is_not_made(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_base_that_is_not_there_is_not_made(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("optuna")
     words = ["table", "from-optuna", "s", "--storage", f"sqlite:///{tmp_path}/typo.db"]
     assert main.main(words) == 2
@@ -559,7 +559,7 @@ OWN = b"lr,layers,opt,score,seconds\n0.1,2,adam,0.5,10\n0.01,2,sgd,0.6,12\n0.1,4
 @example(content=b"x" * 200_000 + b",score\n1,2\n", bounds=None, cost=None)
 @example(content=b"a,score\n" + b"1e308,1e308\n-1e308,-1e308\n", bounds=None, cost=None)
 @example(content=b"a,a,score\n1,2,3\n2,3,4\n", bounds=None, cost=None)
-def test_csv_of_a_table(tmp_path_factory: pytest.TempPathFactory, content: bytes, bounds: Any, cost: Any) -> None:
+def test_csv_of_table(tmp_path_factory: pytest.TempPathFactory, content: bytes, bounds: Any, cost: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "own.csv"
     path.write_bytes(content)
     with hostile.guarded("CSV of a table of one's own"), warnings.catch_warnings():

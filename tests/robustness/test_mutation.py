@@ -26,7 +26,7 @@ def functions(module: str) -> set[str]:
     return found
 
 
-def test_modules_and_the_tests_that_are_to_notice_exist() -> None:
+def test_modules_and_tests_that_are_to_notice_exist() -> None:
     assert all(map(functions, MODULES))
     assert len(MODULES) == len(set(MODULES))
     for _, tests in mutation.GROUPS.values():

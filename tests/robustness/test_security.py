@@ -173,7 +173,7 @@ def test_every_upstream_file_is_pinned() -> None:
         assert re.fullmatch(r"[0-9a-f]{64}|gitblob:[0-9a-f]{40}", record.sha256), name
 
 
-def test_verdicts_of_the_audit() -> None:
+def test_verdicts_of_audit() -> None:
     def found(*fixes: list[str]) -> dict[str, Any]:
         vulns = [{"id": f"V-{i}", "fix_versions": f} for i, f in enumerate(fixes)]
         return {"dependencies": [{"name": "p", "version": "1", "vulns": vulns}]}
@@ -245,7 +245,7 @@ def poisoned(value: Any, names: dict[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def test_nothing_in_a_page_is_markup_but_the_page(found: dict[str, Any]) -> None:
+def test_nothing_in_page_is_markup_but_page(found: dict[str, Any]) -> None:
     env = found["environments"]
     chosen = {found["title"], found["command"], *found["versions"], *found["versions"].values()}
     (before,) = found["earlier"]
@@ -282,7 +282,7 @@ def test_teeth_markup_that_gets_through_is_seen(found: dict[str, Any], monkeypat
     assert Tags(text).tags != Tags(page.render({**found, "title": "title"})).tags
 
 
-def test_a_table_named_like_markup(tmp_path: Path) -> None:
+def test_table_named_like_markup(tmp_path: Path) -> None:
     """Columns, metrics and units of a user's file are whatever the file says; names of tables are not."""
     file = tmp_path / "own.csv"
     head = ["<script>rate", "<b>score", "<i>seconds"]

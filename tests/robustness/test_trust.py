@@ -52,7 +52,7 @@ class Reuser(RandomSearch):
 
 
 @pytest.mark.parametrize("env", IDS)
-def test_what_is_recorded_is_what_the_environment_did(env: str) -> None:
+def test_what_is_recorded_is_what_environment_did(env: str) -> None:
     kwargs: dict[str, Any] = {"env_kwargs": {**short(env)}}
     honest = run("random", env, [0, 1], **kwargs)
     for agent in (Liar, Reuser):
@@ -79,7 +79,7 @@ class Digger(RandomSearch):
 
 
 @pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTLC-zhen-v0"])
-def test_nothing_that_agents_reach_is_the_tables_memory(env: str) -> None:
+def test_nothing_that_agents_reach_is_tables_memory(env: str) -> None:
     honest = run("random", env, range(3))
     dug = run(Digger, env, range(3))
     assert all(np.array_equal(a.rewards, b.rewards) for a, b in zip(honest, dug, strict=True))
@@ -101,7 +101,7 @@ def _reached(thing: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("env", [*IDS, "NASBenchNLP-cell-v0", "CushLEPOR-ted-ende-v0"])
-def test_no_reference_of_a_problem_leads_to_a_table_or_its_memory(env: str) -> None:
+def test_no_reference_of_problem_leads_to_table_or_its_memory(env: str) -> None:
     found: list[Any] = []
 
     class Follows(RandomSearch):
@@ -122,7 +122,7 @@ class Asks(RandomSearch):
 
 
 @pytest.mark.parametrize("value", [1.99, "17", True, -1, 118, None, [[1], [2, 3]]])
-def test_what_is_no_action_is_refused_with_agent_id_seed_rule_and_value(value: Any) -> None:
+def test_non_action_is_rejected_with_agent_id_seed_rule_and_value(value: Any) -> None:
     agent = type("Asks", (Asks,), {"value": value})
     with pytest.raises(
         ValueError, match=r"action 0 of Asks on NMTHPO-zhen-v0, seed 5, must be an int in \[0, 118\), got"
@@ -131,7 +131,7 @@ def test_what_is_no_action_is_refused_with_agent_id_seed_rule_and_value(value: A
 
 
 @pytest.mark.parametrize("value", [None, "best", 1e9, [1, 2], np.nan])
-def test_what_is_no_recommendation_is_refused(value: Any) -> None:
+def test_non_recommendation_is_rejected(value: Any) -> None:
     agent = type("Recommends", (RandomSearch,), {"recommend": lambda self: value})
     with pytest.raises(ValueError, match="what Recommends on NMTHPO-zhen-v0, seed 5, recommends must be an int"):
         run(agent, "NMTHPO-zhen-v0", [5])
@@ -254,7 +254,7 @@ def test_hyperparameters_are_recorded_as_they_were_given(isolate: bool, bad: str
 
 @pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_bad_agent_stops_alone_and_the_table_says_why(
+def test_bad_agent_stops_alone_and_table_says_why(
     tmp_path: Path, bad: str, jobs: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "GRACE", 1.0)
@@ -278,7 +278,7 @@ def test_a_bad_agent_stops_alone_and_the_table_says_why(
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 @pytest.mark.parametrize("how", [[], ["--jobs", "2"], ["--isolate"]])
-def test_output_of_agents_reaches_the_terminal_escaped(
+def test_output_of_agents_reaches_terminal_escaped(
     how: list[str], tmp_path: Path, bad: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "1", "--budget", "2", "--agents", f"{bad}:Prints"]
@@ -292,7 +292,7 @@ def test_output_of_agents_reaches_the_terminal_escaped(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of processes")
-def test_a_worker_is_replaced_after_foreign_code(tmp_path: Path, bad: str) -> None:
+def test_worker_is_replaced_after_foreign_code(tmp_path: Path, bad: str) -> None:
     honest = ("random", "bo-spread", "regularized-evolution")
     entrants = tuple(Entrant(name, name) for name in (f"{bad}:Lowers", *honest))
     ids = ("NMTHPO-zhen-v0", "NMTHPO-jaen-v0")
@@ -303,7 +303,7 @@ def test_a_worker_is_replaced_after_foreign_code(tmp_path: Path, bad: str) -> No
     assert {r.header["agent"] for r in store.read(tmp_path / "runs")} >= {*honest}
 
 
-def test_a_deadline_holds_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deadline_holds_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
     seen: list[BaseException] = []
@@ -330,7 +330,7 @@ def test_limits_leave_nothing_behind() -> None:
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
-def test_a_run_seconds_that_is_no_time_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_seconds_that_is_no_time_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--run-seconds", "0"]) == 2
     assert "--run-seconds must be a number > 0, got 0.0" in capsys.readouterr().err
 
@@ -354,12 +354,12 @@ def _study(name: str, mapping: Mapping[str, Any]) -> Study:
     return Study((Environment("NMTHPO-zhen-v0", {}),), (Entrant(name, name, mapping),), (0,))
 
 
-def test_a_study_of_one_agent_that_stops_ends(tmp_path: Path, bad: str) -> None:
+def test_study_of_one_agent_that_stops_ends(tmp_path: Path, bad: str) -> None:
     outcome = conduct(_study(f"{bad}:Exits", {}), tmp_path / "runs")
     assert list(outcome.errors) == [("NMTHPO-zhen-v0", f"{bad}:Exits")]
 
 
-def test_the_page_of_threats_names_commands_that_exist() -> None:
+def test_page_of_threats_names_commands_that_exist() -> None:
     rows = re.findall(r"^\|.*\| (.*) \|$", (ROOT / "docs" / "trust.md").read_text(encoding="utf-8"), re.MULTILINE)
     commands = [words.split() for row in rows for words in re.findall(r"`(pytest [^`]*|python [^`]*)`", row)]
     assert len(commands) > 15
@@ -377,7 +377,7 @@ def test_the_page_of_threats_names_commands_that_exist() -> None:
 
 
 @pytest.mark.parametrize("isolate", [False, True])
-def test_an_agent_is_done_by_true_or_false(isolate: bool, bad: str, tmp_path: Path) -> None:
+def test_agent_is_done_by_true_or_false(isolate: bool, bad: str, tmp_path: Path) -> None:
     rule = "seed 0, must be True or False, got 'no'"
     with pytest.raises(ValueError, match=f"done of .*Undecided on NMTHPO-zhen-v0, {rule}"):
         run(f"{bad}:Undecided" if isolate else Undecided, "NMTHPO-zhen-v0", [0], isolate=isolate)

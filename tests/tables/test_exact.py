@@ -26,14 +26,14 @@ CASES: dict[str, tuple[Any, Any, Any, int]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_functions_are_numpys_within_a_few_units_in_the_last_place(name: str) -> None:
+def test_functions_are_numpys_within_few_units_in_last_place(name: str) -> None:
     ours, numpys, x, units = CASES[name]
     want = numpys(x)
     assert (np.abs(ours(x) - want) <= units * np.spacing(np.abs(want))).all()
 
 
 @pytest.mark.parametrize("name", [*CASES, "normal_quantile"])
-def test_a_number_has_the_same_bits_alone_and_in_any_array(name: str) -> None:
+def test_number_has_same_bits_alone_and_in_any_array(name: str) -> None:
     f, x = (CASES[name][0], CASES[name][2]) if name in CASES else (exact.normal_quantile, LEVELS)
     many = f(x)
     some = slice(0, len(x), 7)
@@ -42,7 +42,7 @@ def test_a_number_has_the_same_bits_alone_and_in_any_array(name: str) -> None:
     assert isinstance(f(float(x[0])), float)
 
 
-def test_ends_of_the_range() -> None:
+def test_ends_of_range() -> None:
     x = np.array([np.inf, -np.inf, np.nan, 0.0, 1e4, -1e4])
     for some in (x, np.tile(x, 3)):
         assert np.array_equal(exact.exp(some)[:6], [np.inf, 0.0, np.nan, 1.0, np.inf, 0.0], equal_nan=True)
@@ -72,7 +72,7 @@ def test_normal_distribution() -> None:
     assert [exact.normal_level(z) for z in (-9.0, 0.0, 9.0)] == [0.0, 0.5, 1.0]
 
 
-def test_a_product_is_one_whatever_it_is_computed_with() -> None:
+def test_product_is_one_whatever_it_is_computed_with() -> None:
     a, b = RNG.normal(size=(300, 40)), RNG.normal(size=(40, 30))
     many = exact.product(a, b)
     assert many == pytest.approx(a @ b, rel=1e-12, abs=1e-12)

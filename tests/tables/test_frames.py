@@ -26,11 +26,11 @@ def test_hyperparameters_count_where_their_condition_and_those_of_their_parents_
     }
 
 
-def test_hyperparameters_called_as_another_column_are_told_apart() -> None:
+def test_hyperparameters_called_as_another_column_are_distinguished() -> None:
     assert [*frames.config_columns(SPACE[:1], np.zeros((1, 1)), taken=("optimizer",))] == ["config.optimizer"]
 
 
-def test_a_frame_has_each_measurement_and_each_failed_run_once() -> None:
+def test_frame_has_each_measurement_and_each_failed_run_once() -> None:
     table = tiny()
     frame = table.to_frame()
     expected = ~np.isnan(table.cost)
@@ -49,7 +49,7 @@ def test_a_frame_has_each_measurement_and_each_failed_run_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["nmthpo/swen", "charhpo/g2p-geo-lstm", "fiesta/ner", "nmtlc/ft-fren"])
-def test_tables_are_shown_in_a_few_words(name: str) -> None:
+def test_tables_are_shown_in_few_words(name: str) -> None:
     table = store.load(name)
     assert repr(table).startswith(f"<Table {name} (measured): rows {len(table)}, ")
     assert len(repr(table)) < 300
@@ -58,7 +58,7 @@ def test_tables_are_shown_in_a_few_words(name: str) -> None:
     assert len(shown) < 20_000
 
 
-def test_a_frame_of_one_level_and_one_repeat_has_no_columns_for_them() -> None:
+def test_frame_of_one_level_and_one_repeat_has_no_columns_for_them() -> None:
     table: Table = store.load("nmthpo/zhen")
     frame = table.to_frame()
     assert len(frame) == len(table)

@@ -32,7 +32,7 @@ def test_rows_move_whole_and_say_where_they_stood() -> None:
             np.testing.assert_array_equal(getattr(kept, array)[row], getattr(table, array)[at])
 
 
-def test_the_order_is_a_hash_of_name_and_keys_and_of_nothing_else() -> None:
+def test_order_is_hash_of_name_and_keys_and_of_nothing_else() -> None:
     table = tiny()
     kept = row_order.hashed(table)
     assert row_order.hashed(tiny(shift=1.0)).keys == kept.keys, "nothing measured"
@@ -57,7 +57,7 @@ def test_other_processes_agree() -> None:
     assert out.stdout.split()[:2] == ["30000-2-1024-1024-16-0.0006", "50000-2-256-2048-8-0.0003"]
 
 
-def test_natural_is_the_grids_order_and_elsewhere_the_sources() -> None:
+def test_natural_is_grids_order_and_elsewhere_sources() -> None:
     for name in ("nmthpo/swen", "nmtlc/swen"):
         table = row_order.natural(store.load(name))
         configs = [tuple(c) for c in table.configs.tolist()]
@@ -82,7 +82,7 @@ def test_tables_are_kept_in_hash_order_but_for_grids_and_segments(name: str) -> 
 
 @needs_upstream
 @pytest.mark.parametrize("name", [n for n in nmthpo.NAMES if not n.endswith("-grid")])
-def test_source_index_is_the_line_of_the_file(name: str) -> None:
+def test_source_index_is_line_of_file(name: str) -> None:
     table = store.load(name)
     lines = np.loadtxt(store.data_folder() / f"nmthpo/datasets/{PAIRS[name.partition('/')[2]]}.hyps")
     assert (lines[table.source_index] == table.configs).all()

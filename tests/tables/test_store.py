@@ -21,7 +21,7 @@ def test_files_known_by_git_blob_ids_are_verified(monkeypatch: pytest.MonkeyPatc
         store.read(MULTI, tmp_path)
 
 
-def test_who_measured_a_table() -> None:
+def test_who_measured_table() -> None:
     owners = {
         "charmini/eng-lstm": "this project",
         "nmthpo/swen": "Este1le/hpo_nmt",
@@ -41,7 +41,7 @@ def test_who_measured_a_table() -> None:
         ("cushlepor/newstest2021-ende-mqm", "hpo-envs fetch cushlepor-news"),
     ],
 )
-def test_a_table_that_does_not_ship_names_the_command_that_installs_it(
+def test_table_that_does_not_ship_names_command_that_installs_it(
     name: str, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path))
@@ -51,7 +51,7 @@ def test_a_table_that_does_not_ship_names_the_command_that_installs_it(
     assert not store.missing("nmthpo/swen")
 
 
-def test_a_module_or_how_to_install_it() -> None:
+def test_module_or_how_to_install_it() -> None:
     assert extra_module("json", "plots", "pictures") is json
     with pytest.raises(
         ModuleNotFoundError, match=r'^pictures need no_such: pip install "hpo_envs\[plots\]"$'

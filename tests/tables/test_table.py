@@ -64,12 +64,12 @@ LAWS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("make", "message"), LAWS, ids=lambda p: p if isinstance(p, str) else "")
-def test_words_of_the_laws(make: Any, message: str) -> None:
+def test_words_of_laws(make: Any, message: str) -> None:
     with raises(f"table toy/one: {message}"):
         make()
 
 
-def test_what_just_obeys_the_laws() -> None:
+def test_what_just_obeys_laws() -> None:
     one = tiny()
     assert one.subset([0]).keys == ("a",)
     tiny(cost=np.zeros((6, 2, 2)))
@@ -81,7 +81,7 @@ def test_what_just_obeys_the_laws() -> None:
     tiny(values=mixed)
 
 
-def test_holes_anywhere_break_the_laws() -> None:
+def test_holes_anywhere_break_laws() -> None:
     """Not only at the first level or repeat."""
     whole: dict[str, Any] = {
         "values": np.ones((6, 3, 3, 2)), "cost": np.ones((6, 3, 3)), "status": np.zeros((6, 3)),
@@ -99,7 +99,7 @@ def test_holes_anywhere_break_the_laws() -> None:
         tiny(**{**whole, "cost": cost})
 
 
-def test_a_table_owns_its_arrays() -> None:
+def test_table_owns_its_arrays() -> None:
     values, cost, status = np.ones((6, 2, 2, 2)), np.ones((6, 2, 2), int), np.zeros((6, 2), int)
     table = tiny(values=values, cost=cost, status=status, levels=np.array([1, 2]))
     for given, kept in ((values, table.values), (cost, table.cost), (status, table.status)):
@@ -141,7 +141,7 @@ def test_hashes_are_these() -> None:
     assert tiny(provenance=silent).provenance.sha256 == one.provenance.sha256
 
 
-def test_what_a_table_answers() -> None:
+def test_what_table_answers() -> None:
     one = tiny()
     assert len(one) == 6
     assert one.repeats == 2
@@ -183,7 +183,7 @@ def test_what_a_table_answers() -> None:
     assert METRICS[1].worst == 100.0
 
 
-def test_defaults_of_a_table() -> None:
+def test_defaults_of_table() -> None:
     values = np.ones((2, 3, 1, 1))
     t = Table("toy/bare", ("a", "b"), METRICS[:1], values, np.ones((2, 3, 1)), SOURCE)
     assert t.configs.shape == (2, 0)
@@ -232,7 +232,7 @@ def test_equal_content_from_another_source_is_another_key() -> None:
     assert ByHash(table) != table
 
 
-def test_a_configuration_is_found_by_its_values() -> None:
+def test_configuration_is_found_by_its_values() -> None:
     table = store.load("nmthpo/swen")
     for row in (0, 100, 766):
         assert table.index_of(table.config(row)) == row

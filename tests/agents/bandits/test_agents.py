@@ -42,7 +42,7 @@ def test_lucb_alternates_best_and_strongest_rival() -> None:
     assert agent.half_widths()[first] < width[first] * 1.5
 
 
-def test_optimal_weights_against_a_direct_search() -> None:
+def test_optimal_weights_against_direct_search() -> None:
     means, variances = np.array([0.5, 0.4, 0.2]), np.array([1.0, 4.0, 1.0])
 
     def rate(w: np.ndarray) -> float:
@@ -99,7 +99,7 @@ def test_top_two_draws_follow_pi() -> None:
     assert drawn == pytest.approx(thompson.pi, abs=4 * np.sqrt(0.25 / n))
 
 
-def test_certain_leader_still_has_a_challenger() -> None:
+def test_certain_leader_still_has_challenger() -> None:
     agent: Any = agents.make("ttts", problem(3), 0, confidence=None)
     for arm, value in ((0, 0.1), (1, 0.9), (2, 0.1)):
         for _ in range(3):

@@ -82,7 +82,7 @@ def test_batches_are_added_pull_by_pull() -> None:
         agent.tell(asked, 0.0, {"scores": np.array([0.1])})
 
 
-def test_a_draw_is_by_weight() -> None:
+def test_draw_is_by_weight() -> None:
     agent = Scripted(arms_problem(4), 3)
     weights = np.array([0.0, 3.0, 0.0, 1.0])
     rng = np.random.default_rng(3)
@@ -178,7 +178,7 @@ def test_every_arm_is_evaluated_first() -> None:
     assert [known.ask() for _ in range(3)] == [1, 0, 2]
 
 
-def test_pi_of_an_agent() -> None:
+def test_pi_of_agent() -> None:
     scores = {0: [0.1, 0.2, 0.3], 1: [0.3, 0.4, 0.5], 2: [0.2, 0.3, 0.2]}
     agent = Sure(arms_problem(), 0, confidence=None)
     assert agent.pi.tolist() == [1 / 3] * 3
@@ -207,7 +207,7 @@ def test_pi_and_mean_may_recommend_different_arms() -> None:
     assert by_pi.pi[1] > by_pi.pi[0]
 
 
-def test_stops_when_pi_exceeds_the_confidence_by_hand() -> None:
+def test_stops_when_pi_exceeds_confidence_by_hand() -> None:
     scores = {0: [0.10, 0.20, 0.30], 1: [0.5, 0.6, 0.7], 2: [0.10, 0.20, 0.25]}
     probe = Sure(arms_problem(), 0, confidence=None)
     feed(probe, scores)
@@ -225,7 +225,7 @@ def test_stops_when_pi_exceeds_the_confidence_by_hand() -> None:
     assert not early.done, "every arm has its initial evaluations before the rule is looked at"
 
 
-def test_stops_when_the_likelihood_ratio_exceeds_its_threshold() -> None:
+def test_stops_when_likelihood_ratio_exceeds_its_threshold() -> None:
     scores = {0: [0.10, 0.20, 0.30], 1: [0.5, 0.6, 0.7], 2: [0.10, 0.20, 0.25]}
     probe = Sure(arms_problem(), 0, confidence=None, stopping="glr")
     feed(probe, scores)

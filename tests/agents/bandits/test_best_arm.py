@@ -50,7 +50,7 @@ def test_equals_monte_carlo_within_its_error(arms: int, draws: int) -> None:
     assert sampled.sum() == pytest.approx(1.0)
 
 
-def test_two_arms_have_a_closed_form() -> None:
+def test_two_arms_have_closed_form() -> None:
     # With one degree of freedom each, the difference of two means is Cauchy with the scales added.
     p = Posterior(np.array([0.0, 1.0]), np.array([0.5, 1.5]), np.array([1.0, 1.0]))
     expected = 0.5 + np.arctan(1.0 / 2.0) / np.pi
@@ -63,7 +63,7 @@ scores = st.floats(0.0, 1.0, allow_nan=False).map(lambda v: round(v, 3))
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(scores, min_size=3, max_size=8), min_size=2, max_size=6))
-def test_pi_is_a_distribution_whatever_the_scores(arms: list[list[float]]) -> None:
+def test_pi_is_distribution_whatever_scores(arms: list[list[float]]) -> None:
     p = b.posterior(*b.moments(arms))
     for rule in RULES:
         pi = b.best_probability(p, rule)
@@ -89,7 +89,7 @@ def test_symmetry_and_invariance(arm: list[float], copies: int, scale: float, sh
 
 
 @pytest.mark.parametrize("rule", ["fast", "exact"])
-def test_updates_equal_a_fresh_belief(rule: str) -> None:
+def test_updates_equal_fresh_belief(rule: str) -> None:
     rng = np.random.default_rng(1)
     means = np.linspace(0.57, 0.65, 8)
     belief = b.Belief(8, rule)
@@ -185,7 +185,7 @@ def test_sampling_counts_wins() -> None:
     assert beliefs.best_probability_sampled(never, 10, np.random.default_rng(0)).tolist() == [0.0, 1.0]
 
 
-def test_a_belief_keeps_the_moments_and_renews_pi() -> None:
+def test_belief_keeps_moments_and_renews_pi() -> None:
     rng = np.random.default_rng(6)
     b = Belief(5, "exact")
     log: list[list[float]] = [[] for _ in range(5)]
@@ -209,7 +209,7 @@ def test_a_belief_keeps_the_moments_and_renews_pi() -> None:
     assert b.posterior().mean == pytest.approx(means)
 
 
-def test_an_update_costs_rows_not_nodes() -> None:
+def test_update_costs_rows_not_nodes() -> None:
     """One new score refills one row of the same nodes; nodes are laid anew when most rows changed or left them."""
     b = Belief(4)
     for arm in range(4):

@@ -19,7 +19,7 @@ def believed(log: list[list[float]]) -> Belief:
     return b
 
 
-def test_transport_against_a_minimiser() -> None:
+def test_transport_against_minimiser() -> None:
     from scipy.optimize import minimize_scalar
 
     rng = np.random.default_rng(8)

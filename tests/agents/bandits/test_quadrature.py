@@ -18,7 +18,7 @@ PI = {
 }
 
 
-def test_pi_against_an_integral_by_adaptive_steps() -> None:
+def test_pi_against_integral_by_adaptive_steps() -> None:
     from scipy import integrate
     from scipy.special import beta, stdtr
 
@@ -46,7 +46,7 @@ def test_pi_is_these_numbers() -> None:
         assert beliefs.best_probability(known(), rule) == pytest.approx(numbers, abs=1e-13)
 
 
-def test_the_error_is_what_the_nodes_miss() -> None:
+def test_error_is_what_nodes_miss() -> None:
     p = known()
     q = Quadrature(p, RULES["fast"])
     assert q.rule is RULES["fast"]

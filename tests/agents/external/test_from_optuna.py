@@ -40,7 +40,7 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
         ("QMCSampler", "NMTHPO-v0"),
     ],
 )
-def test_any_sampler_of_optuna_is_an_agent(sampler: str, env_id: str) -> None:
+def test_any_sampler_of_optuna_is_agent(sampler: str, env_id: str) -> None:
     if sampler in NEEDS:
         pytest.importorskip(NEEDS[sampler])
     several = env_id == "NMTHPO-zhen-mo-v0"
@@ -58,7 +58,7 @@ def test_any_sampler_of_optuna_is_an_agent(sampler: str, env_id: str) -> None:
         assert len(set(one.actions.tolist())) == len(one)
 
 
-def test_a_sampler_of_ones_own() -> None:
+def test_sampler_of_users() -> None:
     problem = Problem(gym.spaces.MultiDiscrete([4, 4]))
     for own in (
         lambda: optuna.samplers.RandomSampler(seed=5),
@@ -77,7 +77,7 @@ def test_a_sampler_of_ones_own() -> None:
     assert made._inner._study.sampler._population_size == 7
 
 
-def test_the_default_is_the_agent_tpe() -> None:
+def test_default_is_agent_tpe() -> None:
     for env_id in ("CushLEPOR-ted-ende-v0", "NMTHPO-v0"):
         plain = run("tpe", env_id, [2], budget=14)
         (ours,) = run("optuna", env_id, [2], budget=14)
@@ -113,7 +113,7 @@ def test_wrong_samplers_are_named() -> None:
         agents.make("optuna", Problem(gym.spaces.Discrete(3)), 0)
 
 
-def test_steps_ranges_and_choices_survive_the_cube() -> None:
+def test_steps_ranges_and_choices_survive_cube() -> None:
     d = optuna.distributions
     space = [
         d.FloatDistribution(-2.0, 3.0),

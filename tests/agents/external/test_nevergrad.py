@@ -19,7 +19,7 @@ def problem(budget: int = 20) -> Any:
 
 
 @pytest.mark.parametrize("waiting", [2, 5])
-def test_asking_again_before_a_result_never_waits_for_it(waiting: int) -> None:
+def test_asking_again_before_result_never_waits_for_it(waiting: int) -> None:
     agent, actions = agents.make("nevergrad", problem(), 0), []
     for k in range(20):
         actions.append(agent.ask())
@@ -31,7 +31,7 @@ def test_asking_again_before_a_result_never_waits_for_it(waiting: int) -> None:
     assert np.array_equal(agent.recommend(), best)
 
 
-def test_one_worker_goes_on_with_the_optimiser_that_was_picked_for_it() -> None:
+def test_one_worker_goes_on_with_optimiser_that_was_picked_for_it() -> None:
     agent = agents.make("nevergrad", problem(), 0)
     first = agent._optimizer
     for _ in range(5):
@@ -44,7 +44,7 @@ def test_one_worker_goes_on_with_the_optimiser_that_was_picked_for_it() -> None:
     assert agent._optimizer.num_tell_not_asked == 5
 
 
-def test_an_optimiser_for_one_worker_refuses_several() -> None:
+def test_optimiser_for_one_worker_rejects_several() -> None:
     agent = agents.make("nevergrad", problem(), 0, optimizer="Cobyla")
     agent.ask()
     with pytest.raises(ValueError, match="workers must be 1 for optimizer='Cobyla'"):

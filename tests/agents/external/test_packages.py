@@ -17,7 +17,7 @@ from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.registry import install
 
 
-def test_agents_draw_from_their_own_states_and_leave_the_global_ones_alone() -> None:
+def test_agents_draw_from_their_own_states_and_leave_global_ones_alone() -> None:
     before = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
 
     def draws(own: Generators) -> tuple[float, float]:
@@ -62,7 +62,7 @@ class Scripted(NearestCandidate):
         self.heard.append((suggestion, loss))
 
 
-def test_rows_are_the_nearest_not_tried_and_the_suggestion_is_told() -> None:
+def test_rows_are_nearest_not_tried_and_suggestion_receives() -> None:
     """The constant feature is no dimension; the box is that of the others."""
     agent = Scripted(Problem(gym.spaces.Discrete(4), features=X), [[0.5, 0.0], [0.5, 0.0], [2.0, 0.9]])
     assert agent.size == 2
@@ -74,7 +74,7 @@ def test_rows_are_the_nearest_not_tried_and_the_suggestion_is_told() -> None:
     assert agent.recommend() == 1
 
 
-def test_pairs_are_trained_to_the_end() -> None:
+def test_pairs_are_trained_to_end() -> None:
     space = gym.spaces.MultiDiscrete([4, 3])
     agent = Scripted(Problem(space, features=X, levels=np.array([1.0, 2.0, 4.0])), [[1.0, 1.0]])
     assert agent.ask().tolist() == [2, 2]
@@ -88,7 +88,7 @@ def test_boxes_are_scaled_and_grids_cut() -> None:
     assert grid.recommend() in grid.problem.action_space
 
 
-def test_points_of_a_grid_that_a_worker_has_are_left_for_those_beside_them() -> None:
+def test_points_of_grid_that_worker_has_are_left_for_those_beside_them() -> None:
     grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [[0.49, 0.9]] * 9)
     first = [grid.ask().tolist() for _ in range(5)]
     assert first == [[1, 1], [2, 1], [0, 1], [3, 1], [1, 0]]

@@ -88,7 +88,7 @@ SAMPLERS = [n for n, e in agents.AGENTS.items() if e.entrant and {"rows", "box",
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_every_agent_outlives_failures_pruning_and_the_end_of_the_grid(name: str) -> None:
+def test_every_agent_outlives_failures_pruning_and_end_of_grid(name: str) -> None:
     several = agents.AGENTS[name].supports == ("objectives",)
     study = optuna.create_study(
         directions=["minimize"] * (1 + several), sampler=AgentSampler(name, seed=1, candidates=20)
@@ -129,7 +129,7 @@ class Deaf(agents.Agent):
         return 0
 
 
-def test_what_an_agent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_agent_receives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "make", lambda name, problem, seed: Deaf(problem, seed))
     study = optuna.create_study(direction="maximize", sampler=AgentSampler("random", seed=0))
     space = {"x": optuna.distributions.IntDistribution(0, 9)}
@@ -148,7 +148,7 @@ def test_what_an_agent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told[2:] == [(0, -7.0, "failed"), (5, -1.0, "ok")]
 
 
-def test_a_failure_before_the_first_success_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_before_first_success_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "make", lambda name, problem, seed: Deaf(problem, seed))
     study = optuna.create_study(sampler=AgentSampler("random", seed=0))
     space = {"x": optuna.distributions.IntDistribution(0, 9)}
@@ -178,7 +178,7 @@ def test_conditional_parameters_are_modelled(name: str) -> None:
     assert np.median([t.value for t in late]) > 0.6  # drawn at random it would be a half
 
 
-def test_what_breaks_a_constraint_is_no_success() -> None:
+def test_what_breaks_constraint_is_no_success() -> None:
     def objective(trial: Any) -> float:
         x = trial.suggest_float("x", 0.0, 1.0)
         trial.set_user_attr("c", x - 0.5)

@@ -23,7 +23,7 @@ def test_acquisitions_by_hand() -> None:
     assert upper_confidence_bound(mean, deviation, 9.0).tolist() == [3.0, 7.0, 2.0, -47.0, 1.0]
 
 
-def test_expected_improvement_is_the_integral() -> None:
+def test_expected_improvement_is_integral() -> None:
     rng = RNG(3)
     mean, deviation = rng.normal(size=8), rng.uniform(0.1, 2.0, size=8)
     grid_points = np.linspace(-12.0, 12.0, 200_001)
@@ -34,7 +34,7 @@ def test_expected_improvement_is_the_integral() -> None:
     assert certain.tolist() == [0.75, 0.0]
 
 
-def test_its_logarithm_is_the_integrals_far_out_too() -> None:
+def test_its_logarithm_is_integrals_far_out_too() -> None:
     from scipy import integrate, stats
 
     for gap in (-3.0, -0.5, 0.0, 0.7, 5.0):

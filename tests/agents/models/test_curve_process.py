@@ -27,9 +27,7 @@ SOURCES = (source("a"), source("b", 0.5))
 
 
 @pytest.mark.parametrize("sources", [(), SOURCES])
-def test_the_posterior_is_that_of_all_cells_at_once(
-    sources: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_posterior_is_that_of_all_cells_at_once(sources: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(curve_process, "CLIP", 1e9)
     prior, learned = curve_prior(RESOURCES, X, ("p", "q"), 0.5, sources)
     assert learned == bool(sources)

@@ -78,7 +78,7 @@ def test_certain_candidates_stay_certain_when_loaded() -> None:
     assert bo.variances.tolist() == [0.0, 0.0]
 
 
-def test_a_draw_follows_matherons_rule() -> None:
+def test_draw_follows_matherons_rule() -> None:
     prior, noise = prior_of(8), 0.3
     bo = FiniteGP(lambda k: prior[k], np.diag(prior), noise)
     draw = np.random.default_rng(5).normal(size=8)

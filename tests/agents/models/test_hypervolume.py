@@ -43,7 +43,7 @@ def test_hypervolume_agrees_with_moocore() -> None:
         assert hypervolume(points, reference) == pytest.approx(moocore.hypervolume(points, ref=reference), abs=1e-12)
 
 
-def test_expected_improvement_is_the_exact_sum_over_cells() -> None:
+def test_expected_improvement_is_exact_sum_over_cells() -> None:
     """Another exact form: the gain is an integral over the non-dominated area of P(f1 <= x) P(f2 <= y)."""
     from scipy.special import ndtr
 

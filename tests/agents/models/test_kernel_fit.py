@@ -18,7 +18,7 @@ from tests.agents.helpers import RNG
 Floats = np.ndarray
 
 
-def test_an_estimate_is_the_most_probable_kernel() -> None:
+def test_estimate_is_most_probable_kernel() -> None:
     """No kernel nearby is more probable, by SciPy's densities."""
     rng = np.random.default_rng(4)
     x = rng.random((15, 2))
@@ -54,7 +54,7 @@ def test_an_estimate_is_the_most_probable_kernel() -> None:
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_estimates_side_by_side_are_those_made_alone(kernel: str) -> None:
+def test_estimates_batched_are_those_made_alone(kernel: str) -> None:
     rng = RNG(7)
     sizes = [3, 20, 20, 1, 3, 40] * 4  # several sizes, and more of one than are computed together
     assert 8 * 40**2 < TOGETHER < 8 * 50**2
@@ -71,7 +71,7 @@ def test_estimates_side_by_side_are_those_made_alone(kernel: str) -> None:
         assert (fit.amplitude, fit.noise) == (alone.amplitude, alone.noise)
 
 
-def test_estimate_finds_the_feature_that_matters() -> None:
+def test_estimate_finds_feature_that_matters() -> None:
     rng = RNG(5)
     x = rng.random((60, 2))
     y = np.sin(6.0 * x[:, 0])
@@ -81,7 +81,7 @@ def test_estimate_finds_the_feature_that_matters() -> None:
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_value_and_slope_of_a_kernel(kernel: str) -> None:
+def test_value_and_slope_of_kernel(kernel: str) -> None:
     r2 = np.linspace(0.1, 4.0, 7)
     value, slope = kernels.with_slope(kernel, r2)
     assert value.tobytes() == kernels.of_square_distances(kernel, r2).tobytes()
@@ -89,7 +89,7 @@ def test_value_and_slope_of_a_kernel(kernel: str) -> None:
     np.testing.assert_allclose(slope, (before - after) / 1e-6, rtol=1e-7)
 
 
-def test_a_kernel_is_estimated_again_once_observations_have_grown() -> None:
+def test_kernel_is_estimated_again_once_observations_have_grown() -> None:
     assert is_due(1, 0, 0.1)
     assert [next(t for t in range(40) if is_due(t, at, 0.1)) for at in (1, 9, 19, 20, 29)] == [2, 10, 20, 22, 31]
 
@@ -153,7 +153,7 @@ def test_another_routine_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_gradient_of_the_kernel_estimate(kernel: str) -> None:
+def test_gradient_of_kernel_estimate(kernel: str) -> None:
     rng = RNG(4)
     x, y = rng.random((2, 25, 3)), rng.normal(size=(2, 25))
     f = Posteriors(kernel, x, y, Prior())

@@ -28,7 +28,7 @@ def test_kernels_by_hand() -> None:
             assert kernels.gram_row(kernel, x, 2.0, k).tolist() == whole[k].tolist()
 
 
-def test_candidates_of_a_share_gather_the_kernel_of_their_base() -> None:
+def test_candidates_of_share_gather_kernel_of_their_base() -> None:
     base = np.random.default_rng(0).random((40, 3))
     index = np.random.default_rng(1).permutation(40)[:17]
     share = Candidates(Problem(gym.spaces.Discrete(17), base=base, index=index))

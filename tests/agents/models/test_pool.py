@@ -22,7 +22,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pool, name, value)
 
 
-def test_neighbours_of_the_best_and_random_ones_are_scored() -> None:
+def test_neighbours_of_best_and_random_ones_are_scored() -> None:
     near = [*range(48, 53), *range(8, 13)]
     for seed in range(5):
         drawn = pool.Pool(X).draw([90, 50, 10, 50], np.array([0.0, 2.0, 1.0, 1.5]), FREE, np.random.default_rng(seed))
@@ -63,7 +63,7 @@ def test_costs_are_predicted_where_nothing_was_paid() -> None:
     np.testing.assert_allclose(model.expected(np.array([3, 40])), expected[[3, 40]], rtol=1e-3)
 
 
-def test_the_unit_of_costs_does_not_matter() -> None:
+def test_unit_of_costs_does_not_matter() -> None:
     seconds, hours = CostModel(PAID), CostModel(PAID)
     for row in range(8):
         seconds.observe(row, COSTS[row])
@@ -72,7 +72,7 @@ def test_the_unit_of_costs_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("costs", [[], [5.0], [1.0, 1.0, 1.0], [0.0, 2.0, 0.0]])
-def test_all_candidates_cost_the_same_until_costs_differ(costs: list[float]) -> None:
+def test_all_candidates_cost_same_until_costs_differ(costs: list[float]) -> None:
     model = CostModel(PAID)
     for row, cost in enumerate(costs):
         model.observe(row, cost)

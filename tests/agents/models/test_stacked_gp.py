@@ -94,7 +94,7 @@ def test_what_is_forgotten_was_never_there() -> None:
     np.testing.assert_array_equal(model.log_improvement(y, 0.5), before)
 
 
-def test_means_are_in_the_unit_of_the_rewards() -> None:
+def test_means_are_in_unit_of_rewards() -> None:
     theta, given = numbers(1), tables(1)
     theta[:, [*START].index("log noise")] = -14.0
     model = StackedGP(theta, given, columns)
@@ -104,7 +104,7 @@ def test_means_are_in_the_unit_of_the_rewards() -> None:
     np.testing.assert_allclose(model.expected_rewards(y)[0, 0, [0, 3, 5, 6]], y[0, 0], atol=0.05)
 
 
-def test_a_failed_training_does_not_set_the_scale() -> None:
+def test_failed_training_does_not_set_scale() -> None:
     assert stacked_gp.robust(np.array([1.0, 90.0, 91.0, 92.0, 93.0]))[0] == pytest.approx(91.0 - 1.5 * 2.0)
     np.testing.assert_array_equal(stacked_gp.standardised(np.full(4, 7.3)), np.zeros(4))
 

@@ -23,7 +23,7 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(("depth", "least"), [(1, 2), (3, 2), (6, 2), (4, 12), (None, 20)])
-def test_a_tree_is_that_of_scikit_learn(data: tuple, depth: int | None, least: int) -> None:
+def test_tree_is_that_of_scikit_learn(data: tuple, depth: int | None, least: int) -> None:
     x, rows, y = data
     found = Splits(x, EVERY).grow(rows, y[None, rows], np.ones((1, 90)), depth=depth, least=least)
     tree = DecisionTreeRegressor(max_depth=depth, min_samples_split=least, random_state=0).fit(x[rows], y[rows])
@@ -44,7 +44,7 @@ def test_weights_are_repetitions(data: tuple) -> None:
         assert np.allclose(prediction, alone[0], atol=1e-12)
 
 
-def test_trees_without_a_limit_learn_by_heart(data: tuple) -> None:
+def test_trees_without_limit_learn_by_heart(data: tuple) -> None:
     x, rows, y = data
     found = Splits(x, EVERY).grow(rows, y[None, rows], np.ones((1, 90)))
     assert np.abs(found[0, rows] - y[rows]).max() == 0.0
@@ -63,7 +63,7 @@ def test_boosting_is_that_of_scikit_learn(data: tuple) -> None:
         assert np.abs(prediction[seen] - model.fit(x[seen], y[seen]).predict(x[seen])).max() < 1e-9
 
 
-def test_a_share_of_the_features_is_drawn_for_each_node(data: tuple) -> None:
+def test_share_of_features_is_drawn_for_each_node(data: tuple) -> None:
     x, rows, y = data
     splits = Splits(x)
     allowed = splits._drawn(500, 1 / 3, np.random.default_rng(0))

@@ -15,7 +15,7 @@ from hpo_envs.benchmarks import problem_of, run
 from tests.agents.multifidelity.helpers import SMOOTH, make, play, smooth
 
 
-def test_the_best_rows_are_trained_and_the_others_paused() -> None:
+def test_best_rows_are_trained_and_others_paused() -> None:
     agent, trail = play("freeze-thaw", make(budget=400.0))
     levels = np.full(len(SMOOTH), -1)
     for (row, level), _, _ in trail:
@@ -25,7 +25,7 @@ def test_the_best_rows_are_trained_and_the_others_paused() -> None:
     assert agent.recommend()[0] < 5
 
 
-def test_a_run_is_watched_at_every_checkpoint() -> None:
+def test_run_is_watched_at_every_checkpoint() -> None:
     _, trail = play("freeze-thaw", make(budget=200.0))
     reached: dict[int, int] = {}
     for (row, level), _, info in trail:
@@ -100,6 +100,6 @@ def test_checkpoints_are_geometrically_spaced(levels: Any, ratio: float, expecte
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.5, float("nan")])
-def test_the_ratio_is_above_one(ratio: float) -> None:
+def test_ratio_is_above_one(ratio: float) -> None:
     with pytest.raises(ValueError, match="ratio must be > 1"):
         agents.make("freeze-thaw", problem_of(make()), 0, ratio=ratio)

@@ -25,7 +25,7 @@ def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
     return CurvesEnv(CurveParams.of(*args, **kwargs))
 
 
-def test_golden_brackets_of_the_algorithm() -> None:
+def test_golden_brackets_of_algorithm() -> None:
     """R = 81, eta = 3: the algorithm of Li et al. (2018), not its table; SMAC3 pins the same numbers."""
     found = brackets(81, 3)
     assert [b[0][0] for b in found] == [81, 34, 15, 8, 5]
@@ -60,7 +60,7 @@ def test_halvings_is_exact_at_powers(base: int) -> None:
         assert halvings(base**s * 0.999, base) == max(s - 1, 0)
 
 
-def test_hyperband_on_an_environment() -> None:
+def test_hyperband_on_environment() -> None:
     """206 steps; with continuation it pays less than the 1,902 epochs, and the best row wins where it was drawn."""
     env = make(budget=1e9)
     agent, trail = play("hyperband", env, rounds=1)
@@ -79,7 +79,7 @@ def test_hyperband_on_an_environment() -> None:
     assert agent.recommend().tolist() == [min(r for (r, level), _, _ in trail if level == 80), 80]
 
 
-def test_successive_halving_keeps_the_best_and_starts_again() -> None:
+def test_successive_halving_keeps_best_and_starts_again() -> None:
     _, trail = play("successive-halving", make(budget=1e9), steps=242, n=81)
     assert [level for (_, level), _, _ in trail[:121]] == [0] * 81 + [2] * 27 + [8] * 9 + [26] * 3 + [80]
     ranks = sorted(row for (row, _), _, _ in trail[:81])
@@ -140,7 +140,7 @@ def test_halving_needs_checkpoints(name: str) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), budget=st.floats(1.0, 60.0))
-def test_an_episode_overshoots_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
+def test_episode_overshoots_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
     from tests.hpo_envs.engines.curves.helpers import T3
 
     env = curves_env("x", table=T3, **{**KWARGS, "budget": budget})
@@ -167,7 +167,7 @@ def test_halving_is_done_when_nothing_is_left_to_train() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 4, 9])
-def test_asha_promotes_only_the_top_third(workers: int) -> None:
+def test_asha_promotes_only_top_third(workers: int) -> None:
     env = make(smooth(rows=400), budget=500.0, workers=workers)
     env.reset(seed=0)
     agent = agents.make("asha", problem_of(env), 0)
@@ -191,7 +191,7 @@ def test_asha_promotes_only_the_top_third(workers: int) -> None:
     assert results[26]
 
 
-def test_asha_without_new_rows_promotes_the_rest_and_is_done() -> None:
+def test_asha_without_new_rows_promotes_rest_and_is_done() -> None:
     agent, trail = play("asha", make(smooth(rows=7, levels=9), budget=1e9))
     assert agent.done
     assert len({tuple(action) for action, _, _ in trail}) == len(trail), "nothing was asked twice"

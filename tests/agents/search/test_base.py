@@ -18,7 +18,7 @@ from tests.agents.helpers import grid, play, problem
 from tests.helpers import raises
 
 
-def test_spread_starts_in_the_middle_and_moves_away() -> None:
+def test_spread_starts_in_middle_and_moves_away() -> None:
     features = grid(5, 5)
     agent = agents.make("bo-spread", problem(features), 0)
     first, second = play(agent, lambda row: 0.0, 2)
@@ -26,7 +26,7 @@ def test_spread_starts_in_the_middle_and_moves_away() -> None:
     assert np.abs(features[second] - features[first]).max() >= 0.25
 
 
-def test_what_an_observation_tells_of_others_is_that_of_the_whole_covariance() -> None:
+def test_what_observation_tells_of_others_is_that_of_whole_covariance() -> None:
     """Beside the matrix that is conditioned row by row, on some of its rows."""
     rng = np.random.default_rng(0)
     prior = gram("matern52", rng.integers(0, 4, (60, 3)) / 3.0, 1.0)
@@ -55,7 +55,7 @@ def test_workers_spread_out_where_one_would_begin_at_random() -> None:
     assert np.min(distances, axis=0).tolist() == [0.5, 0.25]
 
 
-def test_the_best_of_sources_come_first() -> None:
+def test_best_of_sources_come_first() -> None:
     features = grid(5, 5)
     near, far = features[[0, 24, 12, 24]], features[[7, 18]] + 0.01
     sources = (
@@ -85,7 +85,7 @@ def test_objectives_of_sources_weigh_alike() -> None:
         ({"initial": True}, "initial must be an int >= 1, got True"),
     ],
 )
-def test_words_about_the_initial_design(setting: dict[str, Any], message: str) -> None:
+def test_words_about_initial_design(setting: dict[str, Any], message: str) -> None:
     with raises(message):
         agents.make("bo-ei-rbf", problem(grid(3, 3)), 0, **setting)
 
@@ -97,13 +97,13 @@ def test_ties_up_to_round_off_are_broken_at_random_among_free_candidates() -> No
     assert {agent.best_free(scores) for _ in range(50)} == {0, 1}
 
 
-def test_a_reward_of_another_shape_is_refused() -> None:
+def test_reward_of_another_shape_is_rejected() -> None:
     agent = agents.make("bo-ei-rbf", problem(grid(2, 2)), 0)
     with pytest.raises(ValueError, match=r"reward must be 1 finite number\(s\), got nan"):
         agent.tell(0, np.nan, {})
 
 
-def test_models_see_the_features_asked_for() -> None:
+def test_models_see_features_asked_for() -> None:
     found = problem_of(gym.make("NASBenchNLP-wikitext2-v0"))
     for name in ("graph-ei-rbf", "graph-eif-rbf", "bo-ei-rbf", "bo"):
         agent = agents.make(name, found, 0, features="g2v_")

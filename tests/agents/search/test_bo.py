@@ -35,9 +35,7 @@ def told(agent: Any, rows: list[int], rewards: Floats) -> Any:
 @pytest.mark.parametrize("standardise", [False, True])
 @pytest.mark.parametrize("amplitude", [1.0, 2.5])
 @pytest.mark.parametrize("objectives", [1, 2])
-def test_optimisation_with_a_fixed_kernel_is_the_textbooks(
-    standardise: bool, amplitude: float, objectives: int
-) -> None:
+def test_optimisation_with_fixed_kernel_is_textbooks(standardise: bool, amplitude: float, objectives: int) -> None:
     problem = problem_of(objectives=objectives)
     kwargs: dict[str, Any] = {"kernel": "rbf", "length_scale": 0.7, "amplitude": amplitude, "noise": 0.02}
     agent = BayesianOptimisation(problem, 0, standardise=standardise, **kwargs)
@@ -67,7 +65,7 @@ def test_equal_rewards_have_no_scale() -> None:
     assert zeros._units()[1].tolist() == [1.0]
 
 
-def test_a_draw_of_the_posterior_is_matherons() -> None:
+def test_draw_of_posterior_is_matherons() -> None:
     problem = problem_of()
     agent = told(
         BayesianOptimisation(problem, 0, acquisition="thompson", amplitude=2.0, noise=0.1, standardise=True),
@@ -87,7 +85,7 @@ def test_a_draw_of_the_posterior_is_matherons() -> None:
     assert agent._draw().tolist() != drawn.tolist()
 
 
-def test_an_estimated_kernel_is_used_and_estimated_again_as_data_grow() -> None:
+def test_estimated_kernel_is_used_and_estimated_again_as_data_grow() -> None:
     problem = problem_of(objectives=2)
     agent = BayesianOptimisation(problem, 0, fit=True, refit=0.5, length_scale=0.4, spread=0.3)
     assert (agent.standardise, agent.fit, agent.refit) == (True, True, 0.5)
@@ -118,7 +116,7 @@ def test_an_estimated_kernel_is_used_and_estimated_again_as_data_grow() -> None:
     assert fitted == [1, 2, 3, 4, 6]
 
 
-def test_a_draw_with_an_estimated_kernel_uses_the_estimate() -> None:
+def test_draw_with_estimated_kernel_uses_estimate() -> None:
     problem = problem_of()
     agent = told(
         BayesianOptimisation(problem, 0, fit=True, acquisition="thompson"), [3, 8, 1], np.array([[1.0], [2.0], [4.0]])
@@ -181,7 +179,7 @@ def test_words_about_kernels_settings() -> None:
     ("objectives", "settings"),
     [(1, {"fit": True}), (1, {"acquisition": "ucb"}), (2, {"fit": True}), (2, {"amplitude": 2.0, "standardise": True})],
 )
-def test_a_pool_of_all_candidates_suggests_what_all_candidates_do(
+def test_pool_of_all_candidates_suggests_what_all_candidates_do(
     monkeypatch: pytest.MonkeyPatch, objectives: int, settings: dict[str, Any]
 ) -> None:
     problem = problem_of(40, objectives)
@@ -204,7 +202,7 @@ def test_a_pool_of_all_candidates_suggests_what_all_candidates_do(
 
 
 @pytest.mark.parametrize("acquisition", ["ei", "thompson"])
-def test_beyond_what_is_affordable_a_pool_is_scored(monkeypatch: pytest.MonkeyPatch, acquisition: str) -> None:
+def test_beyond_what_is_affordable_pool_is_scored(monkeypatch: pytest.MonkeyPatch, acquisition: str) -> None:
     monkeypatch.setattr(bo, "AFFORDABLE", 50)
     monkeypatch.setattr(pool, "NEIGHBOURS", 3)
     monkeypatch.setattr(pool, "RANDOM", 4)
@@ -268,7 +266,7 @@ def test_seeds_that_prepare_together_suggest_what_each_does_alone(
     assert play([0, 1], together=True) == [play([seed], together=False)[0] for seed in (0, 1)]
 
 
-def test_what_a_posterior_was_not_renewed_for_is_observed() -> None:
+def test_what_posterior_was_not_renewed_for_is_observed() -> None:
     """Of 22 observations the first 20 are in the kernel's estimate; the posterior knows all."""
     problem, rng = problem_of(60), np.random.default_rng(0)
     agent = BayesianOptimisation(problem, 0, fit=True)

@@ -45,13 +45,13 @@ def made(objectives: int = 1, **settings: Any) -> Given:
         ({"acquisition": "ei"}, int(np.argmax(expected_improvement(MEANS[0], DEVIATIONS[0], 1.0)))),
     ],
 )
-def test_the_candidate_with_the_highest_value_is_next(settings: dict[str, Any], row: int) -> None:
+def test_candidate_with_highest_value_is_next(settings: dict[str, Any], row: int) -> None:
     agent = made(**settings)
     agent.tell(1, 1.0, {})
     assert agent.ask() == row
 
 
-def test_the_default_is_that_of_the_number_of_objectives() -> None:
+def test_default_is_that_of_number_of_objectives() -> None:
     assert (made().acquisition, made(2).acquisition) == ("ei", "ehvi")
     agent = made(2)
     assert agent.predict().tolist() == [[0.0] * 4] * 2

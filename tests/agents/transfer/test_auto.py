@@ -35,9 +35,7 @@ PICKED = [  # id, transfer, what is picked, and what where results come late
 
 
 @pytest.mark.parametrize(("env_id", "transfer", "name", "late"), PICKED)
-def test_it_picks_what_was_best_on_problems_of_the_kind(
-    env_id: str, transfer: str | None, name: str, late: str
-) -> None:
+def test_it_picks_what_was_best_on_problems_of_kind(env_id: str, transfer: str | None, name: str, late: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem = problem_of(gym.make(env_id), transfer)
@@ -45,14 +43,14 @@ def test_it_picks_what_was_best_on_problems_of_the_kind(
     assert type(make("auto", problem, 3)) is type(make(name, problem, 3))
 
 
-def test_its_runs_are_those_of_the_agent_that_it_picks() -> None:
+def test_its_runs_are_those_of_agent_that_it_picks() -> None:
     given: dict[str, Any] = {"budget": 18, "env_kwargs": {}}
     one, two = (run(name, "NMTHPO-ruen-v0", [4], **given)[0] for name in ("auto", "bo-spread"))
     assert np.array_equal(one.actions, two.actions)
     assert (one.header["agent"], two.header["agent"]) == ("auto", "bo-spread")
 
 
-def test_hyperparameters_go_on_and_headers_name_the_code_of_all_that_it_may_pick() -> None:
+def test_hyperparameters_go_on_and_headers_name_code_of_all_that_it_may_pick() -> None:
     problem = problem_of(gym.make("NMTHPO-zhen-v0"))
     assert isinstance(auto := make("auto", problem, 0, initial=4), BayesianOptimisation)
     assert auto.initial == 4
@@ -60,7 +58,7 @@ def test_hyperparameters_go_on_and_headers_name_the_code_of_all_that_it_may_pick
     assert "hpo_envs.agents.bandits.top_two" in provenance.of_agent("auto")
 
 
-def test_on_the_leaderboard_it_is_level_with_the_best_agent_of_each_track() -> None:
+def test_on_leaderboard_it_is_level_with_best_agent_of_each_track() -> None:
     """Within .01 of the best of this package, or not told apart from it where noise hides more than that.
 
     On `CharHPO-v0` 16 dimensions with noise tell no agent from random search; on CellMini some trainings diverge.

@@ -24,7 +24,7 @@ def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).random((n, d)).round(2)
 
 
-def test_units_of_the_reward_do_not_matter() -> None:
+def test_units_of_reward_do_not_matter() -> None:
     x, y = candidates(40), np.random.default_rng(5).normal(size=40)
     problem = Problem(gym.spaces.Discrete(40), x, ("a", "b", "c"), budget=15)
     chosen = []
@@ -83,7 +83,7 @@ def play(problem: Problem, y: np.ndarray, steps: int = 10, **hyperparameters: An
     return actions
 
 
-def test_other_tables_say_where_to_begin_and_the_problem_whom_to_believe() -> None:
+def test_other_tables_say_where_to_begin_and_problem_whom_to_believe() -> None:
     problem, y = related()
     order = np.argsort(-y)
     assert play(problem, y, 1)[0] in order[:6]
@@ -127,7 +127,7 @@ def test_wrong_arguments() -> None:
 # -- what weights have seen -----------------------------------------------------------------------------------------
 
 
-def test_weights_have_not_seen_the_languages_of_a_problem() -> None:
+def test_weights_have_not_seen_languages_of_problem() -> None:
     every = {language for w in learned.shipped() for language in w.languages}
     assert every == set(languages_of(t for f in ("NMTHPO", "CharHPO") for t in FAMILIES[f].languages))
     for language in sorted(every):

@@ -22,7 +22,7 @@ from hpo_envs.agents.transfer.task_tpe import crowding, density, ranked, split
 from tests.agents.transfer.helpers import ALIKE, OTHER, TRUTH, X, problem, regret
 
 
-def test_a_source_says_what_it_measured_and_predicts_the_rest() -> None:
+def test_source_says_what_it_measured_and_predicts_rest() -> None:
     half = dataclasses.replace(ALIKE, features=ALIKE.features[::2], rewards=ALIKE.rewards[::2], costs=ALIKE.costs[::2])
     known, part = predictions((ALIKE, half), X, ("a", "b"))
     assert known.shape == (TREES, 36)
@@ -43,7 +43,7 @@ def test_columns_are_matched_by_name() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n, e in AGENTS.items() if e.sources])
-def test_agents_without_sources_say_so(name: str) -> None:
+def test_agents_without_sources_is_reported(name: str) -> None:
     with pytest.raises(ValueError, match=f"sources must be given to {name}, .*, got none"):
         make(name, problem(), 0)
 
@@ -54,7 +54,7 @@ def test_one_objective_only(name: str) -> None:
         make(name, problem(ALIKE, objectives=2), 0)
 
 
-def test_leaving_one_out_is_what_a_process_of_the_others_says() -> None:
+def test_leaving_one_out_is_what_process_of_others_says() -> None:
     rows, y = np.array([0, 7, 20, 35]), standardised(TRUTH[[0, 7, 20, 35]])
     gp = TargetGP(X)
     whole = gp.posterior(rows, y)
@@ -70,7 +70,7 @@ def test_leaving_one_out_is_what_a_process_of_the_others_says() -> None:
     assert np.allclose(whole.mean[rows], y, atol=0.2)
 
 
-def test_quantiles_are_cut_off_at_the_papers_delta() -> None:
+def test_quantiles_are_cut_off_at_papers_delta() -> None:
     y = np.array([3.0, -1.0, 40.0, 5.0])
     delta = 1.0 / (4.0 * 4**0.25 * np.sqrt(np.pi * np.log(4)))
     shares = np.array([0.5, 0.25, 1.0 - delta, 0.75])
@@ -79,12 +79,12 @@ def test_quantiles_are_cut_off_at_the_papers_delta() -> None:
     assert np.isfinite(copula(np.ones(1))).all()
 
 
-def test_it_begins_where_the_sources_are_best_and_leaves_what_misleads() -> None:
+def test_it_begins_where_sources_are_best_and_leaves_what_misleads() -> None:
     assert regret(make("quantile-copula", problem(ALIKE), 0), 1) == 0.0
     assert regret(make("quantile-copula", problem(OTHER), 0), 12) < 0.1
 
 
-def test_a_smooth_table_is_predicted_in_normal_scores_whatever_its_unit() -> None:
+def test_smooth_table_is_predicted_in_normal_scores_whatever_its_unit() -> None:
     rng = np.random.default_rng(0)
     x, at = rng.random((80, 2)), rng.random((30, 2))
     y = -np.square(x - 0.4).sum(axis=1)
@@ -94,7 +94,7 @@ def test_a_smooth_table_is_predicted_in_normal_scores_whatever_its_unit() -> Non
     assert one.lengths.shape == (2,)
 
 
-def test_models_of_the_same_table_are_one() -> None:
+def test_models_of_same_table_are_one() -> None:
     x, y = np.random.default_rng(0).random((20, 3)), np.arange(20.0)
     assert source_gp.source_gp(x.tobytes(), y.tobytes(), 3) is source_gp.source_gp(x.tobytes(), y.tobytes(), 3)
 
@@ -114,14 +114,14 @@ def asked(name: str, *sources: object, steps: int = 36) -> list[int]:
     return rows
 
 
-def test_zero_shot_tries_rows_in_the_order_of_the_mean_score() -> None:
+def test_zero_shot_tries_rows_in_order_of_mean_score() -> None:
     rows = asked("zero-shot", ALIKE)
     assert sorted(rows) == list(range(36))
     assert (np.diff(TRUTH[rows]) <= 1e-12).all()
     assert regret(make("zero-shot", problem(ALIKE), 0), 1) == 0.0
 
 
-def test_a_portfolio_serves_the_many_and_then_the_few() -> None:
+def test_portfolio_serves_many_and_then_few() -> None:
     """By hand: the best row of two tables gains most, then that of the third, for which the first is the worst."""
     first, second = asked("portfolio", ALIKE, ALIKE, OTHER, steps=2)
     assert first == int(np.argmax(TRUTH))
@@ -139,13 +139,13 @@ def test_misranked_pairs_are_counted() -> None:
         assert found == sum((f[a] < y[b]) != (y[a] < y[b]) for a, b in itertools.permutations(range(5), 2))
 
 
-def test_weights_are_shares_of_the_fewest() -> None:
+def test_weights_are_shares_of_fewest() -> None:
     """Three models, four samples: the first wins one and shares two, the last wins one; the second is diluting."""
     theirs, own = np.array([[0, 1, 2, 5], [9, 9, 9, 9]]), np.array([3, 1, 2, 4])
     assert weights(theirs, own).tolist() == [0.5, 0.0, 0.5]
 
 
-def test_a_source_that_misleads_has_no_weight() -> None:
+def test_source_that_misleads_has_no_weight() -> None:
     agent: Any = make("rgpe", problem(OTHER, ALIKE), 0)
     assert regret(agent, 8) < 0.02
     other, alike, own = agent.weights
@@ -158,7 +158,7 @@ def test_failures_are_cut_off() -> None:
     assert robust(np.ones(3)).tolist() == [0.0] * 3
 
 
-def test_the_next_candidate_is_the_formulas() -> None:
+def test_next_candidate_is_formulas() -> None:
     agent: Any = make("stacked-gp", problem(ALIKE, OTHER), 0)
     rows = [3, 17, 30]
     for row in rows:
@@ -186,7 +186,7 @@ def test_it_corrects_what_misleads() -> None:
     assert regret(make("stacked-gp", problem(ALIKE, OTHER), 1), 10) < 0.02
 
 
-def test_two_objectives_are_both_learned_from_the_source() -> None:
+def test_two_objectives_are_both_learned_from_source() -> None:
     """Where one source has measured the problem itself, what is asked for lies on its front."""
     two = np.column_stack([TRUTH, -np.square(X - 0.6).sum(axis=1).round(6)])
     agent = make("stacked-gp", problem(Source("x", X, two, np.ones(36)), objectives=2), 0)
@@ -205,7 +205,7 @@ def test_densities_are_sums_of_kernels() -> None:
     assert density(x[:0], at) == pytest.approx(wide)
 
 
-def test_good_observations_of_two_objectives_are_the_first_fronts() -> None:
+def test_good_observations_of_two_objectives_are_first_fronts() -> None:
     rewards = np.array([[0.0, 3.0], [1.0, 2.0], [1.1, 1.9], [3.0, 0.0], [0.5, 0.5], [-1.0, -1.0]])
     assert crowding(rewards[:4]).tolist() == pytest.approx([np.inf, (1.1 + 1.1) / 3, (2.0 + 2.0) / 3, np.inf])
     assert ranked(rewards).tolist() == [0, 3, 2, 1, 4, 5]
@@ -214,7 +214,7 @@ def test_good_observations_of_two_objectives_are_the_first_fronts() -> None:
     assert [part.tolist() for part in split(np.array([[1.0], [5.0], [3.0]]), 0.1)] == [[1], [2, 0]]
 
 
-def test_a_task_like_the_problem_is_more_similar() -> None:
+def test_task_like_problem_is_more_similar() -> None:
     agent: Any = make("tst-tpe", problem(ALIKE, OTHER), 0)
     assert regret(agent, 12) < 0.02
     alike, other = agent.similarities

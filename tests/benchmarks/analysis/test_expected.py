@@ -36,7 +36,7 @@ def test_closed_form_equals_enumeration(values: list[int], replacement: bool, da
     assert deviation[0] == pytest.approx(np.std(best), abs=1e-7)
 
 
-def test_the_whole_table_is_certain_without_replacement() -> None:
+def test_whole_table_is_certain_without_replacement() -> None:
     values = np.random.default_rng(0).normal(size=1000)
     mean, deviation = expected_best(values, replacement=False)
     assert mean[-1] == pytest.approx(values.max())

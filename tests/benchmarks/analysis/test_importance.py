@@ -45,7 +45,7 @@ def test_shares_of_two_hyperparameters_sum_to_one_and_ignore_order_and_units(see
     np.testing.assert_allclose(a.pairs, b.pairs, atol=1e-10)
 
 
-def test_missing_cells_of_a_pairwise_function_are_recovered():
+def test_missing_cells_of_pairwise_function_are_recovered():
     rng = np.random.default_rng(0)
     x = full_grid(3, 3, 3, 2)
     y = x[:, 0] + x[:, 1] * x[:, 2] + 0.5 * x[:, 3] * x[:, 0]
@@ -57,12 +57,12 @@ def test_missing_cells_of_a_pairwise_function_are_recovered():
     np.testing.assert_allclose(part.pairs, whole.pairs, atol=1e-9)
 
 
-def test_missing_cell_of_an_additive_function_is_recovered_though_interactions_are_not_determined():
+def test_missing_cell_of_additive_function_is_recovered_though_interactions_are_not_determined():
     grid = complete(codes(full_grid(2, 3))[:5], np.array([3.0, 2.0, 4.0, 1.0, 0.0]))
     assert grid[1, 2] == pytest.approx(2.0)
 
 
-def test_fill_stays_within_the_range_of_the_values():
+def test_fill_stays_within_range_of_values():
     x = full_grid(2, 2)
     grid = complete(codes(x)[:3], np.array([0.0, 10.0, 10.0]))  # additive extrapolation would say 20
     assert grid[1, 1] == 10.0
@@ -97,12 +97,12 @@ def test_constant_function_has_no_importance():
         (np.zeros(3), [1.0, 2.0, 3.0], 0.0, "configs must be"),
     ],
 )
-def test_bad_input_is_refused(x, y, quantile, message):
+def test_bad_input_is_rejected(x, y, quantile, message):
     with pytest.raises(ValueError, match=message):
         decompose(x, y, quantile)
 
 
-def test_embedding_size_is_the_distinguishing_factor_on_enja():
+def test_embedding_size_is_distinguishing_factor_on_enja():
     """Figure 5, middle: over all models of en-ja."""
     table = store.load("nmthpo/enja")
     found = decompose(table.configs, table.final("bleu"))

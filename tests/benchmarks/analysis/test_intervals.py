@@ -22,7 +22,7 @@ def symmetric(rng: np.random.Generator, *size: int) -> intervals.Floats:
     return rng.permuted(both, axis=-1)
 
 
-def test_one_environment_without_skewness_is_the_t_test() -> None:
+def test_one_environment_without_skewness_is_t_test() -> None:
     d = symmetric(np.random.default_rng(0), 1, 12)
     e = intervals.here(d)
     ours, theirs = e, stats.ttest_1samp(d[0], 0)
@@ -67,7 +67,7 @@ def test_skewness_widens_one_side_only() -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 2, 5, 20])
-def test_without_spread_only_the_number_of_runs_speaks(runs: int) -> None:
+def test_without_spread_only_number_of_runs_speaks(runs: int) -> None:
     e = intervals.here(np.full((1, runs), -0.25))
     assert float(e.p) == (2.0 ** (1 - runs) if runs > 1 else 1.0)
     assert np.isnan([e.low, e.high]).all()
@@ -112,7 +112,7 @@ def test_leading_axes_are_treated_alike() -> None:
             assert float(together.low[i]) == pytest.approx(float(alone.low))
 
 
-def test_environments_are_the_sample_elsewhere() -> None:
+def test_environments_are_sample_elsewhere() -> None:
     means = np.random.default_rng(5).standard_normal(7)
     # Seed s is lucky on some environments and unlucky on as many others, so that none is lucky on the whole.
     d = means[:, None] + np.array([(-1.0) ** (e + np.arange(8)) for e in range(7)])
@@ -149,7 +149,7 @@ def test_clusters_are_one_observation_each() -> None:
         intervals.elsewhere(d, (0, 1))
 
 
-def test_weights_of_clusters_are_those_of_the_mean() -> None:
+def test_weights_of_clusters_are_those_of_mean() -> None:
     m = np.random.default_rng(8).standard_normal(5)
     labels = ("b", "a", "b", "c", "b")
     assert float(intervals._weights(5, labels) @ m) == pytest.approx(float(intervals.grouped(m, labels).mean()))
@@ -190,7 +190,7 @@ def test_holm_by_hand() -> None:
     assert significance.holm([[0.6, 0.7], [0.5, 0.001]]).tolist() == [[1.0, 1.0], [0.5, 0.002]]
 
 
-def test_a_sole_winner_needs_no_correction_and_its_rivals_do() -> None:
+def test_sole_winner_needs_no_correction_and_its_rivals_do() -> None:
     sole, as_well = significance.leader([0.04, 0.04, 0.04])
     assert bool(sole)
     assert not as_well.any()

@@ -9,7 +9,7 @@ from hpo_envs.benchmarks.analysis.power import Study, winners
 from tests.helpers import raises
 
 
-def test_power_of_two_agents_without_interaction_is_that_of_the_t_test() -> None:
+def test_power_of_two_agents_without_interaction_is_that_of_t_test() -> None:
     here, there = winners(Study(1, 20, tau=0.0), 0.8, 4000)
     shift = 0.8 / (2 / 20) ** 0.5
     exact = 1 - stats.nct.cdf(stats.t.ppf(0.975, 19), 19, shift)
@@ -26,7 +26,7 @@ def test_only_environments_help_elsewhere() -> None:
     assert winners(Study(5, 20), 5.0, 20) == (1.0, 0.0)
 
 
-def test_replicates_remove_the_luck_of_the_rows_and_are_no_environments() -> None:
+def test_replicates_remove_luck_of_rows_and_are_no_environments() -> None:
     one, several = (winners(Study(6, 20, r, luck=0.85), 1.0, 600)[1] for r in (1, 20))
     assert several > one + 0.15
     assert winners(Study(6, 20, 20, luck=0.85), 0.0, 600)[1] < 0.05
@@ -46,6 +46,6 @@ def test_rivals_cost_power() -> None:
         ({"clusters": 6, "seeds": 5, "tau": -1.0}, "tau must be a number >= 0, got -1.0"),
     ],
 )
-def test_what_is_no_plan(arguments: dict[str, float], message: str) -> None:
+def test_non_plan(arguments: dict[str, float], message: str) -> None:
     with raises(message):
         Study(**arguments)  # type: ignore[arg-type]

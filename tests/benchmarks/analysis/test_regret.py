@@ -85,7 +85,7 @@ def test_diverged_first_evaluation_counts_as_median_configuration() -> None:
         assert regret.anytime(r, regret.after(r)) == pytest.approx(0.75)
 
 
-def test_raw_scores_are_minus_the_incumbent() -> None:
+def test_raw_scores_are_minus_incumbent() -> None:
     r = run([1.0, 3.0, 2.0], source="none", best=[], reference=[], budget=4.0, costs=[2.0, 1.0, 1.0])
     after = regret.after(r)
     assert (after.tolist(), regret.final(r, after), regret.raw(r)) == ([-1.0, -3.0, -3.0], -3.0, True)
@@ -131,7 +131,7 @@ def test_noisy_fronts_count_what_their_rows_are_worth() -> None:
     assert regret.after(fair).tolist() == pytest.approx([1 - 1 / 16, 0.5, 0.25, 0.25])
 
 
-def test_regret_over_a_budget_by_hand() -> None:
+def test_regret_over_budget_by_hand() -> None:
     r = np.array([0.8, 0.5, 0.1])
     assert regret.at_evaluations(r, 5).tolist() == [0.8, 0.5, 0.1, 0.1, 0.1]
     assert regret.at_evaluations(r, 2).tolist() == [0.8, 0.5]
@@ -164,7 +164,7 @@ def test_runtimes_by_hand() -> None:
     assert (regret.SHARES[0], regret.SHARES[-1], len(regret.SHARES)) == (0.01, 1.0, 100)
 
 
-def test_memory_does_not_grow_with_the_budget() -> None:
+def test_memory_does_not_grow_with_budget() -> None:
     assert regret.anytime(run([1.0, 2.0], budget=1e12), np.array([1.0, 0.5])) == pytest.approx(0.5)
     assert regret.anytime(run([1.0, 2.0], budget=4.0), np.array([1.0, 0.5])) == 0.625
     assert regret.anytime(run([1.0, 2.0, 3.0], budget=2.0), np.array([1.0, 0.5, 0.0])) == 0.75
@@ -177,7 +177,7 @@ def test_memory_does_not_grow_with_the_budget() -> None:
         *((env_id, row) for env_id in ("FIESTA-tdsa8-v0", "NASBenchNLP-ptb-final-v0") for row in ("worst", "middle")),
     ],
 )
-def test_an_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id: str, row: str) -> None:
+def test_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id: str, row: str) -> None:
     """By its luckiest draw the row would look as good as the best."""
 
     kwargs = {"budget": 40, "shuffle": False}

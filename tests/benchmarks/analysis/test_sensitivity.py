@@ -84,7 +84,7 @@ def test_correlation_equals_scipy(scores: list[float], variant: Any, data: st.Da
         assert sens.performance_correlation(ranks, scores, best, variant) == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_cases_of_figure_1() -> None:
+def test_cases_of_figure_1() -> None:
     ranks = np.arange(100)
     flat, linear = np.full(100, 90.0), 50.0 + 0.4 * ranks
     assert sens.relative_at(flat, 100) == 100.0
@@ -160,7 +160,7 @@ def test_errors_say_what_rule_was_broken(call: Any, message: str) -> None:
         call()
 
 
-def test_what_makes_no_difference_has_the_scale_of_the_scores() -> None:
+def test_what_makes_no_difference_has_scale_of_scores() -> None:
     rng = np.random.default_rng(0)
     configs, scores = rng.random((40, 2)), 100.0 * rng.random(40)
     assert sens.rope_of(scores) == pytest.approx(0.1 * (scores.max() - np.median(scores)))

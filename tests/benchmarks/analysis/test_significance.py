@@ -59,7 +59,7 @@ def test_scores_of_unequal_length_are_padded() -> None:
     assert np.isnan(full[:, 1, 1]).all()
 
 
-def test_bands_are_the_same_however_many_points_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bands_are_same_however_many_points_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     rows = [rng.random((9, 13)), rng.random((6, 13))]
     whole = intervals.interval(intervals.padded(rows))
@@ -73,7 +73,7 @@ def test_one_agent_has_no_rival() -> None:
     assert found["best"] == {"here": None, "there": None}
 
 
-def test_nobody_is_best_elsewhere_who_is_not_best_here() -> None:
+def test_no_one_is_best_elsewhere_who_is_not_best_here() -> None:
     # b is a little ahead on each of 24 environments, but its runs vary so much that seeds may have made its lead.
     rng = np.random.default_rng(0)
     luck = 3.0 * rng.choice([-1.0, 1.0], (24, 2)) @ np.array([[1.0, -1.0], [0.5, -0.5]])

@@ -15,7 +15,7 @@ from tests.helpers import raises
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=40))
-def test_interquartile_mean_is_the_trimmed_mean(values: list[float]) -> None:
+def test_interquartile_mean_is_trimmed_mean(values: list[float]) -> None:
     assert float(s.iqm(values)) == pytest.approx(float(stats.trim_mean(values, 0.25)), abs=1e-9)
 
 
@@ -80,7 +80,7 @@ def test_running_times_and_shares_by_hand() -> None:
     assert s.ecdf(["1", "10", "9"], [9.5]).tolist() == pytest.approx([2 / 3])
 
 
-def test_clopper_pearson_against_the_binomial() -> None:
+def test_clopper_pearson_against_binomial() -> None:
     for failures, n in ((0, 10), (3, 10), (10, 10), (50, 1000)):
         low, high = s.clopper_pearson(failures, n)
         if failures:

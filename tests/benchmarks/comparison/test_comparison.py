@@ -105,7 +105,7 @@ def test_report_names_missing_runs_in_its_first_line(
     assert Comparison.load(tmp_path).missing == ""
 
 
-def test_report_refuses_to_write_through_symbolic_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_rejects_to_write_through_symbolic_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, mine = tmp_path / "runs", tmp_path / "mine.txt"
     Comparison({**STUDY, "environments": "NMTHPO-zhen-v0"}, runs).run()
     mine.write_text("precious")
@@ -124,7 +124,7 @@ def test_report_refuses_to_write_through_symbolic_links(tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     "name", ["summary.csv", "study.json", "NMTHPO-zhen-v0/regret.png", "NMTHPO-zhen-v0/targets.csv"]
 )
-def test_compare_refuses_to_write_through_symbolic_links(
+def test_compare_rejects_to_write_through_symbolic_links(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs, mine = tmp_path / "runs", tmp_path / "mine.txt"
@@ -137,7 +137,7 @@ def test_compare_refuses_to_write_through_symbolic_links(
     assert mine.read_text() == "precious"
 
 
-def test_compare_refuses_a_folder_that_is_a_symbolic_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_rejects_folder_that_is_symbolic_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, mine = tmp_path / "runs", tmp_path / "mine"
     runs.mkdir()
     mine.mkdir()

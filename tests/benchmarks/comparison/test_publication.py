@@ -58,7 +58,7 @@ def scores(found: Summary) -> str:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)])
-def test_groups_one_after_the_other_are_what_they_are_together(
+def test_groups_one_after_other_are_what_they_are_together(
     order: tuple[int, ...], parts: dict[str, list[Run]], whole: Summary
 ) -> None:
     first, *rest = (list(parts.values())[i] for i in order)
@@ -75,7 +75,7 @@ def test_groups_one_after_the_other_are_what_they_are_together(
     assert [a["label"] for a in board["agents"]] == ["random", "sh", "regularized-evolution", "bo-spread", "zero-shot"]
 
 
-def test_the_same_runs_again_change_nothing_but_the_date(parts: dict[str, list[Run]], whole: Summary) -> None:
+def test_same_runs_again_change_nothing_but_date(parts: dict[str, list[Run]], whole: Summary) -> None:
     again = published([r for runs in parts.values() for r in runs], "2026-03-04")
     board = publication.onto(whole, again)
     assert board == again
@@ -84,7 +84,7 @@ def test_the_same_runs_again_change_nothing_but_the_date(parts: dict[str, list[R
     assert publication.onto(part, published(parts["rows"], "2026-03-04")) == part
 
 
-def test_runs_replace_what_is_stored_of_a_group(parts: dict[str, list[Run]], whole: Summary) -> None:
+def test_runs_replace_what_is_stored_of_group(parts: dict[str, list[Run]], whole: Summary) -> None:
     """More seeds and another agent: no old score stays in the group, and no other is touched."""
     agents = (*ROWS["agents"], "bo-spread")
     more = [r for i in ROWS["ids"] for a in agents for r in run(a, i, range(3), env_kwargs={"budget": 6})]
@@ -97,7 +97,7 @@ def test_runs_replace_what_is_stored_of_a_group(parts: dict[str, list[Run]], who
     assert {e["budget"] for e in board["environments"] if e["label"] in ROWS["ids"]} == {6}
 
 
-def test_a_track_says_when_it_was_published_and_how_many_of_its_runs_are_left(
+def test_track_says_when_it_was_published_and_how_many_of_its_runs_are_left(
     parts: dict[str, list[Run]], whole: Summary
 ) -> None:
     second = publication.onto(whole, published(parts["arms"], "2026-03-04"))
@@ -134,7 +134,7 @@ def without(runs: list[Run], **facts: str) -> list[Run]:
     return [r for r in runs if any(r.header[k] != v for k, v in facts.items())]
 
 
-def test_a_group_that_lacks_what_is_stored_of_it_is_refused(
+def test_group_that_lacks_what_is_stored_of_it_is_rejected(
     parts: dict[str, list[Run]], whole: Summary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = parts["rows"]
@@ -198,7 +198,7 @@ def test_what_is_kept_is_of_tables_and_ids_that_are_here(
     assert scores(publication.onto(changed(whole, cases[3][0]), published(parts["rows"]))) == scores(whole)
 
 
-def test_groups_that_cannot_be_run_again_leave_the_board(parts: dict[str, list[Run]], whole: Summary) -> None:
+def test_groups_that_cannot_be_run_again_leave_board(parts: dict[str, list[Run]], whole: Summary) -> None:
     stored = changed(whole, lambda e: e.update(id="FIESTA-old-v0"), "FIESTA-gaussian-v0 (budget=102)")
     assert publication.gone(whole) == {}
     assert publication.gone(stored) == {("FIESTA", "102", ""): ["FIESTA-gaussian-v0 (budget=102)"]}

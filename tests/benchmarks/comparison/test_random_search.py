@@ -51,7 +51,7 @@ def test_targets_and_volume_of_two_objectives_equal_all_orders(found: set[tuple[
         assert volumes[b - 1] == pytest.approx(truth, abs=1e-9)
 
 
-def test_selected_reports_the_draw_with_the_best_criterion() -> None:
+def test_selected_reports_draw_with_best_criterion() -> None:
     criterion, values = np.array([3.0, np.nan, 2.0, 5.0, 4.0]), np.array([10.0, 40.0, 20.0, 30.0, 50.0])
     rows = [0, 1, 2, 2, 3]
     draws = {0: [0], 1: [1], 2: [2, 3], 3: [4]}
@@ -65,7 +65,7 @@ def test_selected_reports_the_draw_with_the_best_criterion() -> None:
 
 
 @pytest.mark.parametrize(("env", "seeds"), [("NMTHPO-zhen-v0", 300), ("NMTHPO-jaen-mo-v0", 60)])
-def test_the_agent_has_these_means(env: str, seeds: int) -> None:
+def test_agent_has_these_means(env: str, seeds: int) -> None:
     kwargs: dict[str, Any] = {}
     found = runs.run("random", env, range(seeds), env_kwargs=kwargs)
     after = [regret.after(r) for r in found]
@@ -77,7 +77,7 @@ def test_the_agent_has_these_means(env: str, seeds: int) -> None:
 
 
 @pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0"])
-def test_targets_of_the_agent_have_these_means(env: str) -> None:
+def test_targets_of_agent_have_these_means(env: str) -> None:
     found = runs.run("random", env, range(100), budget=118)
     records = targets.summarise({"random": found})
     exact = {r["score"]: r for r in records if r["agent"] == "random, exact"}
@@ -98,7 +98,7 @@ def test_no_baseline_where_none_is_exact(env: str) -> None:
 
 @pytest.mark.parametrize("env", ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0"])
 @pytest.mark.parametrize("subsample", [0.3, 1.0])
-def test_problems_looked_at_side_by_side_have_the_baseline_of_each(env: str, subsample: float) -> None:
+def test_problems_looked_at_batched_have_baseline_of_each(env: str, subsample: float) -> None:
     kwargs = {} | ({"subsample": subsample} if env != "NMTHPO-v0" else {})
     found = runs.run("random", env, range(5), budget=3, env_kwargs=kwargs)
     together = random_search.baselines(found[2], {r.seed: r.header["scale"] for r in found})
@@ -106,6 +106,6 @@ def test_problems_looked_at_side_by_side_have_the_baseline_of_each(env: str, sub
         assert pair == (each and pytest.approx(each, rel=1e-12))
 
 
-def test_impossible_targets_are_refused() -> None:
+def test_impossible_targets_are_rejected() -> None:
     with pytest.raises(ValueError, match="wanted must be in 1 to 5"):
         random_search.first_of(5, 6)

@@ -8,7 +8,7 @@ from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.runs import run
 
 
-def test_the_table_is_the_one_the_run_was_made_on() -> None:
+def test_table_is_one_run_was_made_on() -> None:
     (one,) = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3)
     table = random_search.table_of(one.header)
     assert table.provenance.sha256 == one.header["sha256"]
@@ -16,7 +16,7 @@ def test_the_table_is_the_one_the_run_was_made_on() -> None:
         random_search.table_of({**one.header, "sha256": "0" * 64})
 
 
-def test_the_part_of_a_table_is_what_a_run_with_the_whole_budget_met() -> None:
+def test_part_of_table_is_what_run_with_whole_budget_met() -> None:
     kwargs = {"budget": None, "subsample": 0.3}
     for r in run("random", "NMTHPO-zhen-v0", range(3), env_kwargs=kwargs):
         table = random_search.table_of(r.header)

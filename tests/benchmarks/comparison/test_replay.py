@@ -50,7 +50,7 @@ def _checked(folder: Path) -> Replay:
     return replay
 
 
-def test_runs_on_a_table_that_is_not_installed_are_scored_and_not_checked(
+def test_runs_on_table_that_is_not_installed_are_scored_and_not_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = _stored(tmp_path, run("random", "NMTHPO-zhen-v0", range(5)))
@@ -116,7 +116,7 @@ FALSE: dict[str, Callable[[Run], Changes]] = {
 
 
 @pytest.mark.parametrize("what", FALSE)
-def test_one_false_value_is_refused_by_file_run_and_evaluation(what: str, tmp_path: Path) -> None:
+def test_one_false_value_is_rejected_by_file_run_and_evaluation(what: str, tmp_path: Path) -> None:
     runs = _runs()
     false = dataclasses.replace(runs[1], **FALSE[what](runs[1]))
     folder = _stored(tmp_path, [runs[0], false, runs[2]] if what.split()[0] not in ALONE else [false])
@@ -136,7 +136,7 @@ ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "place")
 """What all runs of a folder, or of a part, share."""
 
 
-def test_a_row_that_the_episode_did_not_have_is_refused(tmp_path: Path) -> None:
+def test_row_that_episode_did_not_have_is_rejected(tmp_path: Path) -> None:
     (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"subsample": 0.5}, budget=59)
     whole = dataclasses.replace(one, header={**one.header, "subsample": 0.4})
     with pytest.raises(ValueError, match="action of evaluation"):

@@ -34,7 +34,7 @@ def test_what_differs_is_not_mixed(runs: list[Run], changes: dict[str, Any], mes
         scored.score([*runs, other])
 
 
-def test_arguments_are_part_of_the_names(runs: list[Run]) -> None:
+def test_arguments_are_part_of_names(runs: list[Run]) -> None:
     header = {**runs[0].header, "env_kwargs": {"cost": "s", "budget": 3}, "hyperparameters": {"k": 2, "a": 1}}
     other = dataclasses.replace(runs[0], header=header)
     assert scored.environment_of(other.header) == "NMTHPO-zhen-v0 (cost=s)"
@@ -44,7 +44,7 @@ def test_arguments_are_part_of_the_names(runs: list[Run]) -> None:
         scored.score([])
 
 
-def test_an_agent_that_has_seen_the_language_is_another_agent(runs: list[Run]) -> None:
+def test_agent_that_has_seen_language_is_another_agent(runs: list[Run]) -> None:
     header = {**runs[0].header, "hyperparameters": {"seen": True, "k": 2}, "seen": ["zh"]}
     marked = [dataclasses.replace(runs[0], header=h) for h in (header, {**header, "agent": "mine", "algorithm": "x"})]
     assert [scored.agent_of(r.header) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
@@ -86,7 +86,7 @@ def one_by_one(block: Block, index: npt.NDArray[np.intp], scales: Any) -> list[n
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
-def test_runs_scored_side_by_side_have_the_scores_of_each(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_scored_batched_have_scores_of_each(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
     tabled = [r for r in runs if r.header["env"].startswith("NMTHPO")]
     short = [dataclasses.replace(r, rewards=r.rewards[:7], costs=r.costs[:7]) for r in tabled if r.seed == 1]
     seconds = {"cost_unit": "s", "budget": 9.5, "env_kwargs": {"cost": "s"}}
@@ -120,7 +120,7 @@ def made(rewards: list[list[float]], costs: list[float], **header: Any) -> Run:
     return Run(0, np.zeros(len(costs), int), np.array(rewards), np.array(costs), 0, head)
 
 
-def test_what_is_finished_within_a_share_of_the_budget_counts() -> None:
+def test_what_is_finished_within_share_of_budget_counts() -> None:
     r = made([[1.0, 5.0], [2.0, 3.0], [3.0, 1.0]], [4.0, 1.0, 9.0])
     assert [len(fronts.until(r.rewards, r.costs, 10.0, share)) for share in (0.1, 0.4, 0.49, 0.5, 0.99, 1.0)] == [
         1,
@@ -153,7 +153,7 @@ def test_only_two_objectives_have_fronts(runs: list[Run]) -> None:
     assert (np.diff(entry["x"]) > 0).all()
 
 
-def test_errors_and_evaluations_are_those_of_the_runs() -> None:
+def test_errors_and_evaluations_are_those_of_runs() -> None:
     env = "FIESTA-gaussian-v0"
     runs = [r for a in ("sh", "ttts", "random") for b in (102, 408) for r in run(a, env, range(12), budget=b)]
     found = Comparison.of(runs).summary()

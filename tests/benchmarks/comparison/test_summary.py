@@ -49,7 +49,7 @@ def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, An
     assert str(round(float(runs[0].rewards[0]), 2)) not in json.dumps(bare)
 
 
-def test_what_cannot_be_compared_is_refused(runs: list[Run]) -> None:
+def test_what_cannot_be_compared_is_rejected(runs: list[Run]) -> None:
     with pytest.raises(ValueError, match="runs must be there once"):
         Comparison.of([*runs, runs[0]]).summary()
 

@@ -33,7 +33,7 @@ def test_scores_by_hand() -> None:
     assert targets.fbp(points, front, 3) == 2
 
 
-def test_scores_on_the_edge() -> None:
+def test_scores_on_edge() -> None:
     assert targets.first_reaching([0, 0, 1, 1]) == 3.0
     assert targets.first_reaching(["", "x"]) == 2.0
     assert type(targets.first_reaching([True])) is float
@@ -76,7 +76,7 @@ def test_numbers_may_be_read_from_text() -> None:
     assert targets.fta(text, numbers) == targets.fbp(text, numbers, 2) + 1 == 2.0
 
 
-def test_what_is_close_has_the_scale_of_the_metric() -> None:
+def test_what_is_close_has_scale_of_metric() -> None:
     (one,) = run("random", "NMTHPO-zhen-v0", [0])
     scale = one.header["scale"]
     close = 0.1 * (scale["best"][0] - scale["reference"][0])
@@ -107,7 +107,7 @@ def test_summary_and_its_refusals() -> None:
 
 
 @pytest.mark.parametrize("objective", ["bleu", ("bleu", "decoding_seconds")])
-def test_many_runs_have_the_targets_of_each(objective: Any) -> None:
+def test_many_runs_have_targets_of_each(objective: Any) -> None:
     runs = run("random", "NMTHPO-zhen-v0", range(8), env_kwargs={"objective": objective}, budget=90)
     part = [
         dataclasses.replace(r, **{n: getattr(r, n)[: k + 83] for n in ("actions", "rewards", "costs")}, evaluated={})

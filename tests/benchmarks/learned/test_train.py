@@ -21,7 +21,7 @@ from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import run
 
 
-def test_a_task_has_the_rewards_and_the_sources_of_its_id() -> None:
+def test_task_has_rewards_and_sources_of_its_id() -> None:
     t = tasks.task("NMTHPO-jaen-v0")
     assert t.languages == ("jpn",)
     assert sorted(t.sources) == [("chi",), ("rus",), ("som",), ("swa",)]
@@ -58,7 +58,7 @@ def test_mixed_rewards_are_new_tasks() -> None:
     assert len({*drawn.best.tolist()} - {*t.rewards.tolist()}) == 3
 
 
-def test_flat_tables_are_none_of_the_ids() -> None:
+def test_flat_tables_are_none_of_ids() -> None:
     assert len(tasks.ids("CharHPO")) == 22
     assert len(tasks.ids("NMTHPO")) == 6
 
@@ -66,7 +66,7 @@ def test_flat_tables_are_none_of_the_ids() -> None:
 FIRST = np.array([[*START.values()]])
 
 
-def test_models_side_by_side_play_as_the_agent_does() -> None:
+def test_models_batched_play_as_agent_does() -> None:
     """All rows and all sources: the agent's run on the id, up to ties."""
     t = tasks.task("NMTHPO-ruen-v0")
     whole = tasks.draw([t], 1, frozenset(), np.random.default_rng(0), Draws(10**6, (1.0, 1.0), some=0.0, mixed=0.0))
@@ -80,7 +80,7 @@ def test_models_side_by_side_play_as_the_agent_does() -> None:
     assert agents.entry("learned").target.endswith(":Learned")
 
 
-def test_training_is_repeatable_and_lowers_the_score() -> None:
+def test_training_is_repeatable_and_lowers_score() -> None:
     t = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "ruen", "jaen")]
     s = replace(Settings(), generations=3, pairs=3, episodes=3, every=1, validation=3)
     looks: list[tuple[int, float, float]] = []
@@ -94,7 +94,7 @@ def test_training_is_repeatable_and_lowers_the_score() -> None:
     assert not np.array_equal(last, FIRST[0])
 
 
-def test_scores_weigh_the_end() -> None:
+def test_scores_weigh_end() -> None:
     regret = np.array([[[1.0, 0.5, 0.0], [1.0, 1.0, 0.6]]])
     np.testing.assert_allclose(evolution.scores(regret, 0.5), [[0.5, 0.8667 + 0.3]], atol=1e-4)
 
@@ -115,7 +115,7 @@ def test_training_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "CharHPO 0 1 " in capsys.readouterr().out
 
 
-def test_a_language_that_is_left_out_is_no_target_and_no_source() -> None:
+def test_language_that_is_left_out_is_no_target_and_no_source() -> None:
     group = Group("without ja", ("NMTHPO",), ("jpn",))
     assert group.languages == {
         f"NMTHPO-{pair}-v0": (language,)
@@ -124,7 +124,7 @@ def test_a_language_that_is_left_out_is_no_target_and_no_source() -> None:
     assert not {i for i in Group("every", tasks.FAMILIES).languages if i in tasks.FLAT}
 
 
-def test_shipped_weights_are_those_of_the_command() -> None:
+def test_shipped_weights_are_those_of_command() -> None:
     assert [w.name for w in learned.shipped()] == [g.name for g in train.groups()]
 
 

@@ -36,7 +36,7 @@ def test_noise_depends_on_seed_and_evaluation_only():
     assert true == problem.function(config) != observed
 
 
-def test_known_maxima_are_the_functions_values_there():
+def test_known_maxima_are_functions_values_there():
     assert BY_NAME["branin"].function({"x": np.pi, "y": 2.275}) == pytest.approx(study.KNOWN["branin"], abs=1e-5)
     best = [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573]
     hartmann = BY_NAME["hartmann6"].function({f"x{j}": x for j, x in enumerate(best)})
@@ -45,7 +45,7 @@ def test_known_maxima_are_the_functions_values_there():
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_run_scores_the_configuration_with_the_best_observed_score(workers):
+def test_run_scores_configuration_with_best_observed_score(workers):
     (row,) = study.play(BY_NAME["schedule"], "random", 0, 12, workers)
     optimiser, scores = make("random", BY_NAME["schedule"], 0, 12), []
     for t in range(12):

@@ -25,13 +25,13 @@ DIFFERENT = {
 """The values that no reading of the files explains, with our values."""
 
 
-def test_every_value_agrees_with_the_published_one_but_three(sweeps: tuple[settings.Sweep, ...]) -> None:
+def test_every_value_agrees_with_published_one_but_three(sweeps: tuple[settings.Sweep, ...]) -> None:
     entries = analysis.entries(settings.expected(), analysis.values(sweeps))
     assert len(entries) == 1000
     assert {e.key: round(float(e.ours), 2) for e in entries if e.verdict == "differs"} == DIFFERENT
 
 
-def test_the_quirks_matter(sweeps: tuple[settings.Sweep, ...]) -> None:
+def test_quirks_matter(sweeps: tuple[settings.Sweep, ...]) -> None:
     """Each departure from the text is needed for the published similarity."""
     expected = settings.expected()
     key = (12, "inflection", "hun", "transformer", "maxima")
@@ -44,7 +44,7 @@ def test_the_quirks_matter(sweeps: tuple[settings.Sweep, ...]) -> None:
     assert one.ranked(False).shape == (200, 16)
 
 
-def test_verdicts_reject_the_next_value() -> None:
+def test_verdicts_reject_next_value() -> None:
     key = (10, "g2p", "dut", "lstm", "rel@25")
     assert analysis.entry(key, "99.34", [99.3449]).verdict == "agrees"
     assert analysis.entry(key, "99.34", [99.3451]).verdict == "differs"
@@ -59,7 +59,7 @@ def test_verdicts_reject_the_next_value() -> None:
     assert analysis.entry((8, "", "", "", "scheduler"), "none", ["warmupinvsqrt", "none"]).verdict == "agrees"
 
 
-def test_the_published_tables_are_typed_in_full() -> None:
+def test_published_tables_are_typed_in_full() -> None:
     published = {key: p.text for key, p in settings.expected().items()}
     counts = [sum(key[0] == t for key in published) for t in (3, 4, 5, 6, 8, 9, 10, 11, 12)]
     # Table 4 lost the means of its last column in the text that we have: 4 x (5 means + 5 deviations) are left.
@@ -72,7 +72,7 @@ def test_the_published_tables_are_typed_in_full() -> None:
     assert published[12, "g2p", "hun", "transformer", "bs_change"] == "31.30"
 
 
-def test_the_cases_of_figure_1_differ_as_the_paper_says() -> None:
+def test_cases_of_figure_1_differ_as_paper_says() -> None:
     robust, linear, rough, random = figures.of_cases()
     assert robust["equivalent"] == 100
     assert robust["rho"] is None
@@ -84,7 +84,7 @@ def test_the_cases_of_figure_1_differ_as_the_paper_says() -> None:
     assert rough["rel@25"] == random["rel@25"]
 
 
-def test_figure_2_has_the_best_configurations_of_tables_8_and_9(sweeps: tuple[settings.Sweep, ...]) -> None:
+def test_figure_2_has_best_configurations_of_tables_8_and_9(sweeps: tuple[settings.Sweep, ...]) -> None:
     published = settings.expected()
     boxes = figures.boxes(sweeps)
     assert len(boxes) == 12
@@ -98,7 +98,7 @@ def test_figure_2_has_the_best_configurations_of_tables_8_and_9(sweeps: tuple[se
     assert means["batch_size", "g2p", "lstm"] > means["batch_size", "g2p", "transformer"]
 
 
-def test_the_command_writes_what_is_committed_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_writes_what_is_committed_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["reproduce", "charhpo", "--only", "tables", "--out", str(tmp_path)]) == 0
     assert "Table all   997 of 1000" in capsys.readouterr().out
     committed = Path(settings.__file__).parent / "results" / "tables.json"

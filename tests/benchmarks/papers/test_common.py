@@ -21,7 +21,7 @@ FOLDERS = [folder.partition(".")[2] for folder in PAPERS.values() if folder.star
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_folder_has_the_same_files(folder: str) -> None:
+def test_every_folder_has_same_files(folder: str) -> None:
     names = {p.name for p in (HERE / folder).iterdir()}
     assert {"settings.py", "analysis.py", "figures.py", "reproduce.py", "results"} <= names
     assert common.expected(folder)
@@ -34,7 +34,7 @@ def test_parts_are_functions_by_name(folder: str) -> None:
     assert all(callable(part) for part in module.PARTS.values())
 
 
-def test_committed_verdicts_are_words_of_the_vocabulary() -> None:
+def test_committed_verdicts_are_words_of_vocabulary() -> None:
     words = {w for kind in (common.Verdict, common.Comparison, common.Claim) for w in typing.get_args(kind)}
     seen = set()
     for path in HERE.glob("*/results/*.csv"):
@@ -66,13 +66,13 @@ def test_parts_run_in_order_and_are_summarised(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_map_keeps_the_order(jobs: int, tmp_path: Path) -> None:
+def test_map_keeps_order(jobs: int, tmp_path: Path) -> None:
     with Reproduction(tmp_path, jobs=jobs) as r:
         assert r.map(math.comb, [(4, 2), (1, 1), (3, 1)], "x") == [6, 1, 3]
         assert list(r.seeds(2)) == [0, 1]
 
 
-def test_published_numbers_are_written_with_the_mechanism_of_what_differs(tmp_path: Path) -> None:
+def test_published_numbers_are_written_with_mechanism_of_what_differs(tmp_path: Path) -> None:
     def part(r: Reproduction) -> None:
         r.compare_published("Table 2", "ttts delta 0.05 mean", "130", "150", "differs")
         r.compare_published("Table 2", "nonadaptive delta 0.05 mean", "281", "280", "agrees")
@@ -85,7 +85,7 @@ def test_published_numbers_are_written_with_the_mechanism_of_what_differs(tmp_pa
 
 
 @pytest.mark.parametrize("folder", ["charhpo", "cushlepor", "fiesta", "nasbenchnlp"])
-def test_every_committed_difference_has_a_mechanism(folder: str) -> None:
+def test_every_committed_difference_has_mechanism(folder: str) -> None:
     rows = atomic.read_csv(HERE / folder / "results" / "compared.csv")
     assert {row["verdict"] for row in rows} <= set(typing.get_args(common.Verdict))
     assert [row for row in rows if row["verdict"] != "agrees" and not row["mechanism"]] == []

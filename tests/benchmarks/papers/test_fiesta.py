@@ -12,7 +12,7 @@ from hpo_envs.benchmarks.papers.fiesta import analysis, reproduce, settings
 from hpo_envs.benchmarks.papers.fiesta.select import best_arm, select
 
 
-def test_complexity_is_the_sum_of_appendix_a() -> None:
+def test_complexity_is_sum_of_appendix_a() -> None:
     # Section 4.2's arms: gaps .06, .02, .02, .01.
     wanted = 1 / 0.06**2 + 2 / 0.02**2 + 1 / 0.01**2
     assert analysis.complexity([0.65, 0.69, 0.69, 0.70, 0.71]) == pytest.approx(wanted)
@@ -29,7 +29,7 @@ def test_verdicts() -> None:
     assert analysis.verdict("max", 1.0, np.nan, 1000.0, 500, 500) == "reported"
 
 
-def test_every_published_number_is_met_by_a_row(tmp_path: Path) -> None:
+def test_every_published_number_is_met_by_row(tmp_path: Path) -> None:
     """No row of `expected.csv` is forgotten: the parts of the tables produce all of them."""
     r = Reproduction(tmp_path, trials=3)
     reproduce.table1(r)
@@ -67,7 +67,7 @@ def test_uncounted_evaluations_are_left_out() -> None:
     assert np.array_equal(a.evaluations - 16, b.evaluations)
 
 
-def test_a_published_row_again() -> None:
+def test_published_row_again() -> None:
     """Table 2, TTTS at delta .2: 65 evaluations as published (five first, counted as three), 85 by Algorithm 2."""
     published = next(s for s in settings.UNCOUNTED if s.agent == "ttts")
     found = select(of(150), published, 1, confidence=0.8).summary()

@@ -57,7 +57,7 @@ def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
     return CurvesEnv(CurveParams.of(*args, **kwargs))
 
 
-def test_trace_is_the_test_loss_of_the_best_by_validation() -> None:
+def test_trace_is_test_loss_of_best_by_validation() -> None:
     env = curves_env("x", table=T1, budget=None, **KWARGS)
     found = analysis.trace(run_of([[0, 4], [0, 9], [5, 2]]), env)
     hours = np.cumsum([T1.cost[0, 0, 4], T1.cost[0, 0, 9] - T1.cost[0, 0, 4], T1.cost[5, 0, 2]]) / 3600
@@ -72,7 +72,7 @@ def test_trace_is_the_test_loss_of_the_best_by_validation() -> None:
     assert half.hours[0] == pytest.approx(hours[0] / 2)
 
 
-def test_exact_random_search_of_one_row_is_the_mean_and_of_all_rows_the_best() -> None:
+def test_exact_random_search_of_one_row_is_mean_and_of_all_rows_best() -> None:
     env = curves_env("x", table=T1, budget=None, **KWARGS)
     params = env.params
     tests = np.array([params.peak_hidden[(r + 1) * len(params.levels) - 1, 0] for r in range(params.rows)])
@@ -98,7 +98,7 @@ def test_rank_correlations_by_hand() -> None:
         assert float(r["rho"]) == pytest.approx(1 - 6 * ((a - b) ** 2).sum() / 24, abs=1e-3)
 
 
-def test_a_number_without_ours_says_what_it_needs() -> None:
+def test_number_without_ours_says_what_it_needs() -> None:
     printed = common.expected("nasbenchnlp")
     assert len(printed) == 134
     ours = numbers.of_tables(store.load(numbers.FINAL), store.load(numbers.WIKITEXT2))
@@ -109,7 +109,7 @@ def test_a_number_without_ours_says_what_it_needs() -> None:
         assert (key in ours or key in checks) == (p.details["needs"] == "") or flawed, key
 
 
-def test_verdicts_follow_the_printed_digits() -> None:
+def test_verdicts_follow_printed_digits() -> None:
     p = common.Published("9.2M", {"needs": ""})
     assert numbers.entry(("", ""), p, 9.17e6)["verdict"] == "agrees"
     assert numbers.entry(("", ""), p, 9.26e6)["verdict"] == "differs"
@@ -120,7 +120,7 @@ def test_verdicts_follow_the_printed_digits() -> None:
     assert (missing["verdict"], missing["needs"]) == ("reported", "the PTB logs")
 
 
-def test_logs_give_the_lowest_loss() -> None:
+def test_logs_give_lowest_loss() -> None:
     """Of curves of the same form: those on WikiText-2, since the logs of PTB have to be fetched."""
     ours = numbers.of_logs(store.load(numbers.WIKITEXT2))
     assert ours["section 3", "architectures on PTB"] == 291
@@ -128,7 +128,7 @@ def test_logs_give_the_lowest_loss() -> None:
     assert ours["Table 2", "LSTM perplexity"] == pytest.approx(np.exp(4.516), rel=2e-3)
 
 
-def test_what_the_released_tables_give() -> None:
+def test_what_released_tables_give() -> None:
     ours = numbers.of_tables(store.load(numbers.FINAL), store.load(numbers.WIKITEXT2))
     printed = common.expected("nasbenchnlp")
     found = {key: numbers.entry(key, printed[key], value)["verdict"] for key, value in ours.items()}
@@ -147,7 +147,7 @@ def test_section_4_checks_on_ptb() -> None:
     assert records["r2_loss<=6"]["value"] == pytest.approx(0.24, abs=0.05)
 
 
-def test_a_small_comparison_runs_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_comparison_runs_and_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     quick = tuple(m for m in settings.SENSIBLE if m.agent in ("random", "asha"))
     monkeypatch.setitem(settings.PRESETS, "sensible", quick)
     monkeypatch.setattr(settings, "BUDGET", 4)

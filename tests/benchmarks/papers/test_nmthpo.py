@@ -13,7 +13,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo import PAIRS
 
 
-def test_every_number_of_the_paper_is_there() -> None:
+def test_every_number_of_paper_is_there() -> None:
     published = analysis.expected()
     assert sum(key[0] == 3 for key in published) == 99
     assert sum(key[0] == 4 for key in published) == 90
@@ -27,7 +27,7 @@ def test_every_number_of_the_paper_is_there() -> None:
         assert (p.value, p.details["std"], p.decimals) == (value, std, decimals)
 
 
-def test_verdict_of_an_entry() -> None:
+def test_verdict_of_entry() -> None:
     def entry(mean: float, std: float, published: float | None, published_std: float | None) -> analysis.Entry:
         return analysis.Entry(3, "zhen", "RS", "ftb", mean, std, 100, published, published_std, 0)
 
@@ -57,7 +57,7 @@ def _claims(**changed: float) -> dict[str, str]:
     return {c.text: c.verdict for c in analysis.claims(analysis.entries(values), rows)}
 
 
-def test_claims_hold_on_the_published_numbers_and_not_on_others() -> None:
+def test_claims_hold_on_published_numbers_and_not_on_others() -> None:
     published = _claims()
     assert set(published.values()) == {"holds"}
     broken = _claims(t4__swen__BO_M__fta=700.0)
@@ -69,7 +69,7 @@ def test_claims_hold_on_the_published_numbers_and_not_on_others() -> None:
 
 
 @pytest.mark.parametrize("number", [3, 4])
-def test_published_random_search_is_within_chance_of_the_exact_one(number: int) -> None:
+def test_published_random_search_is_within_chance_of_exact_one(number: int) -> None:
     entries = [e for p in PAIRS for e in analysis.exact_entries(number, p, settings.exact_random(number, p))]
     assert {e.trials for e in entries} == {np.inf}
     assert sum(e.verdict == "agrees" for e in entries) >= 16
@@ -98,7 +98,7 @@ def test_scores_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert max(found) > 0.0
 
 
-def test_fixed_target_of_the_tied_rows() -> None:
+def test_fixed_target_of_tied_rows() -> None:
     table = store.load("nmthpo/zhen")
     bleu = table.final("bleu")
     row = settings.target_row(table, "zhen")
@@ -108,7 +108,7 @@ def test_fixed_target_of_the_tied_rows() -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-def test_every_printed_value_is_that_of_the_table(pair: str) -> None:
+def test_every_printed_value_is_that_of_table(pair: str) -> None:
     assert [r["verdict"] for r in tables.compare(pair, store.load(f"nmthpo/{pair}"))] == ["agrees"] * 4
 
 
@@ -126,7 +126,7 @@ def test_correlations_of_figure_4() -> None:
     assert rho[pairs.index("jaen"), pairs.index("enja")] == pytest.approx(0.964, abs=5e-4)
 
 
-def test_course_of_the_surrogate_error() -> None:
+def test_course_of_surrogate_error() -> None:
     table = store.load("nmthpo/jaen")
     best, errors = figures.course(table, "jaen", "BO_EI_M", [0, 1], 25)
     assert best.shape == errors.shape == (2, 25)

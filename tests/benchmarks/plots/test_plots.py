@@ -28,7 +28,7 @@ def frame(**columns: object) -> pd.DataFrame:
     )
 
 
-def test_the_incumbent_is_a_mean_over_runs_at_what_was_spent() -> None:
+def test_incumbent_is_mean_over_runs_at_what_was_spent() -> None:
     axes = runs.incumbent(frame())
     a, b = axes.get_lines()
     # Before 2, the second run of a has nothing.
@@ -43,7 +43,7 @@ def test_the_incumbent_is_a_mean_over_runs_at_what_was_spent() -> None:
         runs.incumbent(frame().drop(columns="incumbent"))
 
 
-def test_the_share_of_targets_met() -> None:
+def test_subsample_of_targets_met() -> None:
     axes = runs.ecdf(frame(), targets=[0.5, 0.0])
     a, b = axes.get_lines()
     # The second run of a meets both targets at 2 of 4; the first meets one at 2 of 4.
@@ -53,7 +53,7 @@ def test_the_share_of_targets_met() -> None:
         runs.ecdf(frame(regret=np.nan))
 
 
-def test_a_ranking_has_the_best_on_top() -> None:
+def test_ranking_has_best_on_top() -> None:
     ranked = [{"agent": "a", "mean": [0.2, 0.1, 0.3]}, {"agent": "b", "mean": [0.5, 0.4, 0.6]}]
     axes = runs.ranking({"name": "all", "score": "anytime", "ranking": ranked})
     assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b"]
@@ -61,7 +61,7 @@ def test_a_ranking_has_the_best_on_top() -> None:
     assert axes.get_lines()[0].get_xdata().tolist() == [0.1, 0.3]
 
 
-def test_a_front_has_what_nothing_dominates() -> None:
+def test_front_has_what_nothing_dominates() -> None:
     points = frame(reward_x=[1.0, 2, 3, 1, 1, 1, 0, 0, 0], reward_y=[3.0, 2, 1, 1, 0, 2, 0, 1, 0])
     axes = runs.pareto(points)
     front = axes.get_lines()[1]
@@ -75,7 +75,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def test_lines_go_through_the_values_and_the_best_is_on_top() -> None:
+def test_lines_go_through_values_and_best_is_on_top() -> None:
     axes = configurations.parallel_coordinates(FRAME, ["lr", "layers", "kind", "same"])
     (lines,) = axes.collections
     heights = [path.vertices[:, 1].tolist() for path in lines.get_paths()]
@@ -105,7 +105,7 @@ def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
     assert written[0][0].read_bytes() == written[1][0].read_bytes()
 
 
-def test_an_agent_looks_the_same_in_every_picture() -> None:
+def test_agent_looks_same_in_every_picture() -> None:
     alone, among = style.looks(["bo"]), style.looks(["random", "learned (seen)", "bo", "somebody:Else"])
     assert among["bo"] == alone["bo"] == style.looks(["bo (refit=1)"])["bo (refit=1)"]
     assert among["learned (seen)"] == style.looks(["learned"])["learned"]
@@ -115,5 +115,5 @@ def test_an_agent_looks_the_same_in_every_picture() -> None:
     assert len(style.looks(map(str, range(40)))) == 40, "more agents than looks share some"
 
 
-def test_every_agent_of_a_leaderboard_has_a_look() -> None:
+def test_every_agent_of_leaderboard_has_look() -> None:
     assert {n for n, e in AGENTS.items() if e.entrant and e.extra is None} <= style.PLACES.keys()

@@ -102,7 +102,7 @@ def chart_of(page: Any, figure: str) -> Any:
 
 
 @pytest.mark.browser
-def test_in_a_browser_it_shows_sorts_filters_and_asks_for_nothing(page: Any) -> None:
+def test_in_browser_it_shows_sorts_filters_and_asks_for_nothing(page: Any) -> None:
     assert page.title == HOSTILE
     assert page.find_element("tag name", "h1").text == HOSTILE
     assert [h.text for h in page.find_elements("css selector", "h2")] == ["Summary", "Results", "Method"]
@@ -131,7 +131,7 @@ def test_in_a_browser_it_shows_sorts_filters_and_asks_for_nothing(page: Any) -> 
 
 
 @pytest.mark.browser
-def test_in_a_browser_charts_answer_keyboard_and_pointer(page: Any) -> None:
+def test_in_browser_charts_answer_keyboard_and_pointer(page: Any) -> None:
     from selenium.webdriver import ActionChains
 
     chart = chart_of(page, "track-0-regret")
@@ -172,7 +172,7 @@ def test_in_a_browser_charts_answer_keyboard_and_pointer(page: Any) -> None:
 
 
 @pytest.mark.browser
-def test_in_a_browser_it_fits_a_phone_and_saves_its_data(page: Any) -> None:
+def test_in_browser_it_fits_phone_and_saves_its_data(page: Any) -> None:
     devtools = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", devtools)
     try:

@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.analysis import forest_importance as fi
 from hpo_envs.benchmarks.report import importance, selections
 
 
-def test_regret_has_a_logarithmic_axis_where_curves_crowd() -> None:
+def test_regret_has_logarithmic_axis_where_curves_crowd() -> None:
     crowded = {"a": [[1.0, 0.01]], "b": [[1.0, 0.02]], "c": [[1.0, 0.5]]}
     assert style.crowded(crowded)
     assert not style.crowded({"a": [[1.0, 0.3]], "b": [[1.0, 0.02]], "c": [[1.0, 0.5]]})

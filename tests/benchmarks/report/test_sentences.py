@@ -89,7 +89,7 @@ def test_agents_that_cannot_differ_from_random_search_are_named() -> None:
     assert some.startswith("Within this budget c is identical to random search on 2 of 3 tasks: ")
 
 
-def test_a_track_with_sources_says_so() -> None:
+def test_track_with_sources_is_reported() -> None:
     track = {
         **made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate("ab", 1)}),
         "environments": ["A (transfer=B)"],
@@ -100,7 +100,7 @@ def test_a_track_with_sources_says_so() -> None:
     )
 
 
-def test_agents_that_have_seen_the_languages_are_named() -> None:
+def test_agents_that_have_seen_languages_are_named() -> None:
     track = made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate(("a (seen)", "b"), 1)})
     assert sentences.verdict(track)[-1] == "Train/test overlap: a (seen) was trained on these languages."
     track = made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate(("a", "b"), 1)})
@@ -113,7 +113,7 @@ def test_agents_whose_means_are_rounded_alike_are_not_equal() -> None:
     assert sentences.verdict(track)[0] == "On e0, a, b and c are not significantly different (Holm, alpha = 0.05)."
 
 
-def test_an_agent_may_beat_random_search_though_the_leader_is_not_shown_to() -> None:
+def test_agent_may_beat_random_search_though_leader_is_not_shown_to() -> None:
     wild = 0.2 + 3.0 * (spread([0.1]) - 0.1) / 0.01 * 0.2
     track = made({"wild": wild, "sure": spread([0.25], seed=1), "random": spread([0.3], seed=2)})
     assert [r["agent"] for r in track["ranking"]] == ["wild", "sure", "random"]
@@ -123,7 +123,7 @@ def test_an_agent_may_beat_random_search_though_the_leader_is_not_shown_to() -> 
     assert sentences.verdict(track)[-1] == "No agent is significantly better than random search."
 
 
-def test_one_run_an_environment_names_nobody_here() -> None:
+def test_one_run_environment_names_no_one_here() -> None:
     track = made({"a": [[0.1]] * 7, "b": [[0.2]] * 7})
     assert (
         sentences.verdict(track)[0] == "On these 7 tasks, a and b are not significantly different (Holm, alpha = 0.05)."
@@ -132,7 +132,7 @@ def test_one_run_an_environment_names_nobody_here() -> None:
     assert track["best"] == {"here": None, "there": None}
 
 
-def test_nothing_is_said_of_others_where_the_leader_is_not_best_here() -> None:
+def test_nothing_is_said_of_others_where_leader_is_not_best_here() -> None:
     track = made({"a": spread([0.1] * 6), "b": spread([0.1005] * 6, seed=1)})
     said = " ".join(sentences.verdict(track))
     assert said.startswith("On these 6 tasks, a and b are not significantly different (Holm, alpha = 0.05).")
@@ -153,7 +153,7 @@ def test_pairs_can_be_read_either_way() -> None:
     assert sentences.listed(list("abcdefghij"), 4) == "a, b and 8 more"
 
 
-def test_measured_tables_have_an_owner() -> None:
+def test_measured_tables_have_owner() -> None:
     assert sentences.answered({"name": "charmini/eng-lstm", "kind": "measured"}) == "measured by this project"
     assert sentences.answered({"name": "nmthpo/swen", "kind": "measured"}) == "measured by Este1le/hpo_nmt"
     assert sentences.answered({"name": "nmthpo/swen", "kind": "surrogate"}) == "surrogate"

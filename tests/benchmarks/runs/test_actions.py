@@ -47,7 +47,7 @@ class Odd:
     "value",
     [1.99, "17", True, np.True_, -1, 10, 99, None, [1], np.array([1]), 2**70, np.float64(3), np.timedelta64(3), Odd()],
 )
-def test_what_is_no_row_is_refused(value: Any) -> None:
+def test_non_row_is_rejected(value: Any) -> None:
     with pytest.raises(ValueError, match=r"must be an int in \[0, 10\), got "):
         actions.checker(ROWS)(value)
 
@@ -72,7 +72,7 @@ def test_what_is_no_row_is_refused(value: Any) -> None:
         *(np.ma.masked_array([1, 2], [True, False]), np.array([1, 2], "m8[s]"), [np.nan, 0]),
     ],
 )
-def test_what_is_no_pair_is_refused(value: Any) -> None:
+def test_non_pair_is_rejected(value: Any) -> None:
     with pytest.raises(ValueError, match="must be ints"):
         actions.checker(PAIRS)(value)
 
@@ -80,12 +80,12 @@ def test_what_is_no_pair_is_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     "value", [0.5, None, "ab", [0.5], [0.5, np.nan], [0.5, np.inf], [0.5, 1.0001], [True, False], [[0.5, 0.5]], [1j, 0]]
 )
-def test_what_is_not_in_the_box_is_refused(value: Any) -> None:
+def test_what_is_not_in_box_is_rejected(value: Any) -> None:
     with pytest.raises(ValueError, match="must be numbers"):
         actions.checker(BOX)(value)
 
 
-def test_recommendations_may_be_all_actions_of_a_candidate_where_it_takes_several() -> None:
+def test_recommendations_may_be_all_actions_of_candidate_where_it_takes_several() -> None:
     check = actions.checker(PAIRS)
     both = np.array([[1, 2], [3, 0]])
     assert np.array_equal(actions.recommendation(check, both, several=True), both)
@@ -94,6 +94,6 @@ def test_recommendations_may_be_all_actions_of_a_candidate_where_it_takes_severa
             actions.recommendation(check, value, several=several)
 
 
-def test_spaces_of_other_kinds_are_refused() -> None:
+def test_spaces_of_other_kinds_are_rejected() -> None:
     with pytest.raises(ValueError, match="action_space must be"):
         actions.checker(gym.spaces.Dict({"a": ROWS}))

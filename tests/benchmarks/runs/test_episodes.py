@@ -45,7 +45,7 @@ def _identical(a: Run, b: Run) -> bool:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_what_is_stored_is_in_the_table_at_row_level_and_repeat(case: tuple[str, dict[str, Any]]) -> None:
+def test_what_is_stored_is_in_table_at_row_level_and_repeat(case: tuple[str, dict[str, Any]]) -> None:
     for r in _runs(case, [0, 7]):
         table = random_search.table_of(r.header)
         at = r.evaluated
@@ -70,7 +70,7 @@ def test_what_is_stored_is_in_the_table_at_row_level_and_repeat(case: tuple[str,
 
 
 @pytest.mark.parametrize("case", VIEWED, ids=str)
-def test_a_seed_has_the_same_rows_alone_and_among_others(case: tuple[str, dict[str, Any]]) -> None:
+def test_seed_has_same_rows_alone_and_among_others(case: tuple[str, dict[str, Any]]) -> None:
     (alone,) = _runs(case, [7], subsample=0.7)
     among = _runs(case, [3, 7, 8], subsample=0.7)
     assert _identical(alone, among[1])
@@ -120,7 +120,7 @@ def test_agents_see_indices_of_their_own_order_and_features_to_match(case: tuple
         assert Watcher.made[0].problem.base is Watcher.made[1].problem.base
 
 
-def test_seeds_are_hashed_with_the_id() -> None:
+def test_seeds_are_hashed_with_id() -> None:
     ids = [f"NMTLC-{pair}-v0" for pair in ("zhen", "ruen", "jaen")]
     hashes = np.array([[seeds_of(env_id, seed)[0] for seed in range(2000)] for env_id in ids], dtype=float)
     assert len(np.unique(hashes)) == hashes.size
@@ -128,7 +128,7 @@ def test_seeds_are_hashed_with_the_id() -> None:
     assert seeds_of("NMTHPO-zhen-v0", 7) == (11488214856593114127, 2123957263), "for ever: runs are stored by seed"
 
 
-def test_all_agents_have_the_episode_of_their_seed() -> None:
+def test_all_agents_have_episode_of_their_seed() -> None:
     case = ("FIESTA-tdsa8-v0", {"budget": 60})
     for a, b in zip(*(_runs(case, range(3), agent, subsample=0.5) for agent in ("random", "sr")), strict=True):
         pulls = [{(x, r.actions[:k].tolist().count(x)): r.rewards[k] for k, x in enumerate(r.actions)} for r in (a, b)]
@@ -139,7 +139,7 @@ def test_all_agents_have_the_episode_of_their_seed() -> None:
     assert not np.array_equal(one.actions, other.actions)
 
 
-def test_targets_see_rows_of_the_table() -> None:
+def test_targets_see_rows_of_table() -> None:
     runs = run(
         "random",
         "NMTHPO-zhen-v0",
@@ -151,7 +151,7 @@ def test_targets_see_rows_of_the_table() -> None:
     assert len({len(r) for r in runs}) > 1
 
 
-def test_shuffle_and_subsample_are_refused_where_actions_are_no_rows() -> None:
+def test_shuffle_and_subsample_are_rejected_where_actions_are_no_rows() -> None:
     with raises("subsample must be left alone on NMTHPO-v0, whose actions are no rows, got 0.5"):
         run("random", "NMTHPO-v0", [0], env_kwargs={"subsample": 0.5})
 

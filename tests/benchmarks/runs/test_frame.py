@@ -12,7 +12,7 @@ from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.tables import store
 
 
-def test_a_frame_has_a_row_an_evaluation() -> None:
+def test_frame_has_row_evaluation() -> None:
     runs = run("random", "NMTHPO-zhen-v0", range(3), budget=7)
     frame, table = runs.to_frame(), store.load("nmthpo/zhen")
     names = [h.name for h in table.space]
@@ -49,7 +49,7 @@ def test_every_kind_of_action_has_its_columns(env_id: str, columns: set[str]) ->
     assert ("incumbent" in frame) == (runs[0].rewards.ndim == 1)
 
 
-def test_a_function_of_ones_own_has_its_configurations() -> None:
+def test_function_of_users_has_its_configurations() -> None:
     seen: list[Any] = []
 
     def train(config: dict[str, Any]) -> float:
@@ -64,7 +64,7 @@ def test_a_function_of_ones_own_has_its_configurations() -> None:
     assert frame["regret"].isna().all()
 
 
-def test_runs_are_a_list_that_stays_one() -> None:
+def test_runs_are_list_that_stays_one() -> None:
     runs = run("random", "NMTHPO-zhen-v0", range(3), budget=2)
     both = runs[:2] + run("bo", "NMTHPO-zhen-v0", [0], budget=2)
     assert isinstance(both, Runs)

@@ -55,7 +55,7 @@ def assert_same(a: Run, b: Run) -> None:
 
 
 @pytest.mark.parametrize("agent", EVERY if "HPO_ENVS_FUZZ" in os.environ else KINDS)
-def test_results_are_those_of_the_same_process(agent: str) -> None:
+def test_results_are_those_of_same_process(agent: str) -> None:
     if missing_extra(agent):
         pytest.skip(f"extra {agents.entry(agent).extra} not installed")
     ran = 0
@@ -73,7 +73,7 @@ def test_results_are_those_of_the_same_process(agent: str) -> None:
     assert ran
 
 
-def test_target_and_agents_that_are_done_end_a_run_as_ever() -> None:
+def test_target_and_agents_that_are_done_end_run_as_ever() -> None:
     met = {"target": lambda action, reward: action % 7 == 0}
     for a, b in zip(
         run("random", "NMTHPO-zhen-v0", range(4), **met),
@@ -103,7 +103,7 @@ def test_target_and_agents_that_are_done_end_a_run_as_ever() -> None:
         ("takes_memory", "MemoryError"),
     ],
 )
-def test_an_agent_that_misbehaves_is_stopped(how: str, message: str) -> None:
+def test_agent_that_misbehaves_is_stopped(how: str, message: str) -> None:
     with pytest.raises(AgentError, match=message) as caught:
         isolated(MISBEHAVES, how=how)
     assert "\x1b" not in str(caught.value)
@@ -115,7 +115,7 @@ def test_actions_are_checked_as_ever() -> None:
 
 
 @pytest.mark.parametrize("thread", [False, True])
-def test_an_agent_that_hangs_is_ended_with_its_process(thread: bool) -> None:
+def test_agent_that_times_out_is_ended_with_its_process(thread: bool) -> None:
     caught: list[BaseException] = []
 
     def within() -> None:
@@ -136,7 +136,7 @@ def test_an_agent_that_hangs_is_ended_with_its_process(thread: bool) -> None:
     assert [type(error) for error in caught] == [limits.RunTimeout]
 
 
-def test_one_bad_agent_stops_alone_in_a_study(tmp_path: Path) -> None:
+def test_one_bad_agent_stops_alone_in_study(tmp_path: Path) -> None:
     bad = Entrant("bad", MISBEHAVES, {"how": "ends"}, isolated=True)
     good = Entrant("good", "random", isolated=True)
     study = Study((Environment("NMTHPO-zhen-v0", {}),), (bad, good), (0, 1, 2))
@@ -159,7 +159,7 @@ def test_compare_isolates(tmp_path: Path) -> None:
     assert all(r.header["isolated"] for r in store.read(tmp_path))
 
 
-def test_study_files_isolate_without_importing_the_agent() -> None:
+def test_study_files_isolate_without_importing_agent() -> None:
     data = {"environments": "NMTHPO-zhen-v0", "seeds": 1, "agents": [f"{HOSTILE}:NoSuchAgent"], "isolate": True}
     assert [c.isolated for c in from_data(data).agents] == [True]
     assert HOSTILE not in sys.modules
@@ -171,7 +171,7 @@ def test_study_files_isolate_without_importing_the_agent() -> None:
         isolated(f"{HOSTILE}:NoSuchAgent")
 
 
-def test_factories_have_a_name() -> None:
+def test_factories_have_name() -> None:
     assert isolation.name_of(RandomSearch) == "hpo_envs.agents.random:RandomSearch"
     with pytest.raises(ValueError, match="agent must be importable as module:factory to be isolated"):
         isolation.name_of(lambda problem, seed: agents.make("random", problem, seed))
@@ -183,7 +183,7 @@ def test_hyperparameters_are_json(value: Any) -> None:
         isolated("random", value=value)
 
 
-def test_a_host_that_has_ended_says_so() -> None:
+def test_host_that_has_ended_is_reported() -> None:
     with IsolatedProcess("random") as host:
         folder = host._folder.name
     assert not Path(folder).exists()
@@ -192,7 +192,7 @@ def test_a_host_that_has_ended_says_so() -> None:
         run("random", "NMTHPO-zhen-v0", [0], isolate=host)
 
 
-def test_an_interpreter_of_another_environment_plays_the_same() -> None:
+def test_interpreter_of_another_environment_plays_same() -> None:
     """Headers have its versions."""
     kwargs: dict[str, Any] = {"budget": 4}
     (here,) = run("bo", "NMTHPO-zhen-v0", [1], **kwargs)

@@ -50,7 +50,7 @@ print("ended")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="stops a process")
-def test_time_does_not_pass_while_a_process_is_stopped() -> None:
+def test_time_does_not_pass_while_process_is_stopped() -> None:
     command = [sys.executable, "-c", STOPPED]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
@@ -73,7 +73,7 @@ def _change_everything() -> None:
     raise SystemExit
 
 
-def test_process_state_is_restored_after_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_state_is_restored_after_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HPO_ENVS_TEST_ONE", "1")
     monkeypatch.setenv("HPO_ENVS_TEST_TWO", "2")
     before = _state()

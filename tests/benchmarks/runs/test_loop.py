@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import run
 
 
-def test_target_stops_a_run_where_it_is_met() -> None:
+def test_target_stops_run_where_it_is_met() -> None:
     free = run("random", "NMTHPO-zhen-v0", range(5))
     threshold = float(np.median([r.rewards.max() for r in free]))
     stopped = run("random", "NMTHPO-zhen-v0", range(5), target=lambda a, r: r >= threshold)
@@ -25,7 +25,7 @@ def test_target_stops_a_run_where_it_is_met() -> None:
         assert np.array_equal(a.actions[: len(b)], b.actions)
 
 
-def test_a_target_is_asked_of_every_evaluation() -> None:
+def test_target_is_asked_of_every_evaluation() -> None:
     """Also of the one with which the budget ends a run."""
     asked: list[tuple[Any, float]] = []
     (one,) = run("random", "NMTHPO-zhen-v0", [3], target=lambda *a: asked.append(a))
@@ -41,7 +41,7 @@ def test_seeds_are_validated(seeds: Any, message: str) -> None:
         run("random", "NMTHPO-zhen-v0", seeds)
 
 
-def test_unknown_ids_suggest_the_nearest() -> None:
+def test_unknown_ids_suggest_nearest() -> None:
     with pytest.raises(ValueError, match="got 'NMTHPO-swenn-v0', did you mean 'NMTHPO-swen-v0'"):
         run("random", "NMTHPO-swenn-v0", [0])
 
@@ -79,7 +79,7 @@ def test_agents_have_one_blas_thread() -> None:
 
 
 @pytest.mark.parametrize("isolate", [False, True])
-def test_runs_say_that_an_agent_could_not_differ_from_random_search(isolate: bool) -> None:
+def test_runs_say_that_agent_could_not_differ_from_random_search(isolate: bool) -> None:
     for agent, budget, expected in (("bo", 3, True), ("bo", 4, None), ("random", 9, True), ("bo-spread", 1, None)):
         made = run(agent, "NMTHPO-zhen-v0", [0, 1], budget=budget, isolate=isolate)
         assert [r.header.get("random_search") for r in made] == [expected] * 2

@@ -83,7 +83,7 @@ class Watches(Agent):
         return self.row
 
 
-def test_policies_see_what_the_environment_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policies_see_what_environment_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Observations and masks of a run, here and in a process of its own, are those of the scalar environment."""
     kwargs = {"shuffle": False}
     monkeypatch.setattr(Watches, "seen", [])

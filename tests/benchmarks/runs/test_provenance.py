@@ -16,7 +16,7 @@ from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.registry import SPECS, find
 
 
-def test_an_agent_is_its_modules_and_not_the_whole_package() -> None:
+def test_agent_is_its_modules_and_not_whole_package() -> None:
     one = provenance.of_agent("bo")
     assert {"hpo_envs.agents.search.bo", "hpo_envs.agents.models.kernels", "hpo_envs.agents.base"} <= one.keys()
     assert not any(name.startswith(("hpo_envs.agents.bandits", "hpo_envs.tables", "hpo_envs.core")) for name in one)
@@ -24,7 +24,7 @@ def test_an_agent_is_its_modules_and_not_the_whole_package() -> None:
     assert all(len(digest) == provenance.LENGTH for digest in one.values())
 
 
-def test_an_environment_is_its_engine_its_page_and_the_loop() -> None:
+def test_environment_is_its_engine_its_page_and_loop() -> None:
     one = provenance.of_environment(SPECS["NMTHPO-swen-v0"].vector_entry_point)
     assert {
         "hpo_envs.engines.lookup.batched",
@@ -35,7 +35,7 @@ def test_an_environment_is_its_engine_its_page_and_the_loop() -> None:
     assert not any(".curves" in name or ".charhpo" in name or ".figures" in name or ".plots" in name for name in one)
 
 
-def test_a_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "theirs"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
@@ -57,27 +57,27 @@ def test_a_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: py
     assert {name for name in before if before[name] != after[name]} == {"theirs.deep"}
 
 
-def test_what_a_name_fixes_and_weights_beside_a_module_count() -> None:
+def test_what_name_fixes_and_weights_beside_module_count() -> None:
     assert provenance.of_agent("bo")["agent:bo"] != provenance.of_agent("bo-spread")["agent:bo-spread"]
     weights = {n for n in provenance.of_agent("learned") if n.startswith("hpo_envs.agents.transfer.learned/data/")}
     assert weights == {"hpo_envs.agents.transfer.learned/data/learned.json"}
     assert not any("/" in name for name in provenance.of_environment(SPECS["NMTHPO-swen-v0"].vector_entry_point))
 
 
-def test_an_installed_agent_is_its_package_and_not_what_it_depends_on() -> None:
+def test_installed_agent_is_its_package_and_not_what_it_depends_on() -> None:
     found = provenance.of_agent("pytest:main")
     assert "pytest" in found
     assert not any(name.startswith("pluggy") for name in found)
 
 
-def test_the_code_of_a_function_that_is_optimised_counts() -> None:
+def test_code_of_function_that_is_optimised_counts() -> None:
     spec = find("FunctionHPO-v0")
     assert spec is not None
     point = spec.vector_entry_point
     assert __name__ not in provenance.of_environment(point)
     for function in (
-        test_an_installed_agent_is_its_package_and_not_what_it_depends_on,
-        f"{__name__}:test_an_installed_agent_is_its_package_and_not_what_it_depends_on",
+        test_installed_agent_is_its_package_and_not_what_it_depends_on,
+        f"{__name__}:test_installed_agent_is_its_package_and_not_what_it_depends_on",
         Callable(),
         Callable().method,
     ):
@@ -92,7 +92,7 @@ class Callable:
     def method(self) -> None: ...
 
 
-def test_a_function_of_a_script_is_its_own_source(tmp_path: Path) -> None:
+def test_function_of_script_is_its_own_source(tmp_path: Path) -> None:
     """Other statements of the script may say how long it is to run."""
     text = """
         from hpo_envs.benchmarks.runs import provenance

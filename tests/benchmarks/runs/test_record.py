@@ -21,7 +21,7 @@ def test_headers_say_what_was_run() -> None:
     assert {"hpo_envs", "python", "numpy", "gymnasium"} <= r.header["versions"].keys()
 
 
-def test_callables_have_a_name_wherever_they_are_in_memory() -> None:
+def test_callables_have_name_wherever_they_are_in_memory() -> None:
     bound = functools.partial(functools.partial(run, "bo", seeds=[1]), key=len, log=Log(), other=object())
     of = "hpo_envs.benchmarks.runs.loop:run"
     assert called(run) == of
@@ -30,7 +30,7 @@ def test_callables_have_a_name_wherever_they_are_in_memory() -> None:
     assert called(operator.itemgetter(1)) == "operator:itemgetter"
 
 
-def test_a_batch_of_pulls_is_an_entry_each() -> None:
+def test_batch_of_pulls_is_entry_each() -> None:
     log = Log()
     log.add([3, 5], 1.5, {"status": "ok", "cost": 2.0, "scores": [1.0, 2.0]})
     log.add(4, 0.5, {"status": "ok", "cost": 1.0, "price": 7.0})

@@ -41,7 +41,7 @@ def sources(env_id: str, distribution: str = transfer.FAMILY, **kwargs: Any) -> 
         ("CharHPO-g2p-dut-lstm-v0", "NMTHPO", list(NMT)),
     ],
 )
-def test_no_source_shares_a_language_with_the_problem(env_id: str, distribution: str, others: list[str] | None) -> None:
+def test_no_source_shares_language_with_problem(env_id: str, distribution: str, others: list[str] | None) -> None:
     known = sources(env_id, distribution)
     mine = set(languages_of(SPECS[env_id].tables))
     assert known.excluded == tuple(sorted(mine))
@@ -54,13 +54,13 @@ def test_no_source_shares_a_language_with_the_problem(env_id: str, distribution:
     assert {f["kind"] for f in known.facts} == {"measured"}
 
 
-def test_all_of_a_language_is_left_out() -> None:
+def test_all_of_language_is_left_out() -> None:
     names = [f["table"] for f in sources("CharHPO-g2p-dut-lstm-v0").facts]
     assert len(names) == 20
     assert not any("dut" in name for name in names)
 
 
-def test_features_are_the_problems_and_values_lie_on_its_scale() -> None:
+def test_features_are_problems_and_values_lie_on_its_scale() -> None:
     table: Table = gym.make("NMTHPO-zhen-v0").unwrapped.tables[0]
     known = {s.name: s for s in sources("NMTHPO-zhen-v0").sources}
     assert all(not s.feature_names and s.features.shape[1] == 6 for s in known.values())
@@ -71,7 +71,7 @@ def test_features_are_the_problems_and_values_lie_on_its_scale() -> None:
     assert np.unique(swahili[:, 1]).tolist() == [-0.5, 0.0, 1.0, 2.0]
 
 
-def test_what_a_table_lacks_has_names_of_its_own() -> None:
+def test_what_table_lacks_has_names_of_its_own() -> None:
     known = {s.name.partition("/")[2]: s for s in sources("NMTLC-ruen-v0").sources}
     assert known["zhen"].feature_names == ("layers", "embed", "hidden", "init_lr")
     assert known["zhen"].shared(("bpe", "layers", "embed", "hidden", "init_lr")) == ([0, 1, 2, 3], [1, 2, 3, 4])
@@ -94,7 +94,7 @@ def test_curves_end_where_runs_do() -> None:
         assert np.allclose(np.nanmax(s.curve_costs, axis=1), s.costs)
 
 
-def test_rows_are_sorted_whatever_the_tables_order() -> None:
+def test_rows_are_sorted_whatever_tables_order() -> None:
     params = transfer._params("NMTHPO-ruen-v0", ())
     table = params.table
     mixed = table.subset(np.random.default_rng(0).permutation(len(table)))
@@ -104,7 +104,7 @@ def test_rows_are_sorted_whatever_the_tables_order() -> None:
     assert one.digest != sources("NMTHPO-zhen-v0").sources[2].digest
 
 
-def test_all_agents_get_the_same_immutable_sources() -> None:
+def test_all_agents_get_same_immutable_sources() -> None:
     taken: list[Any] = []
 
     class Keeps(RandomSearch):
@@ -131,7 +131,7 @@ print([s.digest for s in problem_of(gym.make("NMTHPO-swen-mo-v0"), "family").sou
 """
 
 
-def test_another_process_gets_the_same_bytes() -> None:
+def test_another_process_gets_same_bytes() -> None:
     done = subprocess.run([sys.executable, "-c", _SCRIPT], cwd=ROOT, capture_output=True, text=True, check=True)
     problem = problem_of(gym.make("NMTHPO-swen-mo-v0"), "family")
     assert done.stdout.strip() == str([s.digest for s in problem.sources])
@@ -148,12 +148,12 @@ def test_another_process_gets_the_same_bytes() -> None:
         ("NMTHPO-zhen-mo-v0", "CharHPO", "transfer must be family for several objectives"),
     ],
 )
-def test_what_cannot_be_transferred_says_so(env_id: str, asked: str, message: str) -> None:
+def test_what_cannot_be_transferred_is_reported(env_id: str, asked: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         sources(env_id, asked)
 
 
-def test_runs_with_sources_are_apart_and_resumed_only_on_the_same(tmp_path: Path) -> None:
+def test_runs_with_sources_are_apart_and_resumed_only_on_same(tmp_path: Path) -> None:
     data = {"seeds": 2, "budget": 3, "agents": ["random"], "environments": ["NMTHPO-zhen-v0"]}
     study = from_data({**data, "transfer": "family"})
     assert conduct(study, tmp_path).made == 2

@@ -30,7 +30,7 @@ def runs() -> list[Run]:
     return [made[0], short, *made[2:]]
 
 
-def test_a_block_gives_its_runs_back(runs: list[Run]) -> None:
+def test_block_gives_its_runs_back(runs: list[Run]) -> None:
     block = Block.of(runs)
     assert len(block) == 4
     assert block.starts.tolist() == [0, 9, 14, 23, 32]
@@ -42,7 +42,7 @@ def test_a_block_gives_its_runs_back(runs: list[Run]) -> None:
     assert block.array("recommended_truth").tolist() == [r.recommended_truth for r in runs]
 
 
-def test_some_of_the_runs(runs: list[Run]) -> None:
+def test_some_of_runs(runs: list[Run]) -> None:
     some = Block.of(runs).take(np.array([3, 1]))
     assert some.seeds.tolist() == [3, 1]
     assert store.digest(some.runs()) == store.digest([runs[3], runs[1]])
@@ -115,7 +115,7 @@ def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
         for pair in ("[0, 1e9]", "[0, 999999999999]", "[2, 1]", "3")
     ],
 )
-def test_damaged_files_are_refused(tmp_path: Path, text: str) -> None:
+def test_damaged_files_are_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text)
     with pytest.raises(ValueError, match=r"study.json must list runs as hpo_envs writes them, got "):
         expected.read(tmp_path)

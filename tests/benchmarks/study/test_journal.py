@@ -30,7 +30,7 @@ def test_records_come_back(tmp_path: Path) -> None:
     assert Journal(path).records == [*RECORDS, {"seed": 3}]
 
 
-def test_a_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
+def test_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     filled(path)
     data = path.read_bytes()
@@ -48,7 +48,7 @@ def test_a_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
         assert Journal(path).records == [*RECORDS[:whole], {"next": end}]
 
 
-def test_flipped_bits_are_refused(tmp_path: Path) -> None:
+def test_flipped_bits_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     filled(path)
     data, rng = path.read_bytes(), np.random.default_rng(0)
@@ -71,7 +71,7 @@ for i in range(len(journal.records), 100000):
 """
 
 
-def test_a_killed_process_loses_nothing_that_it_reported(tmp_path: Path) -> None:
+def test_killed_process_loses_nothing_that_it_reported(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     for _ in range(3):
         script = SCRIPT.format(path=[str(ROOT), *sys.path], file=str(path))
@@ -87,7 +87,7 @@ def test_a_killed_process_loses_nothing_that_it_reported(tmp_path: Path) -> None
         assert not reported or reported[-1] < len(records)
 
 
-def test_what_is_no_plain_data_is_refused(tmp_path: Path) -> None:
+def test_non_plain_data_is_rejected(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "run.jsonl")
     with pytest.raises(TypeError):
         journal.append({"x": object()})

@@ -33,7 +33,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def test_a_sweep_goes_on_and_is_packed(
+def test_sweep_goes_on_and_is_packed(
     trained: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     suite = measure.SUITES["CharMini-eng"]
@@ -50,7 +50,7 @@ def test_a_sweep_goes_on_and_is_packed(
     assert len(trained) == 12
 
 
-def test_a_row_is_trained_again_and_compared(
+def test_row_is_trained_again_and_compared(
     trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(build, "NAMES", ("charmini/eng-lstm",))

@@ -29,7 +29,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_policy(model, tmp_path_factory.mktemp("policy") / "a2c")
 
 
-def test_what_is_no_file_of_a_policy(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_non_file_of_policy(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     A2C.load(file, device="cpu").save(tmp_path / "plain.zip")
     (tmp_path / "text.zip").write_text("no archive")
     with zipfile.ZipFile(tmp_path / "future.zip", "w") as archive:
@@ -42,7 +42,7 @@ def test_what_is_no_file_of_a_policy(file: Path, tmp_path: Path, monkeypatch: py
         policies.read(str(file))
 
 
-def test_where_a_policy_fits(file: Path) -> None:
+def test_where_policy_fits(file: Path) -> None:
     for env_id, seen, expected in (
         ("NMTHPO-v0", True, True),
         ("NMTHPO-v0", False, False),

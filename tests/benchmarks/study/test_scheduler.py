@@ -23,7 +23,7 @@ def deadly(mine: str, flag: Path, once: bool) -> Study:
 
 
 @pytest.mark.parametrize("kind", ["processes", "dask"])
-def test_two_workers_one_killed_in_the_middle_same_bytes(tmp_path: Path, mine: str, kind: str) -> None:
+def test_two_workers_one_killed_in_middle_same_bytes(tmp_path: Path, mine: str, kind: str) -> None:
     if kind == "dask":
         pytest.importorskip("distributed")
     flag = tmp_path / "died"
@@ -42,7 +42,7 @@ def test_two_workers_one_killed_in_the_middle_same_bytes(tmp_path: Path, mine: s
     assert files_of(tmp_path / "packed-one") == files_of(tmp_path / "packed-two")
 
 
-def test_a_scheduler_elsewhere_loses_a_worker(tmp_path: Path, mine: str) -> None:
+def test_scheduler_elsewhere_loses_worker(tmp_path: Path, mine: str) -> None:
     """As on machines that others set up: a scheduler and two workers, each a process of its own; one is killed."""
     pytest.importorskip("distributed")
     flag = tmp_path / "died"
@@ -60,7 +60,7 @@ def test_a_scheduler_elsewhere_loses_a_worker(tmp_path: Path, mine: str) -> None
     assert store.digest(store.read(tmp_path / "far")) == store.digest(store.read(tmp_path / "here"))
 
 
-def test_an_agent_at_which_workers_always_die_stops_alone(tmp_path: Path, mine: str) -> None:
+def test_agent_at_which_workers_always_die_stops_alone(tmp_path: Path, mine: str) -> None:
     study = deadly(mine, tmp_path / "died", once=False)
     with executors.Processes(2) as engine:
         outcome = conduct(study, tmp_path / "runs", engine)

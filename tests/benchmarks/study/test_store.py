@@ -103,7 +103,7 @@ def test_any_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, data: st
     assert all(equal(a, b) for a, b in zip(runs, store.read(folder), strict=True))
 
 
-def test_what_is_no_number_is_refused_and_large_integers_are_kept(tmp_path: Path) -> None:
+def test_non_number_is_rejected_and_large_integers_are_kept(tmp_path: Path) -> None:
     for bad in (np.array([None] * 5), np.array(["a"] * 5)):
         with pytest.raises(ValueError, match="actions must be numbers of at most 64 bits"):
             store.write([dataclasses.replace(make(0), actions=bad)], tmp_path)
@@ -180,7 +180,7 @@ def test_pandas_and_duckdb_read_it_without_us(tmp_path: Path) -> None:
     assert json.loads(meta)["header"]["budget"] == 50.0
 
 
-def test_files_of_others_are_refused_or_ignored(tmp_path: Path) -> None:
+def test_files_of_others_are_rejected_or_ignored(tmp_path: Path) -> None:
     store.write([make(0)], tmp_path)
     folder = tmp_path / "NMTHPO-zhen-v0"
     (folder / "notes.txt").write_text("mine")
@@ -205,7 +205,7 @@ def write_in_steps(folder: Path, ready: Any, order: list[int]) -> None:
 
 
 @pytest.mark.parametrize("other", ["NMTHPO-zhen-v0/bo", "NMTHPO-ruen-v0/random"])
-def test_a_part_in_the_place_of_another_is_refused(tmp_path: Path, other: str) -> None:
+def test_part_in_place_of_another_is_rejected(tmp_path: Path, other: str) -> None:
     store.write([make(0, env="NMTHPO-zhen-v0", agent="random")], tmp_path)
     (part,) = tmp_path.rglob("*.parquet")
     env, agent = other.split("/")
@@ -281,7 +281,7 @@ except OSError as error:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of processes")
-def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
+def test_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
     store.write([make(0)], tmp_path)
     before = {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()}
     script = FULL.format(path=[str(ROOT), *sys.path], folder=str(tmp_path))
@@ -347,7 +347,7 @@ def test_runs_that_two_processes_stored_are_read_once_and_settled(tmp_path: Path
             refused()
 
 
-def test_settling_keeps_a_part_that_is_the_rest_of_another(tmp_path: Path) -> None:
+def test_settling_keeps_part_that_is_rest_of_another(tmp_path: Path) -> None:
     for i, seeds in enumerate([range(5), range(10), range(5, 10)]):
         store.write([make(s) for s in seeds], tmp_path / str(i))
         for part in (tmp_path / str(i)).rglob("*.parquet"):
@@ -386,7 +386,7 @@ def test_publishing_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert kept.write([make(1), make(0)]) == 1
 
 
-def test_a_part_of_a_later_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_part_of_later_format_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store.parquet, "FORMAT", 3)
     store.write([make(0)], tmp_path)
     monkeypatch.undo()

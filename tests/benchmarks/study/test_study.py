@@ -33,7 +33,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 # -- what a study file says ----------------------------------------------------------------------------------------
 
 
-def test_a_study_file(tmp_path: Path) -> None:
+def test_study_file(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
         'seeds = "3-5"\nbudget = 50\n'
         'environments = ["NMTHPO-*-mo-v0", { id = "NMTLC-swen-v0", budget = "all", cost = "evaluations" },\n'
@@ -65,7 +65,7 @@ def test_all_agents_are_those_that_can_be_had() -> None:
     assert not {c.name for c in study.agents} & {n for n, e in agents.AGENTS.items() if not e.entrant}
 
 
-def test_an_agent_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agent_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents.Entry, "installed", False)
     with pytest.raises(ValueError, match=r'agent smac must have its package: pip install "hpo_envs\[optimizers\]"'):
         from_data({**SMALL, "agents": ["smac"]})
@@ -91,12 +91,12 @@ def test_an_agent_without_its_package_says_what_to_install(monkeypatch: pytest.M
         ({"agents": ["hpo_envs:__version__"]}, "which is no factory"),
     ],
 )
-def test_what_a_study_cannot_mean(change: dict[str, Any], message: str) -> None:
+def test_what_study_cannot_mean(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         from_data({**SMALL, **change})
 
 
-def test_a_study_needs_its_parts_and_toml(tmp_path: Path) -> None:
+def test_study_needs_its_parts_and_toml(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a study must have agents, got environments"):
         from_data({"environments": SMALL["environments"]})
     (tmp_path / "bad.toml").write_text("seeds = = 3")
@@ -104,7 +104,7 @@ def test_a_study_needs_its_parts_and_toml(tmp_path: Path) -> None:
         from_file(tmp_path / "bad.toml")
 
 
-def test_by_default_each_seed_is_a_replicate_and_slow_agents_have_fewer(tmp_path: Path) -> None:
+def test_by_default_each_seed_is_replicate_and_slow_agents_have_fewer(tmp_path: Path) -> None:
     data = {k: v for k, v in SMALL.items() if k != "seeds"}
     study = from_data({**data, "agents": ["random", "bagged-trees"]})
     few, large = (agents.Problem(Discrete(n), np.zeros((n, 1))) for n in (100, 2000))
@@ -132,7 +132,7 @@ def test_by_default_each_seed_is_a_replicate_and_slow_agents_have_fewer(tmp_path
 # -- running it ----------------------------------------------------------------------------------------------------
 
 
-def test_a_study_is_the_run_loop(tmp_path: Path) -> None:
+def test_study_is_run_loop(tmp_path: Path) -> None:
     study = from_data(SMALL)
     outcome = conduct(study, tmp_path)
     assert (outcome.made, outcome.found, outcome.errors) == (15, 0, {})
@@ -170,7 +170,7 @@ def test_more_agents_and_seeds_run_only_what_is_missing(tmp_path: Path) -> None:
         ({"agents": [{"name": "graph", "algorithm": "bo", "hyperparameters": {"fit": False}}]}, "algorithm"),
     ],
 )
-def test_a_study_refuses_to_mix_before_it_runs(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_study_rejects_to_mix_before_it_runs(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     conduct(from_data(SMALL), tmp_path)
     before = files_of(tmp_path)
     with pytest.raises(ValueError, match=message):
@@ -187,19 +187,19 @@ def test_a_study_refuses_to_mix_before_it_runs(tmp_path: Path, change: dict[str,
         ({"name": "a\n\x1b[31m", "algorithm": "random"}, "name must be 1 to 120 printable characters"),
     ],
 )
-def test_names_that_mislead_are_refused(agent: dict[str, str], rule: str) -> None:
+def test_names_that_mislead_are_rejected(agent: dict[str, str], rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
         from_data({**SMALL, "agents": [agent]})
 
 
-def test_a_changed_table_is_refused(tmp_path: Path) -> None:
+def test_changed_table_is_rejected(tmp_path: Path) -> None:
     runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"budget": 4, "subsample": 0.8})
     store.write([dataclasses.replace(r, header={**r.header, "sha256": "0" * 64}) for r in runs], tmp_path)
     with pytest.raises(ValueError, match="sha256 of table nmthpo/zhen '0000"):
         conduct(from_data(SMALL), tmp_path)
 
 
-def test_an_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
+def test_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
     study = from_data({**SMALL, "agents": ["random", f"{mine}:Fails"], "environments": ["NMTHPO-zhen-v0"]})
     outcome = conduct(study, tmp_path / "runs")
     ((pair, error),) = outcome.errors.items()
@@ -210,7 +210,7 @@ def test_an_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
     assert {r.seed for r in kept if r.header["agent"] != "random"} <= {0, 1}
 
 
-def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> None:
+def test_changed_code_is_rejected_or_kept_apart(tmp_path: Path, mine: str) -> None:
     study = from_data({**SMALL, "agents": ["random", f"{mine}:Fails"], "environments": ["NMTHPO-zhen-v0"]})
     conduct(study, tmp_path / "runs")
     kept = store.read(tmp_path / "runs", agent=f"{mine}:Fails")
@@ -229,7 +229,7 @@ def test_changed_code_is_refused_or_kept_apart(tmp_path: Path, mine: str) -> Non
     assert (again.pairs, again.errors.keys()) == (outcome.pairs, outcome.errors.keys())
 
 
-def test_versions_of_an_environment_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_of_environment_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     digests = provenance.of_environment
 
     def go_on(version: str, agent: Any = "random", **more: Any) -> set[str]:
@@ -308,14 +308,14 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "spec_id", ["NMTHPO-v0", "FIESTA-tdsa8-v0", "CushLEPOR-ted-ende-v0", "CharHPO-v0", "NASBenchNLP-cell-v0"]
 )
-def test_a_run_has_the_same_bits_alone_and_among_others(spec_id: str) -> None:
+def test_run_has_same_bits_alone_and_among_others(spec_id: str) -> None:
     env = {"budget": 3}
     together = benchmarks.run("random", spec_id, range(6), env_kwargs=env)
     alone = [benchmarks.run("random", spec_id, [s], env_kwargs=env)[0] for s in range(6)]
     assert store.digest(together) == store.digest(alone)
 
 
-def test_a_budget_of_more_evaluations_than_the_table_has_is_capped(tmp_path: Path) -> None:
+def test_budget_of_more_evaluations_than_table_has_is_capped(tmp_path: Path) -> None:
     data = {"seeds": 1, "environments": ["NMTHPO-swen-v0"], "agents": ["random"]}
     outcome = conduct(from_data({**data, "budget": 1e12}), tmp_path)
     (one,) = store.read(tmp_path)
@@ -325,7 +325,7 @@ def test_a_budget_of_more_evaluations_than_the_table_has_is_capped(tmp_path: Pat
     assert (again.found, again.made) == (1, 0)
 
 
-def test_agents_may_have_an_interpreter_of_their_own() -> None:
+def test_agents_may_have_interpreter_of_their_own() -> None:
     made = from_data(
         {
             "environments": "NMTHPO-zhen-v0",

@@ -14,7 +14,7 @@ class Killed(BaseException):
     pass
 
 
-def test_a_killed_sweep_goes_on_without_losing_or_repeating_a_training(tmp_path):
+def test_killed_sweep_goes_on_without_losing_or_repeating_training(tmp_path):
     tasks, made = [f"t-{i}" for i in range(6)], []
 
     def fragile(task):
@@ -35,7 +35,7 @@ def test_a_killed_sweep_goes_on_without_losing_or_repeating_a_training(tmp_path)
     assert [r["task"] for r in trainings.records(tmp_path / "new")] == tasks[:5]
 
 
-def test_processes_make_the_same_trainings(tmp_path):
+def test_processes_make_same_trainings(tmp_path):
     tasks = [f"t-{i}" for i in range(5)]
     with Processes(2) as executor:
         trainings.conduct(tasks, train, tmp_path, executor)

@@ -23,7 +23,7 @@ OF_EACH_FAMILY = sorted({(SPECS[i].family, SPECS[i].entry_point): i for i in IDS
 
 
 @pytest.mark.parametrize("env_id", OF_EACH_FAMILY)
-def test_describe_an_id_of_every_family(env_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_id_of_every_family(env_id: str, capsys: pytest.CaptureFixture[str]) -> None:
     name, spec = env_id, SPECS[env_id]
     assert main.main(["describe", f"hpo_envs:{name}", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))
@@ -99,7 +99,7 @@ def test_list_filters_agents(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", OF_EACH_CLASS)
-def test_describe_an_agent_of_every_class(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_agent_of_every_class(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["describe", name]) == 0
     text = capsys.readouterr().out
     cls = commands.load(agents.entry(name).target)
@@ -113,7 +113,7 @@ def test_describe_an_agent_of_every_class(name: str, capsys: pytest.CaptureFixtu
         assert f"  {parameter.name} = {value!r}" in text
 
 
-def test_describe_follows_options_into_the_bases(capsys: pytest.CaptureFixture[str]) -> None:
+def test_describe_follows_options_into_bases(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["describe", "BO_EI_R", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["alias_of"] == "bo-ei-rbf"
@@ -122,7 +122,7 @@ def test_describe_follows_options_into_the_bases(capsys: pytest.CaptureFixture[s
     assert all(h["what"] for h in facts["hyperparameters"].values())
 
 
-def test_the_ids_shown_are_those_that_fit() -> None:
+def test_ids_shown_are_those_that_fit() -> None:
     """Only one id of those that are alike is made; here all are."""
     problems = {}
     for name in IDS:
@@ -132,7 +132,7 @@ def test_the_ids_shown_are_those_that_fit() -> None:
         assert set(commands.fitting(agent)) == {name for name, p in problems.items() if agents.fits(agent, p)}, agent
 
 
-def test_agents_that_need_sources_fit_where_a_family_has_a_split() -> None:
+def test_agents_that_need_sources_fit_where_family_has_split() -> None:
     divided = {d.ids.format(label) for d in transfer.distributions().values() for label in d.languages}
     assert set(commands.fitting("rgpe")) == divided
     both = {name for name in IDS if name.startswith("NMTHPO-") and "-mo-" in name}

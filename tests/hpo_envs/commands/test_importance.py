@@ -16,7 +16,7 @@ from hpo_envs.tables import store as tables
 SOME = ["--trees", "4", "--json"]
 
 
-def test_a_table_and_the_id_that_serves_it_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_and_id_that_serves_it_say_same(capsys: pytest.CaptureFixture[str]) -> None:
     found = []
     for source in ("nmthpo/soen", "NMTHPO-soen-v0"):
         assert main.main(["importance", source, *SOME, "--pairs", "2"]) == 0
@@ -27,9 +27,7 @@ def test_a_table_and_the_id_that_serves_it_say_the_same(capsys: pytest.CaptureFi
     assert sum(r["share"] for r in found[0]["main"]) <= 1.0
 
 
-def test_a_metric_to_minimise_has_its_cutoff_in_its_own_unit(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_metric_to_minimise_has_its_cutoff_in_its_own_unit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = ["importance", "charhpo/g2p-dut-lstm", "--trees", "4"]
     assert main.main([*words, "--metric", "accuracy", "--cutoff", "median", "--out", str(tmp_path / "i")]) == 0
     out = capsys.readouterr().out
@@ -39,7 +37,7 @@ def test_a_metric_to_minimise_has_its_cutoff_in_its_own_unit(
     assert json.loads(capsys.readouterr().out)["cutoff"] == 20.0
 
 
-def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_runs_of_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for env, budget in (("NMTHPO-zhen-v0", 40), ("CushLEPOR-ted-ende-v0", 12)):
         kwargs = {}
         store.write(runs.run("random", env, range(2), budget=budget, env_kwargs=kwargs), tmp_path)
@@ -54,7 +52,7 @@ def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str],
     assert "--env must be one of" in capsys.readouterr().err
 
 
-def test_sensitivity_is_that_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sensitivity_is_that_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["importance", "CharHPO-g2p-hun-transformer-v0", "--sensitivity"]
     table = tables.load("charhpo/g2p-hun-transformer")
     assert main.main([*words, "--json"]) == 0

@@ -52,7 +52,7 @@ def test_tune_then_score(tsv, tmp_path, capsys):
     assert mean.startswith("mean 0.")
 
 
-def test_tune_a_folder_of_the_release(tmp_path, capsys):
+def test_tune_folder_of_release(tmp_path, capsys):
     folder = write_test_set(tmp_path / "ted" / "zhen")
     assert main(["lepor", "tune", str(folder), "--budget", "12", "--reference", "B", "--objective", "rmse"]) == 0
     assert "cushlepor/ted-zhen: 6 segments, held out: talk.2" in capsys.readouterr().out

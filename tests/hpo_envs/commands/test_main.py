@@ -86,13 +86,13 @@ def test_mistakes_get_one_line(
     assert not empty.exists() or not [p for p in empty.rglob("*") if p.is_file()]
 
 
-def test_debug_shows_the_traceback(empty: Path) -> None:
+def test_debug_shows_traceback(empty: Path) -> None:
     for words in (["--debug", "fetch", "nmthp"], ["fetch", "nmthp", "--debug"]):
         with pytest.raises(ValueError, match="nmthp"):
             main.main(words)
 
 
-def test_a_bug_is_not_dressed_up_as_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bug_is_not_dressed_up_as_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     from hpo_envs.commands import fetch
 
     monkeypatch.setattr(fetch, "run", lambda _: {}["bug"])
@@ -111,7 +111,7 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_closed_pipe_is_quiet() -> None:
+def test_closed_pipe_is_quiet() -> None:
     code = "import sys; from hpo_envs.commands import main as cli; sys.stdin.read(); sys.exit(cli.main(['list']))"
     pipe = subprocess.PIPE
     child = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -121,14 +121,14 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert child.wait(timeout=120) == main.PIPE_CLOSED
 
 
-def test_module_and_status_of_a_process() -> None:
+def test_module_and_status_of_process() -> None:
     done = process("fetch", "nmthp")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("hpo-envs: error: ")
     assert process("--version").stdout == f"hpo-envs {hpo_envs.__version__}\n"
 
 
-def test_errors_of_the_system_name_the_file_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_errors_of_system_name_file_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     for words in (["report", "nosuch"], ["compare", "nosuch.toml"], ["tune", "a:b", "--space", "nosuch.toml"]):
         assert "Errno" not in error_of(capsys, *words)

@@ -20,7 +20,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.commands.tune import space_of
 
 
-def test_what_is_no_comparison_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_non_comparison_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "x.json").write_text('{"title": 1}')
     (tmp_path / "y.json").write_text("[")
@@ -89,7 +89,7 @@ def exchanged(run: Run) -> Run:
     return dataclasses.replace(run, **arrays, evaluated={k: v[order] for k, v in run.evaluated.items()})
 
 
-def test_two_seeds_come_out_again_or_are_refused(
+def test_two_seeds_come_out_again_or_are_rejected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = leaderboard.planned
@@ -105,7 +105,7 @@ def test_two_seeds_come_out_again_or_are_refused(
     assert said.count("seed") == 1
 
 
-def test_agents_of_the_suite_are_no_submission() -> None:
+def test_agents_of_suite_are_no_submission() -> None:
     with pytest.raises(ValueError, match="agent must be module:factory or policy:FILE, got 'random'"):
         leaderboard.planned("random", [0])
 

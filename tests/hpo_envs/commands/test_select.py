@@ -25,7 +25,7 @@ def test_both_layouts_are_read(tmp_path: Path, text: str) -> None:
     assert read_scores(path) == SCORES
 
 
-def test_answer_is_the_belief(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_answer_is_belief(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(WIDE)
     assert main(["select", str(path), "--confidence", "0.9", "--json"]) == 0

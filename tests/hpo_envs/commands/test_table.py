@@ -20,7 +20,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "sweep.csv")
 
 
-def test_a_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["table", "from-csv", file, "--score", "accuracy", "--name", "fresh"]
     assert main([*given, "--dry-run"]) == 0
     assert "  lr: float, 0.001 to 0.1" in capsys.readouterr().out
@@ -33,7 +33,7 @@ def test_a_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixtu
     assert "fresh" in json.dumps(json.loads(capsys.readouterr().out))
 
 
-def test_a_table_of_that_name_is_kept(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_of_that_name_is_kept(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["table", "from-csv", file, "--name", "kept", "--drop", "layers", "--score"]
     assert main([*given, "accuracy"]) == 0
     assert main(["table", "from-csv", file, "--name", "kept", "--score", "accuracy"]) == 2
@@ -41,7 +41,7 @@ def test_a_table_of_that_name_is_kept(file: str, capsys: pytest.CaptureFixture[s
     assert main(["table", "from-csv", file, "--name", "kept", "--score", "accuracy", "--replace"]) == 0
 
 
-def test_an_unknown_column_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_column_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "from-csv", file, "--score", "acuracy"]) == 2
     assert "accuracy" in capsys.readouterr().err
 

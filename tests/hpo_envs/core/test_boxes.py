@@ -16,19 +16,19 @@ BOXES = [s for s in IDS if isinstance(gym.make(s).action_space, gym.spaces.Box)]
 
 
 @pytest.mark.parametrize("action", [[0.0], [0.0, np.nan], "ab", None, [[0.0, 0.0]], [0, 10**400], ["0", "1"]])
-def test_what_is_no_point_is_refused(action: Any) -> None:
+def test_non_point_is_rejected(action: Any) -> None:
     with raises(f"action must be numbers of shape (2,), none of them NaN, got {shown(action)}"):
         clip(action, (2,), "action")
 
 
-def test_numbers_beyond_a_bound_are_set_to_it() -> None:
+def test_numbers_beyond_bound_are_set_to_it() -> None:
     points, clipped = clip([[0.5, 1], [1.5, -0.25], [-np.inf, np.inf]], (3, 2), "actions")
     assert points.tolist() == [[0.5, 1.0], [1.0, -0.25], [-1.0, 1.0]]
     assert clipped.tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize("spec_id", BOXES)
-def test_environments_say_so(spec_id: str) -> None:
+def test_environments_is_reported(spec_id: str) -> None:
     make = {**short(spec_id)}
     env, envs = gym.make(spec_id, **make), gym.make_vec(spec_id, num_envs=2, **make)
     at = np.linspace(-1, 1, env.action_space.shape[0], dtype=np.float32)

@@ -12,7 +12,7 @@ from tests.helpers import raises
 from tests.hpo_envs.engines.lookup.model import arguments, lookups
 
 
-def test_words_about_the_shell() -> None:
+def test_words_about_shell() -> None:
     plain = arguments("plain")
     for n in (0, -1, True, 1.5, "2"):
         with raises(f"num_envs must be an int >= 1, got {n!r}"):
@@ -37,7 +37,7 @@ def test_words_about_the_shell() -> None:
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_what_a_step_returned_is_the_callers(mode: AutoresetMode) -> None:
+def test_what_step_returned_is_callers(mode: AutoresetMode) -> None:
     """Whoever writes into it changes no step to come, nor what was said before."""
     written, read = (lookups(3, ["nmthpo/swen"], budget=2, autoreset_mode=mode) for _ in range(2))
     answers = []
@@ -57,7 +57,7 @@ def test_what_a_step_returned_is_the_callers(mode: AutoresetMode) -> None:
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
-def test_a_limit_of_ones_own_is_no_end_of_an_episode(mode: AutoresetMode) -> None:
+def test_limit_of_users_is_no_end_of_episode(mode: AutoresetMode) -> None:
     """Who adds it to what a step returned, and restarts those, neither restarts others nor loses the mask."""
     envs = lookups(3, ["nmthpo/swen"], autoreset_mode=mode)
     envs.reset(seed=5)
@@ -72,7 +72,7 @@ def test_a_limit_of_ones_own_is_no_end_of_an_episode(mode: AutoresetMode) -> Non
     assert [np.flatnonzero(mask == 0).tolist() for mask in info["action_mask"]] == [[4], [2, 5], [6]]
 
 
-def test_the_mask_of_an_episode_that_ended_in_the_same_step() -> None:
+def test_mask_of_episode_that_ended_in_same_step() -> None:
     envs = lookups(2, ["nmthpo/swen"], budget=2, autoreset_mode=AutoresetMode.SAME_STEP)
     envs.reset(seed=0)
     envs.step(np.array([1, 2]))
@@ -83,7 +83,7 @@ def test_the_mask_of_an_episode_that_ended_in_the_same_step() -> None:
     assert info["final_info"]["_action_mask"].tolist() == [True, True]
 
 
-def test_a_batch_with_a_render_mode_draws_what_it_does() -> None:
+def test_batch_with_render_mode_draws_what_it_does() -> None:
     pytest.importorskip("matplotlib")
     envs = gym.make_vec("NMTHPO-swen-v0", num_envs=2, render_mode="rgb_array")
     envs.reset(seed=0)
@@ -92,7 +92,7 @@ def test_a_batch_with_a_render_mode_draws_what_it_does() -> None:
     assert not np.array_equal(first, envs.render())
 
 
-def test_what_a_reset_returned_is_the_callers() -> None:
+def test_what_reset_returned_is_callers() -> None:
     envs = lookups(2, ["nmthpo/swen"])
     envs.reset(seed=0)[1]["_action_mask"][:] = False
     assert envs.reset(seed=0)[1]["_action_mask"].tolist() == [True, True]
@@ -107,7 +107,7 @@ def test_who_was_not_reset_is_still_over() -> None:
         envs.step(np.array([1, 2]))
 
 
-def test_only_ended_episodes_have_a_mask_in_the_final_info() -> None:
+def test_only_ended_episodes_have_mask_in_final_info() -> None:
     envs = lookups(2, ["nmthpo/swen"], cost="decoding_seconds", budget=1e3, autoreset_mode=AutoresetMode.SAME_STEP)
     envs.reset(seed=0)
     rng = np.random.default_rng(0)

@@ -138,7 +138,7 @@ def test_infos_of_two_batches_are_equal_to_gymnasium() -> None:
     assert data_equivalence(one.step(np.array([3, 4])), other.step(np.array([3, 4])), exact=True)
 
 
-def test_environments_are_pickled_in_the_middle_of_an_episode() -> None:
+def test_environments_are_pickled_in_middle_of_episode() -> None:
     env: Any = gym.make("CharHPO-v0", disable_env_checker=True).unwrapped
     env.reset(seed=1)
     action = np.zeros(env.action_space.shape, np.float32)

@@ -35,7 +35,7 @@ PAGE = """One family.
     """
 
 
-def test_a_section_is_the_familys_then_the_engines() -> None:
+def test_section_is_familys_then_engines() -> None:
     assert complete(PAGE, ENGINE) == (
         "One family.\n\n## Description\nText with {braces}.\n\n## Episode End\nAfter the last row.\n\n"
         "## Information\nAt each step: `cost`.\n\nAt reset: `table`.\n\n## Arguments\n"
@@ -44,7 +44,7 @@ def test_a_section_is_the_familys_then_the_engines() -> None:
     )
 
 
-def test_classes_without_a_page_and_engines_keep_their_docstrings() -> None:
+def test_classes_without_page_and_engines_keep_their_docstrings() -> None:
     class Plain(NMTHPOEnv):
         """One line."""
 

@@ -25,7 +25,7 @@ from tests.helpers import raises
 METRICS = (Metric("loss", "nats", "min", 0.0, 20.0), Metric("bleu", "BLEU", "max", -1.0, 100.0))
 
 
-def test_bounds_of_rewards_are_those_of_the_metrics_turned_where_lower_is_better() -> None:
+def test_bounds_of_rewards_are_those_of_metrics_turned_where_lower_is_better() -> None:
     assert bounds_of(METRICS).tolist() == [[-20.0, 0.0], [-1.0, 100.0]]
 
 
@@ -38,7 +38,7 @@ def test_rewarded_metrics_by_name() -> None:
         rewarded("bleuu", METRICS)
 
 
-def test_both_forms_are_made_of_the_same_record() -> None:
+def test_both_forms_are_made_of_same_record() -> None:
     env, envs = (
         gym.make("NMTHPO-zhen-v0"),
         gym.make_vec("NMTHPO-zhen-v0", num_envs=2),
@@ -76,7 +76,7 @@ def test_what_agents_may_know() -> None:
     assert grid["feature_names"] == ()
 
 
-def test_the_batched_form_takes_the_scalar_forms_arguments() -> None:
+def test_batched_form_takes_scalar_forms_arguments() -> None:
     from hpo_envs.families.nmthpo.page import NMTHPOEnv, NMTHPOVectorEnv
 
     assert NMTHPOVectorEnv.__name__ == "NMTHPOVectorEnv"
@@ -133,13 +133,13 @@ def test_numbers_of_workers() -> None:
         check_workers(1_000_001)
 
 
-def test_occurrences_are_counted_by_key_whatever_the_order() -> None:
+def test_occurrences_are_counted_by_key_whatever_order() -> None:
     values, keys = np.array([3, 3, 0, 3, 0, 3, 2]), np.array([1, 2, 1, 1, 1, 2, 0], np.uint64)
     assert occurrences(values, keys).tolist() == [0, 0, 0, 1, 1, 1, 0]
     assert occurrences(values[:0], keys[:0]).tolist() == []
 
 
-def test_a_box_is_made_of_parts_in_float32() -> None:
+def test_box_is_made_of_parts_in_float32() -> None:
     space = box((1, 0.0, 2.0), (2, (-1.0, -2.0), np.inf))
     assert space.low.tolist() == [0.0, -1.0, -2.0]
     assert space.high.tolist() == [2.0, np.inf, np.inf]
@@ -149,7 +149,7 @@ def test_a_box_is_made_of_parts_in_float32() -> None:
 @pytest.mark.parametrize(
     "env_id", ["NMTHPO-zhen-v0", "NMTHPO-v0", "CharHPO-v0", "FIESTA-ner-v0", "NASBenchNLP-cell-v0"]
 )
-def test_environments_are_shown_in_a_few_words(env_id: str) -> None:
+def test_environments_are_shown_in_few_words(env_id: str) -> None:
     for env in (gym.make(env_id), gym.make_vec(env_id, num_envs=2)):
         text = repr(env.unwrapped)
         assert text.startswith(f"<{env_id}: table ")

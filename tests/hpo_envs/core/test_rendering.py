@@ -57,7 +57,7 @@ def test_text_and_picture_of_every_engine(spec_id: str) -> None:
 
 
 @pytest.mark.parametrize("spec_id", ["CellMini-v0", "NMTHPO-swen-v0", "NMTLC-swen-v0", "NMTHPO-v0", "FIESTA-tdsa8-v0"])
-def test_axis_reaches_the_budget_and_best_known_value_is_a_line(spec_id: str) -> None:
+def test_axis_reaches_budget_and_best_known_value_is_line(spec_id: str) -> None:
     figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
     env = played(made(spec_id, "rgb_array"), 4).unwrapped
     figures.paint(env.render.__self__.record, figure)
@@ -70,7 +70,7 @@ def test_axis_reaches_the_budget_and_best_known_value_is_a_line(spec_id: str) ->
     assert (right.get_title() == "best cell so far") == (spec_id == "CellMini-v0")
 
 
-def test_without_a_mode_nothing_is_drawn_and_nothing_breaks() -> None:
+def test_without_mode_nothing_is_drawn_and_nothing_breaks() -> None:
     for env in (made("NMTHPO-zhen-v0", None), gym.make_vec("NMTHPO-zhen-v0", num_envs=2)):
         env.reset(seed=0)
         with pytest.warns(UserWarning, match="render_mode must be given when NMTHPO-zhen-v0 is made, got None"):
@@ -78,7 +78,7 @@ def test_without_a_mode_nothing_is_drawn_and_nothing_breaks() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_watched_environment_says_the_same(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_watched_environment_says_same(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     plain, seen = made("NMTHPO-zhen-v0", None), made("NMTHPO-zhen-v0", mode)
     for a, b in zip(plain.reset(seed=4), seen.reset(seed=4), strict=True):
         assert np.array_equal(a, b) if isinstance(a, np.ndarray) else a.keys() == b.keys()
@@ -88,7 +88,7 @@ def test_a_watched_environment_says_the_same(mode: str, capsys: pytest.CaptureFi
         assert np.array_equal(a[0], b[0])
 
 
-def test_without_rendering_nothing_is_in_the_way() -> None:
+def test_without_rendering_nothing_is_in_way() -> None:
     env = gym.make("NMTHPO-zhen-v0").unwrapped
     assert env.render_mode is None
     assert "step" not in vars(env)
@@ -116,7 +116,7 @@ def test_human_prints_where_there_is_no_window(capsys: pytest.CaptureFixture[str
     env.close()
 
 
-def test_a_wrong_mode_is_named() -> None:
+def test_wrong_mode_is_named() -> None:
     from hpo_envs.families.nmthpo.page import NMTHPOEnv
 
     with pytest.raises(ValueError, match="render_mode must be None or one of human, rgb_array, ansi, got 'video'"):
@@ -137,7 +137,7 @@ def test_copies_and_pickles_go_on_by_themselves(mode: str | None) -> None:
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-def test_a_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
+def test_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
     pytest.importorskip("matplotlib")
     make = {"budget": 3, "render_mode": "rgb_array"}
     envs = gym.make_vec("NMTHPO-zhen-v0", num_envs=5, autoreset_mode=mode, **make)
@@ -158,7 +158,7 @@ def test_a_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
         gym.make_vec("NMTHPO-zhen-v0", num_envs=2, render_mode="ansi")
 
 
-def test_human_draws_in_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_human_draws_in_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a backend that counts instead of showing."""
     pytest.importorskip("matplotlib", reason="extra plots is not installed")
     import matplotlib.backends.backend_agg as agg
@@ -175,7 +175,7 @@ def test_human_draws_in_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown == ["new", "drawn", "drawn", "drawn", "drawn", "closed"]
 
 
-def test_pictures_without_matplotlib_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_without_matplotlib_name_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     env = played(made("NMTHPO-zhen-v0", "rgb_array"), 1)
     with pytest.raises(ModuleNotFoundError, match=r"pip install .hpo_envs\[plots\]"):

@@ -24,14 +24,14 @@ def test_escapes(text: str, shown: str) -> None:
     assert screen.escaped(text) == shown
 
 
-def test_a_progress_bar_goes_back_to_the_start_of_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_bar_goes_back_to_start_of_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     with screen.on():
         print("\r50%|", end="", file=sys.stderr)
         print("a\rb\x1b")
     assert capsys.readouterr() == ("a\\rb\\x1b\n", "\r50%|")
 
 
-def test_what_ends_a_program_is_shown_escaped(
+def test_what_ends_program_is_shown_escaped(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @screen.on()

@@ -25,7 +25,7 @@ def test_by_default_action_k_is_row_k() -> None:
 
 
 @pytest.mark.parametrize("view", [View(True), View(False, 0.3), View(True, 0.3)])
-def test_both_forms_draw_the_same_rows(view: View) -> None:
+def test_both_forms_draw_same_rows(view: View) -> None:
     many = view.rows_many(KEYS, 20)
     assert not view.whole
     assert many.shape == (50, view.size(20))
@@ -42,7 +42,7 @@ def test_what_is_too_large_to_keep_is_drawn_as_what_is_kept(monkeypatch: pytest.
     assert View(True, 0.5).rows_many(KEYS, 20).tolist() == kept.tolist()
 
 
-def test_subsample_is_the_same_shuffled_or_not() -> None:
+def test_subsample_is_same_shuffled_or_not() -> None:
     in_order, drawn = View(False, 0.25).rows_many(KEYS, 16), View(True, 0.25).rows_many(KEYS, 16)
     assert in_order.shape == (50, 4)
     assert (np.diff(in_order, axis=1) > 0).all()
@@ -74,7 +74,7 @@ def test_at_least_one_row() -> None:
 
 
 @pytest.mark.parametrize("subsample", [0.0, -0.1, 1.5, float("nan"), True, "half", None])
-def test_a_subsample_outside_the_interval_is_refused(subsample: Any) -> None:
+def test_subsample_outside_interval_is_rejected(subsample: Any) -> None:
     with pytest.raises(ValueError, match=r"subsample must be a number in \(0, 1\], got"):
         View(subsample=subsample)
 
@@ -84,7 +84,7 @@ def test_shuffle_must_be_true_or_false() -> None:
         View("random")  # type: ignore[arg-type]
 
 
-def test_the_first_key_is_that_of_the_first_episode_of_both_forms() -> None:
+def test_first_key_is_that_of_first_episode_of_both_forms() -> None:
     envs = LookupVectorEnv(2, PARAMS)
     envs.reset(seed=7)
     one = LookupEnv(PARAMS)

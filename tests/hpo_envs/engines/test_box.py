@@ -16,7 +16,7 @@ from hpo_envs.testing.rules import same
 from tests.hpo_envs.engines.toy import params
 
 
-def test_an_episode_by_hand() -> None:
+def test_episode_by_hand() -> None:
     env = BoxEnv(params())
     observation, info = env.reset(options={"hill": 1})
     assert observation.tolist() == [0, 0, -5, 0, -5, 1, 1]
@@ -51,7 +51,7 @@ def test_vector_rewards_are_oriented_and_observations_stay_in_their_bounds() -> 
     assert observation.tolist() == [1, 1, -1, 10, 4, -1, 10, 0, 0], "cost beyond its bound, budget spent"
 
 
-def test_tasks_are_drawn_by_the_seed() -> None:
+def test_tasks_are_drawn_by_seed() -> None:
     env = BoxEnv(params())
     tables = [env.reset(seed=s)[1]["table"] for s in range(30)]
     assert tables == [env.reset(seed=s)[1]["table"] for s in range(30)]
@@ -70,7 +70,7 @@ def test_actions_of_configurations() -> None:
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"objective": ("loss", "height"), "cost": "s", "budget": 30.0}])
-def test_it_is_the_scalar_form_side_by_side(kwargs: dict[str, Any]) -> None:
+def test_it_is_scalar_form_batched(kwargs: dict[str, Any]) -> None:
     envs = BoxVectorEnv(4, params(**kwargs))
     singles = [BoxEnv(params(**kwargs)) for _ in range(4)]
     first, info = envs.reset(seed=5)
@@ -101,7 +101,7 @@ def test_observations_are_reused_unless_copied() -> None:
         assert (first is second) == (not copy)
 
 
-def test_actions_outside_the_box_are_refused() -> None:
+def test_actions_outside_box_are_rejected() -> None:
     envs = BoxVectorEnv(2, params())
     envs.reset(seed=0)
     with pytest.raises(ValueError, match=r"actions must be numbers of shape \(2, 2\), none of them NaN"):
@@ -109,7 +109,7 @@ def test_actions_outside_the_box_are_refused() -> None:
     assert envs.action_of({"x": 5}) == pytest.approx([0.0, 0.5])
 
 
-def test_spaces_follow_from_the_bounds_of_the_metrics() -> None:
+def test_spaces_follow_from_bounds_of_metrics() -> None:
     p = params(objective=("height", "loss"), cost="duration")
     assert (p.kind, p.vector, p.objectives, p.cost_unit) == ("box", True, ("height", "loss"), "s")
     assert p.reward_bounds.tolist() == [[-5.0, 15.0], [-2.0, 0.0]]
@@ -121,7 +121,7 @@ def test_spaces_follow_from_the_bounds_of_the_metrics() -> None:
     assert (one.vector, one.observation_space.high.tolist()) == (False, [1, 1, 15, 1, 15, 1, 1])
 
 
-def test_the_cost_has_a_name_and_a_unit() -> None:
+def test_cost_has_name_and_unit() -> None:
     assert params(cost="duration").cost == params(cost="s").cost == "duration"
     assert params(cost="s", budget=None).budget == WITHOUT_BUDGET["s"]
     assert params(budget=None).budget == WITHOUT_BUDGET["evaluations"]

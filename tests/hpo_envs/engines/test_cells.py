@@ -30,7 +30,7 @@ def build(env: Any, cell: Cell) -> Any:
     return out
 
 
-def test_building_a_cell_scores_it_once() -> None:
+def test_building_cell_scores_it_once() -> None:
     env = make()
     env.reset(seed=0)
     actions = cells.actions_of(cells.EXAMPLES["LSTM"])
@@ -84,7 +84,7 @@ ILLEGAL = [
 
 
 @pytest.mark.parametrize(("rule", "actions"), ILLEGAL, ids=[f"{i}-{r}" for i, (r, _) in enumerate(ILLEGAL)])
-def test_illegal_moves_end_the_cell_at_the_worst_score(rule: str, actions: list[list[int]]) -> None:
+def test_illegal_moves_end_cell_at_worst_score(rule: str, actions: list[list[int]]) -> None:
     env = make(budget=2)
     env.reset(seed=0)
     for action in actions:
@@ -101,7 +101,7 @@ def test_illegal_moves_end_the_cell_at_the_worst_score(rule: str, actions: list[
 
 @given(SEEDS)
 @settings(max_examples=40, deadline=None)
-def test_masks_never_exclude_a_legal_move(seed: int) -> None:
+def test_masks_never_exclude_legal_move(seed: int) -> None:
     env, cell = make(), drawn(seed)
     _, info = env.reset(seed=0)
     for action in cells.actions_of(cell):
@@ -131,7 +131,7 @@ def test_vector_rewards() -> None:
         make(cost="s")
 
 
-def test_agents_build_cells_with_the_grammar() -> None:
+def test_agents_build_cells_with_grammar() -> None:
     """Random search draws legal cells; evolution of the graph itself finds better ones on average."""
     found = {}
     for name in ("random", "regularized-evolution"):
@@ -146,7 +146,7 @@ def test_agents_build_cells_with_the_grammar() -> None:
     assert found["regularized-evolution"] > found["random"]
 
 
-def test_the_cell_so_far_is_a_graph() -> None:
+def test_cell_so_far_is_graph() -> None:
     env = gym.make("NASBenchNLP-cell-v0").unwrapped
     env.reset(seed=0)
     assert set(env.graph()) == {"x", "h_prev_0", "h_prev_1", "h_prev_2"}
@@ -158,7 +158,7 @@ def batch(num_envs: int, **kwargs: Any) -> Any:
     return gym.make_vec("NASBenchNLP-cell-v0", num_envs=num_envs, **kwargs)
 
 
-def test_cells_of_different_sizes_are_built_side_by_side() -> None:
+def test_cells_of_different_sizes_are_built_batched() -> None:
     envs = batch(2, budget=3)
     envs.reset(seed=0)
     plans = [cells.actions_of(cells.EXAMPLES[name]) for name in ("RNN", "GRU")]
@@ -180,14 +180,14 @@ def test_cells_of_different_sizes_are_built_side_by_side() -> None:
         (np.array([[0, 1, 2, 0], [0, -1, 0, 0]]), r"actions must be ints in .*, got \[0, -1, 0, 0\]"),
     ],
 )
-def test_actions_outside_the_space_are_refused(actions: Any, message: str) -> None:
+def test_actions_outside_space_are_rejected(actions: Any, message: str) -> None:
     envs = batch(2)
     envs.reset(seed=0)
     with pytest.raises(ValueError, match=message):
         envs.step(actions)
 
 
-def test_illegal_moves_are_told_as_by_the_scalar_form() -> None:
+def test_illegal_moves_are_told_as_by_scalar_form() -> None:
     moves = [[0, 0, 0, 0], [1, 1, 2, 0], [2, 1, 0, 0], [4, 0, 1, 2], [4, 9, 0, 0], [3, 1, 0, 28], [7, 0, 3, 1],
              [7, 5, 0, 9], [7, 6, 0, 0], [0, 1, 2, 0], [5, 5, 28, 28]]  # fmt: skip
     envs, one = batch(len(moves), budget=99), gym.make("NASBenchNLP-cell-v0", budget=99)
@@ -215,7 +215,7 @@ def params(**kwargs: Any) -> CellParams:
     return CellParams.of(table, Simulated(table), **{"objective": "validation_loss", "budget": 2, **kwargs})
 
 
-def test_spaces_follow_from_the_bounds_of_the_metrics() -> None:
+def test_spaces_follow_from_bounds_of_metrics() -> None:
     p = params(objective=("validation_loss", "parameters"), budget=None)
     assert (p.kind, p.vector, p.cost_unit, p.budget) == ("graph", True, "evaluations", float(len(p.table)))
     assert p.action_space.nvec.tolist() == [*SIZES]
@@ -224,7 +224,7 @@ def test_spaces_follow_from_the_bounds_of_the_metrics() -> None:
     assert np.array_equal(p.observation_space.high[241:245], np.float32([*p.high, *p.high]))
 
 
-def test_an_invalid_cell_has_the_worst_of_everything() -> None:
+def test_invalid_cell_has_worst_of_everything() -> None:
     p = params()
     report = p.invalid()
     assert (report["status"], report["source"], report["metrics"]["validation_loss"]) == ("failed", "none", 50.0)
@@ -245,7 +245,7 @@ def test_bad_arguments(kwargs: dict[str, Any], message: str) -> None:
         params(**kwargs)
 
 
-def test_a_known_cell_is_looked_up_and_another_simulated() -> None:
+def test_known_cell_is_looked_up_and_another_simulated() -> None:
     table = store.load("nasbenchnlp/wikitext2")
     scorer = Simulated(table)
     name = next(iter(scorer.runs))

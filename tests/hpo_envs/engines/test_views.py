@@ -54,7 +54,7 @@ MAKERS = {
 
 @pytest.mark.parametrize("view", VIEWS, ids=str)
 @pytest.mark.parametrize("maker", MAKERS)
-def test_both_forms_show_the_same_rows(maker: str, view: dict[str, Any]) -> None:
+def test_both_forms_show_same_rows(maker: str, view: dict[str, Any]) -> None:
     params, scalar, batched = MAKERS[maker](**view)
     ones, many = [scalar(params) for _ in range(3)], batched(3, params)
     for i, one in enumerate(ones):
@@ -84,7 +84,7 @@ def test_both_forms_show_the_same_rows(maker: str, view: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=str)
-def test_a_row_is_answered_as_it_is_without_a_view(view: dict[str, Any]) -> None:
+def test_row_is_answered_as_it_is_without_view(view: dict[str, Any]) -> None:
     plain, shown = LookupEnv(lookup()[0]), LookupEnv(lookup(**view)[0])
     plain.reset(seed=0)
     shown.reset(seed=0)
@@ -102,7 +102,7 @@ def params_size(view: dict[str, Any], rows: int) -> int:
     return round(view.get("subsample", 1.0) * rows)
 
 
-def test_the_next_episode_has_another_order() -> None:
+def test_next_episode_has_another_order() -> None:
     env = LookupEnv(lookup(shuffle=True)[0])
     env.reset(seed=0)
     first = env.rows.tolist()
@@ -112,7 +112,7 @@ def test_the_next_episode_has_another_order() -> None:
 
 
 @pytest.mark.parametrize("wrapper", [CandidateObservation, ContinuousAction])
-def test_wrappers_that_take_action_k_for_row_k_refuse_a_view(wrapper: Any) -> None:
+def test_wrappers_that_take_action_k_for_row_k_reject_view(wrapper: Any) -> None:
     message = "shuffle and subsample must be left alone for this wrapper, got "
     with raises(message + "View(shuffle=True, subsample=1.0)"):
         wrapper(LookupEnv(lookup(shuffle=True)[0]))

@@ -24,7 +24,7 @@ def test_two_workers_by_hand() -> None:
     assert env.clock == info["clock"]
 
 
-def test_a_row_is_free_when_nothing_trains_it() -> None:
+def test_row_is_free_when_nothing_trains_it() -> None:
     jobs = [((0, 4), 3.0), ((4, 0), 7.0), ((0, 9), 5.0)]  # row, level; the second number is no row
     one, many = Workers(3), VectorWorkers(2, 3, 2)
     for job, duration in jobs:

@@ -19,7 +19,7 @@ def make(**kwargs: Any) -> Any:
     return gym.make("CharHPO-v0", **kwargs)
 
 
-def test_there_are_24_sweeps_and_the_space() -> None:
+def test_there_are_24_sweeps_and_space() -> None:
     ids = [s for s in SPECS.values() if s.family == "CharHPO"]
     assert len(ids) == 25
     assert {s.tables for s in ids[:24]} == {(name,) for name in charhpo.NAMES}
@@ -46,7 +46,7 @@ def test_runtime_can_be_cost_or_objective() -> None:
     assert reward.tolist() == [info["metrics"]["accuracy"], -info["metrics"]["runtime"]]
 
 
-def test_rows_of_its_tables_get_the_same_answers() -> None:
+def test_rows_of_its_tables_get_same_answers() -> None:
     for name in charhpo.NAMES[::5]:
         task, lang, architecture = charhpo.parts(name)
         t = model.table(name)
@@ -65,7 +65,7 @@ def test_rows_of_its_tables_get_the_same_answers() -> None:
         assert same.sum() >= 197
 
 
-def test_reset_draws_or_takes_the_task() -> None:
+def test_reset_draws_or_takes_task() -> None:
     env = make()
     seen = set()
     for seed in range(60):
@@ -109,7 +109,7 @@ def test_errors(kwargs: Any, options: Any, message: str) -> None:
         make(**kwargs).reset(options=options)
 
 
-def test_noise_is_a_function_of_the_configuration() -> None:
+def test_noise_is_function_of_configuration() -> None:
     noisy, smooth = make(lang="hun", task="g2p"), make(lang="hun", task="g2p", noise=False)
     differ = 0
     for env in (noisy, smooth):
@@ -123,7 +123,7 @@ def test_noise_is_a_function_of_the_configuration() -> None:
     assert differ > 5  # the others are at the top, where noise is less than a word
 
 
-def test_action_of_refuses_what_is_outside() -> None:
+def test_action_of_rejects_what_is_outside() -> None:
     env = make(architecture="lstm").unwrapped
     env.reset(seed=0)
     for config, message in (
@@ -138,7 +138,7 @@ def test_action_of_refuses_what_is_outside() -> None:
     assert env.action_of({"scheduler": "none", "factor": 7.0}).shape == (16,), "inactive values do not matter"
 
 
-def test_random_search_finds_what_the_sweeps_found() -> None:
+def test_random_search_finds_what_sweeps_found() -> None:
     """Uniform actions draw from the sweeps' distributions, so their accuracies are those of a sweep."""
     envs = gym.make_vec("CharHPO-v0", num_envs=400, task="inflection", lang="dut", architecture="transformer", budget=1)
     envs.action_space.seed(0)

@@ -21,7 +21,7 @@ def step(action, **kwargs):
     return env.unwrapped.step(action)
 
 
-def test_corners_of_the_published_box():
+def test_corners_of_published_box():
     low, high = (step(np.full(6, v, np.float32))[4]["config"] for v in (-1, 1))
     assert low == {"alpha": 1.0, "beta": 1.0, "n": 1, "weight_elp": 1.0, "weight_pos": 1.0, "weight_pr": 1.0}
     assert high == {"alpha": 10.0, "beta": 10.0, "n": 4, "weight_elp": 15.0, "weight_pos": 15.0, "weight_pr": 15.0}
@@ -37,7 +37,7 @@ def test_wide_box_is_logarithmic():
 
 
 @pytest.mark.parametrize("variant", hlepor.VARIANTS)
-def test_metrics_are_the_textbook_ones(variant):
+def test_metrics_are_textbook_ones(variant):
     table = store.load("cushlepor/ted-ende")
     action = np.array([0.3, -0.6, 0.1, -0.9, 0.4, -0.2], np.float32)
     _, reward, *_, info = step(action, variant=variant, objective=("kendall", "rmse", "pearson"))
@@ -93,7 +93,7 @@ def test_documents_can_be_held_out_by_name():
         gym.make(ID, held_out=tuple(f"talk.{i}" for i in (1, 3, 4, 5, 6)))
 
 
-def test_a_users_file_is_a_task(tmp_path):
+def test_users_file_is_task(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("score\thypothesis\treference\n1\ta b c\ta b c\n0\ta c\tb\n0.5\ta\ta b c\n", encoding="utf-8")
     env = gym.make(ID, table=cushlepor.from_tsv(path))
@@ -151,7 +151,7 @@ def test_bad_arguments(kwargs, message):
         gym.make(ID, **{**kwargs})
 
 
-def test_default_setting_on_the_measured_table():
+def test_default_setting_on_measured_table():
     env = gym.make(ID).unwrapped
     env.reset(seed=0)
     _, reward, *_, info = env.step(env.action_of("default"))

@@ -15,7 +15,7 @@ def make(task: str, **kwargs: Any) -> Any:
     return gym.make(f"FIESTA-{task}-v0", **kwargs)
 
 
-def test_asynchronous_thompson_sampling_in_the_run_loop() -> None:
+def test_asynchronous_thompson_sampling_in_run_loop() -> None:
     from hpo_envs.benchmarks import run
 
     kwargs = {"workers": 4, "durations": (1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.0, 1.0)}

@@ -55,7 +55,7 @@ def row_of(table: Any, config: dict[str, Any]) -> int:
     return row
 
 
-def test_a_tabular_blackbox_answers_as_ever(spaces: Any) -> None:
+def test_tabular_blackbox_answers_as_ever(spaces: Any) -> None:
     blackbox = tabular(spaces)
     table = from_blackbox(blackbox, "bb", goal="min", bounds={"metric_valid_error": (0.0, 1.0)}, licence="CC0")
     assert (len(table), table.values.shape[1:], table.levels.tolist()) == (6, (2, 3, 2), [1.0, 2.0, 3.0])
@@ -76,7 +76,7 @@ def test_a_tabular_blackbox_answers_as_ever(spaces: Any) -> None:
                 np.testing.assert_array_equal(table.cost[row, seed, level], said["metric_elapsed_time"])
 
 
-def test_it_is_an_environment_with_checkpoints_or_two_objectives(spaces: Any) -> None:
+def test_it_is_environment_with_checkpoints_or_two_objectives(spaces: Any) -> None:
     table = from_blackbox(tabular(spaces), "bb2", goal="min")
     curves = run("hyperband", "TableLC-v0", [0], budget=20, env_kwargs={"table": table})[0]
     assert len(curves) > 3
@@ -88,7 +88,7 @@ def test_it_is_an_environment_with_checkpoints_or_two_objectives(spaces: Any) ->
     assert set(info["metrics"]) == {*pair}
 
 
-def test_a_surrogate_is_asked_for_configurations_of_its_space(spaces: Any) -> None:
+def test_surrogate_is_asked_for_configurations_of_its_space(spaces: Any) -> None:
     from sklearn.neighbors import KNeighborsRegressor
     from syne_tune.blackbox_repository import add_surrogate
 
@@ -102,7 +102,7 @@ def test_a_surrogate_is_asked_for_configurations_of_its_space(spaces: Any) -> No
             assert table.values[row, 0, level, 0] == pytest.approx(said[surrogate.objectives_names.index("bleu")])
 
 
-def test_a_function_with_two_objectives_and_no_times(spaces: Any) -> None:
+def test_function_with_two_objectives_and_no_times(spaces: Any) -> None:
     from syne_tune.blackbox_repository.blackbox import from_function
 
     def evaluate(configuration: Any, fidelity: Any = None, seed: Any = None) -> dict[str, float]:

@@ -41,7 +41,7 @@ def written(folder: Path) -> Path:
     return folder
 
 
-def test_tables_are_the_files(tmp_path: Path) -> None:
+def test_tables_are_files(tmp_path: Path) -> None:
     hpob = HPOB(written(tmp_path))
     assert [*hpob.tasks("test")] == [("4796", "3549"), ("4796", "3918")]
     table = hpob.table("4796", "3918")
@@ -57,7 +57,7 @@ def test_tables_are_the_files(tmp_path: Path) -> None:
     assert any("test part" in note for note in table.provenance.notes)
 
 
-def test_it_is_an_environment_and_a_distribution_of_tasks(tmp_path: Path) -> None:
+def test_it_is_environment_and_distribution_of_tasks(tmp_path: Path) -> None:
     split = HPOB(written(tmp_path)).split()
     assert [len(p) for p in (split.train, split.validation, split.test)] == [3, 1, 2]
     env_id, kwargs = split.test[0]
@@ -66,7 +66,7 @@ def test_it_is_an_environment_and_a_distribution_of_tasks(tmp_path: Path) -> Non
     assert len(run("bo", env_id, [0], budget=6, env_kwargs=kwargs)[0]) == 6
 
 
-def test_v2_has_all_tasks_of_the_train_parts_search_spaces(tmp_path: Path) -> None:
+def test_v2_has_all_tasks_of_train_parts_search_spaces(tmp_path: Path) -> None:
     hpob = HPOB(written(tmp_path), "v2")
     assert {*hpob.tasks("test")} == {("5527", "3"), *(("4796", d) for d in ("3", "31", "37", "3549", "3918"))}
     assert not [*hpob.tasks("train")]
@@ -83,7 +83,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["v2", "v3"])
-def test_the_released_handler_sees_the_same(version: Any, tmp_path: Path, capsys: Any) -> None:
+def test_released_handler_sees_same(version: Any, tmp_path: Path, capsys: Any) -> None:
     """A method that takes the candidate nearest to the best so far, by the handler and by us."""
     path = os.environ.get("HPOB_HANDLER")
     if path is None:

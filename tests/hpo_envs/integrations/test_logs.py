@@ -18,7 +18,7 @@ from hpo_envs.tables.table import STATUSES
     "env_id, budget",
     [("NMTHPO-zhen-v0", 6), ("CharHPO-v0", 6), ("NMTHPO-zhen-mo-v0", 6), ("NMTLC-ft-zhen-v0", 200)],
 )
-def test_a_study_has_what_the_run_has(env_id: str, budget: int) -> None:
+def test_study_has_what_run_has(env_id: str, budget: int) -> None:
     optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     runs = run("random", env_id, [0, 1], budget=budget)
@@ -71,7 +71,7 @@ def test_carps_has_one_objective(tmp_path: Path) -> None:
         to_carps(runs, tmp_path)
 
 
-def test_a_failed_run_is_a_crashed_trial(tmp_path: Path) -> None:
+def test_failed_run_is_crashed_trial(tmp_path: Path) -> None:
     runs = run("random", "NASBenchNLP-ptb-final-v0", [0], budget=60)
     failed = [STATUSES[int(s)] in ("failed", "diverged") for s in runs[0].evaluated["status"]]
     assert 0 < sum(failed) < len(failed)

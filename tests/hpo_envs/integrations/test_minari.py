@@ -75,7 +75,7 @@ def test_runs_are_episodes_of_minari(
 
 
 @pytest.mark.filterwarnings("ignore:`(author|author_email|code_permalink|eval_env)` is set to None:UserWarning")
-def test_early_stops_truncate_and_tables_of_ones_own(minari: Any) -> None:
+def test_early_stops_truncate_and_tables_of_users(minari: Any) -> None:
     from hpo_envs.integrations.minari import to_minari
 
     runs = run("random", "CharHPO-v0", [4], budget=4, target=lambda action, reward: True)
@@ -91,7 +91,7 @@ def test_early_stops_truncate_and_tables_of_ones_own(minari: Any) -> None:
     assert np.array_equal(episode.rewards, runs[0].rewards)
 
 
-def test_what_is_no_dataset(minari: Any) -> None:
+def test_non_dataset(minari: Any) -> None:
     from hpo_envs.integrations.minari import to_minari
 
     runs = run("random", "NMTHPO-zhen-v0", [0, 1], budget=3)

@@ -94,7 +94,7 @@ class Keeps(gym.Wrapper):  # type: ignore[type-arg]
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_a_policy_acts_as_it_did_in_training(name: str, tmp_path: Path) -> None:
+def test_policy_acts_as_it_did_in_training(name: str, tmp_path: Path) -> None:
     _, env_id, wrapped = CASES[name]
     model = model_of(name, wrapped(made(env_id)))
     file = save_policy(model, tmp_path / name)
@@ -111,7 +111,7 @@ def test_a_policy_acts_as_it_did_in_training(name: str, tmp_path: Path) -> None:
         assert r.recommended in r.actions if r.actions.ndim == 1 else r.recommended.tolist() in r.actions.tolist()
 
 
-def test_rows_are_the_tables_whatever_the_order(tmp_path: Path) -> None:
+def test_rows_are_tables_whatever_order(tmp_path: Path) -> None:
     file = arguments(str(save_policy(model_of("QRDQN", made(ROWS)), tmp_path / "rows")))
     in_order, mixed = (
         run(TrainedPolicy, ROWS, range(3), budget=5, env_kwargs={**TABLE, "shuffle": shuffle}, **file)
@@ -151,7 +151,7 @@ def test_batches_and_normalised_observations(tmp_path: Path) -> None:
         save_policy(other, tmp_path / "no")
 
 
-def test_in_a_study_beside_others_alone_or_isolated(tmp_path: Path) -> None:
+def test_in_study_beside_others_alone_or_isolated(tmp_path: Path) -> None:
     save_policy(model_of("PPO", made(GRID)), tmp_path / "ppo.zip")
     digests = []
     for isolate in (False, True):
@@ -176,7 +176,7 @@ def test_draws_repeat_by_seed(tmp_path: Path) -> None:
     assert alone.actions.tolist() == several[1].actions.tolist() != several[0].actions.tolist()
 
 
-def test_what_a_policy_refuses(tmp_path: Path) -> None:
+def test_what_policy_rejects(tmp_path: Path) -> None:
     path = save_policy(model_of("PPO", made(GRID)), tmp_path / "ppo.zip")
     file, problem = arguments(str(path)), problem_of(made(GRID))
     with pytest.raises(ValueError, match="ppo.zip must be run where actions are those that it was trained on"):

@@ -52,7 +52,7 @@ class Bomb:
         return Path.touch, (self.trace,)
 
 
-def test_stable_baselines3_reads_the_file_as_its_own(file: Path) -> None:
+def test_stable_baselines3_reads_file_as_its_own(file: Path) -> None:
     assert file.name == "a2c.zip"
     policy, record, sha256 = policy_file.load(str(file))
     theirs = A2C.load(file, device="cpu")

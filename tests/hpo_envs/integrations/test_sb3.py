@@ -19,7 +19,7 @@ pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
 pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
 
 
-def test_stable_baselines3_takes_the_adapter() -> None:
+def test_stable_baselines3_takes_adapter() -> None:
     pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
     from sb3_contrib import MaskablePPO
     from stable_baselines3 import PPO
@@ -81,7 +81,7 @@ def test_batches_of_several_tables_are_one() -> None:
 EXAMPLE = ROOT / "docs" / "examples" / "ppo_sb3.py"
 
 
-def test_a_masked_policy_never_evaluates_a_row_twice() -> None:
+def test_masked_policy_never_evaluates_row_twice() -> None:
     from sb3_contrib import MaskablePPO
     from sb3_contrib.common.maskable.utils import get_action_masks
 
@@ -100,7 +100,7 @@ def test_a_masked_policy_never_evaluates_a_row_twice() -> None:
 
 
 @pytest.mark.skipif(not EXAMPLE.exists(), reason="examples are not part of the installed wheel")
-def test_the_example_trains_a_policy_for_languages_that_it_has_not_seen(tmp_path: Path) -> None:
+def test_example_trains_policy_for_languages_that_it_has_not_seen(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("ppo_sb3", EXAMPLE)
     assert spec is not None
     assert spec.loader is not None
@@ -166,7 +166,7 @@ def test_masks_only_where_they_are_useful() -> None:
     assert not is_masking_supported(SB3VecEnv(batches))
 
 
-def test_videos_of_a_batch(tmp_path: Any) -> None:
+def test_videos_of_batch(tmp_path: Any) -> None:
     pytest.importorskip("moviepy", reason="extra video is not installed")
     from stable_baselines3.common.vec_env import VecVideoRecorder
 

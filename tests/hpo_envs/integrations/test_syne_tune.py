@@ -42,7 +42,7 @@ def row_of(table: Any, config: dict[str, Any]) -> int:
     return row
 
 
-def test_syne_tune_reports_what_the_table_says(synetune: None) -> None:
+def test_syne_tune_reports_what_table_says(synetune: None) -> None:
     """Its ASHA, stopping trials early, on learning curves: every report is the table's entry."""
     from syne_tune.optimizer.baselines import ASHA
 
@@ -69,7 +69,7 @@ def test_syne_tune_reports_what_the_table_says(synetune: None) -> None:
         assert result[SECONDS] == pytest.approx(table.cost[row, 0, last - 1] + 0.01 * (level - last))
 
 
-def test_syne_tune_searches_a_complete_grid(synetune: None) -> None:
+def test_syne_tune_searches_complete_grid(synetune: None) -> None:
     from syne_tune.optimizer.baselines import RandomSearch
 
     from hpo_envs.integrations.syne_tune import SECONDS, to_backend
@@ -127,7 +127,7 @@ def test_tables_that_are_no_blackbox(synetune: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["charhpo/inflection-alb-transformer", "nmthpo/soen", "nmtlc/ruen", "user/example"])
-def test_every_kind_of_table_is_a_blackbox(synetune: None, name: str) -> None:
+def test_every_kind_of_table_is_blackbox(synetune: None, name: str) -> None:
     from hpo_envs.integrations.syne_tune import LEVEL, to_blackbox
 
     table = store.load(name)

@@ -47,7 +47,7 @@ def make(config: Mapping[str, Any], folder: str) -> Any:
 CONFIG = {"learning_rate": 3e-3, "hidden_size": 8, "weight_decay": 0.01}
 
 
-def test_a_trainer_pauses_at_an_evaluation_and_continues_to_the_same_loss(tmp_path: Path) -> None:
+def test_trainer_pauses_at_evaluation_and_continues_to_same_loss(tmp_path: Path) -> None:
     whole = Trained(make)(CONFIG, tmp_path / "whole", 3)
     paused = [Trained(make)(CONFIG, tmp_path / "parts", epochs) for epochs in (1, 2, 3)]
     assert [p["epoch"] for p in paused] == [1.0, 2.0, 3.0]
@@ -59,7 +59,7 @@ def test_a_trainer_pauses_at_an_evaluation_and_continues_to_the_same_loss(tmp_pa
     assert Trained(make)(CONFIG, tmp_path / "parts", 3) == again
 
 
-def test_a_search_stops_some_trainers_early_and_goes_on(tmp_path: Path) -> None:
+def test_search_stops_some_trainers_early_and_goes_on(tmp_path: Path) -> None:
     given: dict[str, Any] = {"epochs": 3, "objective": "eval_loss", "goal": "min", "out": tmp_path, "progress": False}
     tune = functools.partial(hpo_envs.tune, Trained(make), SPACE, candidates=20, **given)
     first = tune(budget=6)
@@ -72,7 +72,7 @@ def test_a_search_stops_some_trainers_early_and_goes_on(tmp_path: Path) -> None:
     assert tuned.best.metrics["eval_loss"] == min(e.metrics["eval_loss"] for e in tuned)
 
 
-def test_trainers_that_write_elsewhere_or_evaluate_less_are_refused(tmp_path: Path) -> None:
+def test_trainers_that_write_elsewhere_or_evaluate_less_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="output_dir must be the folder that make is given, got "):
         Trained(lambda config, folder: make(config, str(tmp_path / "other")))(CONFIG, tmp_path, 1)
     with pytest.raises(ValueError, match=r"the Trainer must evaluate 4 times \(eval_strategy=\), got 3"):

@@ -17,7 +17,7 @@ def job(function: Any, form: Any = "score", **given: Any) -> Job:
     return Job(0, function, form, config, ("score",), **given)
 
 
-def test_a_score_comes_back() -> None:
+def test_score_comes_back() -> None:
     done = perform(job(helpers.train))
     ((epoch, outcome),) = done.outcomes
     assert (epoch, outcome.status, outcome.price, done.ended) == (0, "ok", 2.0, False)
@@ -28,20 +28,20 @@ def test_a_score_comes_back() -> None:
 @pytest.mark.parametrize(
     "x, status, said", [(0.1, "failed", "no x below 0.2"), (0.3, "diverged", "got nan"), (0.5, "failed", "SystemExit")]
 )
-def test_what_goes_wrong_is_an_outcome(x: float, status: str, said: str) -> None:
+def test_what_goes_wrong_is_outcome(x: float, status: str, said: str) -> None:
     ((_, outcome),) = perform(job(helpers.troubled, config={"x": x})).outcomes
     assert outcome.status == status
     assert said in outcome.error
 
 
-def test_an_evaluation_that_takes_too_long_is_stopped() -> None:
+def test_evaluation_that_takes_too_long_is_stopped() -> None:
     ((_, outcome),) = perform(job(helpers.endless, config={"x": 0.1}, seconds=0.05)).outcomes
     assert outcome.status == "failed"
     assert outcome.error.startswith("an evaluation must end within 0.05 s, this one did not\nTraceback")
     assert perform(job(helpers.endless, config={"x": 0.7}, seconds=5.0)).outcomes[0][1].status == "ok"
 
 
-def test_ctrl_c_is_the_users() -> None:
+def test_ctrl_c_is_users() -> None:
     def interrupted(config: Any) -> float:
         if config["x"] > 0.9:
             signal.raise_signal(signal.SIGINT)
@@ -53,7 +53,7 @@ def test_ctrl_c_is_the_users() -> None:
     assert (outcome.status, "must not raise KeyboardInterrupt" in outcome.error) == ("failed", True)
 
 
-def test_a_paused_generator_goes_on_in_its_worker() -> None:
+def test_paused_generator_goes_on_in_its_worker() -> None:
     first = perform(job(helpers.epochs, "epochs", epoch=2, training=("a", 1)))
     assert [epoch for epoch, _ in first.outcomes] == [1, 2]
     assert [epoch for epoch, _ in perform(job(helpers.epochs, "epochs", epoch=4, training=("a", 1))).outcomes] == [3, 4]

@@ -37,7 +37,7 @@ def renamed(config: Any) -> dict[str, float]:
         (lambda config: np.dot(config), "TypeError: "),
     ],
 )
-def test_a_mistake_in_the_first_evaluation_stops_the_search(function: Any, message: str, tmp_path: Path) -> None:
+def test_mistake_in_first_evaluation_stops_search(function: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"function must run, the first evaluation failed: .*{message}.*tolerate=True"):
         tune(function, SPACE, budget=9, out=tmp_path, progress=False)
     assert not (tmp_path / NAME).exists()
@@ -60,7 +60,7 @@ def test_as_many_evaluations_as_workers_must_fail_alike() -> None:
         tune(lambda config: {}["x"], SPACE, budget=6, **given)
 
 
-def test_errors_of_a_configuration_do_not_stop_a_search() -> None:
+def test_errors_of_configuration_do_not_stop_search() -> None:
     for function in (lambda config: float("nan"), lambda config: 1 / 0):
         assert len(tune(function, SPACE, budget=3, progress=False)) == 3
 
@@ -71,7 +71,7 @@ def test_numbers_of_other_packages_are_scores() -> None:
         assert tune(lambda config, n=number: n, SPACE, budget=2, progress=False).best.score == 0.5
 
 
-def test_lines_stand_for_the_bar_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_stand_for_bar_without_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     def some(config: Any) -> float:
         if config["x"] > 0.45:
             raise RuntimeError("out of\nmemory")
@@ -120,7 +120,7 @@ def threads(config: Any) -> float:
     return float(os.environ["OMP_NUM_THREADS"])
 
 
-def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_share_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OMP", "OPENBLAS", "MKL"):
         monkeypatch.delenv(f"{name}_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(6)), raising=False)
@@ -129,9 +129,7 @@ def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "OMP_NUM_THREADS" not in os.environ
 
 
-def test_the_journal_waits_for_the_disk_once_a_second_of_evaluations(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_journal_waits_for_disk_once_second_of_evaluations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[bool] = []
     append = Journal.append
     monkeypatch.setattr(Journal, "append", lambda self, record, sync=True: (synced.append(sync), append(self, record)))

@@ -16,7 +16,7 @@ from hpo_envs.tables.user.space import space_of
 
 
 @pytest.mark.parametrize("env_id", ["NMTHPO-swen-v0", "CharHPO-g2p-dut-lstm-v0", "TableHPO-v0"])
-def test_an_objective_returns_what_a_step_of_the_environment_does(env_id: str) -> None:
+def test_objective_returns_what_step_of_environment_does(env_id: str) -> None:
     function = hpo_envs.objective(env_id)
     env = gym.make(env_id, budget=None, disable_env_checker=True)
     env.reset(seed=0)
@@ -29,7 +29,7 @@ def test_an_objective_returns_what_a_step_of_the_environment_does(env_id: str) -
     assert [h.name for h in space_of(function.space)] == [h.name for h in function.table.space]
 
 
-def test_a_fidelity_is_a_checkpoint_and_held_out_metrics_stay_held_out() -> None:
+def test_fidelity_is_checkpoint_and_held_out_metrics_stay_held_out() -> None:
     function = hpo_envs.objective("NMTLC-swen-v0")
     config = function.table.config(3)
     first, last = (function(config, fidelity=f) for f in (function.fidelities[0], function.fidelities[-1]))
@@ -46,7 +46,7 @@ def test_a_fidelity_is_a_checkpoint_and_held_out_metrics_stay_held_out() -> None
     assert cells({"key": key}, fidelity=1)["validation_loss"] == pytest.approx(measured.mean())
 
 
-def test_an_objective_is_pickled_by_its_id() -> None:
+def test_objective_is_pickled_by_its_id() -> None:
     function = hpo_envs.objective("NMTHPO-swen-v0")
     content = pickle.dumps(function)
     assert len(content) < 300
@@ -65,13 +65,13 @@ def test_configurations_that_were_not_measured_are_named() -> None:
             hpo_envs.objective(env_id)
 
 
-def test_importing_the_package_imports_no_objective() -> None:
+def test_importing_package_imports_no_objective() -> None:
     code = "import sys, hpo_envs; print('hpo_envs.tuning' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.home())
     assert said.stdout.strip() == "False"
 
 
-def test_tune_takes_an_objective() -> None:
+def test_tune_takes_objective() -> None:
     function = hpo_envs.objective("TableHPO-v0")
     found = hpo_envs.tune(
         lambda config: function(config)["accuracy"], function.space, agent="random", budget=8, progress=False

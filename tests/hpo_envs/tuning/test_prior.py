@@ -63,7 +63,7 @@ def test_studies_of_optuna() -> None:
         (pd.DataFrame({"x": [0.1], "kind": "bad"}), "got none: no 'score'"),
     ],
 )
-def test_what_is_no_source_is_refused(given: Any, message: str) -> None:
+def test_non_source_is_rejected(given: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         source(given, params())
 
@@ -92,7 +92,7 @@ def test_agents_are_handed_all_sources(tmp_path: Path) -> None:
         tune(float_of_x, {"y": (0.0, 1.0)}, budget=2, sources=[earlier], progress=False)
 
 
-def test_the_default_agent_begins_with_what_was_best_in_a_few_observations() -> None:
+def test_default_agent_begins_with_what_was_best_in_few_observations() -> None:
     space, settings = {"x": (0.0, 1.0)}, {"candidates": 200, "progress": False}
     earlier = tune(float_of_x, space, agent="random", budget=10, seed=1, **settings)
     frame = pd.DataFrame({"x": [0.5, 0.4], "score": [9.0, 1.0]})

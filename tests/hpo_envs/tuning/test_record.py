@@ -38,7 +38,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert again.header == HEADER
 
 
-def test_a_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
+def test_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
     record = Record(tmp_path, HEADER)
     record.begin(1, {})
     ended(record, 0, 1.0)
@@ -65,7 +65,7 @@ def test_a_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_records_that_no_search_writes_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
+def test_records_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_path: Path) -> None:
     Record(tmp_path, HEADER).begin(1, {})
     whole = {"what": "ended", "number": 0, "status": "ok", "rewards": [1.0], "metrics": {"score": 1.0}, "best": None}
     whole |= {"spent": 1.0, "cost": 1.0, "seconds": 1.0, "started": 1.0, "worker": "w", "error": ""}
@@ -79,7 +79,7 @@ def test_records_that_no_search_writes_are_refused(change: dict[str, Any], tmp_p
     [{"number": 0}, {"number": 2}, {"action": "x"}, {"action": [1, 2]}, {"action": 10**400}, {"config": 3}, {"x": 1}],
     ids=str,
 )
-def test_beginnings_that_no_search_writes_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
+def test_beginnings_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_path: Path) -> None:
     Record(tmp_path, HEADER).begin(1, {})
     Journal(tmp_path / NAME).append({"what": "begun", "number": 1, "action": 2, "config": {}} | change)
     with pytest.raises(ValueError, match=f"{NAME}, line 3: must be what a search writes after the lines before, got "):
@@ -87,21 +87,21 @@ def test_beginnings_that_no_search_writes_are_refused(change: dict[str, Any], tm
 
 
 @pytest.mark.parametrize("change", [{"what": "begun"}, {"budget": "x"}, {"run": 3}, {"objectives": 3}, {"seed": "x"}])
-def test_a_header_that_no_search_writes_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+def test_header_that_no_search_writes_is_rejected(change: dict[str, Any], tmp_path: Path) -> None:
     Journal(tmp_path / NAME).append({"what": "search", **HEADER, **change})
     for header in (None, HEADER):
         with pytest.raises(ValueError, match=f"{NAME}, line 1: must be what a search writes|must go on as it began"):
             Record(tmp_path, header)
 
 
-def test_an_emptied_record_is_refused(tmp_path: Path) -> None:
+def test_emptied_record_is_rejected(tmp_path: Path) -> None:
     Record(tmp_path, HEADER).begin(1, {})
     (tmp_path / NAME).write_bytes(b"")
     with pytest.raises(ValueError, match=f"{NAME} must begin with a whole record, .* delete it"):
         Record(tmp_path, HEADER)
 
 
-def test_another_search_is_refused_a_larger_budget_is_not(tmp_path: Path) -> None:
+def test_another_search_is_rejected_larger_budget_is_not(tmp_path: Path) -> None:
     Record(tmp_path, HEADER)
     assert Record(tmp_path, {**HEADER, "budget": 9.0}).header["budget"] == 9.0
     assert Record(tmp_path).header["budget"] == 9.0  # scores are of the whole search

@@ -45,7 +45,7 @@ def test_agents_are_told_what_came_of_what_they_asked_for() -> None:
     assert {k: info[k] for k in ("cost", "status", "finished")} == {"cost": 1.0, "status": "ok", "finished": True}
 
 
-def test_a_search_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_search_goes_on_where_it_was(tmp_path: Path) -> None:
     given: dict[str, Any] = {"function": helpers.train, "space": helpers.SPACE, "progress": False, "candidates": 60}
     whole = tune(budget=14, **given)
     for budget in (5, 9, 14):
@@ -74,7 +74,7 @@ def test_what_had_begun_is_carried_out_again_and_counts_once(tmp_path: Path) -> 
     assert [e.number for e in done] == list(range(6))
 
 
-def test_actions_outside_of_the_space_are_refused(tmp_path: Path) -> None:
+def test_actions_outside_of_space_are_rejected(tmp_path: Path) -> None:
     given: dict[str, Any] = {"agent": "random", "out": tmp_path, "candidates": 60, "progress": False}
     tune(helpers.train, helpers.SPACE, budget=3, **given)
     Journal(tmp_path / NAME).append({"what": "begun", "number": 3, "action": 10**6, "config": {}})
@@ -82,7 +82,7 @@ def test_actions_outside_of_the_space_are_refused(tmp_path: Path) -> None:
         tune(helpers.train, helpers.SPACE, budget=5, **given)
 
 
-def test_an_agent_that_changed_its_mind_is_told_and_goes_on(tmp_path: Path) -> None:
+def test_agent_that_changed_its_mind_is_told_and_goes_on(tmp_path: Path) -> None:
     class Fickle(Listening):
         def __init__(self, problem: Any, seed: int) -> None:
             super().__init__(problem, seed + turn)
@@ -102,7 +102,7 @@ def test_an_agent_that_changed_its_mind_is_told_and_goes_on(tmp_path: Path) -> N
         tune(budget=9, progress=False, **given)
 
 
-def test_the_budget_may_be_one_of_cost() -> None:
+def test_budget_may_be_one_of_cost() -> None:
     tuned = tune(helpers.train, helpers.SPACE, budget=7.0, budget_unit="cost", progress=False)
     assert [e.spent for e in tuned] == [2.0] * 4
 
@@ -131,7 +131,7 @@ def test_vector_rewards_and_goals() -> None:
         assert np.allclose(e.rewards, [e.metrics["a"], -e.metrics["b"]])
 
 
-def test_an_agent_that_is_done_ends_the_search() -> None:
+def test_agent_that_is_done_ends_search() -> None:
     class Short(RandomSearch):
         def tell(self, action: Any, reward: Any, info: Any) -> None:
             super().tell(action, reward, info)

@@ -24,7 +24,7 @@ from tests.hpo_envs.tuning import helpers
 
 
 @pytest.mark.parametrize("executor, workers", [("serial", 1), ("threads", 3), ("processes", 2)])
-def test_trouble_is_failed_evaluations_and_the_search_goes_on(executor: str, workers: int, tmp_path: Path) -> None:
+def test_trouble_is_failed_evaluations_and_search_goes_on(executor: str, workers: int, tmp_path: Path) -> None:
     function = helpers.troubled if executor == "processes" else helpers.train
     given: dict[str, Any] = {"agent": "random", "workers": workers, "executor": executor, "out": tmp_path}
     tuned = tune(function, helpers.SPACE, budget=16, progress=False, **given)
@@ -37,9 +37,7 @@ def test_trouble_is_failed_evaluations_and_the_search_goes_on(executor: str, wor
             assert said in errors
 
 
-def test_a_worker_that_stops_itself_is_killed_at_the_time_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worker_that_stops_itself_is_killed_at_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "GRACE", 0.5)
     given: dict[str, Any] = {"agent": "random", "workers": 2, "executor": "processes", "progress": False}
     tuned = tune(helpers.stops, {"x": (0.0, 1.0)}, budget=8, seconds=1.0, **given)
@@ -50,7 +48,7 @@ def test_a_worker_that_stops_itself_is_killed_at_the_time_limit(
         assert all(text in error if text else not error for error in errors)
 
 
-def test_workers_are_busy_at_the_same_time() -> None:
+def test_workers_are_busy_at_same_time() -> None:
     meeting = threading.Barrier(4, timeout=60)
 
     def meet(config: Any) -> float:
@@ -60,7 +58,7 @@ def test_workers_are_busy_at_the_same_time() -> None:
     assert len(tune(meet, helpers.SPACE, budget=8, workers=4, executor="threads", progress=False)) == 8
 
 
-def test_a_program_without_a_guard_is_told(tmp_path: Path) -> None:
+def test_program_without_guard_receives(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(helpers.PROGRAM.replace('if __name__ == "__main__":', "if True:"), encoding="utf-8")
     done = subprocess.run(
@@ -75,7 +73,7 @@ def test_a_program_without_a_guard_is_told(tmp_path: Path) -> None:
     assert "programs that tune with processes must keep to `if __name__ == '__main__':`" in done.stderr
 
 
-def test_a_folder_is_of_one_search_at_a_time(tmp_path: Path) -> None:
+def test_folder_is_of_one_search_at_time(tmp_path: Path) -> None:
     holder = textwrap.dedent(
         f"""
         from pathlib import Path
@@ -100,7 +98,7 @@ def test_a_folder_is_of_one_search_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [record.NAME, "checkpoints"])
-def test_symbolic_links_in_the_folder_are_refused(name: str, tmp_path: Path) -> None:
+def test_symbolic_links_in_folder_are_rejected(name: str, tmp_path: Path) -> None:
     out, mine = tmp_path / "out", tmp_path / "mine"
     out.mkdir()
     (out / name).symlink_to(mine)
@@ -112,7 +110,7 @@ def test_symbolic_links_in_the_folder_are_refused(name: str, tmp_path: Path) -> 
 MINE = "def train(config):\n    return config['x'] * 2\n"
 
 
-def test_a_changed_function_is_refused_or_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_function_is_rejected_or_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     path = tmp_path / f"mine_{abs(hash(tmp_path)):x}.py"
     path.write_text(MINE)
@@ -152,7 +150,7 @@ def test_wrong_arguments_are_named(given: dict[str, Any], message: str) -> None:
         tune(helpers.train, helpers.SPACE, **given)
 
 
-def test_regret_is_of_what_the_user_knows_and_else_scores_are_raw(tmp_path: Path) -> None:
+def test_regret_is_of_what_user_knows_and_else_scores_are_raw(tmp_path: Path) -> None:
     given: dict[str, Any] = {"agent": "random", "budget": 4, "progress": False, "candidates": 50}
     for name, known in (("raw", {}), ("known", {"best": 1.0, "reference": 0.5})):
         tune(helpers.train, helpers.SPACE, out=tmp_path / name, **known, **given)
@@ -187,7 +185,7 @@ def test_agents_that_wait_for_each_result_have_one_worker() -> None:
         tune(helpers.epochs, helpers.SPACE, epochs=9, agent="hyperband", workers=2)
 
 
-def test_box_agents_search_the_box() -> None:
+def test_box_agents_search_box() -> None:
     tuned = tune(helpers.train, helpers.SPACE, agent="box-bo", budget=12, progress=False)
     assert len(tuned.evaluations[0].action) == 3
     assert tuned.best.score > 1.0
@@ -203,7 +201,7 @@ def test_workers_of_dask(tmp_path: Path) -> None:
         assert evaluation.metrics["score"] == helpers.train(evaluation.config)["score"]
 
 
-def test_a_worker_of_dask_that_dies_costs_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_of_dask_that_dies_costs_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried by another worker, as often as Dask is told, and fails; the others are carried out once."""
     dask = pytest.importorskip("dask")
     given: dict[str, Any] = {"agent": "random", "budget": 5, "executor": "dask", "workers": 2, "seed": 1}

@@ -28,7 +28,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
     )
 
 
-def test_the_best_is_the_lowest_where_lower_is_better(tuned: Tuned) -> None:
+def test_best_is_lowest_where_lower_is_better(tuned: Tuned) -> None:
     scores = [e.metrics["score"] for e in tuned]
     assert tuned.best.metrics["score"] == min(scores)
     assert tuned.best in tuned.evaluations
@@ -37,21 +37,21 @@ def test_the_best_is_the_lowest_where_lower_is_better(tuned: Tuned) -> None:
     assert "<table" in tuned._repr_html_()
 
 
-def test_a_row_an_evaluation(tuned: Tuned) -> None:
+def test_row_evaluation(tuned: Tuned) -> None:
     frame = tuned.to_frame()
     assert len(frame) == 8
     assert {"number", "status", "x", "kind", "depth", "score", "cost", "seconds", "incumbent", "error"} <= {*frame}
     assert frame["incumbent"].tolist() == frame["score"].cummin().tolist()
 
 
-def test_a_picture(tuned: Tuned) -> None:
+def test_picture(tuned: Tuned) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     axes = tuned.plot()
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("evaluations", "score")
     assert len(axes.lines) == 2
 
 
-def test_the_page_has_the_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_has_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuned.folder is not None
     assert main(["report", str(tuned.folder)]) == 0
     assert f"page: {tuned.folder / 'report.html'}" in capsys.readouterr().out
@@ -71,7 +71,7 @@ def test_the_page_has_the_best_configuration_first(tuned: Tuned, capsys: pytest.
         report.run(argparse.Namespace(runs=tuned.folder, title="x", pictures=None, summary=None, out=None))
 
 
-def test_a_loaded_search_is_what_tune_returned(tuned: Tuned) -> None:
+def test_loaded_search_is_what_tune_returned(tuned: Tuned) -> None:
     assert tuned.folder is not None
     again = hpo_envs.load(str(tuned.folder))
     assert (again.header, again.evaluations) == (tuned.header, tuned.evaluations)
@@ -82,7 +82,7 @@ def test_a_loaded_search_is_what_tune_returned(tuned: Tuned) -> None:
         hpo_envs.load(tuned.folder / "none")
 
 
-def test_commands_accept_a_search(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_accept_search(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["importance", str(tuned.folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["metric"], found["runs"]) == ("score", 8)
@@ -95,7 +95,7 @@ def test_commands_accept_a_search(tuned: Tuned, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith("best        {")
 
 
-def test_failures_and_fronts_are_on_the_page(tmp_path: Path) -> None:
+def test_failures_and_fronts_are_on_page(tmp_path: Path) -> None:
     def both(config: Any) -> dict[str, float]:
         if config["x"] > 0.8:
             raise MemoryError("<out of memory>")

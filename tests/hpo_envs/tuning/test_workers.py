@@ -28,7 +28,7 @@ def wait_for(path: str) -> str:
     return path
 
 
-def test_threads_are_side_by_side() -> None:
+def test_threads_are_batched() -> None:
     meeting = threading.Barrier(2, timeout=30)
     with Threads(2) as pool:
         for i in range(2):
@@ -36,7 +36,7 @@ def test_threads_are_side_by_side() -> None:
         assert {pool.next(), pool.next()} == {0, 1}
 
 
-def test_a_death_is_not_felt_by_the_others(tmp_path: Path) -> None:
+def test_death_is_not_felt_by_others(tmp_path: Path) -> None:
     with processes(2, die) as pool:
         pool.submit(wait_for, str(tmp_path / "go"))
         pool.submit(die, 7)
@@ -49,7 +49,7 @@ def test_a_death_is_not_felt_by_the_others(tmp_path: Path) -> None:
         assert pool.next() == str(tmp_path / "go")
 
 
-def test_the_kind_is_chosen_by_what_can_be_imported() -> None:
+def test_kind_is_chosen_by_what_can_be_imported() -> None:
     assert isinstance(executor_of("auto", 1, lambda config: 1.0), Serial)
     with pytest.warns(UserWarning, match="workers are threads, because"):
         pool = executor_of("auto", 2, lambda config: 1.0)

@@ -42,7 +42,7 @@ def test_bad_actions(action: Any) -> None:
         envs.step(np.asarray(action)[None])
 
 
-def test_actions_beyond_a_bound_are_set_to_it() -> None:
+def test_actions_beyond_bound_are_set_to_it() -> None:
     env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0"))
     envs = vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1))
     env.reset(seed=0), envs.reset(seed=0)

@@ -8,7 +8,7 @@ import numpy as np
 import hpo_envs.wrappers as scalar
 
 
-def test_history_is_the_last_observations_newest_last() -> None:
+def test_history_is_last_observations_newest_last() -> None:
     bare = gym.make("NMTHPO-zhen-v0", budget=9)
     env = scalar.HistoryObservation(gym.make("NMTHPO-zhen-v0", budget=9), 3)
     past = [bare.reset(seed=0)[0]]

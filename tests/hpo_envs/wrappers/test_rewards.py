@@ -38,7 +38,7 @@ def test_rewards_are_what_they_say() -> None:
     assert np.allclose(priced, np.array(bleu) - 0.5)
 
 
-def test_scales_are_those_of_the_drawn_table() -> None:
+def test_scales_are_those_of_drawn_table() -> None:
     env = scalar.NormalisedReward(gym.make("NMTHPO-v0", budget=400))
     for name in ("zhen", "jaen"):
         env.reset(seed=0, options={"table": name})
@@ -59,7 +59,7 @@ def seen_by_a_policy(env: Any, rows: list[int]) -> list[Any]:
     return seen
 
 
-def test_a_policy_cannot_see_what_the_regret_reward_knows() -> None:
+def test_policy_cannot_see_what_regret_reward_knows() -> None:
     """The optimum, moved among the rows that were never evaluated, changes the training reward and nothing else."""
     rows = [3, 50, 7, 99]
     table = store.load("nmthpo/zhen")

@@ -17,7 +17,7 @@ CASES = [(name, spec) for name in BOTH for spec in STAGES if spec != "NMTHPO-v0"
 
 
 @pytest.mark.parametrize(("name", "spec_id"), CASES)
-def test_gymnasium_checker_accepts_the_wrapped_environment(name: str, spec_id: str) -> None:
+def test_gymnasium_checker_accepts_wrapped_environment(name: str, spec_id: str) -> None:
     env = BOTH[name][0](gym.make(spec_id, budget=5))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -25,7 +25,7 @@ def test_gymnasium_checker_accepts_the_wrapped_environment(name: str, spec_id: s
         check_env(env, skip_render_check=True)
 
 
-def test_wrappers_refuse_what_they_cannot_wrap() -> None:
+def test_wrappers_reject_what_they_cannot_wrap() -> None:
     mo = gym.make("NMTHPO-zhen-mo-v0")
     with pytest.raises(ValueError, match="one objective"):
         scalar.NormalisedReward(mo)

@@ -52,7 +52,7 @@ def test_batched_equals_scalar(name: str, spec_id: str, mode: AutoresetMode) -> 
             ended[i] = one_end and mode is AutoresetMode.NEXT_STEP
 
 
-def test_a_batched_policy_cannot_see_it_either() -> None:
+def test_batched_policy_cannot_see_it_either() -> None:
     table = store.load("nmthpo/zhen")
     values = table.values.copy()
     values[8, 0, 0, 0] = 77.0

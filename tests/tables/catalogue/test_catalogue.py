@@ -44,7 +44,7 @@ PAIRS = (
 
 
 @pytest.mark.parametrize("family, suffix, codes", PAIRS)
-def test_codes_of_a_family_are_listed_with_the_one_code(family: str, suffix: str, codes: dict[str, str]) -> None:
+def test_codes_of_family_are_listed_with_one_code(family: str, suffix: str, codes: dict[str, str]) -> None:
     for name, d in tasks.DISTRIBUTIONS.items():
         if name.removesuffix("-v0").removesuffix(suffix) == family:
             assert {code: canonical(code) for code in d.languages.values()}.items() <= codes.items()

@@ -35,7 +35,7 @@ def test_one_computation_has_one_key(seed: int) -> None:
 
 @given(SEEDS)
 @settings(max_examples=60, deadline=None)
-def test_the_canonical_form_computes_the_same(seed: int) -> None:
+def test_canonical_form_computes_same(seed: int) -> None:
     cell, rng = drawn(seed), np.random.default_rng(seed)
     twin = cells.canonical(cell)
     assert cells.canonical(twin) == twin

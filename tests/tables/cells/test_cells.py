@@ -30,21 +30,21 @@ def test_features_are_bounded_and_tell_cells_apart() -> None:
     assert np.array_equal(cells.embed([sample[7]])[0], x[7])
 
 
-def test_a_node_lies_above_what_it_reads() -> None:
+def test_node_lies_above_what_it_reads() -> None:
     cell = cells.EXAMPLES["LSTM"]
     at = layout(cell)
     assert all(at[b][1] > at[a][1] for a, b in cells.graph(cell).edges)
     assert len(set(at.values())) == len(at) == cell.first + len(cell.nodes)
 
 
-def test_a_picture_names_every_state_and_operation() -> None:
+def test_picture_names_every_state_and_operation() -> None:
     pytest.importorskip("matplotlib", reason="extra plots is not installed")
     texts = [t.get_text() for t in cells.draw(cells.EXAMPLES["GRU"]).texts]
     assert {"x", "$h_0$ prev", "blend\n$h_0$"} <= set(texts)
     assert texts.count("sigm") == 2
 
 
-def test_equal_computations_have_equal_features_and_a_caller_cannot_change_them() -> None:
+def test_equal_computations_have_equal_features_and_caller_cannot_change_them() -> None:
     one, other = Cell.from_text("1:l0,1;t2:3"), Cell.from_text("1:l1,0;t2:3")
     features = probe(one)
     assert features.shape == (len(NAMES),)
@@ -53,14 +53,14 @@ def test_equal_computations_have_equal_features_and_a_caller_cannot_change_them(
     assert probe(one).tolist() == probe(other).tolist() != features.tolist()
 
 
-def test_a_cell_that_explodes_is_larger_but_finite() -> None:
+def test_cell_that_explodes_is_larger_but_finite() -> None:
     explodes = probe(Cell.from_text("1:l0,1;s2,1;s3,3:4"))
     largest = NAMES.index("largest@1")
     assert np.isfinite(explodes).all()
     assert explodes[largest] > probe(cells.EXAMPLES["RNN"])[largest]
 
 
-def test_generated_cells_obey_the_rules_and_the_seed() -> None:
+def test_generated_cells_obey_rules_and_seed() -> None:
     one, two = (
         [cells.generate(rng) for _ in range(60)] for rng in (np.random.default_rng(3), np.random.default_rng(3))
     )
@@ -77,7 +77,7 @@ def test_generator_arguments(kwargs: dict[str, int]) -> None:
         cells.generate(np.random.default_rng(0), **kwargs)
 
 
-def test_parameters_count_the_weights_of_three_layers() -> None:
+def test_parameters_count_weights_of_three_layers() -> None:
     rng = np.random.default_rng(0)
     for cell in [*cells.EXAMPLES.values(), drawn(5), drawn(6)]:
         layers = [draw_weights(cell, i, h, rng).parameters for i, h in ((400, 600), (600, 600), (600, 400))]
@@ -92,7 +92,7 @@ def test_table_2_sizes_of_conventional_cells() -> None:
     assert round(sizes["RNN"] / 1e6, 2) == 5.73
 
 
-def test_forward_is_the_gru_of_the_textbook() -> None:
+def test_forward_is_gru_of_textbook() -> None:
     rng = np.random.default_rng(1)
     cell = cells.EXAMPLES["GRU"]
     weights = draw_weights(cell, 3, 5, rng)
@@ -126,7 +126,7 @@ def test_graphs() -> None:
     assert {d["role"] for _, _, d in cells.graph(cells.EXAMPLES["GRU"]).edges(data=True)} == {"", "z", "x", "y"}
 
 
-def test_a_partial_cell_has_the_nodes_added_so_far() -> None:
+def test_partial_cell_has_nodes_added_so_far() -> None:
     """f = linear(x, h_prev_0), g = tanh(f), in the numbers of actions."""
     nodes = [(cells.OPERATIONS.index("linear"), (1, 2)), (cells.OPERATIONS.index("activation_tanh"), (5,))]
     g = cells.graph(cells.Sketch.of(nodes))
@@ -134,7 +134,7 @@ def test_a_partial_cell_has_the_nodes_added_so_far() -> None:
     assert g.nodes["node_1"]["op"] == "activation_tanh"
 
 
-def test_rows_of_a_table_of_cells_are_graphs() -> None:
+def test_rows_of_table_of_cells_are_graphs() -> None:
     table = store.load("nasbenchnlp/wikitext2")
     key = table.keys[4].partition("#")[0]
     assert set(table.graph(4).edges) == set(cells.graph(cells.Cell.from_text(key)).edges)
@@ -146,7 +146,7 @@ def make(**kwargs: Any) -> Any:
     return gym.make("NASBenchNLP-cell-v0", **{**kwargs}).unwrapped
 
 
-def test_mutation_is_a_valid_other_cell_and_seeded() -> None:
+def test_mutation_is_valid_other_cell_and_seeded() -> None:
     problem = benchmarks.problem_of(make())
     first = problem.mutate(None, np.random.default_rng(0))
     a, b = (problem.mutate(first, np.random.default_rng(1)) for _ in range(2))
@@ -158,13 +158,13 @@ def test_mutation_is_a_valid_other_cell_and_seeded() -> None:
 
 @given(SEEDS)
 @settings(max_examples=40, deadline=None)
-def test_actions_build_the_cell_that_they_are_of(seed: int) -> None:
+def test_actions_build_cell_that_they_are_of(seed: int) -> None:
     cell = drawn(seed)
     if all(len(inputs) <= 3 for _, inputs in cell.nodes):
         assert cells.key(cells.cell_of(cells.actions_of(cell))) == cells.key(cell)
 
 
 @pytest.mark.parametrize("actions", [[], [[7, 5, 0]], [[7.0, 5.0, 0.0, 0.0]], [7, 5, 0, 0]])
-def test_what_is_no_sequence_of_actions_is_refused(actions: Any) -> None:
+def test_non_sequence_of_actions_is_rejected(actions: Any) -> None:
     with pytest.raises(ValueError, match=r"actions must be ints of shape \(steps, 4\)"):
         cells.cell_of(actions)

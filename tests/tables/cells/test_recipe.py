@@ -57,7 +57,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("rule", "recipe"), BAD, ids=[f"{i}-{r}" for i, (r, _) in enumerate(BAD)])
-def test_recipes_outside_the_space_name_the_rule(rule: str, recipe: Any) -> None:
+def test_recipes_outside_space_name_rule(rule: str, recipe: Any) -> None:
     with pytest.raises(InvalidRecipe) as error:
         cells.parse(recipe)
     assert error.value.rule == rule
@@ -67,12 +67,12 @@ def test_recipes_outside_the_space_name_the_rule(rule: str, recipe: Any) -> None
         assert again.value.rule == rule
 
 
-def test_misspelt_operations_suggest_the_nearest() -> None:
+def test_misspelt_operations_suggest_nearest() -> None:
     with pytest.raises(InvalidRecipe, match="did you mean 'activation_tanh'"):
         cells.parse(with_node("h_new_0", "activation_tan", ["f"]))
 
 
-def test_deeply_nested_json_is_an_error_of_form() -> None:
+def test_deeply_nested_json_is_error_of_form() -> None:
     with pytest.raises(InvalidRecipe, match="JSON"):
         cells.parse("[" * 60_000)
 
@@ -89,7 +89,7 @@ def test_conventional_cells_are_instances() -> None:
 
 
 @needs_upstream
-def test_conventional_cells_are_the_released_ones() -> None:
+def test_conventional_cells_are_released_ones() -> None:
     released = json.loads(store.read("nasbenchnlp/data/recepies_example.json"))
     assert [cells.key(cells.parse(r)) for r in released[:3]] == [cells.key(c) for c in cells.EXAMPLES.values()]
 
@@ -104,7 +104,7 @@ def test_text_forms_are_inverse(seed: int) -> None:
     assert np.array_equal(cells.actions_of(cells.cell_of(cells.actions_of(cell))), cells.actions_of(cell))
 
 
-def test_a_linear_becomes_one_hidden_state_only() -> None:
+def test_linear_becomes_one_hidden_state_only() -> None:
     assert len(Cell.from_text("2:l0,1,2;t3:4,4").recipe()) == 3
     with pytest.raises(InvalidRecipe, match="a linear must not become two hidden states"):
         Cell.from_text("2:l0,1,2:3,3")

@@ -13,7 +13,7 @@ from hpo_envs.tables.files import atomic
 from tests.helpers import sources
 
 
-def test_the_old_content_stays_until_the_new_one_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_content_stays_until_new_one_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     atomic.write(path, "old")
 
@@ -30,7 +30,7 @@ def test_the_old_content_stays_until_the_new_one_is_there(tmp_path: Path, monkey
     assert (path.read_text(), (tmp_path / "b" / "c.txt").read_bytes()) == ("new", b"\xff")
 
 
-def test_a_link_is_followed(tmp_path: Path) -> None:
+def test_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     atomic.write(tmp_path / "link", "x")
     assert (tmp_path / "link").is_symlink()
@@ -59,7 +59,7 @@ def test_only_what_dead_writers_left_is_swept(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([mine.name, "other.part"])
 
 
-def test_a_spreadsheet_takes_no_text_for_a_formula(tmp_path: Path) -> None:
+def test_spreadsheet_takes_no_text_for_formula(tmp_path: Path) -> None:
     texts = ["=\n1+1", "+a", "-b", "@c", "\td", "\n=1", "＝1", "\re", "-1.5", "+2e3", "-inf", "f=g", "é"]
     atomic.write_csv(tmp_path / "a.csv", [{"=name": text, "n": -k} for k, text in enumerate(texts)])
     read = atomic.read_csv(tmp_path / "a.csv")

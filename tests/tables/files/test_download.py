@@ -217,7 +217,7 @@ def test_lasting_faults_are_named(get: Any, root: Path, server: Upstream, fault:
     assert tree(root) == CONTENT
 
 
-def test_a_file_of_unknown_size_is_bounded(get: Any, root: Path, server: Upstream, monkeypatch: Any) -> None:
+def test_file_of_unknown_size_is_bounded(get: Any, root: Path, server: Upstream, monkeypatch: Any) -> None:
     monkeypatch.setattr(catalogue, "LARGEST", 100_000)
     server.faults["toy/blob.csv"] = ["long"]
     with pytest.raises(FetchError, match=r"must have gitblob:[0-9a-f]{40}, got more than 100000 bytes"):
@@ -264,7 +264,7 @@ def test_bad_arguments(get: Any, root: Path, kwargs: dict[str, Any], message: st
 @pytest.mark.parametrize(
     "code, said", [(errno.EROFS, "Read-only file system"), (errno.ENOSPC, "No space left .*Free space")]
 )
-def test_a_folder_that_refuses(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str) -> None:
+def test_folder_that_rejects(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str) -> None:
     def refuse(*_: Any) -> None:
         raise OSError(code, os.strerror(code))
 

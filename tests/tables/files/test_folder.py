@@ -16,7 +16,7 @@ RECORD = catalogue.files_of("nmthpo")[0]._replace(
 )
 
 
-def test_a_file_is_missing_corrupt_or_right(tmp_path: Path) -> None:
+def test_file_is_missing_corrupt_or_right(tmp_path: Path) -> None:
     path = tmp_path / RECORD.file
     assert not folder.is_installed(RECORD, tmp_path)
     path.parent.mkdir()
@@ -28,13 +28,13 @@ def test_a_file_is_missing_corrupt_or_right(tmp_path: Path) -> None:
     assert "must have 5 bytes" in RECORD._replace(bytes=5).fault(CONTENT)
 
 
-def test_unknown_data_sets_suggest_the_nearest() -> None:
+def test_unknown_data_sets_suggest_nearest() -> None:
     assert {r.dataset for r in folder.select("nmthpo")} == {"nmthpo"}
     with pytest.raises(ValueError, match="got 'nmtpho', did you mean 'nmthpo'"):
         folder.select(["nmtpho"])
 
 
-def test_the_lock_goes_with_its_holder(tmp_path: Path) -> None:
+def test_lock_goes_with_its_holder(tmp_path: Path) -> None:
     for _ in range(2):
         with folder.locked(tmp_path) as held:
             assert held

@@ -46,18 +46,18 @@ def test_read_returns_one_group_without_its_name(shipped: Path) -> None:
     assert packs.read("set/pack.npz", "b").keys() == {"scalar", "none"}
 
 
-def test_pack_is_an_npz_with_byte_planes_where_those_are_smaller() -> None:
+def test_pack_is_npz_with_byte_planes_where_those_are_smaller() -> None:
     with np.load(io.BytesIO(packs.to_bytes(ARRAYS))) as data:
         assert "a/whole:i8" in data.files
         assert "a/text" in data.files
         assert data["a/whole:i8"].shape == (8, 5000)
 
 
-def test_same_arrays_give_the_same_bytes_in_any_order() -> None:
+def test_same_arrays_give_same_bytes_in_any_order() -> None:
     assert packs.to_bytes(ARRAYS) == packs.to_bytes(dict(reversed(ARRAYS.items())))
 
 
-def test_read_refuses_any_flipped_bit_by_the_name_of_the_pack(shipped: Path) -> None:
+def test_read_rejects_any_flipped_bit_by_name_of_pack(shipped: Path) -> None:
     content = shipped.read_bytes()
     for bit in np.random.default_rng(0).choice(8 * len(content), 300, replace=False).tolist():
         damaged = bytearray(content)
@@ -68,7 +68,7 @@ def test_read_refuses_any_flipped_bit_by_the_name_of_the_pack(shipped: Path) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", None])
-def test_read_refuses_truncated_and_absent_packs(shipped: Path, content: bytes | None) -> None:
+def test_read_rejects_truncated_and_absent_packs(shipped: Path, content: bytes | None) -> None:
     shipped.unlink() if content is None else shipped.write_bytes(content)
     with pytest.raises(CorruptFile, match=r"^set/pack\.npz must"):
         packs.read("set/pack.npz")

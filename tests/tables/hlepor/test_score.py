@@ -50,7 +50,7 @@ def literal(hypothesis: list[str], reference: list[str], p: hlepor.Parameters, v
     return total / (p.weight_elp / elp + p.weight_pos / penalty + p.weight_pr / hpr)
 
 
-def test_a_segment_by_hand():
+def test_segment_by_hand():
     # Lengths 3 and 4, matches cat (2, 2) and sat (3, 4): ELP = e^(-1/3); printed NPD = (0 + 1) / 3.
     hypothesis, reference = "a cat sat".split(), "the cat has sat".split()
     s = hlepor.collect([hypothesis], [reference])
@@ -65,7 +65,7 @@ def test_a_segment_by_hand():
 
 @settings(max_examples=200, deadline=None)
 @given(WORDS, WORDS, SETTINGS, st.sampled_from(["paper", "relative"]))
-def test_equals_the_formula_written_out(hypothesis, reference, setting, variant):
+def test_equals_formula_written_out(hypothesis, reference, setting, variant):
     s = hlepor.collect([hypothesis], [reference], variant=variant)
     got = hlepor.segment_scores(s, setting)[0]
     assert got == pytest.approx(literal(hypothesis, reference, setting, variant), abs=1e-12)
@@ -73,7 +73,7 @@ def test_equals_the_formula_written_out(hypothesis, reference, setting, variant)
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6), st.lists(SETTINGS, min_size=1, max_size=5))
-def test_scores_are_scores_and_a_batch_is_a_loop(pairs, many):
+def test_scores_are_scores_and_batch_is_loop(pairs, many):
     for variant in hlepor.VARIANTS:
         basis = hlepor.Basis(hlepor.collect(*zip(*pairs, strict=True), variant=variant))
         batch = basis.scores([s.vector() for s in many])
@@ -96,7 +96,7 @@ def test_only_ratios_of_weights_matter(hypothesis, reference, p, factor):
     assert hlepor.segment_scores(s, scaled) == pytest.approx(hlepor.segment_scores(s, p), abs=1e-12)
 
 
-def test_documented_scores_of_the_package():
+def test_documented_scores_of_package():
     """The four examples in the package's own documentation, through our tokeniser."""
     cities = (
         "Rising urban populations around the world introduced the concept of Smart Cities, where long-standing urban "
@@ -141,7 +141,7 @@ def test_edges(variant):
     assert score("b a", "a c d", 0, 1, 2, 0, 0, 1) == pytest.approx(1 / 2)
 
 
-def test_corpus_score_is_the_mean():
+def test_corpus_score_is_mean():
     s = hlepor.collect([["a"], ["b"]], [["a"], ["c"]])
     assert hlepor.corpus_score(s) == 0.5
     with pytest.raises(ValueError, match="at least one segment"):
@@ -178,7 +178,7 @@ def own() -> tuple[list[list[str]], list[list[str]]]:
     return [p["hypothesis"].split() for p in pairs], [p["reference"].split() for p in pairs]
 
 
-def test_released_variant_equals_the_package():
+def test_released_variant_equals_package():
     """Golden scores of hLepor 0.0.4 on sentences of our own, 20 parameter vectors."""
     golden = json.loads((HERE / "package_golden.json").read_text(encoding="utf-8"))
     hypotheses, references = own()
@@ -187,14 +187,14 @@ def test_released_variant_equals_the_package():
     assert np.abs(scores - golden["scores"]).max() < 1e-11
 
 
-def test_the_golden_sentences_tell_the_variants_apart():
+def test_golden_sentences_tell_variants_apart():
     golden = json.loads((HERE / "package_golden.json").read_text(encoding="utf-8"))
     for variant in ("paper", "relative"):
         scores = hlepor.Basis(hlepor.collect(*own(), variant=variant)).scores(golden["vectors"])
         assert np.abs(scores - golden["scores"]).max() > 1e-3
 
 
-def test_the_words_around_a_place_are_those_of_slices() -> None:
+def test_words_around_place_are_those_of_slices() -> None:
     side = [1 << k for k in range(5)]
     for i in range(5):
         described, released = (around(side, i, 14) for around in (align._described_context, align._released_context))
@@ -204,7 +204,7 @@ def test_the_words_around_a_place_are_those_of_slices() -> None:
             assert released[n] == sum({*side[i - n : i], *right})
 
 
-def test_presets_are_the_published_ones():
+def test_presets_are_published_ones():
     assert hlepor.preset("default") == hlepor.Parameters(9, 1, 2, 2, 1, 7)
     assert hlepor.preset("cushlepor-lm-zh-en").vector() == (2.85, 4.73, 1, 1.01, 11.13, 4.62)
     assert hlepor.preset("cushlepor-psqm-en-de").vector() == (1.13, 1.71, 2, 1.06, 11.9, 1.01)

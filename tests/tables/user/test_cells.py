@@ -54,7 +54,7 @@ def test_numbers(text: str, value: Any) -> None:
         assert np.isnan(got) if value is None else got == float(value)
 
 
-def test_none_among_numbers_is_remembered_and_can_be_a_choice() -> None:
+def test_none_among_numbers_is_remembered_and_can_be_choice() -> None:
     made = cells.column("a", of("3", "None", "5", ""))
     assert made.none is not None
     assert made.none.tolist() == [False, True, False, False]
@@ -97,7 +97,7 @@ def test_spellings_are_changed_only_where_all_cells_have_them(given: Any, wanted
         (Hyperparameter("a", "categorical", 0, 1, values=(3, "none")), ("3.0", "None"), [0, 1], []),
     ],
 )
-def test_what_a_definition_does_not_allow_is_found(
+def test_what_definition_does_not_allow_is_found(
     h: Hyperparameter, given: tuple[str, ...], values: list[float], wrong: list[int]
 ) -> None:
     made, _ = cells.within(of(*given), h)

@@ -30,13 +30,13 @@ from tests.tables.user.helpers import from_text
         ("a.csv", b"", "must have a header and at least one line, got 0"),
     ],
 )
-def test_what_is_no_file_of_runs(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_non_file_of_runs(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
         files.of_path(tmp_path / name)
 
 
-def test_a_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a.csv", "a,b\n1,2\n")
     assert len(files.of_path(tmp_path / "a.zip").frame) == 1
@@ -49,7 +49,7 @@ def test_a_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: p
         files.of_path(tmp_path / "a.zip")
 
 
-def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path: Path) -> None:
+def test_small_file_that_unpacks_to_large_one_is_rejected(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.csv.gz", "wb") as stream:
         stream.write(b"lr,acc\n")
         for _ in range(110):
@@ -71,7 +71,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path: Path) -> 
         user.from_csv(tmp_path / "a.parquet", max_bytes=1_000_000)
 
 
-def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
+def test_pipes_and_devices_are_rejected(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.csv")
     for path in (tmp_path / "a.csv", Path("/dev/zero"), Path("/dev/null")):
         with pytest.raises(ValueError, match=f"{path} must be a regular file or a folder, got a pipe or a device"):
@@ -82,7 +82,7 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
         user.from_csv(tmp_path / "b.csv")
 
 
-def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
+def test_lines_are_counted_as_editor_counts_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('# made by hand\nlr,note,acc\n1,"two\nlines",3\n\n2,x,4\n')
     read = files.of_path(tmp_path / "a.csv")
     assert [read.where(i) for i in range(2)] == ["line 4", "line 6"]
@@ -90,7 +90,7 @@ def test_lines_are_counted_as_an_editor_counts_them(tmp_path: Path) -> None:
     assert read.frame["lr"].tolist() == [1, 2]
 
 
-def test_a_frame_of_mixed_cells_and_levels() -> None:
+def test_frame_of_mixed_cells_and_levels() -> None:
     frame = pd.DataFrame({("p", "lr"): [1, "x"], ("p", "n"): [1.5, None]})
     read = cells.of_frame(frame, "frame")
     assert read.frame["p.lr"].tolist() == ["1", "x"]
@@ -100,7 +100,7 @@ def test_a_frame_of_mixed_cells_and_levels() -> None:
         cells.of_frame(frame[:0], "frame")
 
 
-def test_a_quoted_file_is_read_as_a_plain_one(tmp_path: Path) -> None:
+def test_quoted_file_is_read_as_plain_one(tmp_path: Path) -> None:
     lines = [f"0.{i},a{i % 3},2024-01-0{i % 9 + 1},{'nan' if i == 7 else i}\n" for i in range(40)]
     plain = "".join(["lr,opt,when,acc\n", *lines])
     same = {
@@ -121,7 +121,7 @@ def test_a_quoted_file_is_read_as_a_plain_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [".parquet", ".feather", ".csv"])
-def test_no_thread_keeps_a_file_that_is_read(kind: str, tmp_path: Path) -> None:
+def test_no_thread_keeps_file_that_is_read(kind: str, tmp_path: Path) -> None:
     """One that frees it as Python ends brings Python down: `terminate called without an active exception`."""
     frame, path = pd.DataFrame(np.zeros((3000, 20))).add_prefix("x"), tmp_path / f"a{kind}"
     if kind == ".parquet":

@@ -50,7 +50,7 @@ def test_kinds_ranges_and_conditions_are_guessed(table: Table) -> None:
     assert "accuracy: score, max, 0.69 to 0.84; bounds 0 to 1 guessed" in said
 
 
-def test_failed_and_diverged_runs_get_the_worst_score(table: Table) -> None:
+def test_failed_and_diverged_runs_get_worst_score(table: Table) -> None:
     env = gym.make("TableHPO-v0", table=natural(table), cost="seconds", budget=None)
     env.reset(seed=0)
     assert env.step(3)[1:2] == (0.0,)
@@ -90,7 +90,7 @@ def test_every_agent_for_rows_works_on_it(table: Table) -> None:
         assert scored["fb"] == pytest.approx(0.84 - one.rewards.max())
 
 
-def test_the_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, SWEEP)
     assert main(["table", "from-csv", str(path), "--score", "accuracy", "--cost", "seconds", "--name", "mine"]) == 0
     said = capsys.readouterr().out
@@ -164,7 +164,7 @@ def test_wrong_arguments(tmp_path: Path, arguments: dict[str, Any], message: str
         user.from_csv(write(tmp_path, SWEEP), **arguments)
 
 
-def test_a_data_frame_is_as_good(table: Table, tmp_path: Path) -> None:
+def test_data_frame_is_as_good(table: Table, tmp_path: Path) -> None:
     import pandas as pd
 
     frame = pd.read_csv(tmp_path / "sweep.csv")
@@ -190,7 +190,7 @@ def test_errors_of_ids_and_names(table: Table) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(alphabet=st.sampled_from(',;\t\n\r" .-+0123456789eaxnifNy\x00é'), max_size=80))
-def test_any_text_is_a_table_or_a_clear_error(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_any_text_is_table_or_clear_error(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "f.csv"
     path.write_bytes(("a,x\n" + text).encode())
     try:

@@ -14,7 +14,7 @@ from hpo_envs.commands.main import main
 from hpo_envs.tables import store, user
 
 
-def test_an_optuna_study_is_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_optuna_study_is_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
 

@@ -20,7 +20,7 @@ from hpo_envs.tables.user import cells as of_cells
 from tests.tables.user.helpers import frame, from_text, write
 
 
-def test_each_way_out_that_a_sentence_names_works() -> None:
+def test_each_way_out_that_sentence_names_works() -> None:
     text = b"lr,seed,minutes,when,acc\n.1,1,3,2024-01-02,.5\n.2,2,4,2024-01-03,.6\n.3,3,5,2024-01-04,.7\n"
     said: list[str] = []
     assert [h.name for h in from_text(text, explain=said.append).space] == ["lr"]
@@ -32,7 +32,7 @@ def test_each_way_out_that_a_sentence_names_works() -> None:
     assert from_text(text, cost="minutes", repeat="seed").repeats == 1
 
 
-def test_a_run_that_failed_with_a_score_stopped_early() -> None:
+def test_run_that_failed_with_score_stopped_early() -> None:
     text = b"lr,state,acc\n.1,crashed,.5\n.2,finished,.6\n.3,finished,\n.4,diverged,\n"
     table = from_text(text)
     by_lr = {table.config(i)["lr"]: int(table.status[i, 0]) for i in range(4)}
@@ -41,13 +41,13 @@ def test_a_run_that_failed_with_a_score_stopped_early() -> None:
         from_text(b"lr,state,acc\n.1,running,.5\n.2,pending,.6\n")
 
 
-def test_the_first_errors_are_named_and_the_rest_counted() -> None:
+def test_first_errors_are_named_and_rest_counted() -> None:
     rows = "".join(f".{i},bad{i}\n" for i in range(1, 9))
     with pytest.raises(ValueError, match=r"text.csv: line 2, column acc: .*line 6, .*got 'bad5'; and 3 more"):
         from_text(f"lr,acc\n{rows}".encode(), "acc", "max")
 
 
-def test_a_spreadsheet_kept_by_hand_is_read() -> None:
+def test_spreadsheet_kept_by_hand_is_read() -> None:
     lines = [f"{i};1e-{i % 4 + 1};{['Adam', 'adam'][i % 2]};{60 + i},5;{59 + i},5;{i};" for i in range(1, 13)]
     lines[6] = "7;1e-2;Adam;OOM;;2;started again, see mail"
     said: list[str] = []
@@ -70,7 +70,7 @@ def test_repeated_headers_of_files_put_together_are_left_out() -> None:
     assert "1 line with the header again, the first line 4: left out" in said
 
 
-def test_the_order_of_the_lines_says_nothing(tmp_path: Path) -> None:
+def test_order_of_lines_says_nothing(tmp_path: Path) -> None:
     """A file sorted by score has the rows where the same file in another order has them."""
     lines = [f".{i},{'ab'[i % 2]},.{i}5" for i in range(1, 9)]
     orders = [lines, lines[::-1], lines[1::2] + lines[::2]]
@@ -101,7 +101,7 @@ def test_checkpoints_become_levels(tmp_path: Path) -> None:
     assert env.step(0)[1] == -2.6
 
 
-def test_costs_that_fall_are_refused(tmp_path: Path) -> None:
+def test_costs_that_fall_are_rejected(tmp_path: Path) -> None:
     text = CURVES.replace(".1,4,1.5,12", ".1,4,1.5,5")
     with pytest.raises(ValueError, match="line 4, column seconds: must be the cost since the start of the run"):
         user.from_csv(write(tmp_path, text), "loss", level="epoch", cost="seconds")
@@ -127,7 +127,7 @@ def test_equal_configurations_are_repeats(tmp_path: Path) -> None:
     assert "2 lines repeat a configuration" in " ".join(without.provenance.notes)
 
 
-def test_reading_a_frame_takes_a_few_times_the_memory_of_its_table() -> None:
+def test_reading_frame_takes_few_times_memory_of_its_table() -> None:
     made = frame(30_000)
     tracemalloc.start()
     try:
@@ -138,7 +138,7 @@ def test_reading_a_frame_takes_a_few_times_the_memory_of_its_table() -> None:
     assert peak < 4 * (t.configs.nbytes + t.features.nbytes + t.values.nbytes)
 
 
-def test_whole_numbers_that_float64_would_merge_are_refused() -> None:
+def test_whole_numbers_that_float64_would_merge_are_rejected() -> None:
     big = 2**53 + 1
     text = f"width,accuracy\n{big},0.5\n{big - 1},0.6\n4,0.7"
     with pytest.raises(ValueError, match=rf"column width: whole numbers must be at most 2\*\*53, .* got {big}"):
@@ -162,7 +162,7 @@ def test_whole_numbers_that_float64_would_merge_are_refused() -> None:
         '{"a.b": {"0": 1, "1": 2}, "c": {"0": "x", "1": "y"}}',
     ],
 )
-def test_shapes_of_a_document(text: str) -> None:
+def test_shapes_of_document(text: str) -> None:
     assert json_runs.of_text("f.json", text.encode()) == [{"a.b": 1, "c": "x"}, {"a.b": 2, "c": "y"}]
 
 
@@ -177,12 +177,12 @@ def test_shapes_of_a_document(text: str) -> None:
         ('{"a": 1}\n{"a": ' + "1" * 5000 + "}", "f.json: line 2: must be JSON, got Exceeds the limit"),
     ],
 )
-def test_what_is_no_list_of_runs(text: str, message: str) -> None:
+def test_non_list_of_runs(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         json_runs.of_text("f.json", text.encode())
 
 
-def test_a_folder_has_a_file_or_a_subfolder_for_each_run(tmp_path: Path) -> None:
+def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:
     for i in (10, 2):
         (tmp_path / str(i)).mkdir()
         (tmp_path / str(i) / "args.json").write_text(json.dumps({"lr": i}))
@@ -217,7 +217,7 @@ def test_words(word: str, status: int | None) -> None:
     assert outcomes.meaning(word) == status
 
 
-def test_scores_say_how_a_run_ended() -> None:
+def test_scores_say_how_run_ended() -> None:
     errors: list[str] = []
     values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan", "good"]), ["acc"], errors)
     assert status.tolist() == [0, 1, 1, 2, 1]
@@ -226,7 +226,7 @@ def test_scores_say_how_a_run_ended() -> None:
     assert outcomes.scores(made(acc=[0.5, float("nan"), None]), ["acc"], errors)[1].tolist() == [0, 2, 1]
 
 
-def test_a_failed_run_needs_no_cost() -> None:
+def test_failed_run_needs_no_cost() -> None:
     status, said = np.array([0, 1, 1, 0], np.uint8), []
     sheet = made(t=["10", "", "4", "30"], u=["10", "1", "1", ""])
     cost = outcomes.costs(sheet, "t", status, [], lambda *words: said.append(words), True)
@@ -261,7 +261,7 @@ def test_states_are_words_of_one_kind() -> None:
         ("job_id", ["1", "2", "3", "4", "5", "6"], "names the runs"),
     ],
 )
-def test_a_column_is_left_out_for_its_name_or_its_values(column: str, cells: list[object], reason: str | None) -> None:
+def test_column_is_left_out_for_its_name_or_its_values(column: str, cells: list[object], reason: str | None) -> None:
     rows = [{"lr": 0.1 * (i + 1), "width": i, column: cell, "acc": 0.1 * i} for i, cell in enumerate(cells)]
     read = trackers.read(of_cells.of_rows("f", rows, "line", range(6), "0"))
     said: list[str] = []
@@ -272,7 +272,7 @@ def test_a_column_is_left_out_for_its_name_or_its_values(column: str, cells: lis
     assert reason is None or column in names or said[0].startswith(f"{column}: {reason}")
 
 
-def test_a_column_is_meant_by_its_name_in_the_file_and_by_its_end() -> None:
+def test_column_is_meant_by_its_name_in_file_and_by_its_end() -> None:
     text = b"run_id,params.lr,metrics.val_f1,metrics.val_em\na,.1,.5,.4\nb,.2,.6,.5\n"
     for word in ("val_f1", "metrics.val_f1", "f1"):
         assert from_text(text, word).metrics[0].name == "val_f1"
@@ -287,7 +287,7 @@ def test_checkpoints_need_runs_of_several_lines() -> None:
     assert from_text(twice).levels.tolist() == [1, 2]
 
 
-def test_a_first_column_that_counts_is_a_hyperparameter_where_no_other_varies() -> None:
+def test_first_column_that_counts_is_hyperparameter_where_no_other_varies() -> None:
     depths = "".join(f"{k},.1,.{k}\n" for k in range(1, 9))
     assert [h.name for h in from_text(f"max_depth,lr,score\n{depths}".encode()).space] == ["max_depth"]
     both = "".join(f"{k},{k % 3 + 1},.{k}\n" for k in range(1, 9)).encode()
@@ -296,7 +296,7 @@ def test_a_first_column_that_counts_is_a_hyperparameter_where_no_other_varies() 
     assert [h.name for h in taken.space] == ["line", "lr"]
 
 
-def test_a_step_of_weights_and_biases_is_no_setting_called_step() -> None:
+def test_step_of_weights_and_biases_is_no_setting_called_step() -> None:
     lines = "".join(f"r{k},finished,{10 * (k % 2 + 1)},{k},.0{k},.{k}\n" for k in range(1, 7))
     table = from_text(f"Name,State,lr_step,trainer/global_step,lr,acc\n{lines}".encode(), "acc")
     assert [h.name for h in table.space] == ["lr_step", "lr"]

@@ -80,14 +80,14 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": {"low": 0, "high": 1, "step": -1, "kind": "float"}}, "step of a must be a number > 0"),
     ],
 )  # fmt: skip
-def test_what_is_no_space_is_refused(space: Any, message: str) -> None:
+def test_non_space_is_rejected(space: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         space_of(space)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0.0, 1.0), min_size=7, max_size=7))
-def test_coordinates_lead_to_a_configuration_and_back(unit: list[float]) -> None:
+def test_coordinates_lead_to_configuration_and_back(unit: list[float]) -> None:
     points = Points(space_of(PLAIN))
     raw = points.raw(np.array([unit]))
     config = points.config(raw[0])
@@ -124,7 +124,7 @@ def test_candidates_are_distinct_seeded_and_grow() -> None:
     assert abs((unit[:, 0] < 0.5).mean() - 0.5) < 0.05
 
 
-def test_a_small_space_is_listed_as_a_whole() -> None:
+def test_small_space_is_listed_as_whole() -> None:
     points = Points(space_of({"a": ["x", "y"], "b": {"values": [1, 2, 3], "if": {"a": ["x"]}}}))
     grid = points.candidates(100, seed=0)
     configs = {tuple(points.config(row).items()) for row in grid}

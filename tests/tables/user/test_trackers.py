@@ -120,7 +120,7 @@ CASES: list[tuple[str, dict[str, Any], str, tuple[int, int, int], dict[str, int]
 
 
 @pytest.mark.parametrize(("name", "options", "space", "shape", "statuses", "unit", "sentences"), CASES)
-def test_an_export_is_read_at_the_first_try(
+def test_export_is_read_at_first_try(
     tmp_path: Path,
     name: str,
     options: dict[str, Any],
@@ -144,7 +144,7 @@ def test_an_export_is_read_at_the_first_try(
     assert np.isfinite(env.step(0)[1])
 
 
-def test_the_numbers_are_those_of_the_file(tmp_path: Path) -> None:
+def test_numbers_are_those_of_file(tmp_path: Path) -> None:
     table = user.from_csv(HERE / "optuna.csv", goal="max")
     frame = pd.read_csv(HERE / "optuna.csv").set_index("number")
     for row, key in enumerate(table.keys):
@@ -205,13 +205,13 @@ def test_what_is_wrong_is_named(name: str, options: dict[str, Any], message: str
         user.from_csv(HERE / name, **options)
 
 
-def test_a_score_that_nothing_tells_must_be_named(tmp_path: Path) -> None:
+def test_score_that_nothing_tells_must_be_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("lr,val_acc,val_f1\n.1,.2,.3\n.2,.3,.4\n")
     with pytest.raises(ValueError, match="--score must say which of these columns is the score: val_acc, val_f1"):
         user.from_csv(tmp_path / "a.csv")
 
 
-def test_a_schema_is_shown_written_and_kept_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_is_shown_written_and_kept_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, extra in (("wandb_ui.csv", []), ("curves.csv", ["--cost", "elapsed"]), ("optuna.csv", ["--goal", "max"])):
         file, out = str(HERE / name), str(tmp_path / f"{name}.toml")
         assert main(["table", "from-csv", file, "--dry-run", "--write-schema", out, *extra]) == 0
@@ -240,9 +240,7 @@ def _same(a: Table, b: Table) -> bool:
 
 
 @pytest.mark.parametrize("name", ["ray_results", "optuna.parquet"])
-def test_the_command_line_takes_folders_and_parquet(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_line_takes_folders_and_parquet(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     goal = ["--goal", "max"] if "optuna" in name else []
     assert main(["table", "from-csv", str(place(name, tmp_path)), *goal]) == 0
     said = capsys.readouterr().out
@@ -258,7 +256,7 @@ GUIDE = {
 """File of a command in the guide -> which stands for it."""
 
 
-def test_each_line_of_the_guide_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_line_of_guide_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "guides" / "adding-a-table.md").read_text(encoding="utf-8")
     lines = re.findall(r"\| `hpo-envs (table from-csv .*)` \|$", text, re.M)
     assert {line.split()[2] for line in lines} == set(GUIDE)
@@ -293,7 +291,7 @@ def ray_folder(folder: Path, reports: int = 1) -> Path:
 
 
 @pytest.mark.parametrize("reports", [1, 3])
-def test_a_folder_of_ray_tune_has_a_run_for_each_trial(tmp_path: Path, reports: int) -> None:
+def test_folder_of_ray_tune_has_run_for_each_trial(tmp_path: Path, reports: int) -> None:
     table = user.from_csv(ray_folder(tmp_path, reports), score="loss")
     assert sorted(h.name for h in table.space) == ["layers", "lr"]
     assert table.values.shape[:3] == (6, 1, reports)
@@ -305,7 +303,7 @@ def test_a_folder_of_ray_tune_has_a_run_for_each_trial(tmp_path: Path, reports: 
     assert by_config[(0.01, 2)] == pytest.approx(0.05 + 1 / reports)
 
 
-def test_a_metric_that_is_the_same_in_all_runs_is_not_guessed_to_be_the_score(tmp_path: Path) -> None:
+def test_metric_that_is_same_in_all_runs_is_not_guessed_to_be_score(tmp_path: Path) -> None:
     head = "run_id,status,start_time,end_time,metrics.dataset_score,params.lr"
     rows = [f"a{i},FINISHED,2026-01-01 10:00:0{i},2026-01-01 10:01:00,5.0,0.{i}" for i in range(1, 6)]
     (tmp_path / "mlflow.csv").write_text("\n".join([head, *rows]))
@@ -319,7 +317,7 @@ def test_a_metric_that_is_the_same_in_all_runs_is_not_guessed_to_be_the_score(tm
 
 
 @pytest.mark.parametrize("quote", [json.dumps, str], ids=["JSON", "Python"])
-def test_a_column_of_mappings_becomes_columns(tmp_path: Path, quote: Any) -> None:
+def test_column_of_mappings_becomes_columns(tmp_path: Path, quote: Any) -> None:
     params = [{"lr": 0.1 * i, "opt": {"name": "ab"[i % 2]}, "layers": i % 3} for i in range(1, 7)]
     pd.DataFrame({"params": map(quote, params), "acc": np.arange(6) / 10}).to_csv(tmp_path / "a.csv", index=False)
     table = user.from_csv(tmp_path / "a.csv")
@@ -329,7 +327,7 @@ def test_a_column_of_mappings_becomes_columns(tmp_path: Path, quote: Any) -> Non
         user.from_csv(tmp_path / "b.csv")
 
 
-def test_scores_with_an_uncertainty_are_read(tmp_path: Path) -> None:
+def test_scores_with_uncertainty_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("lr,bleu\n.1,86.7 ± 0.3\n.2,85.1 ± 0.4\n.3,OOM\n.4,80\n")
     table = user.from_csv(tmp_path / "a.csv")
     assert sorted(table.values.ravel().tolist())[:3] == [80.0, 85.1, 86.7]

@@ -30,7 +30,7 @@ def test_readers_are_those_of_their_modules() -> None:
         user.from_excel  # noqa: B018
 
 
-def test_importing_the_package_imports_no_reader() -> None:
+def test_importing_package_imports_no_reader() -> None:
     code = "import sys, hpo_envs.tables.user; print([m for m in sys.modules if m.endswith('_reader')])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "reader" not in said
@@ -46,7 +46,7 @@ TEXT = b'lr,"odd ""name""",depth,momentum,opt,acc\n' + b"".join(
 )  # fmt: skip
 
 
-def test_a_file_says_all_that_was_guessed(tmp_path: Path) -> None:
+def test_file_says_all_that_was_guessed(tmp_path: Path) -> None:
     settled: list[schema.Schema] = []
     guessed = from_text(TEXT, log={"lr": False}, settle=settled.append)
     text = schema.to_toml(settled[0], guessed)
@@ -70,13 +70,13 @@ def test_a_file_says_all_that_was_guessed(tmp_path: Path) -> None:
         ("a = ", "must be TOML"),
     ],
 )
-def test_what_is_wrong_in_a_schema(tmp_path: Path, text: str, message: str) -> None:
+def test_what_is_wrong_in_schema(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "s.toml").write_text(text)
     with pytest.raises(ValueError, match=message):
         schema.from_file(tmp_path / "s.toml")
 
 
-def test_a_saved_table_is_the_table(table: Table, tmp_path: Path) -> None:
+def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
     path = user.save(table, tmp_path / "here.npz")
     user._remembered.clear()
     assert not user.exists("sweep")
@@ -88,7 +88,7 @@ def test_a_saved_table_is_the_table(table: Table, tmp_path: Path) -> None:
         user.load(path)
 
 
-def test_a_failed_save_leaves_the_old_table(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_save_leaves_old_table(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     path = user.save(table)
     before = path.read_bytes()
 
@@ -102,21 +102,21 @@ def test_a_failed_save_leaves_the_old_table(table: Table, monkeypatch: pytest.Mo
     assert [p.name for p in path.parent.iterdir()] == ["sweep.npz"]
 
 
-def test_replacing_a_table_is_seen_at_once(table: Table) -> None:
+def test_replacing_table_is_seen_at_once(table: Table) -> None:
     user.save(table)
     assert len(store.load("user/sweep")) == 8
     user.save(table.subset([0, 1, 2]), replace=True)
     assert len(store.load("user/sweep")) == 3
 
 
-def test_an_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
+def test_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
     user.save(table)
     (folder / "broken.npz").write_bytes(b"PK\x03\x04 not a table")
     with pytest.warns(UserWarning, match="saved table broken is left out"):
         assert [s.id for s in registry.own()] == ["TableHPO-sweep-v0"]
 
 
-def test_a_file_that_promises_more_than_memory_is_refused_and_a_pipe_is_not_read(tmp_path: Path) -> None:
+def test_file_that_promises_more_than_memory_is_rejected_and_pipe_is_not_read(tmp_path: Path) -> None:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
     stream = io.BytesIO()

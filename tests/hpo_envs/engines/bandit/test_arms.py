@@ -17,7 +17,7 @@ def pulled(source: Arms, key: int, arms: list[int]) -> list[list[float]]:
     return [(ahead.get(arm) or ahead.draw(arm)).pop() for arm in arms]
 
 
-def test_what_is_drawn_ahead_does_not_depend_on_the_order_of_pulls() -> None:
+def test_what_is_drawn_ahead_does_not_depend_on_order_of_pulls() -> None:
     values = np.random.default_rng(1).uniform(1.0, 4.0, (TOGETHER + 3, 10, 1, 2))
     keys, ones = tuple(map(str, range(len(values)))), np.ones(values.shape[:3])
     source = MeasuredArms(Table("toy/more", keys, DRAWN.metrics, values, ones, SOURCE), np.arange(10))

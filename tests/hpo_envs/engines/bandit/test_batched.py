@@ -16,7 +16,7 @@ from tests.hpo_envs.engines.bandit.model import SETTINGS, act, agrees, arguments
 @pytest.mark.parametrize(
     ("setting", "copy"), [*((s, True) for s in SETTINGS), *((s, False) for s in list(SETTINGS)[:2])]
 )
-def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
+def test_batched_form_is_model(setting: str, copy: bool) -> None:
     n = 3
     envs, rng = FIESTAVectorEnv(n, **arguments(setting), copy=copy), np.random.default_rng(1)
     models = [dataclasses.replace(SETTINGS[setting][2]) for _ in range(n)]
@@ -69,7 +69,7 @@ def test_batches_have_no_mask(setting: str) -> None:
         assert not hasattr(env, "action_masks")
 
 
-def test_an_episode_that_starts_alone_counts_its_own_pulls() -> None:
+def test_episode_that_starts_alone_counts_its_own_pulls() -> None:
     """The arms that the others pulled are theirs."""
     envs = FIESTAVectorEnv(3, task="ner", budget=40, autoreset_mode=AutoresetMode.DISABLED)
     one, other = (FIESTAEnv(task="ner", budget=40) for _ in range(2))
@@ -89,7 +89,7 @@ def test_an_episode_that_starts_alone_counts_its_own_pulls() -> None:
             assert observation[i].tolist() == expected.tolist()
 
 
-def test_whether_a_worker_has_finished_is_a_truth() -> None:
+def test_whether_worker_has_finished_is_truth() -> None:
     envs = FIESTAVectorEnv(2, task="ner", workers=2)
     envs.reset(seed=0)
     assert envs.step(np.array([0, 1]))[-1]["finished"].dtype == bool

@@ -15,7 +15,7 @@ from tests.helpers import raises
 from tests.hpo_envs.engines.bandit.model import ARMS, DRAWN, PLANTED, arguments
 
 
-def test_observation_bounds_are_the_documented_ones() -> None:
+def test_observation_bounds_are_documented_ones() -> None:
     s = BanditParams.of("tdsa8", table=DRAWN, objective="loss", batch_size=3)
     space = s.observation_space
     n = ARMS

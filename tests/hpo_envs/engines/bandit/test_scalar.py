@@ -12,7 +12,7 @@ from tests.hpo_envs.engines.bandit.model import DRAWN, SETTINGS, act, agrees, ar
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_scalar_form_is_the_model(setting: str) -> None:
+def test_scalar_form_is_model(setting: str) -> None:
     env, model, rng = FIESTAEnv(**arguments(setting)), SETTINGS[setting][2], np.random.default_rng(0)
     n = len(model.table)
     for seed, episode in ((3, 1), (None, 2), (8, 1)):
@@ -51,7 +51,7 @@ def test_scalar_form_is_the_model(setting: str) -> None:
             env.step(action)
 
 
-def test_the_next_reward_does_not_change_the_last_metrics() -> None:
+def test_next_reward_does_not_change_last_metrics() -> None:
     envs = FIESTAVectorEnv(2, "tdsa8", table=DRAWN, budget=50)
     envs.reset(seed=0)
     seen = []
@@ -63,7 +63,7 @@ def test_the_next_reward_does_not_change_the_last_metrics() -> None:
         assert metric.tolist() == reward
 
 
-def test_nothing_is_submitted_after_the_budget() -> None:
+def test_nothing_is_submitted_after_budget() -> None:
     """A quick arm asked for while the last results are awaited does not come back before them."""
     kwargs = {"table": DRAWN, "budget": 2, "workers": 2, "durations": (10.0, 1.0, 1.0, 0.1)}
     one, many = FIESTAEnv("tdsa8", **kwargs), FIESTAVectorEnv(1, "tdsa8", **kwargs)

@@ -13,7 +13,7 @@ from tests.hpo_envs.engines.curves.model import ROWS, SETTINGS, arguments, close
 @pytest.mark.parametrize(
     ("setting", "copy"), [*((s, True) for s in SETTINGS), ("plain", False), ("vector", False), ("workers", False)]
 )
-def test_batched_form_is_the_model(setting: str, copy: bool) -> None:
+def test_batched_form_is_model(setting: str, copy: bool) -> None:
     n = 3
     envs, rng = curves_envs(n, **arguments(setting), copy=copy), np.random.default_rng(1)
     models = [dataclasses.replace(SETTINGS[setting]) for _ in range(n)]

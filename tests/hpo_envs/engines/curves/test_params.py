@@ -122,7 +122,7 @@ def test_words_about_units() -> None:
     assert params_of(curves(cost_unit="min"), "loss", cost="min").cost_unit == "min"
 
 
-def test_what_repeats_have_in_the_mean() -> None:
+def test_what_repeats_have_in_mean() -> None:
     p = params_of(THREE, "loss")
     actions = np.array([[row, level] for row in range(p.rows) for level in range(len(p.levels))])
     rewards = p.rewards.reshape(p.rows, p.repeats, len(p.levels))

@@ -27,7 +27,7 @@ from tests.hpo_envs.engines.curves.model import (
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_scalar_form_is_the_model(setting: str) -> None:
+def test_scalar_form_is_model(setting: str) -> None:
     env, model, rng = curves_env(**arguments(setting)), SETTINGS[setting], np.random.default_rng(0)
     assert env.action_space == gym.spaces.MultiDiscrete([ROWS, len(env.levels)])
     for seed, episode in ((3, 1), (None, 2)):
@@ -114,7 +114,7 @@ def test_words_about_actions() -> None:
     splits=st.lists(st.integers(0, helpers.LEVELS - 1), max_size=6),
     seed=st.integers(0, 50),
 )
-def test_any_split_costs_the_same_and_returns_the_same(row: int, splits: list[int], seed: int) -> None:
+def test_any_split_costs_same_and_returns_same(row: int, splits: list[int], seed: int) -> None:
     target = max([*splits, 0])
     one, often = make(T3), make(T3)
     one.reset(seed=seed)
@@ -136,7 +136,7 @@ def test_any_split_costs_the_same_and_returns_the_same(row: int, splits: list[in
     assert often.best_held_out == one.best_held_out
 
 
-def test_of_equal_rows_the_first_is_the_best() -> None:
+def test_of_equal_rows_first_is_best() -> None:
     env = gym.make("CharMiniLC-eng-lstm-v0", budget=None).unwrapped
     last = len(env.levels) - 1
     env.reset(seed=0)
@@ -215,7 +215,7 @@ def test_golden_released_variant() -> None:
     assert env.step([0, 9])[-1]["cost"] == T1.cost[0, 0, 8]
 
 
-def test_costs_beyond_what_is_shown_are_shown_as_the_most() -> None:
+def test_costs_beyond_what_is_shown_are_shown_as_most() -> None:
     """Of a training from its beginning, and of one that goes on."""
     source = dataclasses.replace(T1.provenance, sha256="")
     env = make(dataclasses.replace(T1, cost=T1.cost * 1e10, provenance=source))

@@ -28,7 +28,7 @@ def checkpoints(config: Mapping[str, Any], resume_from: Path, epochs: int) -> di
     return {"score": float(epochs), "new": epochs - done}
 
 
-def test_forms_are_told_by_the_signature() -> None:
+def test_forms_are_told_by_signature() -> None:
     assert [form_of(f) for f in (train, epochs, checkpoints, float)] == ["score", "epochs", "checkpoints", "score"]
     assert resolve(f"{__name__}:train") is train
     assert name_of(train) == "train"
@@ -37,7 +37,7 @@ def test_forms_are_told_by_the_signature() -> None:
             resolve(wrong)
 
 
-def test_a_function_that_takes_no_dict_is_refused_before_it_is_called() -> None:
+def test_function_that_takes_no_dict_is_rejected_before_it_is_called() -> None:
     for function in (train, epochs, checkpoints, float, lambda c, seed=0: 1.0):
         check_signature(function, form_of(function))
     for wrong in (lambda lr, layers: 1.0, lambda: 1.0, lambda *, config: 1.0):
@@ -85,13 +85,13 @@ def test_several_objectives_need_names() -> None:
     assert call(lambda config: 1.0, {}, ("a", "b")).error.startswith("function must return a mapping with a, b")
 
 
-def test_a_function_may_change_its_configuration() -> None:
+def test_function_may_change_its_configuration() -> None:
     given = {"x": 1.0}
     call(lambda config: config.pop("x"), given, ("score",))
     assert given == {"x": 1.0}
 
 
-def test_a_generator_is_paused_and_gone_on_with() -> None:
+def test_generator_is_paused_and_gone_on_with() -> None:
     training = Training(epochs, {"x": 10.0}, ("score",))
     assert [(e, o.metrics["score"]) for e, o in training.until(1)] == [(1, 10.0)]
     assert training.until(1) == []

@@ -40,7 +40,7 @@ def resumed(config: dict[str, Any], resume_from: Path, epochs: int) -> dict[str,
     return {"score": float(epochs), "before": len(before), "cost": 1.0}
 
 
-def test_a_step_calls_the_function_once_with_the_active_hyperparameters() -> None:
+def test_step_calls_function_once_with_active_hyperparameters() -> None:
     env: Any = gym.make("FunctionHPO-v0", function=train, space=SPACE, budget=3)
     env.reset(seed=0)
     row = env.unwrapped.action_of({"x": 3, "opt": "adam"})
@@ -54,7 +54,7 @@ def test_a_step_calls_the_function_once_with_the_active_hyperparameters() -> Non
     assert not terminated
 
 
-def test_what_it_raises_is_a_failed_evaluation() -> None:
+def test_what_it_raises_is_failed_evaluation() -> None:
     env: Any = gym.make("FunctionHPO-v0", function=train, space=SPACE, bounds=(0, 5))
     env.reset(seed=0)
     _, reward, _, _, info = env.step(env.unwrapped.action_of({"x": 4, "opt": "adam"}))
@@ -62,7 +62,7 @@ def test_what_it_raises_is_a_failed_evaluation() -> None:
     assert "RuntimeError: out of memory" in info["error"]
 
 
-def test_episodes_that_began_in_the_same_step_do_not_wait_for_a_reset() -> None:
+def test_episodes_that_began_in_same_step_do_not_wait_for_reset() -> None:
     envs: Any = gym.make_vec(
         "FunctionHPO-v0", num_envs=2, function=train, space=SPACE, budget=1, autoreset_mode="SameStep"
     )
@@ -75,14 +75,14 @@ def test_episodes_that_began_in_the_same_step_do_not_wait_for_a_reset() -> None:
     assert len(CALLS) == 4
 
 
-def test_the_budget_may_be_one_of_cost() -> None:
+def test_budget_may_be_one_of_cost() -> None:
     env: Any = gym.make("FunctionHPO-v0", function=train, space=SPACE, budget=15.0, budget_unit="cost")
     env.reset(seed=0)
     row = env.unwrapped.action_of({"x": 1, "opt": "adam"})
     assert [env.step(row)[2] for _ in range(2)] == [False, True]
 
 
-def test_runs_waste_no_call_and_agents_hear_costs_in_the_unit_of_the_budget() -> None:
+def test_runs_waste_no_call_and_agents_hear_costs_in_unit_of_budget() -> None:
     runs = run("random", "FunctionHPO-v0", [0, 1], budget=5, env_kwargs={"function": train, "space": SPACE})
     assert len(CALLS) == 10
     for r in runs:
@@ -92,7 +92,7 @@ def test_runs_waste_no_call_and_agents_hear_costs_in_the_unit_of_the_budget() ->
         assert r.header["env_kwargs"]["function"] == f"{__name__}:train"
 
 
-def test_a_training_pays_new_epochs_only() -> None:
+def test_training_pays_new_epochs_only() -> None:
     env: Any = gym.make("FunctionLC-v0", function=epochs, space=SPACE, epochs=3)
     env.reset(seed=0)
     row = int(env.unwrapped.action_of({"x": 2, "opt": "adam"})[0])
@@ -105,14 +105,14 @@ def test_a_training_pays_new_epochs_only() -> None:
     assert again[4]["action_mask"][row] == 0
 
 
-def test_a_generator_that_ends_early_is_truncated() -> None:
+def test_generator_that_ends_early_is_truncated() -> None:
     env: Any = gym.make("FunctionLC-v0", function=epochs, space=SPACE, epochs=5)
     env.reset(seed=0)
     _, _, _, _, info = env.step(np.array([0, 4]))
     assert (info["status"], info["reached"], info["spent"]) == ("truncated", 2, 3.0)
 
 
-def test_checkpoints_lie_in_a_folder_of_each_configuration(tmp_path: Path) -> None:
+def test_checkpoints_lie_in_folder_of_each_configuration(tmp_path: Path) -> None:
     given = {"function": resumed, "space": SPACE, "epochs": 4}
     env: Any = gym.make("FunctionLC-v0", checkpoints=tmp_path, **given)
     env.reset(seed=0)

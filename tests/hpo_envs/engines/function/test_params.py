@@ -25,7 +25,7 @@ def params(**kwargs: Any) -> FunctionParams:
     return FunctionParams.of(score, SPACE, **kwargs)
 
 
-def test_candidates_grow_with_the_budget_and_keep_their_order() -> None:
+def test_candidates_grow_with_budget_and_keep_their_order() -> None:
     small, large = params(budget=10), params(budget=100)
     assert (small.actions, large.actions) == (FEWEST, EACH * 100)
     assert np.array_equal(small.candidates, large.candidates[:FEWEST])
@@ -34,7 +34,7 @@ def test_candidates_grow_with_the_budget_and_keep_their_order() -> None:
     assert params(budget=None).budget == FEWEST
 
 
-def test_box_and_candidates_stand_for_the_same_configurations() -> None:
+def test_box_and_candidates_stand_for_same_configurations() -> None:
     box, rows = params(actions="box"), params()
     assert (box.kind, rows.kind) == ("box", "rows")
     config = rows.points.config(rows.candidates[3])
@@ -46,7 +46,7 @@ def test_box_and_candidates_stand_for_the_same_configurations() -> None:
     assert rows.problem()["features"].shape == (1000, 4)
 
 
-def test_the_hash_says_which_search_it_is() -> None:
+def test_hash_says_which_search_it_is() -> None:
     digests = {
         params(**k).table.provenance.sha256 for k in ({}, {"candidate_seed": 1}, {"goal": "min"}, {"budget": 60})
     }
@@ -54,7 +54,7 @@ def test_the_hash_says_which_search_it_is() -> None:
     assert params().table.provenance.sha256 == params(actions="box").table.provenance.sha256
 
 
-def test_the_budget_has_a_unit_of_its_own() -> None:
+def test_budget_has_unit_of_its_own() -> None:
     assert (params().cost_unit, params().budget_unit) == ("s", "evaluations")
     assert params(budget=60.0, budget_unit="cost", cost_unit="GPU s").budget_unit == "GPU s"
     assert params().problem()["unit"] == "evaluations"
@@ -100,7 +100,7 @@ def test_metrics_have_goals_and_bounds() -> None:
     assert (accuracy.low, accuracy.high, size.goal, size.worst) == (0.0, 1.0, "min", 1e6)
 
 
-def test_what_is_known_of_a_function_is_told_as_rewards() -> None:
+def test_what_is_known_of_function_is_told_as_rewards() -> None:
     assert params().known is None
     best, reference = params(best=0.1, reference=2, goal="min").known or ((), ())
     assert (best.tolist(), reference.tolist()) == ([-0.1], [-2.0])
@@ -109,7 +109,7 @@ def test_what_is_known_of_a_function_is_told_as_rewards() -> None:
 
 
 @pytest.mark.parametrize("env_id", ["FunctionHPO-v0", "FunctionLC-v0"])
-def test_runs_on_a_function_have_regret_where_its_scale_is_given(env_id: str) -> None:
+def test_runs_on_function_have_regret_where_its_scale_is_given(env_id: str) -> None:
     family = registry.family_of(env_id)
     assert family is not None
     for known, source in (({}, "none"), ({"best": 0.95, "reference": 0.8}, "given")):
@@ -121,7 +121,7 @@ def test_runs_on_a_function_have_regret_where_its_scale_is_given(env_id: str) ->
         assert np.concatenate(after) == pytest.approx(np.concatenate(expected))
 
 
-def test_arguments_of_the_other_family_are_refused() -> None:
+def test_arguments_of_other_family_are_rejected() -> None:
     with pytest.raises(TypeError, match="no argument 'epochs'"):
         gym.make("FunctionHPO-v0", function=score, space=SPACE, epochs=3)
     with pytest.raises(TypeError, match="missing 2 required positional arguments: 'function' and 'space'"):

@@ -17,7 +17,7 @@ from tests.hpo_envs.engines.lookup.model import SETTINGS, Model, act, arguments,
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize(("setting", "copy"), [*((s, True) for s in SETTINGS), ("plain", False), ("grid", False)])
-def test_batched_form_is_the_model(setting: str, mode: AutoresetMode, copy: bool) -> None:
+def test_batched_form_is_model(setting: str, mode: AutoresetMode, copy: bool) -> None:
     n = 3
     envs = lookups(n, (), **arguments(setting), autoreset_mode=mode, copy=copy)
     models, rng = [Model(*SETTINGS[setting]) for _ in range(n)], np.random.default_rng(1)
@@ -119,7 +119,7 @@ def check_start(info: dict[str, Any], models: list[Model], started: list[bool]) 
         ]
 
 
-def test_seeds_of_a_batch() -> None:
+def test_seeds_of_batch() -> None:
     def first_rewards(**kwargs: Any) -> list[float]:
         envs.reset(**kwargs)
         return [float(r) for _ in range(3) for r in envs.step(np.array([1, 1, 1]))[1]]
@@ -171,7 +171,7 @@ def test_words_about_batches_of_actions(setting: str, actions: Any, message: str
         envs.step(actions)
 
 
-def test_a_copy_is_the_callers() -> None:
+def test_copy_is_callers() -> None:
     for copy in (True, False):
         envs = lookups(2, (), **arguments("plain"), copy=copy)
         first, _ = envs.reset(seed=0)
@@ -180,13 +180,13 @@ def test_a_copy_is_the_callers() -> None:
         assert envs.copy is copy
 
 
-def test_where_all_runs_failed_every_status_says_so() -> None:
+def test_where_all_runs_failed_every_status_is_reported() -> None:
     envs = LookupVectorEnv(2, LookupParams.of((), table=tiny(status=np.ones((6, 2), np.uint8)), objective="score"))
     envs.reset(seed=0)
     assert envs.step(np.array([0, 3]))[-1]["status"].tolist() == ["failed", "failed"]
 
 
-def test_ends_are_bools_also_where_every_episode_starts_anew() -> None:
+def test_ends_are_bools_also_where_every_episode_starts() -> None:
     envs = lookups(2, (), **{**arguments("plain"), "budget": 1, "cost": "evaluations"})
     envs.reset(seed=0)
     for ended in (True, False, True):

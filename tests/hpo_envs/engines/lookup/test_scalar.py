@@ -13,7 +13,7 @@ from tests.hpo_envs.engines.lookup.model import ONE, SETTINGS, SINGLE, TWO, Mode
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_scalar_form_is_the_model(setting: str) -> None:
+def test_scalar_form_is_model(setting: str) -> None:
     env = lookup((), **arguments(setting))
     model, rng = Model(*SETTINGS[setting]), np.random.default_rng(0)
     vector = not isinstance(model.objective, str)
@@ -59,7 +59,7 @@ def test_scalar_form_is_the_model(setting: str) -> None:
             env.step(act(0, model.grid))
 
 
-def test_options_choose_the_table_of_every_episode() -> None:
+def test_options_choose_table_of_every_episode() -> None:
     envs = lookups(4, (), **arguments("two tables"))
     for i, name in enumerate(("one", "two")):
         _, info = envs.reset(seed=0, options={"table": name})
@@ -119,7 +119,7 @@ def test_actions_of_any_integer_type() -> None:
         assert envs.step(actions)[1].tolist() == [SINGLE.values[2, 0, 1, 0], 0.0]
 
 
-def test_a_grid_has_no_mask() -> None:
+def test_grid_has_no_mask() -> None:
     for env in (lookup((), **arguments("grid")), lookups(2, (), **arguments("grid"))):
         env.reset(seed=0)
         space = env.params.action_space

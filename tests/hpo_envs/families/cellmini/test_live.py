@@ -46,7 +46,7 @@ def complete(env: Any, cell: Any = CELL) -> Any:
     return result
 
 
-def test_a_complete_cell_is_trained_and_said_what_the_table_would_say(asked: list[Any]) -> None:
+def test_complete_cell_is_trained_and_said_what_table_would_say(asked: list[Any]) -> None:
     env: Any = gym.make("CellMiniLive-v0", seed=1, budget=2)
     env.reset(seed=0)
     *_, first = env.step(actions_of(CELL)[0])
@@ -67,7 +67,7 @@ def test_a_complete_cell_is_trained_and_said_what_the_table_would_say(asked: lis
     ("seed", "status", "curve", "error"),
     [(7, "diverged", [3.0, 1.5, 50.0], ""), (8, "failed", [50.0] * 3, "a training must end within 1 s, got none")],
 )
-def test_trainings_without_a_result_have_the_worst_reward_and_cost(
+def test_trainings_without_result_have_worst_reward_and_cost(
     asked: list[Any], seed: int, status: str, curve: list[float], error: str
 ) -> None:
     env: Any = gym.make("CellMiniLive-v0", seed=seed)
@@ -79,7 +79,7 @@ def test_trainings_without_a_result_have_the_worst_reward_and_cost(
     assert info["spent"] == 1.0
 
 
-def test_an_illegal_move_is_no_training(asked: list[Any]) -> None:
+def test_illegal_move_is_no_training(asked: list[Any]) -> None:
     env: Any = gym.make("CellMiniLive-v0")
     env.reset(seed=0)
     _, reward, _, _, info = env.step(np.array([END, 5, 0, 0]))
@@ -87,7 +87,7 @@ def test_an_illegal_move_is_no_training(asked: list[Any]) -> None:
     assert info["error"].startswith("hidden")
 
 
-def test_the_batched_form_says_the_same(asked: list[Any]) -> None:
+def test_batched_form_says_same(asked: list[Any]) -> None:
     env: Any = gym.make("CellMiniLive-v0", seed=8)
     env.reset(seed=0)
     envs: Any = gym.make_vec("CellMiniLive-v0", 2, seed=8)
@@ -100,7 +100,7 @@ def test_the_batched_form_says_the_same(asked: list[Any]) -> None:
     assert both["metrics"]["seconds"][0] == one["metrics"]["seconds"]
 
 
-def test_a_study_is_refused_where_its_trainings_take_more_than_was_agreed_to(asked: list[Any], tmp_path: Any) -> None:
+def test_study_is_rejected_where_its_trainings_take_more_than_was_agreed_to(asked: list[Any], tmp_path: Any) -> None:
     environments = [{"id": "CellMiniLive-v0", "budget": 3}]
     study = from_data({"environments": environments, "agents": ["random", "regularized-evolution"], "seeds": 1})
     each = 3 * 15 * cost.mean()
@@ -117,7 +117,7 @@ def test_arguments_are_checked(wrong: dict[str, Any]) -> None:
         live.CellMiniLiveEnv(**wrong)
 
 
-def test_one_epoch_of_a_row_trained_again_is_what_the_table_has() -> None:
+def test_one_epoch_of_row_trained_again_is_what_table_has() -> None:
     table = store.load(build.TABLE)
     row = int(np.nanargmin(table.cost[:, 0, 0]))
     env: Any = gym.make("CellMiniLive-v0", epochs=1)

@@ -35,7 +35,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     return calls
 
 
-def test_a_step_trains_and_says_what_the_table_would(asked: list[Any]) -> None:
+def test_step_trains_and_says_what_table_would(asked: list[Any]) -> None:
     env: Any = gym.make("CharMiniLive-eng-lstm-v0", seed=2)
     env.reset(seed=0)
     _, reward, _, _, info = env.step(np.zeros(16, np.float32))
@@ -49,7 +49,7 @@ def test_a_step_trains_and_says_what_the_table_would(asked: list[Any]) -> None:
     assert env.action_space.shape == (16,)
 
 
-def test_divergence_is_a_status_and_the_worst_reward(asked: list[Any]) -> None:
+def test_divergence_is_status_and_worst_reward(asked: list[Any]) -> None:
     env: Any = gym.make("CharMiniLive-eng-transformer-v0", objective="phoneme_error_rate")
     env.reset(seed=0)
     _, reward, _, _, info = env.step(np.ones(16, np.float32))
@@ -57,7 +57,7 @@ def test_divergence_is_a_status_and_the_worst_reward(asked: list[Any]) -> None:
     assert info["cost"] > 0
 
 
-def test_epochs_go_on_from_a_checkpoint_and_pay_what_is_new(asked: list[Any], tmp_path: Path) -> None:
+def test_epochs_go_on_from_checkpoint_and_pay_what_is_new(asked: list[Any], tmp_path: Path) -> None:
     env: Any = gym.make("CharMiniLiveLC-eng-lstm-v0", candidates=8, checkpoints=tmp_path)
     env.reset(seed=0)
     infos = [env.step(np.array([1, epoch]))[-1] for epoch in (1, 4, 0)]
@@ -68,7 +68,7 @@ def test_epochs_go_on_from_a_checkpoint_and_pay_what_is_new(asked: list[Any], tm
     assert infos[1]["metrics"]["accuracy"] == 10.0
 
 
-def test_a_study_runs_and_is_refused_where_its_trainings_take_more_than_was_agreed_to(
+def test_study_runs_and_is_rejected_where_its_trainings_take_more_than_was_agreed_to(
     asked: list[Any], tmp_path: Path
 ) -> None:
     def study(seeds: int) -> Study:
@@ -83,7 +83,7 @@ def test_a_study_runs_and_is_refused_where_its_trainings_take_more_than_was_agre
     assert conduct(study(3), tmp_path, most=4.5 * each).made == 4
 
 
-def test_what_an_episode_is_expected_to_take(asked: list[Any]) -> None:
+def test_what_episode_is_expected_to_take(asked: list[Any]) -> None:
     each = cost.mean("lstm")
     kinds = {"evaluations": 20 * each * 7, "epochs": 7 * each, "cost": 7.0}
     made = {unit: live.CharMiniLiveLCEnv(budget=7, budget_unit=unit).params.expected for unit in kinds}
@@ -96,7 +96,7 @@ def test_arguments_are_checked(wrong: dict[str, Any]) -> None:
         live.CharMiniLiveEnv(**wrong)
 
 
-def test_a_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_torch_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib.util
     import sys
 

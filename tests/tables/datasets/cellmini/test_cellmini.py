@@ -26,7 +26,7 @@ def test_more_operations_cost_more():
     assert 0.0 < cost.epoch(few) < cost.epoch(many)
 
 
-def test_cells_are_distinct_computations_that_the_generator_accepts():
+def test_cells_are_distinct_computations_that_generator_accepts():
     kept = drawn()
     assert len({cells.key(cell) for cell in kept}) == len(kept) == DRAWN
     assert all(cells.accepted(cell) and cells.canonical(cell) == cell for cell in kept)
@@ -36,7 +36,7 @@ def test_cells_are_drawn_in_their_order():
     assert [cell.text() for cell in drawn()[:12]] == draw(12)
 
 
-def test_fields_are_those_of_an_epoch():
+def test_fields_are_those_of_epoch():
     pytest.importorskip("torch")
     from hpo_envs.tables.datasets.cellmini.training.run import Epoch
 
@@ -48,7 +48,7 @@ def test_trainings_are_named_by_cell_and_seed():
     assert PACKING.complete(PACKING.pack([])) == {"": 0}
 
 
-def test_the_text_is_the_beginning_of_the_plays():
+def test_text_is_beginning_of_plays():
     whole = text.text()
     assert whole.startswith("First Citizen:\nBefore we proceed any further, hear me speak.\n")
     assert len(whole) == sum(SPLITS.values()) == 100_000
@@ -61,13 +61,13 @@ def test_parts_follow_each_other():
     assert "".join(text.symbols()[code] for code in codes.tolist()) == text.text()
 
 
-def test_another_file_is_refused(tmp_path):
+def test_another_file_is_rejected(tmp_path):
     (tmp_path / "other.txt").write_bytes(b"To be")
     with pytest.raises(ValueError, match=f"file must have sha256 {text.WHOLE}, got"):
         text.main(str(tmp_path / "other.txt"))
 
 
-def test_the_coefficients_are_those_of_the_trainings_that_ship():
+def test_coefficients_are_those_of_trainings_that_ship():
     found, errors = fit.fit()
     assert cost.COEFFICIENTS == pytest.approx([float(f"{c:.3g}") for c in found])
     assert np.median(np.abs(errors)) < 0.15
@@ -88,7 +88,7 @@ def arrays(rows=3):
     return PACKING.pack([*records, record(f"{rows}-0", 9.0)])
 
 
-def test_the_table_has_what_was_measured():
+def test_table_has_what_was_measured():
     table = build.assemble(arrays())
     assert table.values.shape == (3, 2, 15, len(build.METRICS))
     assert table.values[2, 1, 4].tolist() == pytest.approx([4.2, 4.4, 4.6, 5000.0])
@@ -109,14 +109,14 @@ def test_rows_are_cells():
     assert np.array_equal(table.features, cells.embed(drawn()[:3]))
 
 
-def test_the_store_has_it():
+def test_store_has_it():
     assert not store.missing(build.TABLE)
     table = store.load(build.TABLE)
     (rows,) = PACKING.complete(PACKING.load()).values()
     assert (len(table), table.repeats, len(table.levels)) == (rows, 2, 15)
 
 
-def test_every_linear_and_bias_of_a_cell_is_counted():
+def test_every_linear_and_bias_of_cell_is_counted():
     from hpo_envs.tables.datasets.cellmini import UNITS
     from hpo_envs.tables.datasets.cellmini.text import symbols
 
@@ -127,7 +127,7 @@ def test_every_linear_and_bias_of_a_cell_is_counted():
         assert shipped["parameters"][row].tolist() == [size, size]
 
 
-def test_a_record_is_what_is_packed(monkeypatch):
+def test_record_is_what_is_packed(monkeypatch):
     torch = pytest.importorskip("torch")
     from hpo_envs.tables.datasets.cellmini.training import run
 
@@ -147,7 +147,7 @@ def test_a_record_is_what_is_packed(monkeypatch):
     assert kept * 1e-6 == pytest.approx(record["epochs"][0], abs=1e-6)
 
 
-def test_scores_are_the_losses():
+def test_scores_are_losses():
     losses = np.array([[2.0, 2.1, 2.2]])
     assert measure.scores(np.empty((1, 0)), losses) is losses
     assert len(measure.SUITE.columns) == 3

@@ -33,7 +33,7 @@ def test_there_are_24_sweeps_with_sixteen_hyperparameters() -> None:
 
 @needs_upstream
 @pytest.mark.parametrize("name", charhpo.NAMES)
-def test_measured_values_are_those_of_the_file(name: str) -> None:
+def test_measured_values_are_those_of_file(name: str) -> None:
     t, lines = store.load(name), upstream(name)
     records = [lines[i] for i in t.source_index]
     assert t.keys == tuple(r["name"] for r in records)

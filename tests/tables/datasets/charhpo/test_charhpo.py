@@ -20,7 +20,7 @@ def test_names_are_their_parts() -> None:
     assert len(set(names.TABLES)) == 24
 
 
-def test_both_architectures_have_the_same_names() -> None:
+def test_both_architectures_have_same_names() -> None:
     lstm, transformer = space("lstm"), space("transformer")
     assert [h.name for h in lstm] == [h.name for h in transformer]
     assert len(lstm) == 16
@@ -37,7 +37,7 @@ def test_both_architectures_have_the_same_names() -> None:
         ("warmupinvsqrt", {"factor", "min_lr", "patience"}),
     ],
 )
-def test_a_scheduler_has_its_own_settings(scheduler: str, inactive: set[str]) -> None:
+def test_scheduler_has_its_own_settings(scheduler: str, inactive: set[str]) -> None:
     hyperparameters = space("lstm")
     names = [h.name for h in hyperparameters]
     configs = np.ones((1, len(names)))
@@ -91,7 +91,7 @@ def walk(features: Any, thresholds: Any, leaves: Any, row: Any) -> int:
     return total
 
 
-def test_compiled_trees_equal_a_walk_down_each_tree() -> None:
+def test_compiled_trees_equal_walk_down_each_tree() -> None:
     rng = np.random.default_rng(3)
     features = rng.integers(0, 6, (7, 31)).astype(np.uint8)
     thresholds = np.where(features < 3, rng.integers(0, 50, (7, 31)), 0).astype(np.uint16)
@@ -103,7 +103,7 @@ def test_compiled_trees_equal_a_walk_down_each_tree() -> None:
     assert [int(compiled(row[None])[0]) for row in x] == compiled(x).tolist()
 
 
-def test_refitting_gives_the_shipped_trees() -> None:
+def test_refitting_gives_shipped_trees() -> None:
     import sklearn
 
     from hpo_envs.tables.datasets.charhpo import fit as fit_charhpo

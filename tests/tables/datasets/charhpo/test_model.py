@@ -12,7 +12,7 @@ from hpo_envs.tables.datasets.charhpo import model
 from hpo_envs.tables.table import Table, feature_matrix
 
 
-def test_values_of_the_surrogate_are_possible_scores() -> None:
+def test_values_of_surrogate_are_possible_scores() -> None:
     for name in charhpo.NAMES:
         t = model.table(name)
         a, worth = t.final("accuracy"), model.word_worth(charhpo.NAMES.index(name))
@@ -23,7 +23,7 @@ def test_values_of_the_surrogate_are_possible_scores() -> None:
         assert "Held-out error" in t.provenance.notes[1]
 
 
-def test_one_configuration_and_a_batch_get_the_same_answer() -> None:
+def test_one_configuration_and_batch_get_same_answer() -> None:
     s, tasks = model.load(), np.arange(200) % 24
     configs = np.array([model.draws(charhpo.NAMES[t])[i] for i, t in enumerate(tasks)])
     whole = s.evaluate(tasks, configs)
@@ -34,7 +34,7 @@ def test_one_configuration_and_a_batch_get_the_same_answer() -> None:
     assert (s.evaluate(tasks, configs, noise=False) != whole).any()
 
 
-def test_scores_lie_on_the_curves_of_their_task() -> None:
+def test_scores_lie_on_curves_of_their_task() -> None:
     s = model.load()
     tasks = np.repeat([2, 3], 9)
     predicted = np.tile(np.linspace(-2.0, 2.0, 9), 2)
@@ -47,7 +47,7 @@ def test_scores_lie_on_the_curves_of_their_task() -> None:
     assert (s.score(tasks, predicted, np.full(18, 99.0)) == model.SCORES[1]).all()
 
 
-def test_sweeps_are_about_as_predictable_as_the_measured_ones() -> None:
+def test_sweeps_are_about_as_predictable_as_measured_ones() -> None:
     from scipy.stats import spearmanr
     from sklearn.ensemble import ExtraTreesRegressor
 
@@ -68,7 +68,7 @@ def test_inactive_hyperparameters_change_nothing() -> None:
     assert (s.evaluate(3, configs) == s.evaluate(3, loud)).all()
 
 
-def test_inputs_are_the_features_of_the_table() -> None:
+def test_inputs_are_features_of_table() -> None:
     for arch, architecture in enumerate(names.ARCHITECTURES):
         configs = model.draws(f"charhpo/inflection-rom-{architecture}")
         _, features = feature_matrix(charhpo.space(architecture), configs)
@@ -79,7 +79,7 @@ def test_inputs_are_the_features_of_the_table() -> None:
         assert (x[:, 16] == 7).all()
 
 
-def test_the_surrogate_looks_like_the_sweeps() -> None:
+def test_surrogate_looks_like_sweeps() -> None:
     from hpo_envs.benchmarks.analysis import sensitivity
 
     pairs = {m: [] for m in ("mean@100", "rel@150", "equivalent", "change")}  # type: ignore[var-annotated]

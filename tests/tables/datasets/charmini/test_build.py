@@ -18,7 +18,7 @@ def arrays(rows=3):
     return PACKING.pack(records)
 
 
-def test_the_table_has_what_was_measured():
+def test_table_has_what_was_measured():
     table = build.assemble("charmini/eng-lstm", arrays())
     assert table.values.shape == (3, 3, 20, len(build.METRICS))
     assert table.values[2, 0, -1, 0] == pytest.approx(20.4)
@@ -33,7 +33,7 @@ def test_the_table_has_what_was_measured():
     assert {m.name for m in table.metrics} >= set(build.HELD_OUT)
 
 
-def test_configurations_after_one_that_lacks_a_seed_are_left_out():
+def test_configurations_after_one_that_lacks_seed_are_left_out():
     kept = PACKING.pack(
         [record(f"eng-lstm-{draw}-{seed}", 100) for draw in (0, 1, 3) for seed in range(3 - (draw == 1))]
     )
@@ -46,7 +46,7 @@ def test_error_rates_are_capped():
     assert (accuracy[0], errors[0]) == (50.0, 200.0)
 
 
-def test_the_store_has_it():
+def test_store_has_it():
     assert not store.missing("charmini/eng-lstm")
     table = store.load("charmini/eng-lstm")
     assert table is store.load("charmini/eng-lstm")

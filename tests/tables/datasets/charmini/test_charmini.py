@@ -45,7 +45,7 @@ def test_draws_are_distinct_within_their_ranges_and_cover_them(architecture):
             assert np.quantile(h.scale(values), [0.1, 0.9]) == pytest.approx([0.1, 0.9], abs=0.15)
 
 
-def test_a_configuration_has_what_is_active():
+def test_configuration_has_what_is_active():
     config = configuration("lstm", 0)
     assert config["scheduler"] == "none"
     assert not {"patience", "warmup_samples"} & set(config)
@@ -53,7 +53,7 @@ def test_a_configuration_has_what_is_active():
     assert active("lstm", {**config, "patience": 0, "batch_size": np.float64(64)})["batch_size"] == 64
 
 
-def test_unknown_architectures_are_refused():
+def test_unknown_architectures_are_rejected():
     with pytest.raises(ValueError, match="architecture must be one of lstm, transformer, got 'ltsm', did you mean"):
         space("ltsm")
 
@@ -67,7 +67,7 @@ def test_larger_models_and_smaller_batches_cost_more(architecture):
         assert cost.epoch(architecture, config | {name: value}) > base
 
 
-def test_work_of_a_small_lstm():
+def test_work_of_small_lstm():
     config = {"batch_size": 150, "embedding_size": 2, "hidden_size": 4, "encoder_layers": 1, "decoder_layers": 1}
     steps, multiplications, fixed = cost.work("lstm", config)
     assert (steps, fixed) == (10 * (18 + 11), 1.0)
@@ -75,7 +75,7 @@ def test_work_of_a_small_lstm():
     assert multiplications == pytest.approx(2e-9 * 5500 * (6.7 * letter + 6.65 * phoneme))
 
 
-def test_english_is_counted_in_the_words_that_ship():
+def test_english_is_counted_in_words_that_ship():
     assert facts.of(ENGLISH) == facts.counted(ENGLISH) == (26, 39, 500, 500, 2801, 2831, 6.7, 6.65)
 
 
@@ -85,7 +85,7 @@ def test_others_are_counted_in_their_files(language):
     assert facts.of(language) == facts.counted(language)
 
 
-def test_development_and_test_sets_have_the_sizes_that_rates_are_divided_by():
+def test_development_and_test_sets_have_sizes_that_rates_are_divided_by():
     for language in SHARED_TASK:
         of = facts.of(language)
         assert 250 < of.development < 450
@@ -93,7 +93,7 @@ def test_development_and_test_sets_have_the_sizes_that_rates_are_divided_by():
         assert 1.0 < of.development_phonemes / of.development < 10.0
 
 
-def test_unknown_languages_are_refused():
+def test_unknown_languages_are_rejected():
     with pytest.raises(ValueError, match="language must be one of eng, ady, .*, got 'rom', did you mean 'rum'"):
         facts.of("rom")
 
@@ -102,7 +102,7 @@ def test_tables_are_named_after_language_and_architecture():
     assert tuple(map(parts_of, TABLES)) == tuple(itertools.product(LANGUAGES, ARCHITECTURES))
 
 
-def test_fields_are_those_of_an_epoch():
+def test_fields_are_those_of_epoch():
     pytest.importorskip("torch")
     from hpo_envs.tables.datasets.charmini.training.run import Epoch
 

@@ -6,7 +6,7 @@ from hpo_envs.tables.datasets.charmini import measure
 from hpo_envs.tables.datasets.charmini.packing import packing
 
 
-def test_a_record_is_what_is_packed(monkeypatch):
+def test_record_is_what_is_packed(monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(measure, "EPOCHS", 1)
     monkeypatch.setattr(measure, "configuration", lambda architecture, draw: tiny())

@@ -24,14 +24,14 @@ def test_only_words_with_one_short_pronunciation_are_eligible():
     assert words.eligible(SOME) == [("abbey", ("AE", "B", "IY"))]
 
 
-def test_the_sample_has_2500_words_and_39_phonemes():
+def test_sample_has_2500_words_and_39_phonemes():
     sample = words.sample()
     assert len({word for word, _ in sample}) == 2500
     assert len(words.phonemes()) == 39
     assert all(4 <= len(word) <= 9 and 1 <= len(spoken) <= 10 for word, spoken in sample)
 
 
-def test_entries_of_the_shared_task_are_short_and_keep_their_order():
+def test_entries_of_subsampled_task_are_short_and_keep_their_order():
     text = "b\tx y\n" + "a" * 10 + "\tx\na\t" + "x " * 10 + "x\n" + "a" * 9 + "\t" + " ".join("x" * 10) + "\n"
     assert words.listed(text) == [("b", ("x", "y")), ("a" * 9, ("x",) * 10)]
 
@@ -58,7 +58,7 @@ def files(monkeypatch):
     words.entries.cache_clear()
 
 
-def test_training_words_are_the_first_in_the_order_of_a_hash_and_others_are_as_they_are(files):
+def test_training_words_are_first_in_order_of_hash_and_others_are_as_they_are(files):
     parts = words.entries("hun")
     assert [len(part) for part in parts.values()] == [1500, 2, 1]
     digests = [hashlib.sha256(word.encode()).digest() for word, _ in parts["train"]]
@@ -66,24 +66,24 @@ def test_training_words_are_the_first_in_the_order_of_a_hash_and_others_are_as_t
     assert parts["development"] == (("aé", ("x", "z")), ("b", ("y",)))
 
 
-def test_the_alphabet_is_that_of_training_words_and_the_phonemes_are_those_of_all(files):
+def test_alphabet_is_that_of_training_words_and_phonemes_are_those_of_all(files):
     assert words.alphabet("hun") == "abcd" + words.UNKNOWN
     assert words.phonemes("hun") == ("x", "y", "z")
     assert words.alphabet("eng") == words.LETTERS
 
 
-def test_english_parts_are_the_sample_in_order():
+def test_english_parts_are_sample_in_order():
     assert [entry for part in words.entries("eng").values() for entry in part] == [*words.sample()]
 
 
-def test_unknown_languages_are_refused():
+def test_unknown_languages_are_rejected():
     with pytest.raises(ValueError, match="language must be one of eng, ady, .*, got 'hux', did you mean 'hun'"):
         words.entries("hux")
 
 
 @needs_upstream
 @pytest.mark.parametrize("language", SHARED_TASK)
-def test_the_files_list_each_word_once(language):
+def test_files_list_each_word_once(language):
     every = [
         word
         for file in words.FILES.values()
@@ -93,7 +93,7 @@ def test_the_files_list_each_word_once(language):
 
 
 @needs_upstream
-def test_the_sample_is_made_from_the_dictionary(monkeypatch, tmp_path):
+def test_sample_is_made_from_dictionary(monkeypatch, tmp_path):
     eligible = words.eligible(store.read(words.FILE).decode())
     assert len(eligible) == 90_215
     monkeypatch.setattr(words, "_SAMPLE", tmp_path / "words.csv")

@@ -47,7 +47,7 @@ def write_test_set(folder: Path, references=("ref", "refB"), score_names=("ref-A
         (("Human-A", "Human-B"), ("Human-A.0", "Human-B.0"), ".381"),
     ],
 )
-def test_any_test_set_of_the_repository(tmp_path, references, score_names, suffix):
+def test_any_test_set_of_repository(tmp_path, references, score_names, suffix):
     folder = write_test_set(tmp_path / "ted" / "zhen", references, score_names, suffix)
     t = cushlepor.from_folder(folder)
     assert t.name == "cushlepor/ted-zhen"
@@ -77,7 +77,7 @@ def test_any_test_set_of_the_repository(tmp_path, references, score_names, suffi
         ("mqm_x_zhen.avg_seg_scores.tsv", "Borderline\tNone", "Borderline\t-1", "must have the text of system Borderl"),
     ],
 )
-def test_malformed_files_are_refused(tmp_path, file, old, new, message):
+def test_malformed_files_are_rejected(tmp_path, file, old, new, message):
     folder = write_test_set(tmp_path / "a" / "b")
     text = (folder / file).read_text(encoding="utf-8")
     assert old in text
@@ -86,7 +86,7 @@ def test_malformed_files_are_refused(tmp_path, file, old, new, message):
         cushlepor.from_folder(folder)
 
 
-def test_a_folder_without_the_files(tmp_path):
+def test_folder_without_files(tmp_path):
     with pytest.raises(ValueError, match="must hold one mqm.*got 0 and 0"):
         cushlepor.from_folder(tmp_path)
 
@@ -147,7 +147,7 @@ def test_table_of_german_talks():
     assert (changed > 1e-12).sum() == 1075
 
 
-def test_released_variant_equals_the_package_on_every_segment():
+def test_released_variant_equals_package_on_every_segment():
     """Mean scores of hLepor 0.0.4 for 20 vectors; single segments differed by at most 4.4e-16 (commit b4688ac)."""
     golden = json.loads((ROOT / "tests/tables/hlepor/package_golden.json").read_text(encoding="utf-8"))
     scores = hlepor.Basis(cushlepor.statistics(store.load(NAME))).scores(np.array(golden["vectors"]))
@@ -168,7 +168,7 @@ def test_news_is_built_from_labels_or_scores():
 
 
 @pytest.mark.parametrize("name", names.TABLES)
-def test_tables_ship_or_have_files_in_the_catalogue(name):
+def test_tables_ship_or_have_files_in_catalogue(name):
     assert all(f in catalogue.files() for f in cushlepor.upstream(name))
     assert bool(cushlepor.files(name)) == (name not in catalogue.pins())
 
@@ -192,7 +192,7 @@ def test_table_of_chinese_talks():
         ("-a", "default", 0.1190, 0.0562),
     ],
 )
-def test_reference_decides_the_correlation_with_human_scores(reference, preset, train, held_out):
+def test_reference_decides_correlation_with_human_scores(reference, preset, train, held_out):
     """Held-out values of B, and both of A, were found independently, with other code."""
     t = store.load(f"cushlepor/ted-zhen{reference}")
     human, test = t.values[:, 0, 0, 0], t.configs[:, 3] == 1

@@ -41,7 +41,7 @@ def test_reference_letters(name, letter):
 
 
 @needs_upstream
-def test_averaged_scores_are_the_weighted_spans():
+def test_averaged_scores_are_weighted_spans():
     """Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1."""
     spans, _ = cushlepor.upstream(NAME)
     points = cushlepor_text.span_scores(store.read(spans), spans)
@@ -70,7 +70,7 @@ def test_scores_from_spans(tmp_path):
     assert t.values[:, 0, 0, 0] == pytest.approx([1 - (5.1 + 1) / 2 / 25, 0.0, 1.0])
 
 
-def test_the_most_frequent_text_of_a_segment_counts(tmp_path):
+def test_most_frequent_text_of_segment_counts(tmp_path):
     rows = [("A", "one"), ("A", "two"), ("A", "<v>two</v>"), ("ref", "two"), ("ref", "one")]
     lines = [f"{system}\td\t1\tr\t{text}\tNo-error\tNo-error" for system, text in rows]
     (tmp_path / "mqm_x.tsv").write_text(
@@ -114,13 +114,13 @@ def test_equal_sentences_score_one_and_others_less() -> None:
         assert 0.0 <= values[1] < 0.5
 
 
-def test_without_sacrebleu_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sacrebleu_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     with pytest.raises(ModuleNotFoundError, match=r"hpo_envs\[mt\]"):
         text_metrics.sentence_scores(["a"], ["a"])
 
 
-def test_packed_scores_correlate_with_human_scores_as_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packed_scores_correlate_with_human_scores_as_those_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pearson on training and held-out talks, computed from the text with other code."""
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     table = store.load(text_metrics.PACKED[0])
@@ -144,7 +144,7 @@ def test_box_map_is_inverted_by_action(point, bounds):
     assert ((vector >= box.low) & (vector <= box.high)).all()
 
 
-def test_parts_of_the_axis_of_n_are_equal():
+def test_parts_of_axis_of_n_are_equal():
     grid = np.zeros((4000, 6))
     grid[:, 2] = np.linspace(-1, 1, 4000)
     n, counts = np.unique(ParameterBox("published").natural(grid)[:, 2], return_counts=True)
@@ -152,19 +152,19 @@ def test_parts_of_the_axis_of_n_are_equal():
     assert counts.tolist() == [1000] * 4
 
 
-def test_the_box_as_hyperparameters():
+def test_box_as_hyperparameters():
     space = ParameterBox("wide").space
     assert tuple(h.name for h in space) == hlepor.NAMES
     assert [(h.kind, h.low, h.high, h.log) for h in space[1:3]] == [("float", 0.1, 10.0, True), ("int", 0, 8, False)]
     assert ParameterBox({"alpha": (0, 2)}).space[0].high == 2
 
 
-def test_a_vector_outside_the_box_has_no_action():
+def test_vector_outside_box_has_no_action():
     with pytest.raises(ValueError, match="vector must lie in the box"):
         ParameterBox("published").action([11.0, 1, 1, 1, 1, 1])
 
 
-def test_a_setting_has_the_same_bits_in_any_batch():
+def test_setting_has_same_bits_in_any_batch():
     corpus = agreement.prepare(store.load("cushlepor/ted-ende"), "released", None)
     vectors = ParameterBox("published").natural(np.random.default_rng(0).uniform(-1, 1, (40, 6)))
     many = corpus.evaluate(vectors, kendall=True)
@@ -173,7 +173,7 @@ def test_a_setting_has_the_same_bits_in_any_batch():
             assert {k: v[i] for k, v in batch.items()} == {k: v[0] for k, v in one.items()}
 
 
-def test_a_corpus_is_prepared_once_for_a_content():
+def test_corpus_is_prepared_once_for_content():
     table = store.load("cushlepor/ted-ende")
     first = agreement.prepare(table, "released", None)
     assert agreement.prepare(replace(table), "released", None) is first
@@ -183,7 +183,7 @@ def test_a_corpus_is_prepared_once_for_a_content():
     assert first.held_out == ("talk.5", "talk.6")
 
 
-def test_a_corpus_needs_segments_and_a_document_to_train_on():
+def test_corpus_needs_segments_and_document_to_train_on():
     with pytest.raises(ValueError, match="table must hold translated segments"):
         agreement.prepare(store.load("fiesta/ner"), "released", None)
     table = store.load("cushlepor/ted-ende")
@@ -215,7 +215,7 @@ def texts() -> Table:
     return build.from_segments(segments, "cushlepor/ted-ende", None, build.provenance("reference A"))
 
 
-def test_a_table_is_restored_from_its_arrays_bit_by_bit(texts: Table) -> None:
+def test_table_is_restored_from_its_arrays_bit_by_bit(texts: Table) -> None:
     restored = build.unpacked(packs.from_bytes(packs.to_bytes(pack.rows(texts) | pack.against(texts, "A"))), texts.name)
     assert restored.values.tobytes() == texts.values.tobytes()
     assert restored.keys == texts.keys

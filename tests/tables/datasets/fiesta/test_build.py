@@ -7,7 +7,7 @@ from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.frames import natural
 
 
-def test_measured_tables_hold_what_the_paper_says() -> None:
+def test_measured_tables_hold_what_paper_says() -> None:
     t = store.load("fiesta/tdsa12")
     assert t.values.shape == (12, 500, 1, 1)
     # Figure 3: TDLSTM is the state of the art; appendix A needs a unique best arm.

@@ -16,7 +16,7 @@ from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
 
 
 @pytest.mark.parametrize("name", names.TABLES)
-def test_tables_ship_or_have_files_in_the_catalogue(name: str) -> None:
+def test_tables_ship_or_have_files_in_catalogue(name: str) -> None:
     assert set(build.files(name)) <= set(catalogue.files())
     assert bool(build.files(name)) == (name not in catalogue.pins())
 
@@ -51,7 +51,7 @@ def test_released_features_are_joined_by_group() -> None:
     assert features.group(1000001) == 1000001
 
 
-def test_losses_are_those_of_the_final_table() -> None:
+def test_losses_are_those_of_final_table() -> None:
     final = store.load("nasbenchnlp/ptb-final")
     wikitext2, ptb = paired_losses(store.load("nasbenchnlp/wikitext2"), final)
     assert wikitext2.shape == ptb.shape == (260,)
@@ -65,7 +65,7 @@ def test_generated_cells_are_distinct() -> None:
     assert fit.distinct(14, seed=1)[:12] == cells
 
 
-def test_the_root_of_a_correlation() -> None:
+def test_root_of_correlation() -> None:
     residuals = np.random.default_rng(0).normal(size=(400, 2)) @ [[1.0, 0.8], [0.0, 0.6]]
     root = fit._root(residuals)
     product = root @ root.T

@@ -48,19 +48,19 @@ def log(**changes: Any) -> dict[str, Any]:
 
 
 @needs_upstream
-def test_parameter_counts_equal_the_measured_ones() -> None:
+def test_parameter_counts_equal_measured_ones() -> None:
     logs = read_archive(store.read(names.LOGS), "logs.zip")
     assert [parameters(run.cell, VOCABULARY["wikitext2"]) for run in logs] == [run.parameters for run in logs]
 
 
-def test_a_log_is_read() -> None:
+def test_log_is_read() -> None:
     run = read_log(json.dumps(log()).encode(), "x.json")
     assert run.losses.tolist() == [[7.1, 7.2, 7.0], [6.1, 6.2, 6.0], [5.6, 5.7, 5.5]]
     assert run.seconds.tolist() == [3.0, 2.0, 2.0]
     assert not run.diverged
 
 
-def test_a_literal_nan_means_divergence() -> None:
+def test_literal_nan_means_divergence() -> None:
     text = json.dumps(log(train_losses=[7.0, 6.0, math.nan]))
     assert "NaN" in text
     run = read_log(text.encode(), "x.json")
@@ -80,7 +80,7 @@ def test_a_literal_nan_means_divergence() -> None:
         ({"recepie": "{}"}, "1 to 24 nodes"),
     ],
 )
-def test_bad_logs_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_bad_logs_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as error:
         read_log(json.dumps(log(**changes)).encode(), "logs.zip: bad.json")
     assert "bad.json" in str(error.value)
@@ -121,26 +121,26 @@ def test_curves_join_both_archives_by_group() -> None:
     assert "1 rows have no log, 1 runs have no row" in table.provenance.notes[0]
 
 
-def test_at_most_three_runs_of_a_row() -> None:
+def test_at_most_three_runs_of_row() -> None:
     multi = {f"{i}.json": run(1000003 + 2000 * (i % 3), i) for i in range(5)}
     table = build({"x.json": run(2000000, 9)}, multi, 1000003, 2000000)
     assert (~np.isnan(table.cost[:, :, 0])).sum(axis=1).tolist() == [3, 1]
 
 
-def test_too_many_bad_logs_are_an_error() -> None:
+def test_too_many_bad_logs_are_error() -> None:
     with pytest.raises(ValueError, match=r"at most 1% of the logs may be unacceptable, got 1: .*b\.json"):
         build({"a.json": run(2000000, 1), "b.json": "{}"}, {"c.json": run(2000000, 2)}, 2000000)
     with pytest.raises(ValueError, match="must have 2 architectures, got 1"):
         build_ptb.build_curves({}, released(5), rows=2)
 
 
-def test_a_cycle_in_a_log_is_named() -> None:
+def test_cycle_in_log_is_named() -> None:
     bad = json.dumps({"h_new_0": {"op": "linear", "input": ["x", "h_prev_0", "h_new_0"]}})
     with pytest.raises(ValueError, match=r"a\.json: recipe must have no cycle"):
         build({"a.json": run(2000000, 1, recepie=bad), "b.json": run(1, 1)}, {"c.json": run(2, 2)}, 2000000)
 
 
-def test_the_large_files_are_a_data_set_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_large_files_are_data_set_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     records = [f for f in catalogue.files().values() if f.dataset == "nasbenchnlp-ptb-logs"]
     assert len(records) == 4
     assert sum(f.sha256.startswith("gitblob:") for f in records) == 3

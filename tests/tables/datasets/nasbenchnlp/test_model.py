@@ -14,7 +14,7 @@ from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS, model
 from tests.tables.cells.helpers import drawn
 
 
-def test_surrogate_is_a_function_of_the_computation() -> None:
+def test_surrogate_is_function_of_computation() -> None:
     cell = drawn(9)
     twin = cells.parse(cells.canonical(cell).to_json())
     a, b = model.simulate(cell, 1), model.simulate(twin, 1)
@@ -24,7 +24,7 @@ def test_surrogate_is_a_function_of_the_computation() -> None:
     assert (np.array(model.FLOORS) < np.nanmin(a.losses, axis=0)).all()
 
 
-def test_divergence_ends_a_curve_with_nan() -> None:
+def test_divergence_ends_curve_with_nan() -> None:
     run = model.outcome(model.predict(drawn(3)), np.zeros(EPOCHS), "name", 0, True, 0.5)
     assert len(run.losses) == len(run.seconds) < 50
     assert np.isnan(run.losses[-1]).all()

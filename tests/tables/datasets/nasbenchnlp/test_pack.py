@@ -48,7 +48,7 @@ def test_runs_of_one_recipe_are_repeats() -> None:
     [run(5, LOSSES.astype(float) + 1e-9), run(5, wall_times=[3.0, 2.0, 2.0 + 1e-9])],
     ids=["losses", "seconds"],
 )
-def test_numbers_that_the_pack_cannot_hold_are_refused(broken: str) -> None:
+def test_numbers_that_pack_cannot_hold_are_rejected(broken: str) -> None:
     with pytest.raises(ValueError, match="must be float32 sums|must have at most 0 decimals"):
         pack.curves(read_archive(zipped(**{"a.json": broken}), "logs.zip"), {})
 
@@ -62,7 +62,7 @@ def test_recipes_of_one_computation_have_numbered_keys() -> None:
 GOOD = "log_stats_model_1000075_2020-04-14_18-43-13_999.json,4.98,146.0,7.19,9174800,9174800"
 
 
-def test_quirks_of_the_file_of_final_losses() -> None:
+def test_quirks_of_file_of_final_losses() -> None:
     glued = GOOD.replace("1000075", "1000076") + "log name,loss,perplexity,trainable paramters,total paramters"
     again = "log_stats_model_1000075_2020-04-14_18-43-13_999.json,nan,nan,nan,nan,nan"
     text = "\n".join(["log name,loss", GOOD, glued, again, "nonsense,1,2,3,4,5", "log name,loss"])
@@ -80,7 +80,7 @@ def test_seeds_of_one_architecture_are_repeats() -> None:
         pack.final_losses({1000003: (4.5, 7.0), 1002003: (4.5, 8.0)}, {1000003: np.zeros(10)})
 
 
-def test_packed_features_and_sizes_are_those_of_the_cells() -> None:
+def test_packed_features_and_sizes_are_those_of_cells() -> None:
     table = store.load(WIKITEXT2)
     of_rows = [cells.Cell.from_text(k.partition("#")[0]) for k in table.keys]
     np.testing.assert_array_equal(table.features[:, : cells.features.SIZE], cells.embed(of_rows))
@@ -109,7 +109,7 @@ WT2 = "nasbenchnlp/wikitext2"
 
 
 @needs_upstream
-def test_every_epoch_of_every_run_equals_the_file() -> None:
+def test_every_epoch_of_every_run_equals_file() -> None:
     table = store.load(WT2)
     content = store.read(names.LOGS)
     with zipfile.ZipFile(io.BytesIO(content)) as z:

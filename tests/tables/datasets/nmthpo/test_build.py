@@ -91,7 +91,7 @@ def test_grid_order(pair: str) -> None:
     assert np.array_equal(whole.values[index], t.values)
 
 
-def test_cells_never_measured_are_failures_and_say_so() -> None:
+def test_cells_never_measured_are_failures_and_is_reported() -> None:
     env = gym.make("NMTHPO-v0")
     _, info = env.reset(seed=0, options={"table": "zhen"})
     assert info["table"] == "nmthpo/zhen-grid"
@@ -107,7 +107,7 @@ def test_cells_never_measured_are_failures_and_say_so() -> None:
         assert info["metrics"][name] == measured.final(name).max()
 
 
-def test_the_grid_id_draws_all_four_tables_and_sets_values() -> None:
+def test_grid_id_draws_all_four_tables_and_sets_values() -> None:
     env = gym.make("NMTHPO-v0")
     names = {env.reset(seed=s)[1]["table"] for s in range(40)}
     assert names == {f"nmthpo/{p}-grid" for p in SHARED_GRID}

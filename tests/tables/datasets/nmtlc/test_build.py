@@ -15,7 +15,7 @@ LONGEST = {"zhen": 157, "ruen": 165, "jaen": 569, "enja": 423, "swen": 133, "soe
 
 
 @pytest.mark.parametrize("name", nmtlc.NAMES)
-def test_rows_and_levels_are_those_of_the_corpus(name: str) -> None:
+def test_rows_and_levels_are_those_of_corpus(name: str) -> None:
     table, corpus = store.load(name), name.partition("/")[2]
     assert (len(table), len(table.levels)) == (ROWS[corpus], LONGEST[corpus])
     for key, config in zip(table.keys, table.configs, strict=True):
@@ -23,7 +23,7 @@ def test_rows_and_levels_are_those_of_the_corpus(name: str) -> None:
     assert np.nanmax(table.values[..., 0]) < 40.0
 
 
-def test_runs_are_those_of_the_nmthpo_tables() -> None:
+def test_runs_are_those_of_nmthpo_tables() -> None:
     """One to one on four pairs: same hyperparameters, and the best perplexity is the one of the table."""
     for pair, rows in (("ruen", 176), ("jaen", 150), ("swen", 767), ("soen", 604)):
         finals = store.load(f"nmthpo/{pair}")
@@ -49,5 +49,5 @@ def test_runs_are_those_of_the_nmthpo_tables() -> None:
         assert np.mean([u == 2000 * n for u, n in unique]) > 0.95
 
 
-def test_the_file_is_in_the_catalogue() -> None:
+def test_file_is_in_catalogue() -> None:
     assert catalogue.files()[nmtlc.FILE].bytes == 1454767

@@ -46,7 +46,7 @@ def test_what_ships_is_known(tmp_path):
     assert not packing.has(packing.load(), "eng-lstm-3-0")
 
 
-def test_rows_count_up_to_the_first_that_lacks_a_seed():
+def test_rows_count_up_to_first_that_lacks_seed():
     arrays = PACKING.pack([record(f"eng-lstm-{draw}-{seed}") for draw in (0, 1, 3) for seed in range(3)])
     assert PACKING.complete(arrays) == {"eng-lstm": 2, "eng-transformer": 0}
 
@@ -57,6 +57,6 @@ def test_what_trained_is_told_once():
     assert machines(arrays, arrays["machine"][0, 0, 0, :2]) == "processor a, torch 2"
 
 
-def test_losses_beyond_all_bounds_are_kept_at_the_bound():
+def test_losses_beyond_all_bounds_are_kept_at_bound():
     big = record("eng-lstm-0-0") | {"epochs": [[0, 1, 1e300, 1.0, 0, 1]], "seconds": [1.0]}
     assert PACKING.pack([big])["losses"][0, 0, 0, 0, 0, 0] == pytest.approx(2e9)

@@ -13,7 +13,7 @@ TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="ex
 
 
 @TORCH
-def test_a_process_goes_on_from_a_checkpoint_and_dies_alone(tmp_path):
+def test_process_goes_on_from_checkpoint_and_dies_alone(tmp_path):
     trainer = process.Trainer(MODULE, 300.0)
     whole = trainer.train({}, 2)
     first = trainer.train({}, 1, tmp_path)
@@ -33,19 +33,19 @@ def test_a_process_goes_on_from_a_checkpoint_and_dies_alone(tmp_path):
 
 
 @TORCH
-def test_a_training_that_takes_too_long_is_ended():
+def test_training_that_takes_too_long_is_ended():
     trainer = pickle.loads(pickle.dumps(process.Trainer(MODULE, 0.01)))
     with pytest.raises(TimeoutError, match="a training must end within 0.01 s"):
         trainer.train({"sleep": 60.0}, 1)
     assert trainer._process is None
 
 
-def test_an_answer_has_what_the_last_epoch_measured():
+def test_answer_has_what_last_epoch_measured():
     answer = process.answer(falling.begin, {"of": {"factor": 0.1}, "epochs": 1, "folder": None})
     assert answer == {"loss": 0.1, "epochs": [{"loss": 0.1}], "parameters": 7, "seconds": answer["seconds"]}
 
 
 @pytest.mark.parametrize("wrong", [0, -1.0, True, "9", float("nan")])
-def test_seconds_are_a_number(wrong):
+def test_seconds_are_number(wrong):
     with pytest.raises(ValueError, match="seconds must be a number > 0, got"):
         process.Trainer(MODULE, wrong)

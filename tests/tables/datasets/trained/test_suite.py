@@ -26,13 +26,13 @@ def test_spread_of_seeds_is_pooled_over_complete_configurations(arrays):
     assert SUITE.pooled(arrays, (0, 0)).tolist() == pytest.approx([(0.5 * 1.0) ** 0.5, 0.0])
 
 
-def test_equal_counts_and_losses_within_their_rounding_are_the_same(arrays):
+def test_equal_counts_and_losses_within_their_rounding_are_same(arrays):
     check = SUITE.compare(arrays, record("eng-lstm-0-0", 100, nll=1.0 + 4e-7))
     assert (check.verdict, check.deviations) == ("same", 0.0)
     assert check.stored[-1].tolist() == pytest.approx([20.0, check.new[-1, 1], 1.0])
 
 
-def test_a_loss_beyond_what_is_kept_is_the_same_again():
+def test_loss_beyond_what_is_kept_is_same_again():
     exploded = record("eng-lstm-3-0", 50, nll=4e5)
     check = SUITE.compare(SUITE.packing.pack([exploded]), exploded)
     assert check.verdict == "same"
@@ -58,7 +58,7 @@ def test_what_was_never_measured_cannot_be_compared(arrays):
         SUITE.compare(arrays, record("eng-lstm-2-1", 50))
 
 
-def test_every_beginning_of_the_list_is_a_table():
+def test_every_beginning_of_list_is_table():
     tasks = SUITE.tasks(4)
     assert len(set(tasks)) == 24
     assert tasks[:7] == [*(f"eng-{a}-0-{s}" for a in ("lstm", "transformer") for s in range(3)), "eng-lstm-1-0"]

@@ -28,7 +28,7 @@ def drawn(cell, seed=0):
 
 
 @pytest.mark.parametrize("cell", [EVERY, *cells.EXAMPLES.values()], ids=["every", *cells.EXAMPLES])
-def test_outputs_are_those_of_the_cell_in_numpy(cell):
+def test_outputs_are_those_of_cell_in_numpy(cell):
     x, states, weights, flat = drawn(cell)
     out, last = Unrolled.apply(Graph(cell), torch.from_numpy(x).flatten(0, 1), torch.from_numpy(states), *flat)
     for t in range(STEPS):
@@ -56,7 +56,7 @@ def test_what_needs_no_hidden_state_is_computed_at_once():
     assert (one.at_once, one.stepwise) == ({0, 2, 3}, [2, 3])
 
 
-def test_the_slope_of_a_leaky_unit_has_all_its_bits():
+def test_slope_of_leaky_unit_has_all_its_bits():
     a = torch.tensor([-1.0, 2.0], dtype=torch.float64)
     (slope,) = training._slopes(training._LEAKY, [a], a)
     assert slope.tolist() == [training.SLOPE, 1.0]

@@ -31,7 +31,7 @@ def training(cell=None, seed=1):
 TEXT = run.split("train")[:3001]
 
 
-def test_a_tiny_training_has_the_same_bits_everywhere_and_goes_on_from_a_checkpoint():
+def test_tiny_training_has_same_bits_everywhere_and_goes_on_from_checkpoint():
     one = training()
     first = one.epoch()
     state = {name: np.array(value) for name, value in one.state().items()}
@@ -51,7 +51,7 @@ def test_equal_computations_are_one_training():
     assert not np.array_equal(state, training(one, 2).state()["parameters"])
 
 
-def test_an_infinite_loss_has_diverged():
+def test_infinite_loss_has_diverged():
     broken = training()
     broken.restore({**broken.state(), "parameters": np.full(broken.size, 1e308)})
     with pytest.raises(run.Diverged, match="epoch 1"):

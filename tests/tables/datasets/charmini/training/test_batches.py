@@ -14,7 +14,7 @@ from hpo_envs.tables.datasets.charmini.training.scores import distances
 from hpo_envs.tables.datasets.charmini.words import LETTERS, UNKNOWN, phonemes, sample
 
 
-def test_english_parts_are_the_sample_in_order():
+def test_english_parts_are_sample_in_order():
     sizes, parts = corpus("eng")
     assert sizes == Sizes(26, 39)
     assert sizes.symbols == 40
@@ -26,7 +26,7 @@ def test_english_parts_are_the_sample_in_order():
     assert len(words[np.array([3, 1])]) == 2
 
 
-def test_letters_beyond_the_alphabet_are_the_unknown_letter():
+def test_letters_beyond_alphabet_are_unknown_letter():
     parts = {"train": [("ab", ("x",)), ("b", ("y", "x"))], "test": [("cbd", ("x", "y", "z"))]}
     sizes, encoded_parts = encoded(parts, "ab" + UNKNOWN, ("x", "y", "z"))
     assert sizes == Sizes(3, 3)
@@ -81,7 +81,7 @@ def test_steps_are_torchs():
     np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
 
 
-def test_derivatives_that_differ_by_what_processors_do_give_the_same_bits():
+def test_derivatives_that_differ_by_what_processors_do_give_same_bits():
     gradient = np.random.default_rng(1).normal(size=1000)
     one, two = np.zeros(1000), np.zeros(1000)
     Adam(BASE, one).update(gradient, 1)
@@ -90,7 +90,7 @@ def test_derivatives_that_differ_by_what_processors_do_give_the_same_bits():
     assert BITS < 20
 
 
-def test_warmup_rises_in_samples_then_falls_with_the_root():
+def test_warmup_rises_in_samples_then_falls_with_root():
     adam = Adam({**BASE, "scheduler": "warmupinvsqrt", "warmup_samples": 100}, np.zeros(1))
     rates = []
     for _ in range(16):
@@ -100,7 +100,7 @@ def test_warmup_rises_in_samples_then_falls_with_the_root():
     assert rates[-1] == pytest.approx(0.005)
 
 
-def test_a_plateau_longer_than_patience_reduces_the_rate_to_its_floor():
+def test_plateau_longer_than_patience_reduces_rate_to_its_floor():
     adam = Adam({**BASE, "scheduler": "reduceonplateau", "patience": 1, "factor": 0.5, "min_lr": 0.004}, np.zeros(1))
     rates = []
     for correct in (5, 6, 6, 6, 7, 7, 7, 7, 7):
@@ -109,7 +109,7 @@ def test_a_plateau_longer_than_patience_reduces_the_rate_to_its_floor():
     assert rates == pytest.approx([0.01] * 3 + [0.005] * 3 + [0.004] * 3)
 
 
-def test_a_floor_above_the_rate_never_raises_it():
+def test_floor_above_rate_never_raises_it():
     adam = Adam({**BASE, "scheduler": "reduceonplateau", "patience": 1, "factor": 0.5, "min_lr": 0.5}, np.zeros(1))
     for correct in (1, 1, 1, 1):
         adam.epoch(correct)

@@ -73,11 +73,11 @@ def inputs(sizes, start):
 
 @pytest.mark.parametrize("start", [False, True])
 @pytest.mark.parametrize("sizes", [[3, 3, 2, 1], [2]])
-def test_derivatives_of_the_lstm_are_right(start, sizes):
+def test_derivatives_of_lstm_are_right(start, sizes):
     assert torch.autograd.gradcheck(PackedLSTM.apply, inputs(sizes, start))
 
 
-def test_the_lstm_is_torchs():
+def test_lstm_is_torchs():
     x, start, wx, wh, bias, sizes = inputs([3, 3, 2, 1], True)
     packed = torch.nn.utils.rnn.PackedSequence(x, torch.tensor(sizes))
     lstm = torch.nn.LSTM(3, 2, dtype=torch.float64)
@@ -107,7 +107,7 @@ def test_initial_parameters_lie_within_their_bounds_and_biases_are_zero():
     ] == pytest.approx(11.0)
 
 
-def test_dropout_keeps_the_mean_and_differs_from_call_to_call():
+def test_dropout_keeps_mean_and_differs_from_call_to_call():
     x = torch.ones(100, 50, dtype=torch.float64)
     drop = Dropout(0.3, 5)
     one, two = drop(x), drop(x)
@@ -156,7 +156,7 @@ def training(architecture, seed=1, **changed):
 
 
 @pytest.mark.parametrize("architecture", ["lstm", "transformer"])
-def test_a_tiny_training_has_the_same_bits_everywhere_and_goes_on_from_a_checkpoint(architecture):
+def test_tiny_training_has_same_bits_everywhere_and_goes_on_from_checkpoint(architecture):
     one = training(architecture)
     first = one.epoch()
     state = {name: np.array(value) for name, value in one.state().items()}
@@ -178,7 +178,7 @@ def test_seeds_and_active_hyperparameters_alone_say_what_is_drawn():
     assert np.array_equal(a.state()["parameters"], b.state()["parameters"])
 
 
-def test_an_infinite_loss_has_diverged():
+def test_infinite_loss_has_diverged():
     run = training("lstm")
     run.restore({**run.state(), "parameters": np.full(run.size, 1e308)})
     with pytest.raises(Diverged, match="epoch 1"):
