@@ -151,9 +151,9 @@ def performance_correlation(
     for name, values in (("ranks", distance), ("scores", loss)):
         if _constant(values):
             raise ValueError(f"{name} must not all be equally far from the best run's, or rho is undefined")
-    x, y = _average_ranks(distance), _average_ranks(loss)
-    x, y = x - x.mean(), y - y.mean()
-    return float(np.clip((x @ y) / np.sqrt((x @ x) * (y @ y)), -1.0, 1.0))
+    from scipy.stats import spearmanr
+
+    return float(np.clip(spearmanr(distance, loss).statistic, -1.0, 1.0))
 
 
 def maxima(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
@@ -295,13 +295,6 @@ def _rank_sums(columns: list[tuple[Any, npt.NDArray[Any]]]) -> Floats:
             raise ValueError(f"configs must vary in every column, got one value in {label!r}: leave the column out")
         total += len(distinct) - inverse
     return total
-
-
-def _average_ranks(values: Floats) -> Floats:
-    """Ranks from 0, ties averaged."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return (ends - (counts + 1) / 2.0)[inverse]
 
 
 def _to_best(ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None, variant: str) -> tuple[Floats, Floats]:

@@ -28,13 +28,9 @@ from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.core.subsample import View, first_key
 from hpo_envs.tables import store
-from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import LOST, ByHash, Table
 
 Floats = npt.NDArray[np.float64]
-
-SIDE_BY_SIDE = 200
-"""Problems per batch."""
 
 
 @dataclass(frozen=True)
@@ -187,15 +183,10 @@ def volume_after(points: npt.ArrayLike, corner: npt.ArrayLike, evaluations: int)
 
 
 def _rows(run: Run) -> Floats | None:
-    """(n, m) rewards of the rows that a run searched; None where these do not say all."""
-    if (rewards := _all_rows(run)) is None:
-        return None
-    rows = rows_of(table_of(run.header), part_of(run.header))
-    return rewards if rows is None else rewards[rows]
+    """(n, m) rewards of the rows that a run searched; None where these are not all that decides a reward.
 
-
-def _all_rows(run: Run) -> Floats | None:
-    """The same of all rows of the table: of look-ups by row without repeats, where every row gives one reward."""
+    They are where actions are rows without repeats, each of which gives one reward.
+    """
     h = run.header
     if not store.exists(h["table"]) or run.actions.dtype.kind not in "iu":
         return None
@@ -208,7 +199,8 @@ def _all_rows(run: Run) -> Floats | None:
     _, repeats, levels, _ = table.values.shape
     if repeats > 1 or levels > 1 or run.actions.ndim > 1 or h["cost_unit"] != "evaluations":
         return None
-    return _ends(ByHash(table), tuple(h["objectives"]))
+    rewards, rows = _ends(ByHash(table), tuple(h["objectives"])), rows_of(table, part_of(h))
+    return rewards if rows is None else rewards[rows]
 
 
 @functools.lru_cache(maxsize=16)
@@ -263,25 +255,8 @@ def baselines(run: Run, scales: Mapping[int, Mapping[str, Any]]) -> list[tuple[f
         run: On one of them.
         scales: Scale by seed.
     """
-    h, subsample = run.header, float(run.header.get("subsample", 1.0))
-    plain = (
-        subsample < 1.0 and run.rewards.ndim == run.actions.ndim == 1 and not (regret.noisy(run) or regret.flat(run))
-    )
-    known = _all_rows(run) if plain and {s["source"] for s in scales.values()} == {"table"} else None
-    if known is None:
-        one = ({**h, "seed": seed, "scale": scale} for seed, scale in scales.items())
-        return [baseline(dataclasses.replace(run, header=header)) for header in one]
-    rewards = np.nan_to_num(known[:, 0], nan=-np.inf)
-    keys = np.array([part_of({**h, "seed": seed})[1] for seed in scales], np.uint64)  # type: ignore[misc]
-    best, median = (np.array([s[name] for s in scales.values()]) for name in ("best", "reference"))
-    found = np.empty((len(keys), 2))
-    for at in np.array_split(np.arange(len(keys)), -(-len(keys) // SIDE_BY_SIDE)):
-        rows = View(subsample=subsample).rows_many(keys[at], len(rewards))
-        regrets = np.clip((best[at] - rewards[rows]) / (best - median)[at], 0.0, 1.0)
-        chances = _chances(rows.shape[1], max(round(float(h["budget"])), 1))
-        after = -np.sort(-regrets, axis=1) @ chances.T
-        found[at] = np.stack([after.mean(axis=1), after[:, -1]], axis=1)
-    return [(anytime, final) for anytime, final in found.tolist()]
+    headers = ({**run.header, "seed": seed, "scale": scale} for seed, scale in scales.items())
+    return [baseline(dataclasses.replace(run, header=header)) for header in headers]
 
 
 def table_of(header: Mapping[str, Any]) -> Table:
@@ -296,7 +271,7 @@ def table_of(header: Mapping[str, Any]) -> Table:
         made = gym.make(spec.id, **arms).unwrapped.params.tables  # type: ignore[attr-defined]
         table: Table = next(t for t in made if t.name == header["table"])
     else:
-        table = tables.load(header["table"])
+        table = store.load(header["table"])
     if table.provenance.sha256 != header["sha256"]:
         raise ValueError(
             f"runs must be scored against the table they were made on: {header['table']} ({header['kind']}) has "
