@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from hpo_envs.benchmarks.analysis.intervals import FEWEST_CLUSTERS
 from hpo_envs.benchmarks.plots import COLOURS, most
 from hpo_envs.benchmarks.report import sentences
 
@@ -37,7 +38,8 @@ def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> s
     ranking = track["ranking"]
     names = most([r["agent"] for r in ranking])
     shown = [r for r in ranking if r["agent"] in names]
-    ends = [v for r in shown for k in ("mean", "elsewhere") for v in r[k] if v is not None]
+    spans = {"here": "mean"} if track["clusters"] < FEWEST_CLUSTERS else {"there": "elsewhere", "here": "mean"}
+    ends = [v for r in shown for k in spans.values() for v in r[k] if v is not None]
     low, high = (min(ends), max(ends)) if track.get("raw") else (min(0.0, *ends), max(ends))
     spread = high - low or 1.0
 
@@ -48,15 +50,15 @@ def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> s
     rule = "" if base is None else f'<i class="base" style="left:{base:.1f}%"></i>'
     rows = []
     for r in shown:
-        spans = "".join(
+        drawn = "".join(
             f'<i class="{kind}" style="left:{at(r[key][1]):.1f}%;width:{at(r[key][2]) - at(r[key][1]):.1f}%"></i>'
-            for kind, key in (("there", "elsewhere"), ("here", "mean"))
+            for kind, key in spans.items()
             if r[key][1] is not None
         )
         colour = f"var(--c{looks[r['agent']] % len(COLOURS)})"
         rows.append(
             f'<li style="--own:{colour}"><span class="who">{ranking.index(r) + 1}. {escape(r["agent"])}</span>'
-            f'<span class="spans" aria-hidden="true">{rule}{spans}<b style="left:{at(r["mean"][0]):.1f}%"></b></span>'
+            f'<span class="spans" aria-hidden="true">{rule}{drawn}<b style="left:{at(r["mean"][0]):.1f}%"></b></span>'
             f'<span class="value">{escape(sentences.interval(r["mean"]))}</span></li>'
         )
     rest = len(ranking) - len(shown)

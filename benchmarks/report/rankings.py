@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from hpo_envs.benchmarks.analysis.intervals import FEWEST_CLUSTERS
 from hpo_envs.benchmarks.report import charts, sentences
 from hpo_envs.benchmarks.report.html import download, head, num, table, text
 
@@ -17,6 +18,7 @@ def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str,
 
 def _ranking(t: Mapping[str, Any], key: str) -> str:
     leader = t["ranking"][0]["agent"]
+    several = t["clusters"] >= FEWEST_CLUSTERS
     timed = any(r.get("seconds") for r in t["ranking"])
     rows = []
     for place, r in enumerate(t["ranking"], 1):
@@ -31,12 +33,12 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
                 num(r["solved"], sentences.share(r["solved"])),
                 num(here["difference"][0] if p else 0.0, sentences.interval(here["difference"]) if p else ""),
                 text(_tested(r["here"], here)),
-                text(_tested(r["there"], there)),
+                *([text(_tested(r["there"], there))] if several else []),
                 *([num(r.get("seconds"), milliseconds(r.get("seconds")))] if timed else []),
             ]
         )
     columns = [("n", "#"), ("", "agent"), ("n", f"mean {_score(t)}"), ("n", f"final {_score(t)}"), ("n", "solved")]
-    columns += [("n", "difference to the leader"), ("", "on these tasks"), ("", "across tasks")]
+    columns += [("n", "difference to the leader"), ("", "on these tasks"), *([("", "across tasks")] if several else [])]
     columns += [("n", "ms per suggestion")] if timed else []
     caption = f"{t['name']}: ranked by {sentences.measure(t)}; lower is better"
     return table(key, caption, columns, rows) + download(key, "Ranking")

@@ -104,8 +104,9 @@ def _best_known(env: Any) -> float | None:
         rewards = np.where(np.isnan(values), -np.inf, values).mean(axis=1).max(axis=-1)
     else:
         rewards = t.final(metric.name) * metric.sign
-    best = np.nanmax(rewards[env.rows if p.kind in ("rows", "fidelity") else slice(None)])
-    return float(best * metric.sign) if np.isfinite(best) else None
+    rewards = rewards[env.rows if p.kind in ("rows", "fidelity") else slice(None)]
+    rewards = rewards[np.isfinite(rewards)]
+    return float(rewards.max() * metric.sign) if len(rewards) else None
 
 
 def _sentence(record: Any, known: float | None) -> str:

@@ -23,7 +23,7 @@ from hpo_envs.tuning.tuned import Tuned
 
 Floats = npt.NDArray[np.float64]
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 250, 70, 12, 12, 44
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 420, 250, 92, 12, 12, 44
 """Size of a picture and its margins."""
 
 FEWEST = 8
@@ -181,7 +181,8 @@ def _curve(tuned: Tuned) -> str:
     for k, (name, goal) in enumerate(zip(tuned.header["objectives"], tuned.header["goals"], strict=True)):
         sign = 1.0 if goal == "max" else -1.0
         values = [e.metrics[name] for e in ended]
-        y, x = _scores(name, goal, values), Axis("evaluations", 0.0, float(max(e.ended for e in ended) or 1))
+        y, last = _scores(name, goal, values), max(e.ended for e in ended) or 2
+        x = Axis("evaluations", 0.0, float(last + last % 2))
         best = sign * np.maximum.accumulate(sign * np.array(values))
         steps = "".join(
             f"{'H' if i else 'M'}{_x(x.at(e.ended)):.1f}{'V' if i else ' '}{_y(_inside(y.at(b))):.1f}"
