@@ -306,13 +306,18 @@ def version_of(agent: str) -> dict[str, str]:
         return {name: version(name) for name in packages_distributions().get(extra, [])}
 
 
+EXTRAS = {
+    **dict.fromkeys(("ax", "botorch", "nevergrad", "smac"), "optimizers"),
+    **{"cmaes": "optuna", "statsmodels": "syne_tune", "torch": "live", "xgboost": "syne_tune"},
+}
+"""The extra that brings a package, where it has another name."""
+
+
 def install(package: str) -> str:
     """The command that installs a package that agents need, by the name of its module."""
     if package == "dehb":  # it asks for NumPy below 2, and does not need it
         return "pip install --no-deps dehb, and what `.ci/bench.txt` lists"
-    extras = {"ax": "optimizers", "botorch": "optimizers", "nevergrad": "optimizers", "smac": "optimizers"}
-    extra = {**extras, "cmaes": "optuna"}.get(package, package)
-    return f'pip install "hpo_envs[{extra}]"'
+    return f'pip install "hpo_envs[{EXTRAS.get(package, package)}]"'
 
 
 def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:

@@ -71,3 +71,9 @@ def extra_module(name: str, extra: str, what: str) -> Any:
     except ModuleNotFoundError as error:
         message = f'{what} need {error.name}: pip install "hpo_envs[{extra}]"'
         raise ModuleNotFoundError(message, name=error.name) from None
+
+
+def advice(error: BaseException) -> str:
+    """Return what an error says that tells how to install a missing package; empty for any other error."""
+    text = str(error)
+    return text if isinstance(error, ModuleNotFoundError) and "pip install" in text else ""

@@ -43,7 +43,7 @@ class AnySampler(Agent):
         **settings: Arguments of the sampler.
 
     Raises:
-        ModuleNotFoundError: Optuna is not installed. What a sampler needs besides (torch, cmaes) it says itself.
+        ModuleNotFoundError: Optuna, or what the sampler needs besides, is not installed.
         ValueError: No such sampler, or settings for a sampler that is made already; another kind of space.
     """
 

@@ -17,6 +17,9 @@ from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
 from hpo_envs.checks import one_of
 
+NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
+"""What samplers need besides Optuna, which imports it late."""
+
 
 class OptunaAgent(Agent):
     """A sampler of Optuna (Akiba et al. 2019) on a box or a grid, with its own defaults unless said otherwise.
@@ -115,6 +118,8 @@ def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
         made = given(**{**seeded, **settings})
     if not isinstance(made, samplers.BaseSampler):
         raise ValueError(f"sampler must return a sampler of Optuna, got {made!r}")
+    for name in {kind.__name__ for kind in type(made).__mro__} & NEEDS.keys():
+        package(NEEDS[name], name)
     return made
 
 
@@ -161,5 +166,4 @@ class OptunaCMAES(OptunaAgent):
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
         if problem.objectives != 1:
             raise ValueError(f"objectives must be 1 for CMA-ES, got {problem.objectives}")
-        package("cmaes")
         super().__init__(problem, seed, sampler="CmaEsSampler", **settings)

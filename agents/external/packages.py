@@ -14,11 +14,12 @@ import numpy as np
 from hpo_envs.agents.registry import install
 
 
-def package(name: str) -> Any:
+def package(name: str, needed_by: str = "") -> Any:
     """Import a module of another package.
 
     Args:
         name: Of the module.
+        needed_by: What of another package needs it; default: the agents of its own.
 
     Raises:
         ModuleNotFoundError: It is not installed; the message says how to install it.
@@ -27,7 +28,8 @@ def package(name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         top = name.partition(".")[0]
-        message = f"agents of {top} need {error.name}: {install(top)}"
+        who = f"with {needed_by}" if needed_by else f"of {top}"
+        message = f"agents {who} need {error.name}: {install(top)}"
         raise ModuleNotFoundError(message, name=error.name) from None
 
 

@@ -20,6 +20,8 @@ WHOLE = ("CQR", "REA", "TPE", "RandomSearch")
 """Schedulers that know complete runs only."""
 CURVES = ("ASHA", "ASHACQR", "BOHB")
 """Schedulers that see every checkpoint and may stop a run."""
+NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels"}
+"""What schedulers need besides, which Syne Tune imports late."""
 
 
 class SyneTune(NearestCandidate):
@@ -59,6 +61,8 @@ class SyneTune(NearestCandidate):
         if self._curves and (problem.levels is None or self._rows is None):
             raise ValueError(f"problem must have levels for {scheduler}, got none")
         baselines = package("syne_tune.optimizer.baselines")
+        if scheduler in NEEDS:
+            package(NEEDS[scheduler], scheduler)
         spaces = package("syne_tune.config_space")
         space = {f"x{i}": spaces.uniform(0.0, 1.0) for i in range(self.size)}
         settings: dict[str, Any] = {"metric": METRIC}

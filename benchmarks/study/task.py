@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hpo_envs.benchmarks.runs import Run, limits, run
 from hpo_envs.benchmarks.study.study import POLICY, Entrant, Environment
+from hpo_envs.checks import advice
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
@@ -116,8 +117,9 @@ def _perform(task: Task, isolate: Literal[False] | IsolatedProcess) -> Done:
                 )
         except KeyboardInterrupt:
             raise
-        except BaseException:
-            return Done(task, tuple(runs), time.perf_counter() - start, traceback.format_exc())
+        except BaseException as error:
+            said = advice(error) or traceback.format_exc()
+            return Done(task, tuple(runs), time.perf_counter() - start, said)
         runs.extend(dataclasses.replace(r, header=task.agent.describe(r.header)) for r in batch)
         spent = time.perf_counter() - start
         if spent >= task.seconds:

@@ -199,10 +199,7 @@ def _executor(args: argparse.Namespace) -> Executor:
     if args.jobs < 1:
         raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
     if args.scheduler is not None:
-        try:
-            return executors.Dask(args.scheduler, args.jobs)
-        except ModuleNotFoundError as error:
-            raise ValueError(f"--scheduler: {error}") from None
+        return executors.Dask(args.scheduler, args.jobs)
     return executors.of_jobs(args.jobs)
 
 

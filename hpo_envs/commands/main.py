@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from hpo_envs import __version__
-from hpo_envs.checks import nearest
+from hpo_envs.checks import advice, nearest
 from hpo_envs.core import screen
 
 COMMANDS = {
@@ -148,6 +148,8 @@ def _message(error: Exception) -> str:
 
 def _is_users(error: Exception) -> bool:
     """Return whether an error is the user's: raised by checks, the system or Gymnasium's `make`."""
+    if advice(error):
+        return True
     return isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("gymnasium.")
 
 

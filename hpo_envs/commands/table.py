@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs import registry
+from hpo_envs.checks import extra_module
 from hpo_envs.tables import user
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
@@ -134,10 +135,7 @@ def _from_csv(args: argparse.Namespace) -> Table:
 def _from_optuna(args: argparse.Namespace) -> Table:
     if args.storage is None:
         raise ValueError("--storage must say where the study is, such as sqlite:///optuna.db")
-    try:
-        import optuna
-    except ModuleNotFoundError:
-        raise ValueError('Optuna is missing: pip install "hpo_envs[optuna]"') from None
+    optuna = extra_module("optuna", "optuna", "studies")
     file = args.storage.partition("sqlite:///")[2].partition("?")[0]
     if file and not Path(file).is_file():  # Optuna would make it
         raise ValueError(f"--storage must say where the study is, got {args.storage}, and there is no file {file}")

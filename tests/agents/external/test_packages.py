@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.registry import install
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 
 
 def test_agents_draw_from_their_own_states_and_leave_global_ones_alone() -> None:
@@ -103,3 +110,28 @@ def test_problems_that_are_no_cube() -> None:
         Scripted(Problem(gym.spaces.Discrete(4), features=X, objectives=2), [])
     with pytest.raises(ValueError, match="action_space must be a Box, a MultiDiscrete or rows, got Dict"):
         Scripted(Problem(gym.spaces.Dict({"a": gym.spaces.Discrete(2)})), [])
+
+
+@pytest.mark.parametrize(
+    "agent, given, needed, extra",
+    [
+        ("syne-bohb", {}, "statsmodels", "syne_tune"),
+        ("syne-cqr", {}, "xgboost", "syne_tune"),
+        ("syne-asha-cqr", {}, "xgboost", "syne_tune"),
+        ("optuna", {"sampler": "GPSampler"}, "torch", "live"),
+        ("optuna", {"sampler": "CmaEsSampler"}, "cmaes", "optuna"),
+    ],
+)
+def test_one_line_says_what_else_a_package_needs(
+    agent: str, given: dict[str, Any], needed: str, extra: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = agents.entry(agent).extra
+    assert package is not None
+    pytest.importorskip(package)
+    monkeypatch.setitem(sys.modules, needed, None)
+    line = rf'agents with \w+ need {needed}: pip install "hpo_envs\[{extra}\]"'
+    with pytest.raises(ModuleNotFoundError, match=f"^{line}$"):
+        run(agent, "NMTLC-zhen-v0", [0], budget=3, **given)
+    study = Study((Environment("NMTLC-zhen-v0"),), (Entrant("mine", agent, given),), (0,))
+    (said,) = conduct(study, tmp_path).errors.values()
+    assert re.fullmatch(line, said)
