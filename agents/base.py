@@ -32,6 +32,8 @@ class Agent(abc.ABC):
         listens: Whether the agent learns from actions that it did not ask for.
         trained_on: Languages of the tables that its weights were fitted to. Runs on a problem that
             excludes one of them are marked as seen wherever results are shown.
+        supports: What an agent that is not registered works on, in the words of `hpo-envs list --agents` (`rows`,
+            `grid`, `arms`, ...); empty: everything.
         observes: Whether the agent is a policy, which acts on what the environment shows: it gets `observe` before each
             `ask`.
     """
@@ -41,6 +43,7 @@ class Agent(abc.ABC):
     random_first: float = 0
     listens: bool = True
     trained_on: frozenset[str] = frozenset()
+    supports: tuple[str, ...] = ()
     observes: bool = False
 
     def __init__(self, problem: Problem, seed: int) -> None:

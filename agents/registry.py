@@ -334,6 +334,17 @@ def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
     return e.unseen is None or bool(_load(e.unseen)(problem, **{**e.kwargs, **hyperparameters}))
 
 
+def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
+    """Return whether an agent that is not registered works on a problem, by its `supports`.
+
+    Raises:
+        ValueError: An unknown word.
+    """
+    for word in supports:
+        one_of(f"supports of {agent}", word, sorted({word for e in AGENTS.values() for word in e.supports}))
+    return not supports or _supports(tuple(supports), problem)
+
+
 def _candidates(problem: Problem) -> int:
     return 0 if problem.features is None else len(problem.features)
 

@@ -89,6 +89,10 @@ class AgentPool:
         """Return the training languages of each agent."""
         return [sorted(agent.trained_on) for agent in self._agents]
 
+    def supports(self, agent: str) -> list[str]:
+        """What somebody's agent works on; empty: everything."""
+        return list(getattr(factory(agent), "supports", ()))
+
     def versions(self, agent: str) -> dict[str, str]:
         """Versions of what an agent runs on in this process, its own package's among them."""
         return {"python": platform.python_version(), "numpy": np.__version__, **version_of(agent)}

@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import dataclasses
 import datetime
+import fnmatch
 import json
 import re
 import time
@@ -41,6 +42,7 @@ from hpo_envs.benchmarks.study.study import (
     Study,
     entrants,
 )
+from hpo_envs.checks import nearest
 from hpo_envs.core import screen
 from hpo_envs.registry import FAMILIES, SPECS, installed
 from hpo_envs.tables import store as tables
@@ -58,17 +60,27 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
     """Every id whose table is installed.
 
     Args:
-        only: Parts of ids or families; all if empty.
+        only: Families or ids, with wildcards, in any case; all if empty.
 
     Returns:
         With the first arguments of each family, with the second of those that have any, and so on.
+
+    Raises:
+        ValueError: One that names none.
     """
+    names = {name.lower() for spec in SPECS.values() for name in (spec.family, spec.id)}
+    for text in only:
+        if not fnmatch.filter(names, text.lower()):
+            known = sorted({spec.family for spec in SPECS.values()})
+            raise ValueError(
+                f"--only must be families or ids ({', '.join(known)}, ...), got {text!r}{nearest(text, known)}"
+            )
     found: list[list[Environment]] = []
     for spec in SPECS.values():
         family = FAMILIES[spec.family]
         if family.user_levels:  # they answer from a user's table
             continue
-        if only and not any(text.lower() in f"{spec.family} {spec.id}".lower() for text in only):
+        if only and not any(fnmatch.filter((spec.family.lower(), spec.id.lower()), text.lower()) for text in only):
             continue
         if not installed(spec):
             warnings.warn(f"{spec.id} is left out: run `{tables.command(spec.tables)}`", stacklevel=2)
@@ -283,7 +295,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--seeds", type=int, default=SEEDS, help=f"replicates; slow agents have {SLOW_SEEDS} (default: %(default)s)"
     )
-    parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
+    parser.add_argument("--only", nargs="*", default=[], help="families or ids, with wildcards (default: all)")
     parser.add_argument(
         "--agents",
         nargs="*",

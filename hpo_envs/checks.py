@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 
@@ -77,3 +78,14 @@ def advice(error: BaseException) -> str:
     """Return what an error says that tells how to install a missing package; empty for any other error."""
     text = str(error)
     return text if isinstance(error, ModuleNotFoundError) and "pip install" in text else ""
+
+
+@contextlib.contextmanager
+def naming(path: object) -> Iterator[None]:
+    """Add a file to errors of the system that name none, as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

@@ -6,6 +6,7 @@ This keeps out accidents and shortcuts; it is no sandbox. `docs/trust.md` says w
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
 import json
 import multiprocessing
@@ -32,6 +33,9 @@ from hpo_envs.core import screen
 
 MOST_BYTES = 1 << 24
 """Maximum length of an answer."""
+
+SUPPORTS_SECONDS = 300.0
+"""How long an agent may take to say what it works on, the import of its module included."""
 
 KEPT = (
     "PATH",
@@ -228,6 +232,21 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
     def _refused(self, rule: str) -> AgentError:
         return AgentError(f"what the process of {self.agent} sent is refused: {screen.escaped(rule)}")
+
+
+@functools.cache
+def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
+    """What an agent says that it works on, `Agent.supports`; empty where its process fails, which its runs explain.
+
+    Args:
+        agent: `module:factory`, which is imported in a process of its own.
+        python: See `IsolatedProcess`.
+    """
+    try:
+        with IsolatedProcess(agent, python) as process, limits.deadline(SUPPORTS_SECONDS):
+            return tuple(map(str, process.call("supports", agent=agent)))
+    except (AgentError, TypeError, limits.RunTimeout):
+        return ()
 
 
 class _RemotePool(AgentPool):

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.checks import naming
 from hpo_envs.tables.files import atomic
 
 LENGTH = 16
@@ -63,7 +64,7 @@ class Journal:
         self.records.append(json.loads(text))
 
     def _extend(self, line: bytes, sync: bool) -> None:
-        with open(self.path, "ab") as stream:
+        with naming(self.path), open(self.path, "ab") as stream:
             try:
                 stream.truncate(self._size)  # what a kill or a full disk left of the last line
                 stream.write(line)

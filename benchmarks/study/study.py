@@ -36,7 +36,7 @@ from urllib.parse import quote
 
 from hpo_envs import agents as registry
 from hpo_envs import registry as known
-from hpo_envs.agents.registry import install
+from hpo_envs.agents.registry import install, supported
 from hpo_envs.checks import nearest
 from hpo_envs.registry import SPECS
 
@@ -97,15 +97,22 @@ class Entrant:
         return named
 
     def fits(self, problem: registry.Problem, **more: Any) -> bool:
-        """Return whether it can work on a problem, with hyperparameters in addition; a user's class is taken to."""
+        """Return whether it can work on a problem, with more hyperparameters; a user's class says so by `supports`."""
         given = {**self.hyperparameters, **more}
         if self.algorithm == POLICY:
             from hpo_envs.benchmarks.study import policies
 
             return policies.fits(problem, **given)
         if ":" in self.algorithm:
-            return True
+            return supported(self.algorithm, self._supports(), problem)
         return registry.fits(self.algorithm, problem, **given)
+
+    def _supports(self) -> tuple[str, ...]:
+        if not self.isolated:
+            return tuple(getattr(registry.factory(self.algorithm), "supports", ()))
+        from hpo_envs.benchmarks.runs import isolation
+
+        return isolation.supports_of(self.algorithm, self.isolated if isinstance(self.isolated, str) else None)
 
 
 @dataclass(frozen=True)

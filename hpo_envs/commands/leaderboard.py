@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hpo_envs.agents import Problem
     from hpo_envs.benchmarks.runs import Run
-    from hpo_envs.benchmarks.study.study import Study
+    from hpo_envs.benchmarks.study.study import Environment, Study
 
 EPILOG = """\
 examples:
@@ -37,7 +38,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
     Args:
         agent: `module:factory`, or `policy:FILE`.
         seeds: Replicates.
-        only: Parts of ids or families; all if empty.
+        only: As of `leaderboard.environments`.
 
     Raises:
         ValueError: The agent is one of the suite's, whose runs the leaderboard makes itself.
@@ -51,8 +52,21 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
     plans = []
     for folder, study in leaderboard.studies(1, only, [agent]):
         who = tuple(c for c in study.agents if c.name in own)
-        plans += [(folder, dataclasses.replace(study, agents=who, seeds=tuple(seeds)))] if who else []
+        envs = tuple(e for e in study.environments if any(c.fits(_problem(e)) for c in who))
+        if envs:
+            plans.append((folder, dataclasses.replace(study, environments=envs, agents=who, seeds=tuple(seeds))))
     return plans
+
+
+def _problem(environment: Environment) -> Problem:
+    import gymnasium as gym
+
+    from hpo_envs.benchmarks.runs import problem_of
+
+    env = gym.make(environment.id, disable_env_checker=True, **environment.kwargs)
+    problem = problem_of(env)
+    env.close()
+    return problem
 
 
 def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> Iterator[str]:
@@ -61,16 +75,22 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
     Args:
         agent: `module:factory`, or `policy:FILE`.
         folder: Of the runs, as `run` writes them.
-        only: Parts of ids or families; all if empty.
+        only: As of `leaderboard.environments`.
         jobs: Processes.
+
+    Raises:
+        FileNotFoundError: No such folder.
     """
     from hpo_envs.benchmarks import leaderboard
     from hpo_envs.benchmarks.comparison.replay import Replay
     from hpo_envs.benchmarks.study import store
 
+    if not folder.is_dir():
+        raise FileNotFoundError(f"--runs must be a folder of runs, got {folder}")
     for name, study in planned(agent, [0], only):
+        there_is = (folder / name).is_dir()
         given = {
-            env.id: store.read(folder / name, env.id, who.name, check=Replay())
+            env.id: store.read(folder / name, env.id, who.name, check=Replay()) if there_is else []
             for env in study.environments
             for who in study.agents
         }
@@ -116,7 +136,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agent", help="module:factory or policy:FILE; it runs in a process of its own")
     parser.add_argument("--runs", type=Path, required=True, help="folder of the agent's runs")
     parser.add_argument("--seeds", type=int, default=100, help="number of seeds (default: %(default)s)")
-    parser.add_argument("--only", nargs="*", default=[], help="parts of ids or families (default: all)")
+    parser.add_argument("--only", nargs="*", default=[], help="families or ids, with wildcards (default: all)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
 
 

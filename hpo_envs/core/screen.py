@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from hpo_envs.checks import naming
+
 if TYPE_CHECKING:
     from multiprocessing import connection
 
@@ -41,8 +43,14 @@ class Screen:
         """Write a text; a carriage return at its start is that of a progress bar."""
         self._before()
         bar = "\r" if text.startswith("\r") else ""
-        self._stream.write(bar + escaped(text.removeprefix(bar)))
+        with naming(getattr(self._stream, "name", "")):
+            self._stream.write(bar + escaped(text.removeprefix(bar)))
         return len(text)
+
+    def flush(self) -> None:
+        """Flushes the stream."""
+        with naming(getattr(self._stream, "name", "")):
+            self._stream.flush()
 
     def close(self) -> None:
         """Leave the stream open, for those who print after whoever would close it."""

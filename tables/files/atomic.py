@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.checks import naming
+
 STALE = 86400.0
 """Seconds after which an unfinished file of another machine is nobody's; writing one takes less than one."""
 
@@ -42,16 +44,14 @@ def write(path: Path | str, content: bytes | str) -> None:
     sweep(target.parent)
     part = target.with_name(f".{os.urandom(16).hex()}-{os.getpid()}-{_machine()}.part")
     try:
-        with open(part, "xb") as stream:
+        with naming(target), open(part, "xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(part, target)
-    except BaseException as error:  # also on Ctrl-C
+    except BaseException:  # also on Ctrl-C
         with contextlib.suppress(OSError):
             part.unlink()
-        if isinstance(error, OSError) and error.filename is None:  # a full disk names no file
-            error.filename = str(target)
         raise
     sync(target.parent)
 

@@ -29,13 +29,13 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs on an id that has only a synthetic table."""
     path = tmp_path_factory.mktemp("leaderboard") / "runs"
-    assert leaderboard.main(["run", "--runs", str(path), "--seeds", "2", "--only", "FIESTA-gaussian"]) == 0
+    assert leaderboard.main(["run", "--runs", str(path), "--seeds", "2", "--only", "FIESTA-gaussian-v0"]) == 0
     return path
 
 
 def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(folder.rglob("*.parquet"))
-    assert leaderboard.main(["run", "--runs", str(folder), "--seeds", "3", "--only", "FIESTA-gaussian"]) == 0
+    assert leaderboard.main(["run", "--runs", str(folder), "--seeds", "3", "--only", "FIESTA-gaussian-v0"]) == 0
     assert set(before) < set(folder.rglob("*.parquet"))
     runs = [r for where in (folder, folder / "setting-2", folder / "setting-3") for r in store.read(where)]
     arms = {n for n, e in AGENTS.items() if "arms" in e.supports and e.entrant}
@@ -45,7 +45,7 @@ def test_run_continues_with_what_is_missing(folder: Path, capsys: pytest.Capture
 
 
 def test_every_seed_is_replicate_and_families_have_several_settings() -> None:
-    planned = leaderboard.studies(30, ["gaussian"])
+    planned = leaderboard.studies(30, ["FIESTA-gaussian-v0"])
     assert [name for name, _ in planned] == ["", "setting-2", "setting-3"]
     budgets = [study.environments[0].kwargs.get("budget") for _, study in planned]
     assert budgets == [arguments.get("budget") for arguments in FAMILIES["FIESTA"].leaderboard]
@@ -58,14 +58,14 @@ def test_every_seed_is_replicate_and_families_have_several_settings() -> None:
 
 def test_agents_of_other_packages_have_study_of_their_own() -> None:
     pytest.importorskip("optuna")
-    planned = leaderboard.studies(3, ["gaussian", "CushLEPOR-ted-ende"], ["optuna"])
+    planned = leaderboard.studies(3, ["FIESTA-gaussian-v0", "CushLEPOR-ted-ende-v0"], ["optuna"])
     assert [name for name, _ in planned] == ["", "guests-1", "setting-2", "guests-2", "setting-3", "guests-3"]
     for (_, ours), (_, external) in zip(planned[::2], planned[1::2], strict=True):
         assert external.environments == ours.environments
         assert [c.name for c in external.agents] == ["optuna"]
         assert "optuna" not in {c.name for c in ours.agents}
     with pytest.raises(ValueError, match=r"agents must be other people's, got bo, which take part as it is"):
-        leaderboard.studies(3, ["gaussian"], ["optuna", "bo"])
+        leaderboard.studies(3, ["FIESTA-gaussian-v0"], ["optuna", "bo"])
 
 
 def test_agents_that_learn_from_other_tables_have_study_of_their_own() -> None:
@@ -227,7 +227,7 @@ def test_readme_shows_committed_leaderboard() -> None:
 
 def test_other_peoples_agents_take_part_in_process_of_their_own(folder: Path) -> None:
     other = "hpo_envs.agents.random:RandomSearch"
-    command = ["run", "--runs", str(folder), "--seeds", "2", "--only", "FIESTA-gaussian", "--agents", other]
+    command = ["run", "--runs", str(folder), "--seeds", "2", "--only", "FIESTA-gaussian-v0", "--agents", other]
     assert leaderboard.main(command) == 0
     runs = store.read(folder, agent=other)
     ours = store.read(folder, agent="random")

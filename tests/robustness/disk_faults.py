@@ -41,15 +41,15 @@ class Steps:
     def __init__(self, at: int, kill: bool, tell: int) -> None:
         self.at, self.kill, self.tell, self.count = at, kill, tell, 0
 
-    def step(self, kind: str, grows: bool = True) -> None:
-        """One step is about to be taken; `grows` says whether it needs room on the disk."""
+    def step(self, kind: str, grows: bool = True, *path: Any) -> None:
+        """One step is about to be taken; `grows`: whether it needs room on the disk, `path`: what the system names."""
         self.count += 1
         if self.count == self.at:
             os.write(self.tell, kind.encode() + b"\n")
             if self.kill:
                 os.kill(os.getpid(), signal.SIGKILL)
         if not self.kill and grows and self.count >= self.at:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *path)
 
     def install(self) -> None:
         """Puts itself between Python and the disk."""
@@ -58,7 +58,7 @@ class Steps:
         def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
             if not set(mode) & set("wax+"):
                 return opened(file, mode, *args, **kwargs)
-            self.step("before open")
+            self.step("before open", True, file)
             return _Watched(opened(file, mode, *args, **kwargs), self)
 
         builtins.open = io.open = open_  # type: ignore[assignment]
@@ -68,7 +68,7 @@ class Steps:
 
     def _around(self, name: str, real: Callable[..., Any], grows: bool) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            self.step(f"before {name}", grows)
+            self.step(f"before {name}", grows, *args[: name != "fsync"])
             value = real(*args, **kwargs)
             self.step(f"after {name}", False)
             return value
@@ -137,7 +137,7 @@ def child(work: Work, folder: Path, at: int, kill: bool, tell: int) -> None:
         work.act(folder)
         status = 0
     except OSError as error:
-        status = REFUSED if str(error) else 1
+        status = REFUSED if str(folder) in str(error) else 1  # it names a file
     except BaseException:
         import traceback
 
@@ -287,6 +287,23 @@ def runs() -> Work:
     return Work(lambda folder: _void(store.write(before, folder)), lambda folder: store.write(after, folder), judge)
 
 
+def search() -> Work:
+    """The journal of a search by `tune`."""
+    from hpo_envs.benchmarks.study.journal import Journal
+
+    def act(folder: Path) -> None:
+        journal = Journal(folder / "journal")
+        for number in range(len(journal.records), 3):
+            journal.append({"number": number})
+
+    def judge(folder: Path) -> str:
+        records = Journal(folder / "journal").records if (folder / "journal").exists() else []
+        assert records == [{"number": number} for number in range(len(records))]
+        return {0: "old", 3: "new"}.get(len(records), "between")
+
+    return Work(_void, act, judge)
+
+
 def pages() -> Work:
     """The files of a leaderboard, or any other set of files."""
     from hpo_envs.tables.files import atomic
@@ -354,6 +371,7 @@ def main() -> int:
         "fetch": lambda: fetching(rest[0]),
         "own-table": own_table,
         "runs": runs,
+        "search": search,
         "pages": pages,
     }
     work = makers[name]()

@@ -49,6 +49,7 @@ WORKS = {
     "own-table": (8, {"before write", "half of a write"}),
     "runs": (16, {"before write", "half of a write"}),
     "pages": (24, {"before write", "half of a write"}),
+    "search": (10, {"before write", "half of a write"}),
 }
 
 

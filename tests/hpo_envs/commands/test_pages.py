@@ -77,7 +77,7 @@ def test_printed_parts_exist(folder: str) -> None:
     assert module.QUICK >= 1
 
 
-AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "FIESTA-gaussian"]
+AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "fiesta-gaussian*"]
 
 
 def exchanged(run: Run) -> Run:

@@ -45,6 +45,14 @@ def test_what_ends_program_is_shown_escaped(
     assert capsys.readouterr().err.endswith(f"ValueError: {SHOWN}\n")
 
 
+def test_a_full_disk_behind_an_output_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full, contextlib.redirect_stdout(full):
+        assert main(["list"]) == 2
+        with contextlib.suppress(OSError):
+            full.close()
+    assert "/dev/full must be a file or folder that can be used, got: no space left" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("what", ["agent", "column", "folder", "argument", "unknown"])
 def test_names_from_files_and_arguments(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study, sweep, odd = tmp_path / "study.toml", tmp_path / "sweep.csv", tmp_path / EVIL

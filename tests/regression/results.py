@@ -1,0 +1,157 @@
+"""Committed results: the commit that made each of them, and one of each kind recomputed by today's code.
+
+    python tests/regression/results.py check [KIND...]   # one of each kind again; exit status 1 if a number differs
+    python tests/regression/results.py note FILE...      # after a study: these files were made by this commit
+
+`results.csv` has a line for each file, with the sha256 of its bytes, so that a result cannot change under its commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+LIST = Path(__file__).with_name("results.csv")
+COLUMNS = ("file", "commit", "sha256")
+
+COMMITTED = (
+    "benchmarks/leaderboard.json",
+    "benchmarks/analysis/references.json",
+    "benchmarks/live/*.csv",
+    "benchmarks/learned/training.csv",
+    "benchmarks/learned/results/*",
+    "benchmarks/papers/*/results/*",
+)
+
+RANDOM = ("NMTHPO-swen-v0", "CharHPO-g2p-arm_e-lstm-v0", "NMTLC-zhen-v0", "CellMini-v0")
+"""Ids on which the leaderboard's random search is run again."""
+
+
+def files() -> list[str]:
+    """The committed results, as paths below the root."""
+    return sorted(str(path.relative_to(ROOT)) for pattern in COMMITTED for path in ROOT.glob(pattern))
+
+
+def sha256(file: str) -> str:
+    """Of a file below the root, 16 characters."""
+    return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:16]
+
+
+def listed() -> dict[str, dict[str, str]]:
+    """The lines of the list by file."""
+    with LIST.open(encoding="utf-8", newline="") as stream:
+        return {row["file"]: row for row in csv.DictReader(stream)}
+
+
+def note(given: Sequence[str], commit: str) -> None:
+    """Writes that these files were made by a commit; lines of files that are gone are left out."""
+    rows = listed()
+    rows |= {file: {"file": file, "commit": commit, "sha256": sha256(file)} for file in given}
+    with LIST.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[file] for file in files() if file in rows)
+
+
+def differences(before: Any, now: Any, where: str = "") -> Iterator[str]:
+    """Where two JSON values differ by more than rounding."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in sorted(before.keys() | now.keys()):
+            yield from differences(before.get(key), now.get(key), f"{where}/{key}")
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for i, pair in enumerate(zip(before, now, strict=True)):
+            yield from differences(*pair, f"{where}/{i}")
+    elif not (isinstance(before, float) and isinstance(now, (int, float)) and math.isclose(before, now, rel_tol=1e-6)):
+        if before != now:
+            yield f"{where}: {before!r}, now {now!r}"
+
+
+def papers(work: Path) -> Iterator[str]:
+    """Tables of two papers."""
+    for paper, part, file in (("charhpo", "tables", "tables.json"), ("cushlepor", "published", "compared.csv")):
+        command = [sys.executable, "-m", "hpo_envs", "reproduce", paper, "--only", part, "--out", str(work / paper)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        where = f"benchmarks/papers/{paper}/results/{file}"
+        yield from differences(_read(ROOT / where), _read(work / paper / file), where)
+
+
+def leaderboard(work: Path) -> Iterator[str]:
+    """Random search on some ids of the leaderboard."""
+    from hpo_envs.benchmarks import Comparison
+
+    stored = json.loads((ROOT / "benchmarks/leaderboard.json").read_text(encoding="utf-8"))["cells"]
+    ids = [{"id": env, "subsample": 0.8} for env in RANDOM]
+    comparison = Comparison({"environments": ids, "agents": "random", "seeds": 100}).run()
+    for cell in comparison.scores["cells"]:
+        label = cell["environment"]
+        before = [c for c in stored if (c["agent"], c["environment"]) == ("random", label)]
+        if len(before) != 1:
+            yield f"leaderboard.json must have random search on {label} once, got {len(before)}"
+            continue
+        for key in ("anytime", "final"):  # means; intervals are rounded draws
+            yield from differences(before[0][key][0], cell[key][0], f"leaderboard.json, random on {label}, {key}")
+
+
+def references(work: Path) -> Iterator[str]:
+    """The first reference of each id that no table lists, among them no cells: minutes."""
+    from hpo_envs.benchmarks import references
+
+    path = ROOT / "benchmarks/analysis/references.json"
+    stored = {r["name"]: r for r in json.loads(path.read_text(encoding="utf-8"))["references"]}
+    firsts = {name.partition(" ")[0]: name for name in reversed(stored) if not name.startswith("NASBenchNLP")}
+
+    class Known(dict[str, Any]):
+        def __contains__(self, name: object) -> bool:
+            return name not in firsts.values()
+
+        def __missing__(self, name: str) -> dict[str, Any]:
+            return {"name": name}
+
+    for found in references.study(Known(stored)):
+        yield from differences(stored.get(found["name"]), found, f"references.json, {found['name'][:60]}")
+
+
+KINDS: dict[str, Callable[[Path], Iterator[str]]] = {
+    "papers": papers,
+    "leaderboard": leaderboard,
+    "references": references,
+}
+
+
+def _read(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
+    return json.loads(text) if path.suffix == ".json" else [*csv.DictReader(text.splitlines())]
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("check", "note"))
+    parser.add_argument("names", nargs="*", help="kinds to check (default: all), or files to note")
+    args = parser.parse_args()
+    if args.what == "note":
+        head = subprocess.check_output(["git", "rev-parse", "--short=10", "HEAD"], cwd=ROOT, text=True)
+        note(args.names, head.strip())
+        return 0
+    count = 0
+    for name in args.names or KINDS:
+        with tempfile.TemporaryDirectory() as work:
+            for said in KINDS[name](Path(work)):
+                print(said)
+                count += 1
+    print(f"{', '.join(args.names or KINDS)} recomputed: {count} numbers differ from the committed results")
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
