@@ -19,7 +19,6 @@ from hpo_envs.benchmarks.report.sentences import count, number
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tuning.record import Evaluation, by
 from hpo_envs.tuning.search import cause
-from hpo_envs.tuning.tuned import Tuned
 
 Floats = npt.NDArray[np.float64]
 
@@ -73,7 +72,7 @@ class Axis(NamedTuple):
         return [(s, f"{math.exp(v) if self.log else v:.4g}") for s, v in zip(shares, values, strict=True)]
 
 
-def render(tuned: Tuned) -> str:
+def render(tuned: Any) -> str:
     """The whole page of a search."""
     h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
     good, failed = tuned.successes, [e for e in ended if e.rewards is None]
@@ -92,13 +91,13 @@ def _section(key: str, title: str, content: str) -> str:
     return f'<section><h2 id="{key}">{escape(title)}</h2>{content}</section>'
 
 
-def _time(tuned: Tuned) -> str:
+def _time(tuned: Any) -> str:
     started = [e.started for e in tuned if e.started]
     wall = max((e.started + e.seconds for e in tuned), default=0.0) - min(started, default=0.0)
     return f"{number(sum(e.seconds for e in tuned))} s of evaluations within {number(wall)} s"
 
 
-def _answer(tuned: Tuned) -> str:
+def _answer(tuned: Any) -> str:
     """The best configuration, ready to copy; of several objectives the Pareto front."""
     names = tuned.header["objectives"]
     if len(names) > 1:
@@ -174,7 +173,7 @@ def _scores(name: str, goal: str, scores: Sequence[float]) -> Axis:
     return Axis(name, low, high) if high > low else Axis(name, low - 0.5, high + 0.5)
 
 
-def _curve(tuned: Tuned) -> str:
+def _curve(tuned: Any) -> str:
     """Each objective against the order in which evaluations ended."""
     ended = sorted(tuned.successes, key=lambda e: e.ended)
     figures = []
@@ -199,7 +198,7 @@ def _inside(share: float) -> float:
     return min(max(share, 0.0), 1.0)
 
 
-def _importance(tuned: Tuned) -> str:
+def _importance(tuned: Any) -> str:
     """Shares of the variance with their intervals."""
     title, (configs, scores, axes) = "What mattered", tuned.configurations()
     if len(scores) < FEWEST or np.ptp(scores) == 0.0:
@@ -226,7 +225,7 @@ def _importance(tuned: Tuned) -> str:
     return _section("importance", title, table("importances", caption, columns, rows))
 
 
-def _configurations(tuned: Tuned) -> str:
+def _configurations(tuned: Any) -> str:
     """Parallel coordinates, and a slice per hyperparameter."""
     (points, raw), good = tuned.stored(), tuned.successes
     score = np.array([e.score for e in good])
@@ -258,7 +257,7 @@ def _configurations(tuned: Tuned) -> str:
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def _evaluations(tuned: Tuned, ended: Sequence[Evaluation]) -> str:
+def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
     names = [h["name"] for h in tuned.header["space"]]
     metrics = [*dict.fromkeys(name for e in ended for name in e.metrics)]
     rows = [
@@ -310,7 +309,7 @@ def _workers(ended: Sequence[Evaluation]) -> str:
     return _section("workers", "Seconds and workers", table("by-worker", "Host and process", columns, rows))
 
 
-def _again(tuned: Tuned) -> str:
+def _again(tuned: Any) -> str:
     code = f"import hpo_envs\n\ntuned = hpo_envs.load({str(tuned.folder)!r})\ntuned.best_config"
     versions = ", ".join(f"{k} {v}" for k, v in tuned.header["run"].get("versions", {}).items())
     return _section(
