@@ -43,7 +43,7 @@ class AgentPool:
     def make(
         self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any], rows: Any = None
     ) -> list[bool]:
-        """Make one agent a seed, in place of those before.
+        """Make one agent per seed, in place of those before.
 
         Args:
             agent: Registered name, or `module:factory`.

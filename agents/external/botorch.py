@@ -25,7 +25,7 @@ class BoTorch(Agent):
     was not tried, in place of its gradient ascent, so nothing is rounded. Random candidates come first.
 
     Formula:
-        f ~ GP with a Matern or RBF kernel of one length-scale a feature, by maximum a posteriori (SingleTaskGP)
+        f ~ GP with a Matern or RBF kernel of one length-scale per feature, by maximum a posteriori (SingleTaskGP)
         LogEI(x) = log E max(f(x) - max y, 0)
         qLogNEI(x) = the same over the unknown best of f at what was evaluated, by 128 Sobol samples
         qLogNEHVI(x) = log of the expected gain in hypervolume, likewise

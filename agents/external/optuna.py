@@ -136,7 +136,7 @@ class OptunaTPE(OptunaAgent):
 
     Pending evaluations count as one of the worst (`constant_liar`).
 
-    Complexity: O(t d) for the densities of t evaluations in d dimensions; about 5 ms a suggestion.
+    Complexity: O(t d) for the densities of t evaluations in d dimensions; about 5 ms per suggestion.
     """
 
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
@@ -154,7 +154,7 @@ class OptunaCMAES(OptunaAgent):
     Paper: Nikolaus Hansen and Andreas Ostermeier. Completely Derandomized Self-Adaptation in Evolution Strategies.
     Evolutionary Computation 9(2):159-195, 2001. Implementation: Optuna with the package cmaes.
 
-    Complexity: O(d^2) a suggestion and O(d^3) a generation in d dimensions; below 1 ms a suggestion.
+    Complexity: O(d^2) a suggestion and O(d^3) a generation in d dimensions; below 1 ms per suggestion.
 
     Raises:
         ModuleNotFoundError: Optuna or the package cmaes is not installed.

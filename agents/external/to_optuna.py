@@ -31,7 +31,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
 
     Agents for featured rows choose among a finite set of candidates: the whole grid where the search space is one of
     at most `candidates` points, else as many seeded random points of it. The agent sees them scaled to [0, 1], a choice
-    as one 0/1 feature a value. Agents for boxes get the unit cube in the same scaling; steps are rounded and the
+    as one 0/1 feature per value. Agents for boxes get the unit cube in the same scaling; steps are rounded and the
     largest entry of a choice is taken.
 
     The search space is that of all parameters which any trial has asked for so far, conditional ones included; a new

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Point = tuple[float, ...]
-"""One value a parameter, as Optuna stores it: the number, or the index of a choice."""
+"""One value per parameter, as Optuna stores it: the number, or the index of a choice."""
 
 
 class Cube:

@@ -1,4 +1,4 @@
-"""Maximum a posteriori estimates of a kernel with one length-scale a feature, and the posteriors they maximise."""
+"""Maximum a posteriori estimates of a kernel with one length-scale per feature, and the posteriors they maximise."""
 
 from __future__ import annotations
 

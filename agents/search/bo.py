@@ -42,7 +42,7 @@ class BayesianOptimisation(PosteriorSearch):
     With `fit=False` the kernel is fixed and nothing is normalised: features in [0, 1], length-scale 1, amplitude 1,
     noise 1e-4, prior mean 0 (footnote 11), raw rewards. The paper does not state these values; they are the ones that
     reproduce its Table 3. With `fit=True` (registered as `bo`) rewards are standardised and length-scales, amplitude
-    and noise are estimated by maximum a posteriori, one length-scale a feature.
+    and noise are estimated by maximum a posteriori, one length-scale per feature.
 
     Formula:
         k(x, x') = a (1 + z + z^2 / 3) exp(-z), z = sqrt(5) |x - x'| / l    (matern52)

@@ -156,7 +156,7 @@ class TargetAgent(TransferAgent):
 
 
 class TargetGP:
-    """A Gaussian process of the problem alone: Matern 5/2, one length-scale a feature, estimated as `t` grows.
+    """A Gaussian process of the problem alone: Matern 5/2, one length-scale per feature, estimated as `t` grows.
 
     Args:
         features: (n, d) of the candidates.

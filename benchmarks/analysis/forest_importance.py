@@ -161,7 +161,7 @@ def importance(
     """Functional ANOVA of a random forest fitted to runs.
 
     Args:
-        configs: (n, d) numbers, one row a run.
+        configs: (n, d) numbers, one row per run.
         scores: (n,) finite; higher is better, as far as `cutoff` is concerned.
         axes: The d hyperparameters, over all of whose values means are taken.
         cutoff: Predictions below count as this; None = none do.

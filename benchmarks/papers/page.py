@@ -20,7 +20,7 @@ def write(folder: Path, titles: Mapping[str, str], command: str) -> Path:
     """Write `index.html` about reproductions that are in a folder, and return its path.
 
     Args:
-        folder: Has one folder a paper, each with `compared.csv` and figures.
+        folder: Has one folder per paper, each with `compared.csv` and figures.
         titles: Of the papers, by the name of their folders.
         command: What made them.
     """

@@ -53,7 +53,7 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
 
 
 def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
-    """Draw how many of all pairs of a run and a target were met by then, a line an agent; higher is better.
+    """Draw how many of all pairs of a run and a target were met by then, a line per agent; higher is better.
 
     Args:
         frame: Of runs whose regret is known.

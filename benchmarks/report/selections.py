@@ -11,7 +11,7 @@ the largest budget and the share of runs that stopped before its end because the
 
 
 def rows(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """A row an agent, those that are wrong least with the largest budget first; the first row has the names."""
+    """A row per agent, those that are wrong least with the largest budget first; the first row has the names."""
     budgets = sorted({r["budget"] for r in records})
     by_agent: dict[str, dict[float, Mapping[str, Any]]] = {}
     for r in records:

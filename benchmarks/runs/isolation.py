@@ -118,7 +118,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         hyperparameters: Mapping[str, Any],
         rows: npt.NDArray[np.int64] | None = None,
     ) -> AgentPool:
-        """Make one agent a seed.
+        """Make one agent per seed.
 
         Raises:
             ValueError: Hyperparameters that are no JSON data.

@@ -85,7 +85,7 @@ _NUMBERS = {status: number for number, status in enumerate(STATUSES)}
 
 @dataclass
 class Log:
-    """One episode as it is recorded, an entry an evaluation: see `Run`."""
+    """One episode as it is recorded, an entry per evaluation: see `Run`."""
 
     actions: list[Any] = dataclasses.field(default_factory=list)
     rewards: list[Any] = dataclasses.field(default_factory=list)

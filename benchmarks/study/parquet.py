@@ -1,6 +1,6 @@
 """The format of a part: runs of one agent on one id as the bytes of a Parquet file, and back.
 
-One row a run. Columns: `seed`, `table`, `kind`, `sha256` (of the table), `evaluations` (their number); lists with one
+One row per run. Columns: `seed`, `table`, `kind`, `sha256` (of the table), `evaluations` (their number); lists with one
 entry an evaluation: `action_0`, ... (one column a component), `reward_0`, ... (one an objective), `cost`, and whatever
 is known of the evaluations (`Run.evaluated`: `row`, `level`, `repeat`, `status`, `truth_0`, ...); then `recommended_0`,
 ... and `recommended_truth_0`, .... What all runs share, the header above all, is in the file's metadata, once;

@@ -243,7 +243,7 @@ def _probe(
 
 
 class _Clock:
-    """Estimates the time left from the seconds a run of each agent took.
+    """Estimates the time left from the seconds per run of each agent took.
 
     An agent not seen yet on an id is taken to need what it needs on other ids, one not seen at all what all need.
     """

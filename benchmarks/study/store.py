@@ -1,6 +1,6 @@
 """Keeps runs in a folder of Parquet files that any reader of Parquet understands.
 
-    runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row a run
+    runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row per run
 
 Parts are only ever added, and their name carries the sha256 of all their bytes: what is read is what was written.
 Each is written beside its place, synced and then renamed, so that a reader sees whole parts and a killed or failed

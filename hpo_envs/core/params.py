@@ -35,7 +35,7 @@ class Params:
             a `graph` that several actions build.
         tables: The tables that answer; an episode is about one of them.
         rewarded: The rewarded metrics.
-        vector: Whether the reward is a vector, one number an objective.
+        vector: Whether the reward is a vector, one number per objective.
         action_space: Space of one action.
         observation_space: Space of one observation.
         cost_unit: Unit of `info["cost"]`.
@@ -43,7 +43,7 @@ class Params:
         levels: (L,) resource of each checkpoint where actions are pairs of a row and a checkpoint; else None.
         workers: Number of simulated parallel workers.
         mutate: `mutate(action, rng) -> action`, where a space has a grammar.
-        view: Which rows of the table an episode has, and in which order.
+        view: Which rows of the table per episode has, and in which order.
         budget_unit: Unit of `budget`; empty: that of the cost. Where it is another, `info["spent"]` is what a step
             takes of it.
         live: Whether a step calls a function instead of looking something up, so that none may be wasted.

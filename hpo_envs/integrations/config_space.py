@@ -13,7 +13,7 @@ from hpo_envs.tables.table import Hyperparameter
 
 
 class DictActions(gym.ActionWrapper[Any, Any, Any], gym.utils.RecordConstructorArgs):
-    """Actions as dicts: one entry a hyperparameter, in natural terms instead of [-1, 1].
+    """Actions as dicts: one entry per hyperparameter, in natural terms instead of [-1, 1].
 
     A range of floats is a scalar `Box` in natural units; a hyperparameter with listed values, or an integer one, is a
     `Discrete` index into its values; a choice is a `Discrete` index into its choices. Hyperparameters that their

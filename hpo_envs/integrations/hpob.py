@@ -112,7 +112,7 @@ class HPOB:
         train, test, validation = (self._read(FILES[p]) for p in ("train", "test", "validation"))
         return {s: {**sets, **test.get(s, {}), **validation.get(s, {})} for s, sets in train.items()}
 
-    @functools.cache  # noqa: B019 (one folder a process)
+    @functools.cache  # noqa: B019 (one folder per process)
     def _read(self, name: str) -> dict[str, Any]:
         with (self.folder / name).open(encoding="utf-8") as file:
             data: dict[str, Any] = json.load(file)

@@ -22,7 +22,7 @@ EPISODES = 100
 def to_minari(
     runs: Sequence[Run], dataset_id: str, *, env_kwargs: Mapping[str, Any] | None = None, **facts: Any
 ) -> Any:
-    """Write runs of one environment as a Minari dataset, one episode a run.
+    """Write runs of one environment as a Minari dataset, one episode per run.
 
     Saved runs have no observations: each is played again, and must give the rewards that it gave. What each step cost
     is in the episode's infos, `cost` ((steps + 1, 1) float64, 0 at reset). An episode that stopped before its
@@ -33,7 +33,7 @@ def to_minari(
     not, unless `ref_min_score` and `ref_max_score` are among the facts.
 
     Args:
-        runs: Of one environment with one objective (Minari's rewards are numbers) and one entry a step: no parallel
+        runs: Of one environment with one objective (Minari's rewards are numbers) and one entry per step: no parallel
             workers, batches of pulls, or cells built node by node.
         dataset_id: Minari's name, such as `hpo/nmthpo-swen/bo-v0`.
         env_kwargs: Arguments that no header has: `table=` where it is not the one that `"auto"` finds, or
@@ -62,7 +62,7 @@ def to_minari(
     kwargs = {**_restored(first["env_kwargs"]), **(env_kwargs or {})}
     env: Any = gym.make(first["env"], disable_env_checker=True, **kwargs)
     if problem_of(env).mutate is not None:
-        raise ValueError(f"runs must have one entry a step, got {first['env']}, whose candidates take several")
+        raise ValueError(f"runs must have one entry per step, got {first['env']}, whose candidates take several")
     buffers = [collector.EpisodeBuffer(id=i, **_replay(env, r)) for i, r in enumerate(runs)]
     facts.setdefault("data_format", "arrow")  # needs nothing that is not here already
     facts.setdefault("algorithm_name", first["agent"])
@@ -100,7 +100,7 @@ def _replay(env: Any, run: Run) -> dict[str, Any]:
     if info["sha256"] != run.header["sha256"]:
         raise ValueError(f"the table must be {run.header['sha256']} as in the runs, got {info['sha256']}")
     if not len(run) or run.actions.shape[1:] != env.action_space.shape:
-        raise ValueError(f"runs must have one entry a step, got seed {run.seed} with actions of {run.actions.shape}")
+        raise ValueError(f"runs must have one entry per step, got seed {run.seed} with actions of {run.actions.shape}")
     observations = [observation]
     rewards: list[Any] = []
     ends: list[bool] = []
@@ -108,7 +108,7 @@ def _replay(env: Any, run: Run) -> dict[str, Any]:
         action = int(action) if isinstance(env.action_space, gym.spaces.Discrete) else action
         observation, got, terminated, _, info = env.step(action)
         if not info.get("finished", True):
-            raise ValueError(f"runs must have one entry a step, got seed {run.seed} of parallel workers")
+            raise ValueError(f"runs must have one entry per step, got seed {run.seed} of parallel workers")
         # What a step computes may differ in its last digit between the batched and the scalar form.
         if not np.allclose(got, reward, rtol=1e-9, atol=0.0):
             raise ValueError(f"seed {run.seed} must give reward {reward} again at step {len(rewards) + 1}, got {got}")
@@ -117,7 +117,7 @@ def _replay(env: Any, run: Run) -> dict[str, Any]:
         ends.append(terminated)
     stopped = [False] * (len(ends) - 1) + [not ends[-1]]
     actions = run.actions.astype(env.action_space.dtype)
-    infos = {"cost": np.concatenate([[0.0], run.costs])[:, None]}  # Minari cannot read back one number a step
+    infos = {"cost": np.concatenate([[0.0], run.costs])[:, None]}  # Minari cannot read back one number per step
     return {"seed": run.seed, "observations": np.array(observations), "actions": actions, "rewards": rewards,
             "terminations": ends, "truncations": stopped, "infos": infos}  # fmt: skip
 

@@ -88,7 +88,7 @@ class Tuned:
         return x[:, varies], scores, [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, a row an evaluation in the order in which they ended.
+        """A pandas DataFrame, a row per evaluation in the order in which they ended.
 
         Columns: `number`, `status`, the hyperparameters, the metrics, `cost`, `seconds`, `spent`, `incumbent` (the best
         first objective so far, in native units), `error`, `started`, `worker`.

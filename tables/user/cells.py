@@ -40,7 +40,7 @@ class Sheet:
 
     Attributes:
         source: What to call it in errors and in the provenance.
-        frame: A column of cells each, a line a row; its index has their numbers or names.
+        frame: A column of cells each, a line per row; its index has their numbers or names.
         unit: What a line is called ("line", "row", "run").
         digest: SHA-256 of the content.
     """

@@ -9,7 +9,7 @@ fits two runs with the id's own budget. Agents of other packages run on few ids,
 numbers are those of a version. Agents that learn from other tables run with these at hand, too, on few ids. It uses
 nothing but the entry points that stay as they are.
 
-The record is `digests/`: a file a family with key, digest and, of agents, outcome (mean and standard deviation of the
+The record is `digests/`: a file per family with key, digest and, of agents, outcome (mean and standard deviation of the
 rewards, by objective), and `machine.json`. Steps are exact by construction and must have the same digest everywhere.
 Agents use BLAS, LAPACK and trees of other packages: their digests must be the same where `machine()` is that of the
 record; elsewhere the mean reward must lie near the recorded one (`distance`). Most x86-64

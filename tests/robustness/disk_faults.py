@@ -1,4 +1,4 @@
-"""Breaks a piece of work at every step that touches the disk, one process a step; what is left is judged each time.
+"""Breaks a piece of work at every step that touches the disk, one process per step; what is left is judged each time.
 
     python tests/robustness/disk_faults.py WORK FOLDER [URL]
 

@@ -33,7 +33,7 @@ FOLDS = 5
 """Models, each trained without the cells of one fold."""
 
 COMPONENTS = 6
-"""Principal components of the log curves that are modelled; the last target is the logarithm of seconds an epoch."""
+"""Principal components of the log curves that are modelled; the last target is the logarithm of seconds per epoch."""
 
 DEPTH = 3
 """Depth of the trees, stored as complete binary trees."""

@@ -108,9 +108,9 @@ def test_non_dataset(minari: Any) -> None:
     with pytest.raises(ValueError, match="runs must have one objective, got bleu, decoding_seconds"):
         to_minari(several, "hpo/wrong-v0")
     cells = run("random", "NASBenchNLP-cell-v0", [0], budget=2)
-    with pytest.raises(ValueError, match="runs must have one entry a step, got NASBenchNLP-cell-v0"):
+    with pytest.raises(ValueError, match="runs must have one entry per step, got NASBenchNLP-cell-v0"):
         to_minari(cells, "hpo/wrong-v0")
     batches = run("bts", "FIESTA-tdsa8-v0", [0], budget=64, env_kwargs={"batch_size": 8})
-    with pytest.raises(ValueError, match="runs must have one entry a step, got seed 0"):
+    with pytest.raises(ValueError, match="runs must have one entry per step, got seed 0"):
         to_minari(batches, "hpo/wrong-v0")
     assert "hpo/wrong-v0" not in minari.list_local_datasets()
