@@ -83,7 +83,7 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
         if only and not any(fnmatch.filter((spec.family.lower(), spec.id.lower()), text.lower()) for text in only):
             continue
         if not installed(spec):
-            warnings.warn(f"{spec.id} is left out: run `{tables.command(spec.tables)}`", stacklevel=2)
+            warnings.warn(f"{spec.id} is excluded: run `{tables.command(spec.tables)}`", stacklevel=2)
             continue
         found.extend([] for _ in range(len(family.leaderboard) - len(found)))
         for group, arguments in zip(found, family.leaderboard, strict=False):
@@ -265,7 +265,7 @@ def publish(folder: Path, root: Path, onto: bool = False) -> None:
 def _onto(stored: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     """Stored summary with the groups of the new runs, whose command names their families."""
     for labels in publication.gone(stored).values():
-        print(f"left out, for it cannot be run again: {sentences.listed(labels)}")
+        print(f"excluded, because its id or table is gone: {sentences.listed(labels)}")
     merged = publication.onto(stored, without_doubles(found))
     if "earlier" in merged:
         merged["command"] += f" --only {' '.join(sorted({e['family'] for e in found['environments']}))}"

@@ -98,7 +98,7 @@ class Comparison:
         return comparison
 
     def run(self, executor: Executor | None = None, **how: Any) -> Comparison:
-        """Run what is missing of the study. What was stored before is replayed, what is made now is not.
+        """Run missing runs of the study. Stored runs are replayed, new ones are not.
 
         Args:
             executor: Where to run; default: this process. It is not closed.

@@ -111,8 +111,8 @@ class Replay:
 
     def __str__(self) -> str:
         """Result of the replay, as a sentence."""
-        said = [f"All rewards, costs and statuses of {self.checked:,} runs are what their environments answer."]
-        said += [f"Runs on {env} were not checked: {why}." for env, why in sorted(self.unchecked.items())]
+        said = [f"Replayed {self.checked:,} stored runs: all rewards, costs and statuses are equal."]
+        said += [f"Runs on {env} were not replayed: {why}." for env, why in sorted(self.unchecked.items())]
         return " ".join(said if self.checked else said[1:])
 
 

@@ -131,7 +131,7 @@ def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
         print(f"{task}: {VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
     if count:
         counts = ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS)
-        print(f"{count} trainings made again: {counts}")
+        print(f"{count} trainings repeated: {counts}")
     return 1 if "differs" in verdicts else 0
 
 

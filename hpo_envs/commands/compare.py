@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
             comparison.run(executor, watch=bar.show, **given)
     except KeyboardInterrupt:
         print(
-            f"\nstopped; what is finished is in {comparison.folder}/, and the same command goes on from there",
+            f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes",
             file=sys.stderr,
         )
         raise
@@ -150,7 +150,7 @@ def _power(study: Study, effect: float) -> int:
         raise ValueError(f"--power must be a number > 0, got {effect}")
     ids, seeds, agents = len(study.environments), len(study.seeds), max(len(study.agents), 2)
     here, across = power.winners(power.Study(ids, seeds, agents=agents), effect)
-    print(f"{agents} agents, {ids} environments, {seeds} seeds: one better by {effect:g} standard deviations is named")
+    print(f"{agents} agents, {ids} environments, {seeds} seeds: power for a lead of {effect:g} standard deviations")
     print(f"  on these tasks  {here:4.0%} of studies")
     few = ids < intervals.FEWEST_CLUSTERS
     print(f"  across tasks    {'-: too few environments' if few else f'{across:4.0%} of studies'}")
@@ -225,12 +225,12 @@ class _Bar:
 
 
 def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:
-    """Print and save what came of a comparison; return the exit status."""
+    """Print and save a comparison; return the exit status."""
     outcome, out = comparison.outcome, comparison.folder
     assert outcome is not None
     assert out is not None
     for env, most in outcome.capped.items():
-        print(f"\n{env}: its whole table is {most} evaluations, so that is the budget")
+        print(f"\n{env}: budget reduced to {most} evaluations, the whole table")
     for (env, agent), trace in outcome.errors.items():
         print(f"\n{agent} on {env} stopped:\n{trace}", file=sys.stderr)
     for said in comparison.save():
@@ -243,7 +243,7 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
         print(f"\n{comparison.checked}")
     if outcome.skipped:
         print(
-            "\nnot run, for these agents cannot work on these ids, or have trained on their languages: "
+            "\nnot run (unsupported id or train/test overlap): "
             f"{len(outcome.skipped)} pairs, such as {outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
         )
     if outcome.errors:

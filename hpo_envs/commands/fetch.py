@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         mine = [f for f in done if files[f].dataset == name]
         new = [f for f in mine if done[f] == "installed"]
         size = sum((folder.data_folder() / f).stat().st_size for f in new)
-        print(f"{name}: {len(new)} files installed ({size:,} bytes), {len(mine) - len(new)} were already right")
+        print(f"{name}: {len(new)} files installed ({size:,} bytes), {len(mine) - len(new)} were already correct")
     print(f"folder: {folder.data_folder()}")
     return 0
 

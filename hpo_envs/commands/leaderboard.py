@@ -149,5 +149,5 @@ def run(args: argparse.Namespace) -> int:
         plans = planned(args.agent, range(args.seeds), args.only)
         return int(leaderboard.run_all(args.runs, plans, args.jobs) > 0)
     wrong = list(check(args.agent, args.runs, args.only, args.jobs))
-    print("\n".join(wrong) or f"{args.agent}: {AGAIN} seeds of each environment came out the same to the bit")
+    print("\n".join(wrong) or f"{args.agent}: {AGAIN} seeds of each environment are identical to the bit")
     return int(bool(wrong))

@@ -147,7 +147,7 @@ def test_publish_onto_what_is_stored_replaces_groups_of_runs(
         shutil.copytree(folder / part, tmp_path / "runs" / part)
     command = ["publish", "--runs", str(tmp_path / "runs"), "--root", str(tmp_path), "--onto"]
     assert leaderboard.main(command) == 0
-    assert "left out, for it cannot be run again: CharHPO-old-v0\n" in capsys.readouterr().out
+    assert "excluded, because its id or table is gone: CharHPO-old-v0\n" in capsys.readouterr().out
     found = json.loads(file.read_text())
     assert [t.get("earlier") for t in found["tracks"]] == [0, None, None]
     assert found["tracks"][0] == stored["tracks"][0] | {"earlier": 0}

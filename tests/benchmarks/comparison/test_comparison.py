@@ -60,7 +60,7 @@ def test_only_runs_read_from_disk_are_replayed(tmp_path: Path, replayed: list[in
     more = Comparison({**STUDY, "seeds": 8}, tmp_path).run()
     assert more.outcome is not None
     assert (more.outcome.made, more.outcome.found, sum(replayed)) == (8, 24, 24)
-    assert more.checked == "All rewards, costs and statuses of 24 runs are what their environments answer."
+    assert more.checked == "Replayed 24 stored runs: all rewards, costs and statuses are equal."
     assert {c["n"] for c in more.scores["cells"]} == {8}
     Comparison.load(tmp_path)
     assert sum(replayed) == 24 + 32

@@ -1,4 +1,4 @@
-"""Stored runs are what their environments answer, or they are refused by name."""
+"""Stored runs equal their replay, or they are refused by name."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_runs_on_table_that_is_not_installed_are_scored_and_not_checked(
     known = Comparison.load(folder).summary()
     monkeypatch.setattr(tables, "missing", lambda name: [tmp_path] if name == "nmthpo/zhen" else [])
     here = Comparison.load(folder).summary()
-    assert "Runs on NMTHPO-zhen-v0 were not checked: table nmthpo/zhen is not installed." in here["checked"]
+    assert "Runs on NMTHPO-zhen-v0 were not replayed: table nmthpo/zhen is not installed." in here["checked"]
     assert here["cells"] == known["cells"]
 
 
@@ -66,7 +66,7 @@ def test_runs_are_what_their_environments_answer(env: str, tmp_path: Path) -> No
     runs = run("random", env, [3, 1], env_kwargs=short(env))
     replay = _checked(_stored(tmp_path, runs))
     assert (replay.checked, replay.unchecked) == (2, {})
-    assert str(replay) == "All rewards, costs and statuses of 2 runs are what their environments answer."
+    assert str(replay) == "Replayed 2 stored runs: all rewards, costs and statuses are equal."
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -178,7 +178,7 @@ def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.Monk
     assert _checked(tmp_path / "runs").checked == 2
     shutil.rmtree(user.folder())
     user._remembered.clear()  # another process would not have it in memory
-    assert str(_checked(tmp_path / "runs")).startswith("Runs on TableHPO-mine-v0 were not checked: ")
+    assert str(_checked(tmp_path / "runs")).startswith("Runs on TableHPO-mine-v0 were not replayed: ")
 
 
 def test_commands_say_it_and_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +186,7 @@ def test_commands_say_it_and_refuse(tmp_path: Path, capsys: pytest.CaptureFixtur
     command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "3", "--budget", "4", "--out"]
     assert main([*command, str(tmp_path / "runs")]) == 0
     assert main(["report", str(tmp_path / "runs")]) == 0
-    said = "All rewards, costs and statuses of 3 runs are what their environments answer."
+    said = "Replayed 3 stored runs: all rewards, costs and statuses are equal."
     assert capsys.readouterr().out.count(said) == 1, "what compare has just made is not replayed"
     assert said in (tmp_path / "runs" / "report.html").read_text("utf-8")
     false = [dataclasses.replace(r, rewards=r.rewards + 1.0, header={**r.header}) for r in runs]
@@ -211,5 +211,5 @@ def test_functions_are_not_called_again(tmp_path: Path) -> None:
     tune(train, given["space"], budget=3, out=tmp_path / "runs" / "mine", progress=False)
     found = Comparison.load(tmp_path / "runs", more=record.runs_of(tmp_path / "runs")).summary()
     assert len(calls) == 11
-    assert found["checked"] == "Runs on FunctionHPO-v0 were not checked: a function is not called again."
+    assert found["checked"] == "Runs on FunctionHPO-v0 were not replayed: a function is not called again."
     assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("auto (box-bo)", 1)]

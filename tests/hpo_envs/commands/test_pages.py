@@ -97,7 +97,7 @@ def test_two_seeds_come_out_again_or_are_rejected(
     mine = tmp_path / "mine"
     assert main(["leaderboard", "run", AGENT, "--runs", str(mine), "--seeds", "3", *ONLY]) == 0
     assert main(["leaderboard", "check", AGENT, "--runs", str(mine), *ONLY]) == 0
-    assert "came out the same to the bit" in capsys.readouterr().out
+    assert "are identical to the bit" in capsys.readouterr().out
     store.write([exchanged(r) if r.seed == 2 else r for r in store.read(mine)], tmp_path / "false")
     assert main(["leaderboard", "check", AGENT, "--runs", str(tmp_path / "false"), *ONLY]) == 1
     said = capsys.readouterr().out
