@@ -138,6 +138,8 @@ def page(found: Found) -> str:
     """The page of all rankings."""
     commands = " and ".join(f"`{of['command']}`" for of in publications.publications(found))
     return f"""# Leaderboard
+![The best agents of each family and random search: normalised regret with 95 % intervals](leaderboard.png)
+
 The best agents of each group of environments. A budget in a name replaces the default budget; "with tables of" a
 family: the agents had source tasks, its tables of other languages. <a href="leaderboard.html">The full
 report</a> has every curve, test and table, and its data as a file.
