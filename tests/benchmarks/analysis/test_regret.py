@@ -159,6 +159,8 @@ def test_runtimes_by_hand() -> None:
     assert regret.runtimes(seen, r.costs, ["0.1"]).tolist() == [9.0]
     assert regret.runtimes(seen, r.costs, [0.1 - 5e-10]).tolist() == [9.0], "a hair of slack"
     assert regret.runtimes(seen, r.costs).shape == (21,)
+    both = regret.runtimes(np.stack([seen, seen[::-1]]), np.stack([r.costs, r.costs]), [0.5, 0.1])
+    assert both.tolist() == [[2.0, 9.0], [2.0, 2.0]]
     assert regret.TARGETS[0] == pytest.approx(10**-0.1)
     assert regret.TARGETS[-2:] == pytest.approx([0.01, 0.0])
     assert (regret.SHARES[0], regret.SHARES[-1], len(regret.SHARES)) == (0.01, 1.0, 100)

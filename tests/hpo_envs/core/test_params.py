@@ -13,6 +13,7 @@ from hpo_envs.core.params import (
     bounds_of,
     box,
     check_budget,
+    check_int,
     check_options,
     check_workers,
     kind_of,
@@ -131,6 +132,8 @@ def test_numbers_of_workers() -> None:
             check_workers(wrong)
     with raises("workers must be at most 1000000, got 1000001"):
         check_workers(1_000_001)
+    with raises("n must be None or an int >= 1, got 0"):
+        check_int("n", 0, optional=True)
 
 
 def test_occurrences_are_counted_by_key_whatever_order() -> None:
@@ -153,6 +156,7 @@ def test_environments_are_shown_in_few_words(env_id: str) -> None:
     for env in (gym.make(env_id), gym.make_vec(env_id, num_envs=2)):
         text = repr(env.unwrapped)
         assert text.startswith(f"<{env_id}: table ")
+        assert f", actions {env.unwrapped.params.action_space}, " in text
         assert f", objectives {', '.join(env.unwrapped.objectives)}, budget {env.unwrapped.budget:g}" in text
         assert len(text) < 300
         assert env_id in env.unwrapped._repr_html_()

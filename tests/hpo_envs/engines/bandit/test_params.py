@@ -65,6 +65,8 @@ WORDS: list[tuple[str, dict[str, Any], str]] = [
     ("gaussian", {"fix_seed": 0}, "fix_seed must be left alone for gaussian: it is for ner only"),
     ("tdsa8", {"objective": "scor"}, "objective must be one of score, loss, got 'scor', did you mean 'score'?"),
     ("tdsa8", {"objective": 3}, "objective must be one of score, loss, got 3"),
+    ("tdsa8", {"shared": 1}, "shared must be True or False, got 1"),
+    ("tdsa8", {"batch_size": 1_000_001}, "batch_size must be at most 1000000, got 1000001"),
     ("tdsa8", {"batch_size": 0}, "batch_size must be None or an int >= 1, got 0"),
     ("tdsa8", {"batch_size": True}, "batch_size must be None or an int >= 1, got True"),
     ("tdsa8", {"batch_size": 1.5}, "batch_size must be None or an int >= 1, got 1.5"),
