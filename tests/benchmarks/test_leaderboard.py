@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -129,46 +128,6 @@ def test_publish_writes_scores_page_picture_and_readme(
     # Scores and curves of means, no run and no reward.
     rewards = store.read(folder)[0].rewards
     assert not {f"{r:.4g}" for r in rewards[:20]} & set((tmp_path / "leaderboard.json").read_text().split(","))
-
-
-def test_publish_onto_what_is_stored_replaces_groups_of_runs(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("matplotlib")
-    monkeypatch.setattr(leaderboard, "SUMMARY", file := tmp_path / "leaderboard.json")
-    (tmp_path / "README.md").write_text(f"{leaderboard.BEGIN}\n{leaderboard.END}\n")
-    leaderboard.publish(folder, tmp_path)
-    stored = json.loads(file.read_text())
-    stored["versions"] |= {"published": "2020-01-01", "hpo_envs": "0.0.9"}
-    last = stored["tracks"][2]["environments"][0]
-    other = {"label": "CharHPO-old-v0", "id": "CharHPO-old-v0", "family": "CharHPO", "tables": [], "budget": 20.0}
-    file.write_text(json.dumps(stored | {"environments": [*stored["environments"], other]}))
-    for part in ("setting-2", "setting-3"):
-        shutil.copytree(folder / part, tmp_path / "runs" / part)
-    command = ["publish", "--runs", str(tmp_path / "runs"), "--root", str(tmp_path), "--onto"]
-    assert leaderboard.main(command) == 0
-    assert "excluded, because its id or table is gone: CharHPO-old-v0\n" in capsys.readouterr().out
-    found = json.loads(file.read_text())
-    assert [t.get("earlier") for t in found["tracks"]] == [0, None, None]
-    assert found["tracks"][0] == stored["tracks"][0] | {"earlier": 0}
-    assert (found["earlier"][0]["versions"], found["command"]) == (
-        stored["versions"],
-        f"{stored['command']} --only FIESTA",
-    )
-    for k in ("environments", "agents", "cells", "curves", "selections"):
-        assert json.dumps(found[k]) == json.dumps(stored[k])
-    page = (tmp_path / "docs" / "leaderboard.html").read_text()
-    assert page.count("Published on 2020-01-01 with hpo_envs 0.0.9.") == 1
-    assert page.count(f"Published on {found['versions']['published']} with hpo_envs ") == 2
-    assert leaderboard.headline(found) in (tmp_path / "README.md").read_text()
-    # What is refused leaves all files as they are.
-    before = file.read_bytes()
-    for part in (tmp_path / "runs").rglob("*.parquet"):
-        if "ttts" in str(part):
-            part.unlink()
-    with pytest.raises(ValueError, match=r"got FIESTA, budget 102 without its agents ttts; FIESTA, budget 408 without"):
-        leaderboard.main(command)
-    assert (file.read_bytes(), last in found["curves"]) == (before, True)
 
 
 def test_agent_that_is_random_search_within_budget_is_not_listed_beside_it() -> None:

@@ -93,21 +93,6 @@ def test_torchrl_takes_batches_as_far_as_it_can(mode: AutoresetMode) -> None:
     assert out["next", "done"].sum() == 8  # two episodes of each
 
 
-def test_torchrl_reads_no_text_at_end_of_episode() -> None:
-    """Whoever says it: an environment of Gymnasium's own with a text in its info, in Gymnasium's own batch."""
-    from torchrl.envs import GymWrapper
-
-    class Says(gym.Wrapper):  # type: ignore[type-arg]
-        def step(self, action: Any) -> Any:
-            *out, info = self.env.step(action)
-            return (*out, {**info, "status": "ok"})
-
-    mode = {"autoreset_mode": AutoresetMode.SAME_STEP}
-    envs = gym.vector.SyncVectorEnv([lambda: Says(gym.make("CartPole-v1", max_episode_steps=3))] * 2, **mode)
-    with pytest.raises((AttributeError, RuntimeError)):
-        GymWrapper(envs).rollout(6, break_when_any_done=False)
-
-
 @pytest.mark.parametrize("env_id", [ROWS, BOX])
 def test_torchrl_trains_by_ppo(env_id: str) -> None:
     from tensordict.nn import TensorDictModule, TensorDictSequential
