@@ -35,7 +35,7 @@ CONTEXT = {name: f"cr:{name}" for name in _TERMS.split()} | {
 """The specification's."""
 
 LICENCES = ("MIT", "BSD-2-Clause", "Apache-2.0", "CC-BY-4.0")
-"""SPDX names; the authors of CharHPO state none, see docs/data-licences.md."""
+"""SPDX names; the authors of CharHPO state none, see docs/datasheet.md."""
 
 
 def packs() -> list[Path]:

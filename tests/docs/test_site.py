@@ -239,7 +239,7 @@ def test_references_are_those_of_catalogue() -> None:
 def test_licences_are_those_of_catalogue() -> None:
     from hpo_envs.tables import catalogue
 
-    rows = [line for line in (DOCS / "data-licences.md").read_text("utf-8").splitlines() if line.startswith("| `")]
+    rows = [line for line in (DOCS / "datasheet.md").read_text("utf-8").splitlines() if line.startswith("| `")]
     for data, repository, licence in {(f.dataset, f.repository, f.licence) for f in catalogue.files().values()}:
         assert any(f"`{data}`" in row and repository in row and f"| {licence} |" in row for row in rows), repository
 

@@ -72,7 +72,7 @@ class CharHPOEnv(LookupEnv):
 
     ## Table
     200 runs each, the first 200 rows of upstream's file, as in the paper; upstream states no licence
-    (`docs/data-licences.md`).
+    (`docs/datasheet.md`).
 
     ## References
     Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural
