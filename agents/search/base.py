@@ -77,7 +77,6 @@ class CandidateAgent(Agent):
         self.features = self.candidates.features
         self.candidates.shuffle(self.rng)
         self._asked = 0
-        self.fantasy = "believer"
         self.pretended = 0
         self.scored: npt.NDArray[np.intp] | None = None
         self.rows: list[int] = []
@@ -134,16 +133,13 @@ class CandidateAgent(Agent):
     def _suggest_beside(self, pending: list[int]) -> int:
         """The next candidate, with believed results of pending ones (kriging believer, Ginsbourger et al. 2010).
 
-        Each is given the reward that the model expects of it, or the worst so far (constant liar), see `fantasy`.
+        Each is given the reward that the model expects of it.
         """
-        if not pending or self.fantasy == "none" or self._models is None:
+        if not pending or self._models is None:
             return int(self._suggest())
         told, expected = len(self.rows), self._expected(np.array(pending))  # which may make the models anew
         marks = [m.mark() for m in self._models]
         self.pretended = len(pending)
-        if self.fantasy != "believer":
-            liar: Any = {"worst": np.min, "mean": np.mean, "best": np.max}[self.fantasy]
-            expected = np.tile(liar(self.rewards, axis=0), (len(pending), 1))
         for row, rewards in zip(pending, expected, strict=True):
             self.rows.append(row)
             self.rewards.append(rewards)

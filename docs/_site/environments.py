@@ -10,7 +10,6 @@ from typing import Any
 
 from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
-from hpo_envs.commands.list import page_of
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS, find, installed
 from hpo_envs.tables import catalogue, store
@@ -63,12 +62,12 @@ def facts_of(env_id: str) -> dict[str, Any]:
 
 def summary_of(spec: Spec) -> str:
     """First line of an id's page."""
-    return page_of(spec).partition("\n")[0]
+    return spec.page.partition("\n")[0]
 
 
 def page_to_fetch(spec: Spec) -> str:
     """The page of an id whose table does not ship."""
-    first, _, rest = page_of(spec).partition("\n")
+    first, _, rest = spec.page.partition("\n")
     fixed = ", ".join(f"`{k}={v!r}`" for k, v in spec.kwargs.items())
     notice = f'Its table does not ship: run `{store.command(spec.tables)}` before `gymnasium.make("{spec.id}")`.'
     parts = [f"# {spec.id}", first, f"{notice} Fixed arguments: {fixed or 'none'}.", rest.strip()]

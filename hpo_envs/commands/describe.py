@@ -20,7 +20,6 @@ import numpy as np
 from hpo_envs.agents import AGENTS, names
 from hpo_envs.checks import nearest
 from hpo_envs.commands import agents
-from hpo_envs.commands.list import page_of
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES, SPECS, find
 from hpo_envs.tables import store
@@ -114,7 +113,7 @@ def describe(spec: Spec) -> dict[str, Any]:
         "budget": budget if np.isfinite(budget) else None,
         "tables": [_table(t) for t in tables],
         "citation": list(dict.fromkeys(t.provenance.citation for t in tables)),
-        "page": page_of(spec),
+        "page": spec.page,
     }
     env.close()
     return facts

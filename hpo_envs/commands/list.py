@@ -7,8 +7,6 @@ to be fetched first stand apart.
 from __future__ import annotations
 
 import argparse
-import importlib
-import inspect
 import itertools
 import json
 from typing import Any
@@ -63,12 +61,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def page_of(spec: Spec) -> str:
-    """The docstring of an id's class, which is its page."""
-    module, _, name = spec.entry_point.partition(":")
-    return inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
-
-
 def _row(spec: Spec) -> dict[str, Any]:
     return {
         "id": spec.id,
@@ -76,7 +68,7 @@ def _row(spec: Spec) -> dict[str, Any]:
         "kind": kind_of(spec),
         "installed": installed(spec),
         "fetch": store.command(spec.tables),
-        "summary": page_of(spec).partition("\n")[0],
+        "summary": spec.page.partition("\n")[0],
         "arguments": dict(spec.kwargs),
         "tables": list(spec.tables),
         "datasets": list(dict.fromkeys(name.partition("/")[0] for name in spec.tables)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Mapping
@@ -37,6 +38,12 @@ class Spec(NamedTuple):
     surrogate: bool = False
     cluster: str = ""
     family: str = ""
+
+    @property
+    def page(self) -> str:
+        """The docstring of its class."""
+        module, _, name = self.entry_point.partition(":")
+        return inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
 
 
 class Distribution(NamedTuple):

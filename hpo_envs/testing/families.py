@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -51,12 +50,6 @@ def given(family: Family) -> dict[str, Any]:
     return dict(family.example)
 
 
-def page_of(spec: Spec) -> str:
-    """The page of an id: the docstring of its class."""
-    module, _, name = spec.entry_point.partition(":")
-    return getattr(importlib.import_module(module), name).__doc__ or ""
-
-
 def section(page: str, heading: str) -> str:
     """The text below a heading."""
     match = re.search(rf"## {heading}\n(.*?)(?=\n\s*## |\Z)", page, re.DOTALL)
@@ -72,7 +65,7 @@ def _record(family: Family) -> None:
 
 def _headings(family: Family) -> None:
     for spec in {s.entry_point: s for s in family.ids}.values():
-        page = page_of(spec)
+        page = spec.page
         got = tuple(re.findall(r"^\s*## (.+)$", page, re.MULTILINE))
         require(got == HEADINGS, f"headings of {spec.entry_point} must be {', '.join(HEADINGS)}, got {', '.join(got)}")
         for heading in HEADINGS:
@@ -92,7 +85,7 @@ def _information(family: Family) -> None:
             keys |= set(info)
             if terminated:
                 break
-        named = set(re.findall(r"`([a-z0-9_]+)`", section(page_of(spec), "Information")))
+        named = set(re.findall(r"`([a-z0-9_]+)`", section(spec.page, "Information")))
         require(
             keys <= named, f"section Information of {spec.id} must name every key, got none of {sorted(keys - named)}"
         )
@@ -100,7 +93,7 @@ def _information(family: Family) -> None:
 
 def _arguments(family: Family) -> None:
     for spec in family.ids:
-        text = section(page_of(spec), "Arguments")
+        text = section(spec.page, "Arguments")
         for name in spec.kwargs:
             require(f"`{name}" in text, f"section Arguments of {spec.id} must name {name}")
 
@@ -108,14 +101,14 @@ def _arguments(family: Family) -> None:
 def _ids(family: Family) -> None:
     """Literally, or as a pattern such as `NMTHPO-{pair}-mo-v0`."""
     for spec in family.ids:
-        patterns = re.findall(r"`([A-Za-z]+-[^`\s]*v\d+)`", page_of(spec))
+        patterns = re.findall(r"`([A-Za-z]+-[^`\s]*v\d+)`", spec.page)
         hits = (re.fullmatch(re.sub(r"\\\{[^}]*\\\}", "[A-Za-z0-9_-]+", re.escape(p)), spec.id) for p in patterns)
         require(any(hits), f"the page of {spec.id} must name it, got {', '.join(patterns)}")
 
 
 def _observation(family: Family) -> None:
     for spec in family.ids:
-        text = section(page_of(spec), "Observation Space")
+        text = section(spec.page, "Observation Space")
         for words in ("`Box`", "float32", "| index |"):
             require(words in text.replace("  ", " "), f"section Observation Space of {spec.id} must have {words!r}")
 

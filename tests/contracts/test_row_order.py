@@ -15,7 +15,7 @@ from hpo_envs.registry import SPECS
 from hpo_envs.tables import draws, store
 from hpo_envs.tables import frames as row_order
 from hpo_envs.tables.table import Table
-from hpo_envs.testing.families import page_of, section
+from hpo_envs.testing.families import section
 from tests.helpers import IDS, ONE_OF_EACH, raises
 
 
@@ -29,7 +29,7 @@ OF_ROWS = [i for i in IDS if _made(i).params.kind in ("rows", "fidelity", "arms"
 
 def test_ids_of_rows_and_no_others_take_shuffle_and_subsample_and_document_them() -> None:
     for spec_id, spec in ((i, SPECS[i]) for i in IDS):
-        arguments = section(page_of(spec), "Arguments")
+        arguments = section(spec.page, "Arguments")
         assert ("- `shuffle=False`" in arguments and "- `subsample=1.0`" in arguments) == (spec_id in OF_ROWS), spec_id
         if spec_id not in OF_ROWS:
             with pytest.raises((TypeError, ValueError), match="shuffle"):
