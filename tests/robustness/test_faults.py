@@ -37,6 +37,8 @@ from hpo_envs.tables.files import packs as table_file
 from hpo_envs.tables.files.folder import FetchError
 from tests.tables.files import test_download as test_fetch
 
+pytestmark = pytest.mark.hostile
+
 server = test_fetch.server  # fixtures
 HERE = Path(__file__).parent
 
@@ -474,3 +476,12 @@ def test_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytes
     assert not list(tmp_path.iterdir())
     user.save(table, tmp_path / "t.npz")
     assert user.load(str(tmp_path / "t.npz")).provenance.sha256 == table.provenance.sha256
+
+
+def test_run_of_pytest_leaves_nothing_in_temporary_directory(tmp_path: Path) -> None:
+    """But for the folder of `tmp_path`, of which pytest keeps three."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/hpo_envs/test_checks.py"]
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(command, cwd=HERE.parents[1], env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout
+    assert not [path for path in tmp_path.iterdir() if not path.name.startswith("pytest-of-")]

@@ -38,6 +38,8 @@ from hpo_envs.tables.files import packs as table_file
 from hpo_envs.tables.user import reader
 from tests.robustness import hostile
 
+pytestmark = pytest.mark.hostile
+
 COVERS = ("hpo_envs.benchmarks.study.parquet",)
 """Modules whose input is made up here."""
 

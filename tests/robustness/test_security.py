@@ -20,6 +20,8 @@ from hpo_envs.tables import catalogue, user
 from tests.helpers import sources
 from tests.robustness import audit
 
+pytestmark = pytest.mark.hostile
+
 # -- the code ----------------------------------------------------------------------------------------------------------
 
 CALLS = {"eval", "exec", "compile", "__import__", "input", "breakpoint"}

@@ -22,6 +22,8 @@ from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.commands.main import main
 from tests.helpers import ROOT, short
 
+pytestmark = pytest.mark.hostile
+
 IDS = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0", "NMTHPO-v0", "CharHPO-v0"]
 
 

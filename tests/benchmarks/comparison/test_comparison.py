@@ -88,6 +88,7 @@ def test_report_and_plot(tmp_path: Path) -> None:
         comparison.plot("FIESTA")
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("how", ["deleted", "moved up"])
 def test_report_names_missing_runs_in_its_first_line(
     tmp_path: Path, how: str, capsys: pytest.CaptureFixture[str]
@@ -105,6 +106,7 @@ def test_report_names_missing_runs_in_its_first_line(
     assert Comparison.load(tmp_path).missing == ""
 
 
+@pytest.mark.hostile
 def test_report_rejects_to_write_through_symbolic_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, mine = tmp_path / "runs", tmp_path / "mine.txt"
     Comparison({**STUDY, "environments": "NMTHPO-zhen-v0"}, runs).run()
@@ -121,6 +123,7 @@ def test_report_rejects_to_write_through_symbolic_links(tmp_path: Path, capsys: 
     assert mine.read_text() == "precious"
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "name", ["summary.csv", "study.json", "NMTHPO-zhen-v0/regret.png", "NMTHPO-zhen-v0/targets.csv"]
 )
@@ -137,6 +140,7 @@ def test_compare_rejects_to_write_through_symbolic_links(
     assert mine.read_text() == "precious"
 
 
+@pytest.mark.hostile
 def test_compare_rejects_folder_that_is_symbolic_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, mine = tmp_path / "runs", tmp_path / "mine"
     runs.mkdir()

@@ -10,6 +10,8 @@ import pytest
 
 from hpo_envs.benchmarks.runs import pool as actions
 
+pytestmark = pytest.mark.hostile
+
 ROWS = gym.spaces.Discrete(10)
 PAIRS = gym.spaces.MultiDiscrete([10, 3])
 BOX = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)

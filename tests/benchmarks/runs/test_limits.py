@@ -16,6 +16,8 @@ import pytest
 
 from hpo_envs.benchmarks.runs import limits
 
+pytestmark = pytest.mark.hostile
+
 
 @pytest.mark.parametrize("thread", [False, True])
 def test_what_takes_too_long_is_ended_again_and_again(thread: bool) -> None:

@@ -12,6 +12,8 @@ import pytest
 from hpo_envs.benchmarks.study.journal import Journal
 from tests.helpers import ROOT
 
+pytestmark = pytest.mark.hostile
+
 RECORDS = [{"seed": 0, "reward": 0.1 + 0.2, "config": {"lr": 1e-3}}, {"seed": 1}, {"seed": 2, "text": "ä\n"}]
 
 

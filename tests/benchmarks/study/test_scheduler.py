@@ -12,6 +12,8 @@ from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Study, from_data
 from tests.benchmarks.study.helpers import SMALL, Cluster
 
+pytestmark = pytest.mark.hostile
+
 
 def files_of(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}

@@ -156,6 +156,7 @@ def test_another_agent_or_id_is_no_mixture(tmp_path: Path) -> None:
     assert len(store.read(tmp_path)) == 3
 
 
+@pytest.mark.hostile
 def test_names_that_are_no_file_names(tmp_path: Path) -> None:
     agents = ["../up", "a/b", "a", "a-1", "f.<locals>.Agent", "a-1-2"]
     for agent in agents:
@@ -180,6 +181,7 @@ def test_pandas_and_duckdb_read_it_without_us(tmp_path: Path) -> None:
     assert json.loads(meta)["header"]["budget"] == 50.0
 
 
+@pytest.mark.hostile
 def test_files_of_others_are_rejected_or_ignored(tmp_path: Path) -> None:
     store.write([make(0)], tmp_path)
     folder = tmp_path / "NMTHPO-zhen-v0"
@@ -204,6 +206,7 @@ def write_in_steps(folder: Path, ready: Any, order: list[int]) -> None:
         store.write([make(seed, k=200), make(seed + 1, k=200)], folder)
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("other", ["NMTHPO-zhen-v0/bo", "NMTHPO-ruen-v0/random"])
 def test_part_in_place_of_another_is_rejected(tmp_path: Path, other: str) -> None:
     store.write([make(0, env="NMTHPO-zhen-v0", agent="random")], tmp_path)
@@ -245,6 +248,7 @@ for seed in range(first, 100000):
 """
 
 
+@pytest.mark.hostile
 def test_killed_writers_lose_nothing_that_they_reported(tmp_path: Path) -> None:
     """Each writer reports a seed once it is stored, and dies at a random moment."""
     folder = tmp_path / "runs"
@@ -280,6 +284,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.hostile
 @pytest.mark.skipif(os.name != "posix", reason="limits of processes")
 def test_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
     store.write([make(0)], tmp_path)
@@ -315,6 +320,7 @@ def test_what_is_known_of_evaluations_comes_back(tmp_path: Path) -> None:
     assert np.array_equal(block.rewards, np.concatenate([r.rewards for r in runs]))
 
 
+@pytest.mark.hostile
 def test_no_flipped_bit_and_no_cut_is_read(tmp_path: Path) -> None:
     runs = [known(s) for s in range(4)]
     store.write(runs, tmp_path)

@@ -13,6 +13,8 @@ import pytest
 from hpo_envs.commands.main import main
 from hpo_envs.core import screen
 
+pytestmark = pytest.mark.hostile
+
 EVIL = "\x1b]0;owned\x07\x1b[2J\u202ename\x9b31m"
 SHOWN = "\\x1b]0;owned\\x07\\x1b[2J\\u202ename\\x9b31m"
 

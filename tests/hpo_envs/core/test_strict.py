@@ -13,6 +13,8 @@ from hpo_envs.benchmarks.runs import run
 from hpo_envs.registry import SPECS
 from tests.helpers import IDS as HERE
 
+pytestmark = pytest.mark.hostile
+
 IDS = [
     "NMTHPO-swen-v0",
     "NMTLC-swen-v0",

@@ -12,6 +12,8 @@ from hpo_envs.benchmarks.study.journal import Journal
 from hpo_envs.benchmarks.study.store import code_of
 from hpo_envs.tuning.record import NAME, Record, apart, folders, runs_of
 
+pytestmark = pytest.mark.hostile
+
 HEADER: dict[str, Any] = {
     "function": "m:f", "space": [], "objectives": ["score"], "goals": ["max"], "epochs": None, "agent": "bo",
     "hyperparameters": {}, "seed": 3, "budget": 4.0, "budget_unit": "evaluations",

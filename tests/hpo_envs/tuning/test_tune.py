@@ -23,6 +23,7 @@ from tests.helpers import ROOT
 from tests.hpo_envs.tuning import helpers
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("executor, workers", [("serial", 1), ("threads", 3), ("processes", 2)])
 def test_trouble_is_failed_evaluations_and_search_goes_on(executor: str, workers: int, tmp_path: Path) -> None:
     function = helpers.troubled if executor == "processes" else helpers.train
@@ -37,6 +38,7 @@ def test_trouble_is_failed_evaluations_and_search_goes_on(executor: str, workers
             assert said in errors
 
 
+@pytest.mark.hostile
 def test_worker_that_stops_itself_is_killed_at_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "GRACE", 0.5)
     given: dict[str, Any] = {"agent": "random", "workers": 2, "executor": "processes", "progress": False}
@@ -97,6 +99,7 @@ def test_folder_is_of_one_search_at_time(tmp_path: Path) -> None:
         other.communicate("\n")
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("name", [record.NAME, "checkpoints"])
 def test_symbolic_links_in_folder_are_rejected(name: str, tmp_path: Path) -> None:
     out, mine = tmp_path / "out", tmp_path / "mine"

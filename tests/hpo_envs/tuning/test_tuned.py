@@ -120,6 +120,7 @@ def test_shares_of_importance_have_intervals() -> None:
     assert (low <= high).all()
 
 
+@pytest.mark.hostile
 def test_texts_that_are_no_utf_8(tmp_path: Path) -> None:
     def odd(config: Any) -> dict[str, float]:
         if config["x"] < 0.5:

@@ -49,6 +49,7 @@ def test_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pyt
         files.of_path(tmp_path / "a.zip")
 
 
+@pytest.mark.hostile
 def test_small_file_that_unpacks_to_large_one_is_rejected(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.csv.gz", "wb") as stream:
         stream.write(b"lr,acc\n")
@@ -71,6 +72,7 @@ def test_small_file_that_unpacks_to_large_one_is_rejected(tmp_path: Path) -> Non
         user.from_csv(tmp_path / "a.parquet", max_bytes=1_000_000)
 
 
+@pytest.mark.hostile
 def test_pipes_and_devices_are_rejected(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.csv")
     for path in (tmp_path / "a.csv", Path("/dev/zero"), Path("/dev/null")):

@@ -116,6 +116,7 @@ def test_unreadable_table_hides_no_other(table: Table, folder: Path) -> None:
         assert [s.id for s in registry.own()] == ["TableHPO-sweep-v0"]
 
 
+@pytest.mark.hostile
 def test_file_that_promises_more_than_memory_is_rejected_and_pipe_is_not_read(tmp_path: Path) -> None:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
