@@ -1,7 +1,5 @@
 """Shared fixtures: every id that is at hand."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

@@ -1,7 +1,5 @@
 """What tests share: every id that is at hand, and what an installation lacks."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import io

@@ -1,7 +1,5 @@
 """A plugin of pytest, `-p tests.once`: the tests that pass are written to the file ONCE; those in it are left out."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

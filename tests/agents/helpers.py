@@ -1,7 +1,5 @@
 """What tests of agents share: problems of a few candidates and of a few arms."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Agents written as a loop, and the checks that agents share."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any
 

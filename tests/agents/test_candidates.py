@@ -1,7 +1,5 @@
 """Candidates by number: actions of every kind, what was tried, and one treatment of runs that failed."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an agent may know: read-only, the same on both ends of a pipe, nothing but plain data in between."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What agents can work on."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Agents in another process: messages, spaces, and the same search."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

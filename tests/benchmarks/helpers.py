@@ -1,7 +1,5 @@
 """Runs of agents in a process of their own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.benchmarks.runs import Run, run

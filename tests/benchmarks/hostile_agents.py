@@ -1,7 +1,5 @@
 """Agents that try what an isolated agent must not do; imported by the process that they run in, never by a test."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

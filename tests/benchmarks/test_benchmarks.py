@@ -1,7 +1,5 @@
 """What the package of benchmarks hands on."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

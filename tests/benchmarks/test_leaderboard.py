@@ -1,7 +1,5 @@
 """The leaderboard: who fits where, how it is made, and that the committed one is scores and what the README says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The study of spaces that no table lists finds what is known to be there, and repeats itself."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

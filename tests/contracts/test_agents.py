@@ -1,7 +1,5 @@
 """The contract of every agent: it meets it by being registered."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from typing import Any

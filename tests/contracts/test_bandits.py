@@ -1,7 +1,5 @@
 """What every bandit promises: finds an obvious best arm, repeats itself, takes late results, refuses what it must."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

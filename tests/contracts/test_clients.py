@@ -3,8 +3,6 @@
 What was seen with which version stands in `docs/guides/interoperation.md`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

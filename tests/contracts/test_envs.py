@@ -1,7 +1,5 @@
 """The contract of every id: Gymnasium's checkers, bounds, seeds, errors, pickles."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import pytest
 

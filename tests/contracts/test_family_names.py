@@ -1,7 +1,5 @@
 """What is known of a family stands in its record: no dictionary and no condition elsewhere is keyed by its name."""
 
-from __future__ import annotations
-
 import ast
 import pkgutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Gymnasium's own helpers and MO-Gymnasium's wrappers, unmodified, on our environments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

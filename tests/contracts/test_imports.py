@@ -1,7 +1,5 @@
 """What imports what: no circles, no fitting script at run time, constants below everything."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 

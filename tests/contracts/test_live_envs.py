@@ -1,7 +1,5 @@
 """The contract of environments that call a function: that of every environment, with the example of their family."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

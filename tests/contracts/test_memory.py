@@ -1,7 +1,5 @@
 """Nothing that an environment or a problem hands out is its own memory, nor the table's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

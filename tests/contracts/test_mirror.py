@@ -1,7 +1,5 @@
 """Given a public module, its test is found by name; given a package, its tests are found by place."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 from pathlib import Path

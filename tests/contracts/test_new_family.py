@@ -3,8 +3,6 @@
 In a copy of the package with nothing but these, in a fresh process, the new id must work everywhere.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The contract of every family: the class docstring is its page, and what it says is what a step does."""
 
-from __future__ import annotations
-
 import pytest
 
 from hpo_envs.registry import FAMILIES

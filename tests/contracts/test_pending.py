@@ -1,7 +1,5 @@
 """Every model-based agent can be asked again before it is told, and what is under way teaches its model nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

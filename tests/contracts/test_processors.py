@@ -1,7 +1,5 @@
 """Environments and embedded tables have the same bits on every processor and Python; see docs/trust.md."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """Stable-baselines3 and MO-Gymnasium (extra `rl`) take our ids."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

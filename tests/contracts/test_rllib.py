@@ -1,7 +1,5 @@
 """RLlib trains on our ids: `.ci/nightly clients` has it in an environment of its own; skipped elsewhere."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

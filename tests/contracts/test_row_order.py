@@ -1,7 +1,5 @@
 """The index of an action carries no information: rows are kept in the order of a hash, and an episode draws its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

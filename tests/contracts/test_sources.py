@@ -1,7 +1,5 @@
 """What the project's own text may not contain: imports across layers, and global randomness."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import json

@@ -1,7 +1,5 @@
 """Laws of every table, and tables that break them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

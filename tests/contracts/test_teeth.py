@@ -1,7 +1,5 @@
 """Teeth of the contracts: for each rule something that breaks it, and the sentence that it gets."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import pickle

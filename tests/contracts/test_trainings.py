@@ -3,8 +3,6 @@
 They are short: what is tested is that data of our ids goes through, and that weights change and stay finite.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

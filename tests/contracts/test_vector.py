@@ -1,7 +1,5 @@
 """The batched form equals the scalar one, trajectory for trajectory."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

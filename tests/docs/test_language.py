@@ -1,7 +1,5 @@
 """Phrases that are never right, in documentation, docstrings, help and messages; the glossary."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

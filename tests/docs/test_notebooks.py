@@ -1,7 +1,5 @@
 """Notebooks: stored without outputs, executed by a kernel, shown as pages."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The documentation: every block of code runs, and the pages made of the code have what they promise."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

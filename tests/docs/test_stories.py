@@ -1,7 +1,5 @@
 """The stories of docs/stories run, say what they found, and draw it."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

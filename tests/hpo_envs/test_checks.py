@@ -1,7 +1,5 @@
 """Names, values and fronts: what several rooms check."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

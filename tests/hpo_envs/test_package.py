@@ -1,7 +1,5 @@
 """What the package itself has, and when it imports it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

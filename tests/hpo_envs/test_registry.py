@@ -1,7 +1,5 @@
 """The registry: what is collected from the records, and what collecting them imports."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

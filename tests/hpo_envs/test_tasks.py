@@ -1,7 +1,5 @@
 """Splits of tasks: disjoint, complete, usable, and the arguments that restrict what is drawn."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 import pytest

@@ -7,8 +7,6 @@ kill; the first way is what the others are compared with: batch size, engine, ha
 The exit status is 1 if any of them makes a difference. What another processor changes is a command of `digests.py`.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import hashlib

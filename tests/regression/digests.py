@@ -19,8 +19,6 @@ After a change that is meant, or with a new id or agent, say in the CHANGELOG wh
 `--agents` narrow all commands; with `--journal FILE` a run that was stopped goes on).
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import hashlib

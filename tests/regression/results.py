@@ -6,8 +6,6 @@
 `results.csv` has a line for each file, with the sha256 of its bytes, so that a result cannot change under its commit.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

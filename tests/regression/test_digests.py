@@ -1,7 +1,5 @@
 """Nothing that the suite returns changes unnoticed: a part of `digests.py`, which checks everything at night."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

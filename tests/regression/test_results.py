@@ -1,7 +1,5 @@
 """Every committed result names the commit that made it, and changes with it only."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

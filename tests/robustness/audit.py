@@ -6,8 +6,6 @@ Fails if a package has a vulnerability that another release of it mends: ours th
 nobody has mended yet is only printed. Says that it was skipped where no service answers.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

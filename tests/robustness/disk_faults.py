@@ -8,8 +8,6 @@ disk is full; until a child comes to the end. Prints what was seen as JSON. test
 children are forked from a process without threads.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import io
@@ -23,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 REFUSED = 17
 """Exit status of a child whose work raised OSError."""
@@ -100,7 +98,7 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
 
-    def __enter__(self) -> _Watched:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: Any) -> None:

@@ -3,8 +3,6 @@
 `python tests/robustness/hostile.py --examples 20000` is the long form of tests/robustness/test_fuzz.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

@@ -13,8 +13,6 @@ survivor changed. Another run in the same folder tests again what survived or ti
 of a busy machine), what was not tested, and what is in functions that changed.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import os

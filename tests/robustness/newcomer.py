@@ -6,8 +6,6 @@
 FOLDER is made; it keeps the clone with its `.venv`, and the home folder. The interpreter is this one.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

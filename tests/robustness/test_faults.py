@@ -4,8 +4,6 @@ Interrupted and wrong downloads in general are in test_fetch.py, writers killed 
 test_store.py and test_study.py; here the break comes at every step and at every kind of byte.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import functools

@@ -3,8 +3,6 @@
 HPO_ENVS_FUZZ sets the number of inputs of each entry.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib

@@ -1,7 +1,5 @@
 """The mutation check's own parts: what it mutates exists, and what it reports adds up. It needs mutmut to run."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 from pathlib import Path

@@ -1,7 +1,5 @@
 """No pickle, no eval, no shell, no network but for fetching; pinned hashes; archives and pages that nothing escapes."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import gzip

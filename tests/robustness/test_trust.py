@@ -1,7 +1,5 @@
 """Agents that try to change what is recorded of them, and agents that take the others down with them."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re

@@ -4,8 +4,6 @@ A wheel holds every module of the checkout, and nothing beside the package and i
 files. Returns 1 and says what is wrong otherwise.
 """
 
-from __future__ import annotations
-
 import sys
 import zipfile
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Draws by hashing."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpo_envs.tables import draws

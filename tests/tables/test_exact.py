@@ -1,7 +1,5 @@
 """Arithmetic with the same bits everywhere is close to NumPy's, and does not depend on what it is computed with."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from statistics import NormalDist

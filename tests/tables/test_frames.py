@@ -1,7 +1,5 @@
 """Tables as frames: nothing measured is left out, nothing else is in; what is inactive is missing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

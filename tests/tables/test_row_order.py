@@ -1,7 +1,5 @@
 """In which order the rows of a table are kept."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import os

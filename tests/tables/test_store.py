@@ -1,7 +1,5 @@
 """Tables by name, and what they are read from."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables: every law and its words, hashes, answers, defaults, scales."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any

@@ -1,7 +1,5 @@
 """What tests of bandits share: a problem of a few arms, and a loop that answers with Gaussian scores."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Bandits one by one: schedules, draws and optimal weights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

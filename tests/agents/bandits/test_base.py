@@ -1,7 +1,5 @@
 """The base of the bandits: attributing scores, drawing arms, budgets, stopping."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """pi: against Monte Carlo, against itself, against laws."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The generalised likelihood ratio against minimisers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

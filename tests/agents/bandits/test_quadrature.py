@@ -1,7 +1,5 @@
 """The probability of being best against adaptive integration and recorded numbers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

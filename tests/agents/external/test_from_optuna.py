@@ -1,7 +1,5 @@
 """Samplers of Optuna as agents, and its distributions as a cube."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

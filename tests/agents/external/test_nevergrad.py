@@ -1,7 +1,5 @@
 """Nevergrad's optimisers where results come late: those that wait for each result are not asked again before it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Optimisers of other packages: what they draw from, and what they may suggest."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

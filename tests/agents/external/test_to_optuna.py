@@ -1,7 +1,5 @@
 """Our agents as samplers of Optuna, under its own sampler tests."""
 
-from __future__ import annotations
-
 import functools
 import pickle
 from collections.abc import Callable

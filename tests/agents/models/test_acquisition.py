@@ -1,7 +1,5 @@
 """Acquisition functions by hand and by integration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

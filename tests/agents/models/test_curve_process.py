@@ -1,7 +1,5 @@
 """The process over learning curves: Gaussian conditioning, and a prior made of other tables' curves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

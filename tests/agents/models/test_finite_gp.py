@@ -1,7 +1,5 @@
 """Gaussian processes on a finite set: conditioning one by one, all at once, and by dense algebra."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hypervolume and its expected improvement against independent computations."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Estimates of kernels: the most probable one, its slopes, and the minimiser."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

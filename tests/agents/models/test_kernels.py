@@ -1,7 +1,5 @@
 """Kernels by hand."""
 
-from __future__ import annotations
-
 import math
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Costs, pools of candidates and sources."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Similarity graphs and label spreading against dense definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The stacked Gaussian process against dense algebra."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pytest

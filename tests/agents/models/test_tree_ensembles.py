@@ -1,7 +1,5 @@
 """Ensembles of regression trees, against scikit-learn's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor

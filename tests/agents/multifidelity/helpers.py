@@ -1,7 +1,5 @@
 """What tests of agents on learning curves share: curves that never cross, and a loop of one environment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

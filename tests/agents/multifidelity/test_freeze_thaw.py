@@ -1,7 +1,5 @@
 """Freeze-thaw: who is trained on, what sources change, and what a step is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Hyperband, successive halving and ASHA: brackets, promotions, budgets."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

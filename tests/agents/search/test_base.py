@@ -1,7 +1,5 @@
 """The initial design, and how candidates are chosen among equals."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

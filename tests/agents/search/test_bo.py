@@ -1,7 +1,5 @@
 """x"""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Agents for boxes: Optuna behind ask/tell and the Gaussian process; kinds of spaces, errors, a bowl."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Regularised evolution: ages, mutations of features, grammars, members built action by action."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Graph-based search: closed forms of label propagation and expected influence against brute force."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Acquisition functions on a posterior that is given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

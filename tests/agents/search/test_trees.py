@@ -1,7 +1,5 @@
 """Tree-based search finds what features tell and never asks twice."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A problem of a few candidates with two other tables: one that ranks them alike, one that ranks them the other way."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """What `auto` picks on each kind of problem, and that it is that agent."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """The learned optimiser: invariant, bounded, it learns from other tables, and it says what its weights have seen."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

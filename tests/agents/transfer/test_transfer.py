@@ -1,7 +1,5 @@
 """Agents that learn from other tables, against their papers' formulas."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any

@@ -1,7 +1,5 @@
 """Expected results of random search, in closed form."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

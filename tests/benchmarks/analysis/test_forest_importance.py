@@ -1,7 +1,5 @@
 """Functional ANOVA of forests against brute force over the partition of each tree."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path

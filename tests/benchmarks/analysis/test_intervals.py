@@ -1,7 +1,5 @@
 """Inference against SciPy where both say the same, and against the formulas by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

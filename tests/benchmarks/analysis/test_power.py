@@ -1,7 +1,5 @@
 """Power: against the t test where it is exact, and what helps."""
 
-from __future__ import annotations
-
 import pytest
 from scipy import stats
 

@@ -4,8 +4,6 @@
 a text.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from typing import Any

@@ -1,7 +1,5 @@
 """What runs are measured with: by hand, the same in every folder, and without any table when they are scored."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The sensitivity metrics against the definitions written out naively, and their errors."""
 
-from __future__ import annotations
-
 import itertools
 import tracemalloc
 from typing import Any

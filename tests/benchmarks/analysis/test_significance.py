@@ -1,7 +1,5 @@
 """Verdicts: best, tied, worse, on these tasks and across tasks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Statistics against values worked out by hand, published ones and SciPy; how often they are wrong in simulations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Runs that several tests look at."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

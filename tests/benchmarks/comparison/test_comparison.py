@@ -1,7 +1,5 @@
 """Comparisons from a study to a verdict: what is run, replayed, missed and written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Groups that are published one after the other give what they give together, and nothing old is kept unseen."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

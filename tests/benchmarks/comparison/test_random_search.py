@@ -1,7 +1,5 @@
 """Exact random search: against all orders of small tables, and against runs of the agent."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

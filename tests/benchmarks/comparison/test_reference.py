@@ -1,7 +1,5 @@
 """The table that runs were made on."""
 
-from __future__ import annotations
-
 import pytest
 
 from hpo_envs.benchmarks.comparison import random_search

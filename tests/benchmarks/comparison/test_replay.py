@@ -1,7 +1,5 @@
 """Stored runs equal their replay, or they are refused by name."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import shutil

@@ -1,7 +1,5 @@
 """Scores by environment and agent; fronts and selections of runs."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

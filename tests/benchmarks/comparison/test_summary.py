@@ -1,7 +1,5 @@
 """What a summary has in it, what it refuses, and pictures drawn from it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

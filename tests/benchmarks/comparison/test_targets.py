@@ -1,7 +1,5 @@
 """Scores by targets, attainment and bootstrap by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Agents that are trained by evolution: tasks, episodes, training and the study."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The benchmark of live tuning: problems, runs that are kept, regret."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

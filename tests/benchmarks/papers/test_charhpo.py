@@ -1,7 +1,5 @@
 """The published numbers of the character transduction paper, its settings, figures and command."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

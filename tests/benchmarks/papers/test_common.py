@@ -1,7 +1,5 @@
 """What reproductions share; that every paper keeps to one form; and their page."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 import json

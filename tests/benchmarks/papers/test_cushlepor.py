@@ -1,7 +1,5 @@
 """What the reproduction of cushLEPOR writes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The reproduction of Moss et al. 2019: its analysis, parts and selections."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

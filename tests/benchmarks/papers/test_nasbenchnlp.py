@@ -1,7 +1,5 @@
 """NAS-Bench-NLP: analysis, printed numbers, predictability, comparisons, and the released environment."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The numbers of Zhang and Duh 2020, what becomes of its claims, and the AutoML-2022 protocol."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pictures of runs and configurations show what the frame has, and agents look the same in all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The report: what it says, that nothing in it can break out, and how it behaves in a real browser."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Pictures and tables of a report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

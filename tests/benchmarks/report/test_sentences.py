@@ -1,7 +1,5 @@
 """Sentences of a track: the best agent, on these tasks and across tasks."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Actions are an element of the space to the letter, or refused with the rule and the value."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

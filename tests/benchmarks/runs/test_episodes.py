@@ -1,7 +1,5 @@
 """Each episode's own rows: what agents see of them, and what is stored."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

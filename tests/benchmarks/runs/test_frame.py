@@ -1,7 +1,5 @@
 """What `run` returns as a frame, compared with the runs and with the table, and as a short text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

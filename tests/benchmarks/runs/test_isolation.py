@@ -1,7 +1,5 @@
 """Agents in a process of their own: the same results, and nothing that they do reaches further than themselves."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys

@@ -1,7 +1,5 @@
 """What a run may take of time, and what it leaves behind; memory is tested in `tests/robustness/test_trust.py`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The run loop: what it runs, what it refuses, where it stops."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The agents of one run in this process: asked in turn, told copies, and done one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

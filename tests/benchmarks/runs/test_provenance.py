@@ -1,7 +1,5 @@
 """Provenance of a run: digests of the modules that are imported, read from the sources."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

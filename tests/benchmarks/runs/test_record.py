@@ -1,7 +1,5 @@
 """What is recorded of a run: entries of its evaluations, and its header."""
 
-from __future__ import annotations
-
 import functools
 import operator
 

@@ -1,7 +1,5 @@
 """The transfer track: whose tables are handed over, that they are the same for all, and what headers say of them."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import subprocess

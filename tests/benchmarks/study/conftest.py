@@ -1,7 +1,5 @@
 """Fixtures of several test files."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small study, a module of a user's own agents, and a Dask cluster."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Blocks of runs, calls in processes, and expected runs."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

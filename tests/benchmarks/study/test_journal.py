@@ -1,7 +1,5 @@
 """The journal of single evaluations: what was appended is there after any kill, and nothing else is."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`python -m hpo_envs.benchmarks.study.measure`: trainings of a table, and one of them again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a study knows of the file of a trained policy, without running anything of it (extra `rl`)."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 from typing import Any

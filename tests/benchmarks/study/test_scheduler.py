@@ -1,7 +1,5 @@
 """Workers that are killed, elsewhere or always dying: the same bytes, or an agent that stops alone."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The store of runs: what is written comes back to the bit, whole or not at all, once, and never mixed."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

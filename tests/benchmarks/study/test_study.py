@@ -1,7 +1,5 @@
 """Studies: files, seeds, resuming, failing agents, interruption."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import os

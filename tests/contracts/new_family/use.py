@@ -1,7 +1,5 @@
 """Takes the new id through everything that is not a contract test."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fixtures of several test files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

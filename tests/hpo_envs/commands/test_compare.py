@@ -1,7 +1,5 @@
 """`hpo-envs compare`: what it says, refuses and goes on from."""
 
-from __future__ import annotations
-
 import html
 import re
 import sys

@@ -1,7 +1,5 @@
 """`hpo-envs list` and `hpo-envs describe`: every id and every agent."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from pathlib import Path

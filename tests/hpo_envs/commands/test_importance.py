@@ -1,7 +1,5 @@
 """`hpo-envs importance`: of a table, an environment, a folder of runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Submissions: where an agent takes part, and what is missing of its runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`hpo-envs lepor`: scoring, tuning a user's file, its errors."""
 
-from __future__ import annotations
-
 import json
 import random
 

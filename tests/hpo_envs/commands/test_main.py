@@ -1,7 +1,5 @@
 """The command line, as a user meets it: output, exit status, one-line errors."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`hpo-envs report`, `reproduce`, `leaderboard` and `tune`."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib

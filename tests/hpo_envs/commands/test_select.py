@@ -1,7 +1,5 @@
 """`hpo-envs select`: the answer for a user's own scores, and what it says of bad ones."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`hpo-envs table` and `hpo-envs fetch`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Environments that render, and an episode of random actions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

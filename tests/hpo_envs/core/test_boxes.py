@@ -1,7 +1,5 @@
 """Actions in a box are clipped, as Gymnasium's own environments do it; what is no point of it is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

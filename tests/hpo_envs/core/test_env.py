@@ -1,7 +1,5 @@
 """The shells of both forms: budgets, numbers of environments, autoreset, reset masks."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 import pytest

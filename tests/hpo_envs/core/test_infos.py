@@ -1,7 +1,5 @@
 """Batched infos: scattered, merged, blanked; histories of masks."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A family's page has what its engine says once for all families."""
 
-from __future__ import annotations
-
 from hpo_envs.core.family import complete
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.families.nmthpo.page import NMTHPOEnv

@@ -1,7 +1,5 @@
 """Params: one record that both forms, agents and pictures read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

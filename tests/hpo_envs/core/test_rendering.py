@@ -1,7 +1,5 @@
 """Rendering: every mode of every engine, what it must leave alone, and the words of a step."""
 
-from __future__ import annotations
-
 import copy
 import importlib
 import pickle

@@ -1,7 +1,5 @@
 """Commands print nothing that a terminal would obey."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

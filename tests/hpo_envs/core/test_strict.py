@@ -1,7 +1,5 @@
 """What is no action, budget or option is refused in both forms of every engine with an error that says so."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

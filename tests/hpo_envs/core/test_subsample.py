@@ -1,7 +1,5 @@
 """Configurations of an episode: the same in both forms, a permutation, a subsample."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

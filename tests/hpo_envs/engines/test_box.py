@@ -1,7 +1,5 @@
 """The engine of boxes, on a function computed by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

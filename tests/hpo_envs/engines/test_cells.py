@@ -1,7 +1,5 @@
 """The engine that builds cells: scores, illegal moves, masks, batches, words."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An episode's own order and share of the rows: both forms agree, and what is answered is the table row's answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Simulated workers: the order of results, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpo_envs.engines.workers import VectorWorkers, Workers

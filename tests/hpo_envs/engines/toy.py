@@ -1,7 +1,5 @@
 """A function of the square for two tasks, small enough to be computed by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CharHPO-v0: what its actions mean and what it answers; and the 24 sweeps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """CushLEPOR environments: the box, the agreement metrics against textbook ones, options, held-out documents."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import gymnasium as gym

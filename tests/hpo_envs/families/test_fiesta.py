@@ -1,7 +1,5 @@
 """FIESTA environments and tables: laws of resampling, and the measured numbers of the paper."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Learning curves of NMT systems: ids, costs, metrics."""
 
-from __future__ import annotations
-
 import math
 
 import gymnasium as gym

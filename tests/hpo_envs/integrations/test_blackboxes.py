@@ -1,7 +1,5 @@
 """Blackboxes of Syne Tune, made with the real package, as environments. Skipped where Syne Tune is absent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

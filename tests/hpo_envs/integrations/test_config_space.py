@@ -1,7 +1,5 @@
 """Actions of CharHPO-v0 as dicts, and its space as ConfigSpace's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """HPO-B's files, made in its format; the released handler agrees where `HPOB_HANDLER` is the path of its module."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """Runs as others read them, by their own readers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

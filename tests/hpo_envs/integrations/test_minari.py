@@ -1,7 +1,5 @@
 """Runs as Minari datasets. Skipped where Minari is absent."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

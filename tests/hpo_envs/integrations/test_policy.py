@@ -1,7 +1,5 @@
 """Trained policies run as agents as they ran in training, wrapper for wrapper (extra `rl`)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

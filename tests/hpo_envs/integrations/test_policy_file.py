@@ -1,7 +1,5 @@
 """Files of trained policies: what is recorded and refused, and that reading one runs nothing (extra `rl`)."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import zipfile

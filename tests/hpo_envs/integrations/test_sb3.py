@@ -1,7 +1,5 @@
 """Stable-baselines3 learns on our ids (extra `rl`)."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any

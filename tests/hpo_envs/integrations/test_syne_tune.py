@@ -1,7 +1,5 @@
 """Tables as blackboxes of Syne Tune. Skipped where Syne Tune is absent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

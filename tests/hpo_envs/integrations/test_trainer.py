@@ -1,7 +1,5 @@
 """Hugging Face's Trainer: a randomly initialised model on text made here, tuned by evaluations (nightly)."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whatever a function does, an evaluation comes back."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import Any

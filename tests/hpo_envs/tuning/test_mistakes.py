@@ -1,7 +1,5 @@
 """Mistakes end a search at once, in one line; start points, log lines and threads of workers."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

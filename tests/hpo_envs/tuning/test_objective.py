@@ -1,7 +1,5 @@
 """Tables as functions of a configuration."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What is known from elsewhere becomes observations in the problem's features."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

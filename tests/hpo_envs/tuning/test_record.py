@@ -1,7 +1,5 @@
 """The record of a search: what is on the disk is all there is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

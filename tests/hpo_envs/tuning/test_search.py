@@ -1,7 +1,5 @@
 """The loop: what agents are told, what the budget pays, and how a search goes on."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`tune` as a user calls it: with workers, with trouble, killed, and refused."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What a search has found: the best, a frame, a picture, a page."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import html

@@ -1,7 +1,5 @@
 """Workers that carry out calls side by side, and whose death is not felt by others."""
 
-from __future__ import annotations
-
 import functools
 import os
 import signal

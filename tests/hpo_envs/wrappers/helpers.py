@@ -1,7 +1,5 @@
 """Every wrapper in both forms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

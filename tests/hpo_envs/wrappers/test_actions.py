@@ -1,7 +1,5 @@
 """Actions as vectors of hyperparameters meet every row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """What observation wrappers remember."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 

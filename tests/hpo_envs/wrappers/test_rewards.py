@@ -1,7 +1,5 @@
 """Rewards are what they say, and what training knows stays hidden from the policy."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Wrapped environments are environments; what cannot be wrapped is refused."""
 
-from __future__ import annotations
-
 import re
 import warnings
 

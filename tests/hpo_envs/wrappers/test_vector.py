@@ -1,7 +1,5 @@
 """Batched wrappers agree with the scalar ones."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

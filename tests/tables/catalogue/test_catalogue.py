@@ -1,7 +1,5 @@
 """The catalogue: rows that are well formed, and languages that families call alike."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

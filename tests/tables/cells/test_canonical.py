@@ -1,7 +1,5 @@
 """One computation has one key."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 

@@ -1,7 +1,5 @@
 """Cells: features, the generator, actions, graphs and the forward pass."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """Recipes and the text forms of cells."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

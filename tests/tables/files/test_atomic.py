@@ -1,7 +1,5 @@
 """Files are written whole, or not at all; `tests/robustness/test_faults.py` breaks the disk at every step."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

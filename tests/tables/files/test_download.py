@@ -1,7 +1,5 @@
 """Fetching upstream files: from a server that fails in every way, twice at once, and what is left."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """The data folder: what is installed, and how a file gets there whole."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

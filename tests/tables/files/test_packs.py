@@ -1,7 +1,5 @@
 """Packs and table files: what was packed comes back, what is damaged is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """hLEPOR: tokens, alignment, and the score in every variant."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

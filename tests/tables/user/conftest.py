@@ -1,7 +1,5 @@
 """A folder for tables, and a table of a sweep."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

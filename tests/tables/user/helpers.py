@@ -1,7 +1,5 @@
 """A sweep as a CSV file, a table of CSV text, and a search space as a plain dict."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Cells become numbers or choices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

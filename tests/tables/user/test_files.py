@@ -1,7 +1,5 @@
 """Files of all kinds become columns; what is none is named."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import sys

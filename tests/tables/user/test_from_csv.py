@@ -1,7 +1,5 @@
 """A user's CSV file or Optuna study as an environment: what is guessed, what is refused, and that all else takes it."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An Optuna study as a table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

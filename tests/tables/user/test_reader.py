@@ -1,7 +1,5 @@
 """Files become tables: cells, roles of columns, repeats, outcomes, folders of runs."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Spaces, and the points of a space."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

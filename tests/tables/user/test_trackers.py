@@ -1,7 +1,5 @@
 """Files as people have them, most made by the tools (see exports/README.md), are read at the first try."""
 
-from __future__ import annotations
-
 import collections
 import gzip
 import json

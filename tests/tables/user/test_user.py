@@ -1,7 +1,5 @@
 """The readers of users' files: what the package hands on, definitions, and saved tables."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

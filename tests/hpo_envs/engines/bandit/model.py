@@ -1,7 +1,5 @@
 """A model of the bandits in plain Python, and small tables to compare them on."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

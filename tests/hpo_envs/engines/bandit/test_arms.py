@@ -1,7 +1,5 @@
 """Arms: synthetic ones, and draws one by one and many at once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpo_envs.engines.bandit.arms import AHEAD, TOGETHER, Ahead, Arms, GaussianArms, MeasuredArms

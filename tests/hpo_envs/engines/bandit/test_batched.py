@@ -1,7 +1,5 @@
 """The batched bandit against a model of it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

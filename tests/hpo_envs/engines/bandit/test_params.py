@@ -1,7 +1,5 @@
 """What bandits read: bounds, defaults, and every word about their settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

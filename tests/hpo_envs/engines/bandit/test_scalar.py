@@ -1,7 +1,5 @@
 """The scalar bandit against a model of it, and every word about its actions."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """What tests of learning curves share: small tables of curves of different lengths."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

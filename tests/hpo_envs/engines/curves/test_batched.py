@@ -1,7 +1,5 @@
 """Batched learning curves: against a model and against the scalar form, with workers and without."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

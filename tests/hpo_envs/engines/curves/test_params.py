@@ -1,7 +1,5 @@
 """What learning-curve environments read: levels, budgets, units, and every word about their settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """The scalar learning-curve environment against a model of it, and every word about its actions."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import gymnasium as gym

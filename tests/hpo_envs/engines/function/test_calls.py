@@ -1,7 +1,5 @@
 """What a function does becomes an outcome, whatever it does."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a step on a function does: calls it once, pays, keeps what went wrong; trainings are paused and gone on with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

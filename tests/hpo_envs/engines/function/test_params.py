@@ -1,7 +1,5 @@
 """Arguments of environments on a function, and the candidates that they mean."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """A model of the look-up environments in plain Python, and small tables to compare them on."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

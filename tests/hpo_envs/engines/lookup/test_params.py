@@ -1,7 +1,5 @@
 """What look-up environments read: spaces, defaults, arrays, and every word about tables, metrics and costs."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

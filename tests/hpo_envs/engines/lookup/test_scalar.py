@@ -1,7 +1,5 @@
 """The scalar look-up environment against a model of it, and every word of its errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """CellMiniLive: what it asks of a process that trains, and what it makes of the answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium as gym

@@ -1,7 +1,5 @@
 """CharMiniLive: what it asks of a process that trains, and what it makes of the answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CellMini: cells, text, costs and what was measured."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import fields
 

@@ -1,7 +1,5 @@
 """The character transduction sweeps: tables, surrogate, environments."""
 
-from __future__ import annotations
-
 import csv
 import io
 

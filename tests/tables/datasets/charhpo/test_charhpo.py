@@ -1,7 +1,5 @@
 """Names, spaces, forests and the fit of the sweeps' surrogate."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

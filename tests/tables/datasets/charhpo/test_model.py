@@ -1,7 +1,5 @@
 """The surrogate of the sweeps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

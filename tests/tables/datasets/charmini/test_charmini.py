@@ -1,7 +1,5 @@
 """CharMini: configurations, costs, facts and what is packed of a training."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CushLEPOR tables: reading upstream's files and users' TSVs, the stand-in, and the numbers of the measured table."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Texts and labels of translations, the space of settings, agreement, and what is packed."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from dataclasses import replace

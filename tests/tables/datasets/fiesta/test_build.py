@@ -1,7 +1,5 @@
 """The tables of FIESTA: the measured numbers of the paper, and the embedded ones."""
 
-from __future__ import annotations
-
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.fiesta import build as data
 from hpo_envs.tables.frames import natural

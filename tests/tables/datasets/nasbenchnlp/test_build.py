@@ -1,7 +1,5 @@
 """Tables of NAS-Bench-NLP: how they are put together."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

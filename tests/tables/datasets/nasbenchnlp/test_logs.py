@@ -1,7 +1,5 @@
 """Logs of cells' trainings and the archives that they are in."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """The surrogate of a cell's training."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Packed runs of NAS-Bench-NLP against the files."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

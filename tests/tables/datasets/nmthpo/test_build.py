@@ -1,7 +1,5 @@
 """The NMT tables against upstream's files and against the paper's numbers."""
 
-from __future__ import annotations
-
 import gymnasium as gym
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The NMTLC tables: every point of the file, hostile and damaged pickles, and the embedded curves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

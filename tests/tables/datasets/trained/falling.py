@@ -1,7 +1,5 @@
 """A training that takes no time: its loss falls by a factor in each epoch."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from hpo_envs.tables.datasets.cellmini import measure as cells

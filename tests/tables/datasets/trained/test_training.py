@@ -1,7 +1,5 @@
 """What models in training share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpo_envs.tables.datasets.trained.training import Resumable, key_of

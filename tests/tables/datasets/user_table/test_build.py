@@ -1,7 +1,5 @@
 """The data set of users' own tables."""
 
-from __future__ import annotations
-
 import pytest
 
 from hpo_envs.tables import user

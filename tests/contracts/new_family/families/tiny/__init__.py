@@ -1,7 +1,5 @@
 """Tiny: which of twelve taggers to use."""
 
-from __future__ import annotations
-
 from hpo_envs.core.family import Family, Spec
 
 FAMILY = Family(

@@ -1,7 +1,5 @@
 """Tiny: which of twelve taggers to use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.params import Objective

@@ -1,7 +1,5 @@
 """Batches of words, their scores, and steps of the optimiser."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

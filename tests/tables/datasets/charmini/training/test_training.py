@@ -1,7 +1,5 @@
 """Layers, both architectures, and whole trainings."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nobody 2026: accuracies of twelve taggers. Nothing else is known of them, so rows have no features."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from typing import Any
