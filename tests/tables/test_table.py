@@ -105,6 +105,8 @@ def test_table_owns_its_arrays() -> None:
         assert not np.shares_memory(given, kept)
     assert (table.cost.dtype, table.levels.dtype, table.status.dtype) == (np.float64, np.float64, np.uint8)
     assert table.provenance.sha256 == tiny(values=values, cost=cost * 1.0, status=status).provenance.sha256
+    values.setflags(write=False)  # by whoever made it: nothing to copy
+    assert tiny(values=values, cost=cost, status=status).values is values
 
 
 def test_hashes_are_these() -> None:
@@ -258,5 +260,8 @@ def test_configurations_with_conditions_and_choices_are_found() -> None:
         assert table.index_of(table.config(row)) == row
     cells = store.load("nasbenchnlp/wikitext2")
     assert cells.index_of({"key": cells.keys[9]}) == 9
+    assert len(cells.graph(9)) > 3
+    with raises(f"rows of {table.name} must be cells with a recipe, got {table.keys[0]!r}"):
+        table.graph(0)
     with pytest.raises(ValueError, match="key must be one of the keys of table nasbenchnlp/wikitext2, got None"):
         cells.index_of({})
