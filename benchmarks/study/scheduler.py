@@ -20,7 +20,7 @@ from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
-from hpo_envs.benchmarks.study.store import ChangedCodeError, Store, code_of
+from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
 
@@ -73,7 +73,6 @@ def conduct(
     watch: Watch | None = None,
     seconds: float | None = None,
     run_seconds: float = limits.RUN_SECONDS,
-    accept_changed: bool = False,
     most: float = math.inf,
 ) -> Outcome:
     """Run what is missing of a study and store it.
@@ -89,8 +88,6 @@ def conduct(
         watch: Told of progress.
         seconds: How long a task should take; default: `task_seconds` of the executor's workers.
         run_seconds: How long a run may take; an agent that takes longer stops on that id.
-        accept_changed: Whether runs of changed code are made, under the agent's name and a digest of the code, where
-            runs of the code of before are stored. Otherwise they are refused.
         most: Seconds that missing runs may be expected to call functions for, such as trainings.
 
     Returns:
@@ -105,7 +102,7 @@ def conduct(
     store = Store(folder)
     outcome = Outcome(store)
     seconds = task_seconds(executor.workers) if seconds is None else seconds
-    tasks = _missing(study, store, outcome, accept_changed, seconds, run_seconds)
+    tasks = _missing(study, store, outcome, seconds, run_seconds)
     if (length := sum(map(_expected, tasks))) > most:
         raise ValueError(
             f"the trainings of a study must take {most / 3600:g} h or less unless that is agreed to (--yes), got about "
@@ -140,7 +137,6 @@ def conduct(
         clock.count(key, done.runs, done.seconds, len(done.task.seeds) - sum(len(t.seeds) for t in rest))
         if watch is not None:
             watch(total - clock.left, total, clock.estimate(executor.workers))
-    store.settle()
     return outcome
 
 
@@ -148,9 +144,7 @@ def _of(key: tuple[str, str], task: Task) -> bool:
     return key_of(task) == key
 
 
-def _missing(
-    study: Study, store: Store, outcome: Outcome, accept_changed: bool, seconds: float, run_seconds: float
-) -> list[Task]:
+def _missing(study: Study, store: Store, outcome: Outcome, seconds: float, run_seconds: float) -> list[Task]:
     """Remaining tasks; also records fitting agents and stored runs."""
     tasks = []
     for asked in study.environments:
@@ -159,9 +153,6 @@ def _missing(
             outcome.capped[environment.id] = environment.kwargs["budget"]
         problem, fitting, headers = _probe(environment, study.agents, study.seeds[0])
         names = {c.name for c in fitting}
-        if accept_changed:
-            pairs = [_apart(c, h, store) for c, h in zip(fitting, headers, strict=True)]
-            fitting, headers = [c for c, _ in pairs], [h for _, h in pairs]
         store.check(headers)
         outcome.skipped.extend((environment.id, c.name) for c in study.agents if c.name not in names)
         for entrant in fitting:
@@ -208,16 +199,6 @@ def _capped(environment: Environment) -> Environment:
     if params.cost_unit != "evaluations" or params.steps is None or params.budget <= params.steps:
         return environment
     return dataclasses.replace(environment, kwargs={**environment.kwargs, "budget": params.steps})
-
-
-def _apart(entrant: Entrant, header: dict[str, Any], store: Store) -> tuple[Entrant, dict[str, Any]]:
-    """An entrant under another name, where runs of its own with other code are stored."""
-    try:
-        store.check([header])
-    except ChangedCodeError:
-        entrant = dataclasses.replace(entrant, name=f"{entrant.name}@{code_of(header)}", changed=True)
-        header = entrant.describe(header)
-    return entrant, header
 
 
 def _probe(

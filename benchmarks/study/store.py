@@ -5,7 +5,7 @@
 Parts are only ever added, and their name carries the sha256 of all their bytes: what is read is what was written.
 Each is written beside its place, synced and then renamed, so that a reader sees whole parts and a killed or failed
 writer leaves none behind. Publishing a part reads and writes nothing else: no index, no lock. Two processes that make
-the same run store it twice; readers take it once, `Store.settle` tidies up, and runs that disagree are refused.
+the same run store it twice; readers take it once, and refuse runs that disagree.
 
 Columns are described in `hpo_envs.benchmarks.study.parquet`. Without this project:
 
@@ -15,7 +15,6 @@ Columns are described in `hpo_envs.benchmarks.study.parquet`. Without this proje
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -24,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +32,6 @@ from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of, layout_of
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.files.folder import locked
 
 RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen")
 """Header keys that may differ between runs of one agent on one id."""
@@ -48,7 +46,7 @@ def code_of(header: Mapping[str, Any]) -> str:
     return hashlib.sha256(code.encode()).hexdigest()[:8]
 
 
-AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "changed", "isolated")
+AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "isolated")
 """Header keys that may differ between agents on one id."""
 
 Key = tuple[str, str, int]
@@ -106,15 +104,11 @@ class Group:
     seeds: npt.NDArray[np.int64]
 
 
-class ChangedCodeError(ValueError):
-    """Runs that differ from those stored by the code that made them, and by nothing else."""
-
-
 class _Setting:
     """Common header of the runs of one id, and the seeds of each agent."""
 
     def __init__(self) -> None:
-        self.first: dict[bool, dict[str, Any]] = {}
+        self.first: dict[str, Any] = {}
         self.agents: dict[str, dict[str, Any]] = {}
         self.tables: dict[str, str] = {}
         self.seeds: dict[str, set[int]] = {}
@@ -125,16 +119,13 @@ class _Setting:
             if _setting(h) != _setting(self.agents[h["agent"]]):
                 _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
         else:
-            for other in self.first.values():
-                # Runs of changed code were let in beside the others, under a name of their own.
-                apart = CODE_KEYS if h.get("changed") or other.get("changed") else ()
-                _compare(h, other, (*RUN_KEYS, *AGENT_KEYS, *apart), folder)
+            _compare(h, self.first or h, (*RUN_KEYS, *AGENT_KEYS), folder)
         if self.tables.get(h["table"], h["sha256"]) != h["sha256"]:
             raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
 
     def add(self, h: dict[str, Any], seeds: Iterable[int] = ()) -> None:
         """Take in a header that agrees with the others."""
-        self.first.setdefault(h.get("changed", False), h)
+        self.first = self.first or h
         self.agents.setdefault(h["agent"], h)
         self.tables.setdefault(h["table"], h["sha256"])
         self.seeds.setdefault(h["agent"], set()).update(seeds)
@@ -143,7 +134,7 @@ class _Setting:
 class Store:
     """A folder of runs.
 
-    A part is read once; what other processes add later is seen after `refresh`.
+    A part is read once; headers of what other processes add later are not looked at.
 
     Args:
         folder: Made when the first run is stored; None: runs are kept in memory by whoever adds them.
@@ -224,32 +215,21 @@ class Store:
     def blocks(
         self, env: str | None = None, agent: Agents = None, besides: Collection[Path] = ()
     ) -> Iterator[tuple[Path, Block]]:
-        """The parts, verified, with what they hold: runs that two processes stored are in two of them.
-
-        Another process may tidy up meanwhile. What it removes is in a part that it added before, so the folder is
-        listed until that brings nothing new.
-        """
-        known: set[Path] = {*besides}
-        while new := [part for part in self._parts(env, agent) if part not in known]:
-            known.update(new)
-            for part in new:
-                with contextlib.suppress(FileNotFoundError):
-                    block = parquet.decode(part)
-                    _check_place(part, block.header, block.seeds)
-                    yield part, block
+        """The parts, verified, with what they hold: runs that two processes stored are in two of them."""
+        for part in [part for part in self._parts(env, agent) if part not in besides]:
+            block = parquet.decode(part)
+            _check_place(part, block.header, block.seeds)
+            yield part, block
 
     def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
         """Stored runs, grouped by all but their seed; parts are read once."""
-        known: set[Path] = set()
-        while new := [part for part in self._parts(env, agent) if part not in known]:  # as `blocks`
-            known.update(new)
-            for part in new:
-                if part not in self._groups:
-                    with contextlib.suppress(FileNotFoundError):
-                        shared, groups = parquet.groups(part)
-                        _check_place(part, shared, np.concatenate([seeds for _, seeds in groups]))
-                        self._groups[part] = [Group({**shared, **own, "seed": int(s[0])}, s) for own, s in groups]
-        return [group for part in sorted(known) for group in self._groups.get(part, [])]
+        parts = sorted(self._parts(env, agent))
+        for part in parts:
+            if part not in self._groups:
+                shared, groups = parquet.groups(part)
+                _check_place(part, shared, np.concatenate([seeds for _, seeds in groups]))
+                self._groups[part] = [Group({**shared, **own, "seed": int(s[0])}, s) for own, s in groups]
+        return [group for part in parts for group in self._groups[part]]
 
     def seeds(self, env: str, agent: str) -> set[int]:
         """Seeds that an agent has finished on an id."""
@@ -266,40 +246,6 @@ class Store:
             self._setting(h["env"]).check(h, self.folder)
             new.setdefault(h["env"], _Setting()).check(h, self.folder)
             new[h["env"]].add(h)
-
-    def refresh(self) -> None:
-        """Look again at what other processes have stored."""
-        self._settings.clear()
-
-    def settle(self) -> None:
-        """Leave each run in one part, where parallel processes stored it twice.
-
-        Raises:
-            ValueError: Runs that must not be mixed, or a run that is there with two results.
-        """
-        self.refresh()
-        for folder in self._folders(None):
-            env = _env_of(folder)
-            count = sum(len(g.seeds) for g in self.groups(env))
-            if count > sum(map(len, self._setting(env).seeds.values())):
-                with locked(folder):
-                    self._tidy(env, folder.parent)
-        self.refresh()
-
-    def _tidy(self, env: str, root: Path) -> None:
-        kept: dict[Key, str] = {}
-        published: set[Path] = set()  # the same runs have the same name, so one of these may be a part that is there
-        for part, block in list(self.blocks(env)):
-            runs = block.runs()
-            rest = [r for r in runs if key_of(r) not in kept]
-            for r in runs:
-                if kept.setdefault(key_of(r), digest([r])) != digest([r]):
-                    raise _different(key_of(r), part)
-            if len(rest) < len(runs):
-                if rest:
-                    published.add(_publish(Block.of(rest), root))
-                if part not in published:
-                    part.unlink(missing_ok=True)
 
     def _setting(self, env: str) -> _Setting:
         """Common header of the stored runs of an id; its folder is listed once."""
@@ -350,18 +296,11 @@ def _same(part: Path, block: Block, others: Sequence[Path], seeds: set[int]) -> 
     for other in others:
         _, low, high, *_ = parquet.NAME.fullmatch(other.name).groups()  # type: ignore[union-attr]
         if any(int(low) <= seed <= int(high) for seed in seeds):
-            with contextlib.suppress(FileNotFoundError):  # another process has tidied up, and compared them
-                for run in parquet.decode(other).runs():
-                    if run.seed in seeds and digest([run]) != expected[run.seed]:
-                        raise _different(key_of(run), part)
-
-
-def _different(key: Key, part: Path) -> ValueError:
-    return ValueError(f"a run must have one result, got {key} in {part} and, different, in another file beside it")
-
-
-def _env_of(folder: Path) -> str:
-    return unquote(folder.name)
+            for run in parquet.decode(other).runs():
+                if run.seed in seeds and digest([run]) != expected[run.seed]:
+                    raise ValueError(
+                        f"a run must have one result, got {key_of(run)} in {part} and, different, in a file beside it"
+                    )
 
 
 def _setting(header: dict[str, Any]) -> dict[str, Any]:
@@ -383,10 +322,8 @@ def _compare(new: Mapping[str, Any], old: Mapping[str, Any], ignored: Sequence[s
 
 
 def _mixed(new: Mapping[str, Any], what: str, old: Any, value: Any, folder: Path | None) -> ValueError:
-    code = what.split()[0] in CODE_KEYS
     where = "this comparison" if folder is None else folder
-    return (ChangedCodeError if code else ValueError)(
+    return ValueError(
         f"runs in one folder must agree on what was run: {where} has runs of {new['env']} with {what} {old!r}, "
-        f"{new['agent']} would add {value!r}. Choose another folder, delete {where}/{new['env']}"
-        + (", or keep both, apart: --accept-changed" if code else "")
+        f"{new['agent']} would add {value!r}. Choose another folder, or delete {where}/{new['env']}"
     )

@@ -71,7 +71,6 @@ class Entrant:
         name: In results; unique in a study.
         algorithm: Registered name, or `module:factory`.
         hyperparameters: Arguments of the agent.
-        changed: Whether its runs stand beside some of the same agent that were made with other code.
         isolated: Whether it runs in a process of its own; its code is never imported elsewhere. A text is the
             interpreter of another environment, which has its packages.
     """
@@ -79,7 +78,6 @@ class Entrant:
     name: str
     algorithm: str
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
-    changed: bool = False
     isolated: bool | str = False
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,8 +88,6 @@ class Entrant:
         if self.algorithm == POLICY:  # its sha256 says which file; where that lies changes no result
             given = dict(header["hyperparameters"])
             named["hyperparameters"] = given | {"file": Path(given["file"]).name}
-        if self.changed:
-            named["changed"] = True
         if self.isolated:
             named["isolated"] = True
         return named

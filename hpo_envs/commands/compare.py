@@ -85,11 +85,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
     parser.add_argument(
-        "--accept-changed",
-        action="store_true",
-        help="if stored runs have another code digest, store new ones as AGENT@CODE",
-    )
-    parser.add_argument(
         "--isolate",
         nargs="?",
         const=True,
@@ -131,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
         with _executor(args) as executor, contextlib.closing(_Bar()) as bar:
-            given = {"run_seconds": args.run_seconds, "accept_changed": args.accept_changed, "most": most}
+            given = {"run_seconds": args.run_seconds, "most": most}
             comparison.run(executor, watch=bar.show, **given)
     except KeyboardInterrupt:
         print(

@@ -334,50 +334,18 @@ def test_no_flipped_bit_and_no_cut_is_read(tmp_path: Path) -> None:
     assert store.digest(store.read(tmp_path)) == store.digest(runs)
 
 
-def test_runs_that_two_processes_stored_are_read_once_and_settled(tmp_path: Path) -> None:
+def test_runs_that_two_processes_stored_are_read_once(tmp_path: Path) -> None:
     first, second = store.Store(tmp_path), store.Store(tmp_path)
     assert first.seeds("NMTHPO-zhen-v0", "random") == second.seeds("NMTHPO-zhen-v0", "random") == set()
     assert (first.write([make(s) for s in range(3)]), second.write([make(s) for s in range(1, 5)])) == (3, 4)
     assert [r.seed for r in store.read(tmp_path)] == [0, 1, 2, 3, 4]
-    first.settle()
-    assert sum(len(b) for _, b in first.blocks()) == 5
-    assert first.seeds("NMTHPO-zhen-v0", "random") == set(range(5))
+    assert store.Store(tmp_path).seeds("NMTHPO-zhen-v0", "random") == set(range(5))
     third = store.Store(tmp_path)
     third.seeds("NMTHPO-zhen-v0", "random")
     store.write([dataclasses.replace(make(9), costs=np.full(5, 2.0))], tmp_path)
     third.write([make(9)])
-    for refused in (third.settle, lambda: store.read(tmp_path)):
-        with pytest.raises(ValueError, match="a run must have one result, got .*9.* different"):
-            refused()
-
-
-def test_settling_keeps_part_that_is_rest_of_another(tmp_path: Path) -> None:
-    for i, seeds in enumerate([range(5), range(10), range(5, 10)]):
-        store.write([make(s) for s in seeds], tmp_path / str(i))
-        for part in (tmp_path / str(i)).rglob("*.parquet"):
-            place = tmp_path / "all" / part.parent.name / part.name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            part.rename(place)
-    store.Store(tmp_path / "all").settle()
-    assert [r.seed for r in store.read(tmp_path / "all")] == list(range(10))
-    assert len([*(tmp_path / "all").rglob("*.parquet")]) == 2
-
-
-def test_runs_are_found_while_another_process_tidies_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two, reader = (store.Store(tmp_path) for _ in range(3))
-    assert one.seeds("NMTHPO-zhen-v0", "random") == two.seeds("NMTHPO-zhen-v0", "random") == set()
-    one.write([make(s) for s in range(3)])
-    two.write([make(s) for s in range(1, 5)])
-    decode = store.parquet.decode
-
-    def tidied(path: Path) -> store.Block:
-        monkeypatch.setattr(store.parquet, "decode", decode)
-        one.settle()
-        return decode(path)
-
-    monkeypatch.setattr(store.parquet, "decode", tidied)
-    assert [r.seed for r in reader.read()] == [0, 1, 2, 3, 4]
-    assert reader.seeds("NMTHPO-zhen-v0", "random") == set(range(5))
+    with pytest.raises(ValueError, match="a run must have one result, got .*9.* different"):
+        store.read(tmp_path)
 
 
 def test_publishing_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
