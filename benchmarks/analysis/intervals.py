@@ -61,7 +61,7 @@ class Estimate:
     df: Floats
 
 
-def here(differences: npt.ArrayLike) -> Estimate:
+def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
     """On these environments: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if that is wider.
 
     With d_es the differences of environment e (mean m_e, variance s_e^2, n_e seeds): V = sum_e s_e^2 / n_e / E^2. The
@@ -86,7 +86,7 @@ def here(differences: npt.ArrayLike) -> Estimate:
     return estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
 
 
-def elsewhere(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None) -> Estimate:
+def across_tasks(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None) -> Estimate:
     """Intervals across tasks: t over the means of environments, or of clusters of related ones.
 
     The variance of seeds that all environments share is added (`max(0, V_block - V)`). One cluster has no interval.
@@ -123,11 +123,11 @@ def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[f
 
     Args:
         scores: (..., environments, seeds), NaN where a seed was not run.
-        own: Estimate of these scores, where it is not `here`.
+        own: Estimate of these scores, if not `fixed_tasks`.
         bounds: What a mean can be at least and at most, unless a score is beyond that.
     """
     s = np.asarray(scores, dtype=float)
-    e = here(s) if own is None else own
+    e = fixed_tasks(s) if own is None else own
     enough = (s.shape[-2] > 1) | (np.isfinite(s).sum(axis=(-2, -1)) >= FEWEST_SEEDS)
     least = np.where(np.nanmin(s, axis=(-2, -1)) < bounds[0], -np.inf, bounds[0])
     most = np.where(np.nanmax(s, axis=(-2, -1)) > bounds[1], np.inf, bounds[1])

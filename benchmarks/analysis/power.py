@@ -25,7 +25,7 @@ class Study:
     Attributes:
         clusters: Environments, or clusters of related ones.
         seeds: Runs of each agent on each environment.
-        replicates: Samples of a table's rows that these runs are on; they are runs of their table, never environments.
+        replications: Subsamples of a table that these runs are on; runs of their task, never tasks.
         agents: Number of agents; all but the best are equal.
         tau: Standard deviation of an agent's interaction with an environment.
         luck: That of an agent's luck with the rows of a table.
@@ -33,17 +33,17 @@ class Study:
 
     clusters: int
     seeds: int
-    replicates: int = 1
+    replications: int = 1
     agents: int = 2
     tau: float = 0.5
     luck: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, least in (("clusters", 1), ("seeds", 1), ("replicates", 1), ("agents", 2)):
+        for name, least in (("clusters", 1), ("seeds", 1), ("replications", 1), ("agents", 2)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be an int >= {least}, got {getattr(self, name)}")
-        if self.seeds % self.replicates:
-            raise ValueError(f"replicates must divide the {self.seeds} seeds, got {self.replicates}")
+        if self.seeds % self.replications:
+            raise ValueError(f"replications must divide the {self.seeds} seeds, got {self.replications}")
         for name in ("tau", "luck"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise ValueError(f"{name} must be a number >= 0, got {getattr(self, name)}")
@@ -61,14 +61,14 @@ def winners(plan: Study, effect: float, studies: int = 2000, seed: int = 0) -> t
     each = max(1, BATCH // (size * plan.seeds))
     for count in (min(each, studies - i) for i in range(0, studies, each)):
         lasting = plan.tau * rng.standard_normal((count, plan.agents, plan.clusters, 1))
-        luck = plan.luck * rng.standard_normal((count, plan.agents, plan.clusters, plan.replicates))
-        lasting = lasting + np.repeat(luck, plan.seeds // plan.replicates, axis=3)
+        luck = plan.luck * rng.standard_normal((count, plan.agents, plan.clusters, plan.replications))
+        lasting = lasting + np.repeat(luck, plan.seeds // plan.replications, axis=3)
         runs = rng.standard_normal((count, plan.agents, plan.clusters, plan.seeds))
         runs[:, 0] -= effect
         centred = lasting - lasting.mean(axis=(2, 3), keepdims=True)
-        hits[0] += _named(runs + centred, intervals.here)
+        hits[0] += _named(runs + centred, intervals.fixed_tasks)
         if plan.clusters >= intervals.FEWEST_CLUSTERS:
-            hits[1] += _named(runs + lasting, intervals.elsewhere)
+            hits[1] += _named(runs + lasting, intervals.across_tasks)
     return float(hits[0] / studies), float(hits[1] / studies)
 
 

@@ -101,7 +101,10 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
         means = dict(zip(names, intervals.grouped(np.nanmean(stacked, axis=2), clusters).mean(axis=1), strict=True))
         there = _standing(sorted(names, key=means.__getitem__), pairs, "there", best["here"])
         best["there"] = next((a for a in names if there[a] == "best"), None)
-    mean, elsewhere = intervals.interval(stacked), intervals.interval(stacked, intervals.elsewhere(stacked, clusters))
+    mean, elsewhere = (
+        intervals.interval(stacked),
+        intervals.interval(stacked, intervals.across_tasks(stacked, clusters)),
+    )
     zeros = np.nanmean(stacked == 0.0, axis=(1, 2)) > 0.5
     standings = [
         {
@@ -144,7 +147,7 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
     for missing in np.flatnonzero(~np.isfinite(apart).any(axis=-1).all(axis=-1))[:1]:
         a, b = names[first[missing]], names[second[missing]]
         raise ValueError(f"agents must share a seed on every environment, got none for {a!r} and {b!r}")
-    here, there = intervals.here(apart), intervals.elsewhere(apart, clusters)
+    here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, clusters)
     count = len(dict.fromkeys(clusters))
     table = moderated(there, count) if len(names) > 2 else there
     ahead = np.nanmean(apart, axis=-1)

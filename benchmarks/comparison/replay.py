@@ -85,7 +85,7 @@ class Replay:
                 for some in np.split(runs, cuts):
                     alike = block.take(some)
                     _Runs(alike, self._problems_of(alike)).check()
-        except _FalseError as error:
+        except _MismatchError as error:
             now = provenance.of_environment(registry.find(env).vector_entry_point)  # type: ignore[union-attr]
             before = block.header.get("environment_source", {})
             changed = "" if now.items() <= before.items() else "; its code has changed since"
@@ -120,7 +120,7 @@ def _at_hand(name: str) -> bool:
     return tables.exists(name) and not tables.missing(name)
 
 
-class _FalseError(ValueError):
+class _MismatchError(ValueError):
     """A stored value is not what the environment answers."""
 
 
@@ -195,7 +195,7 @@ class _Runs:
         """Compare all that is stored.
 
         Raises:
-            _FalseError: A value that is not what the environment answers.
+            _MismatchError: A value that is not what the environment answers.
         """
         for name in ("table", "kind", "sha256"):
             given = [own[name] for own in self.block.rest]
@@ -311,13 +311,15 @@ class _Runs:
         if stored != answered:
             raise self._false(i, name, stored, answered)
 
-    def _refused(self, at: int) -> _FalseError:
+    def _refused(self, at: int) -> _MismatchError:
         return self._false_at(at, "action", self.actions[at].tolist(), "one of its episode")
 
-    def _false_at(self, at: int, name: str, stored: Any, answered: Any) -> _FalseError:
+    def _false_at(self, at: int, name: str, stored: Any, answered: Any) -> _MismatchError:
         i = self.run[at]
         return self._false(i, f"{name} of evaluation {at - self.starts[i]}", stored, answered)
 
-    def _false(self, i: int, name: str, stored: Any, answered: Any) -> _FalseError:
+    def _false(self, i: int, name: str, stored: Any, answered: Any) -> _MismatchError:
         h = self.block.header_of(int(i))
-        return _FalseError(f"{name} of {h['agent']} on {h['env']}, seed {h['seed']}, must be {answered}, got {stored}")
+        return _MismatchError(
+            f"{name} of {h['agent']} on {h['env']}, seed {h['seed']}, must be {answered}, got {stored}"
+        )

@@ -69,7 +69,7 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
             continue
         for k, score in enumerate(("anytime", "final")):
             apart = np.array([found[i, a][k] - found[i, b][k] for i in ids])
-            here, there = intervals.here(apart), intervals.elsewhere(apart, clusters_of(ids))
+            here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, clusters_of(ids))
             records.append(
                 {
                     **{"tables": group, "method": a, "minus": b, "score": score},
@@ -88,7 +88,7 @@ def replicates(task: tasks.Task, seeds: Sequence[int]) -> list[tasks.Episodes]:
     return [tasks.draw([task], 1, frozenset(), np.random.default_rng(s), whole) for s in seeds]
 
 
-def side_by_side(env_id: str, seeds: Sequence[int]) -> Floats:
+def compare_table(env_id: str, seeds: Sequence[int]) -> Floats:
     """(2, methods, seeds) anytime and final regret of the untrained model and of each training seed, by `play`.
 
     The replicates are others than those of `scores`, the models the same as the agent's.
@@ -105,7 +105,7 @@ def training(r: Reproduction) -> None:
     """Gain of training: each seed against the untrained model, on every usable table."""
     ids = every_id()
     seeds = list(r.seeds(TRIALS))
-    done = r.map(side_by_side, [(i, seeds) for i in ids], "training", "table")
+    done = r.map(compare_table, [(i, seeds) for i in ids], "training", "table")
     methods = ["untrained", *(f"seed {k}" for k in range(done[0].shape[1] - 1))]
     show("training", {(i, m): d[:, k] for i, d in zip(ids, done, strict=True) for k, m in enumerate(methods)}, r)
 

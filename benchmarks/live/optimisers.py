@@ -25,7 +25,7 @@ class Optimiser(abc.ABC):
         """Take the score of what a handle stands for; higher is better."""
 
 
-class Ours(Optimiser):
+class SuiteOptimiser(Optimiser):
     """An agent of this suite, on a box where it works on one, else on candidates.
 
     Args:
@@ -154,4 +154,4 @@ def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
         return Smac(problem, seed, budget)
     if name.startswith("optuna-") and name in (samplers := _samplers()):
         return Optuna(problem, seed, samplers[name])
-    return Ours(problem, seed, budget, name)
+    return SuiteOptimiser(problem, seed, budget, name)

@@ -185,7 +185,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         self._masked = params.masked
 
     @classmethod
-    def twin_of(cls, scalar: type[HPOEnv]) -> type[Self]:
+    def vectorized(cls, scalar: type[HPOEnv]) -> type[Self]:
         """The batched form of a family: a class with the scalar form's arguments, made of the same `Params`.
 
         Args:

@@ -55,7 +55,7 @@ def window(record: Any, figure: Any) -> Any:
     return figure
 
 
-def shut(figure: Any) -> None:
+def close(figure: Any) -> None:
     """Close a window."""
     from matplotlib import pyplot
 

@@ -60,7 +60,7 @@ class Watch:
     def close(self) -> None:
         """Close the window, if there is one, and the environment."""
         if self._window is not None:
-            figures.shut(self._window)
+            figures.close(self._window)
             self._window = None
         self._close(self.env)
 

@@ -103,7 +103,7 @@ class TrainedPolicy(Agent):
         self._action = int(action) if isinstance(self._env.action_space, Discrete) else action
         try:
             self._env.step(self._action)
-        except _Asked as asked:
+        except _ActionRequest as asked:
             return self._episode.candidate(asked.args[0])
         raise AssertionError("wrappers must pass actions on")
 
@@ -141,7 +141,7 @@ def _loaded(file: str, sha256: str) -> tuple[Any, dict[str, Any]]:
     return policy, record
 
 
-class _Asked(Exception):
+class _ActionRequest(Exception):
     """Carries an action from inside the wrappers to whom asks for it."""
 
 
@@ -171,7 +171,7 @@ class _Episode(gym.Env[Any, Any]):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         if self.answer is None:
-            raise _Asked(action)
+            raise _ActionRequest(action)
         return self.answer, 0.0, False, False, {"finished": self.finished}
 
     def action_masks(self) -> npt.NDArray[np.int8]:

@@ -89,7 +89,7 @@ def _class(name: str, kind: type) -> Any:
     return made
 
 
-def those_known() -> str:
+def known_wrappers() -> str:
     """Names of the wrappers that can be recorded."""
     return ", ".join(name for _, names in WRAPPERS.values() for name in names)
 
@@ -102,7 +102,7 @@ def around(env: gym.Env[Any, Any], wrappers: list[list[Any]]) -> gym.Env[Any, An
     """
     for package, name, given in wrappers:
         if package not in WRAPPERS or name not in WRAPPERS[package][1]:
-            raise ValueError(f"wrappers must be {those_known()}, got {package}.{name}")
+            raise ValueError(f"wrappers must be {known_wrappers()}, got {package}.{name}")
         arrays = {k: np.array(v, np.float32) if isinstance(v, list) else v for k, v in given.items()}
         env = getattr(WRAPPERS[package][0], name)(env, **arrays)
     return env

@@ -296,7 +296,9 @@ def _unpacked(envs: Any) -> tuple[dict[str, Any] | None, list[Any]]:
                 mean, var = envs.obs_rms.mean.tolist(), envs.obs_rms.var.tolist()
                 normalise = {"mean": mean, "var": var, "epsilon": envs.epsilon, "clip": envs.clip_obs}
         elif not isinstance(envs, (vec_env.VecMonitor, vec_env.VecCheckNan)):
-            raise ValueError(f"wrappers must be {policy_file.those_known()} or VecNormalize, got {type(envs).__name__}")
+            raise ValueError(
+                f"wrappers must be {policy_file.known_wrappers()} or VecNormalize, got {type(envs).__name__}"
+            )
         envs = envs.venv
     inner = getattr(envs, "envs", None)
     if inner is None:
@@ -313,7 +315,7 @@ def _wrappers(env: Any) -> Iterator[list[Any]]:
             scalar = package != "gymnasium" or not kind.__module__.startswith("gymnasium.wrappers.vector")
             if package not in policy_file.WRAPPERS or name not in policy_file.WRAPPERS[package][1] or not scalar:
                 raise ValueError(
-                    f"wrappers must be {policy_file.those_known()} or VecNormalize, got {kind.__module__}.{name}"
+                    f"wrappers must be {policy_file.known_wrappers()} or VecNormalize, got {kind.__module__}.{name}"
                 )
             given = getattr(env, "_saved_kwargs", {})
             yield [package, name, {k: _encoded(f"{name}.{k}", v) for k, v in given.items()}]

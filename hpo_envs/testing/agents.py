@@ -15,7 +15,7 @@ from hpo_envs.agents import AGENTS, Agent, Problem
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import has_rows
 from hpo_envs.checks import nearest
-from hpo_envs.testing.rules import obey, require
+from hpo_envs.testing.rules import check_rules, require
 
 STAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "rows": ("NMTHPO-zhen-v0", {}),
@@ -122,7 +122,9 @@ def check_agent(
     for stage in supported if stages is None else stages:
         if stage not in STAGES:
             raise ValueError(f"stages must be of {', '.join(STAGES)}, got {stage!r}{nearest(stage, [*STAGES])}")
-        obey(f"agent {label} on {stage}", _Subject(agent, stage, hyperparameters, waits, transfer), AGENT_RULES, names)
+        check_rules(
+            f"agent {label} on {stage}", _Subject(agent, stage, hyperparameters, waits, transfer), AGENT_RULES, names
+        )
 
 
 def _problem(stage: str, transfer: str | None) -> Problem:
@@ -193,7 +195,7 @@ def _hidden_state(subject: _Subject) -> None:
     )
 
 
-class _Witness:
+class _Monitor:
     """Hands everything on, and notes what was asked for and what was told."""
 
     def __init__(self, agent: Agent) -> None:
@@ -237,10 +239,10 @@ class _Witness:
 def _late_results(subject: _Subject) -> None:
     if subject.stage != "levels":
         return
-    made: list[_Witness] = []
+    made: list[_Monitor] = []
 
     def factory(problem: Problem, seed: int, **hyperparameters: Any) -> Any:
-        made.append(_Witness(subject.make(problem, seed, **hyperparameters)))
+        made.append(_Monitor(subject.make(problem, seed, **hyperparameters)))
         return made[-1]
 
     try:

@@ -13,7 +13,7 @@ from gymnasium.utils import env_checker
 
 from hpo_envs import registry
 from hpo_envs.testing.batches import BATCH_RULES, Subject
-from hpo_envs.testing.rules import finite, obey, refuses, require, same
+from hpo_envs.testing.rules import check_rules, finite, refuses, require, same
 
 BAD_ACTIONS: tuple[Any, ...] = ("x", None, 1.5, -1, 10**9, np.array([1.0, 2.0]), [[0]], {}, float("nan"))
 """Actions that no space of the suite holds."""
@@ -80,7 +80,7 @@ def check_env(
     if rtol is None:
         rtol = family.tolerance if family else 0.0
     subject = Subject(scalar, form, short, arguments.get("table"), rtol)
-    obey(f"environment {label}", subject, ENV_RULES, rules)
+    check_rules(f"environment {label}", subject, ENV_RULES, rules)
 
 
 class Scalarise(gym.RewardWrapper[Any, Any], gym.utils.RecordConstructorArgs):

@@ -11,7 +11,7 @@ import gymnasium as gym
 from hpo_envs import registry
 from hpo_envs.core.family import HEADINGS, Family, Spec
 from hpo_envs.testing.envs import check_env
-from hpo_envs.testing.rules import obey, require
+from hpo_envs.testing.rules import check_rules, require
 
 
 def check_family(family: Family, *, rules: Iterable[str] | None = None, environments: bool = True) -> None:
@@ -35,7 +35,7 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
         raise ValueError(f"family must be a Family, got {family!r}")
     if family.name not in registry.FAMILIES:
         registry.add(family)
-    obey(f"family {family.name}", family, FAMILY_RULES, rules)
+    check_rules(f"family {family.name}", family, FAMILY_RULES, rules)
     for spec in _playable(family) if environments else ():
         check_env(spec.id, **given(family))
 

@@ -19,7 +19,7 @@ def require(holds: object, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
-def obey(
+def check_rules(
     label: str, subject: Subject, rules: Mapping[str, Callable[[Subject], None]], names: Iterable[str] | None
 ) -> None:
     """Apply rules to a subject, in order.

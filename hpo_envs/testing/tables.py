@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from hpo_envs.tables.table import Table
-from hpo_envs.testing.rules import obey, require
+from hpo_envs.testing.rules import check_rules, require
 
 
 def check_table(table: Table, *, rules: Iterable[str] | None = None) -> None:
@@ -31,7 +31,7 @@ def check_table(table: Table, *, rules: Iterable[str] | None = None) -> None:
     """
     if not isinstance(table, Table):
         raise ValueError(f"table must be a Table, got {table!r}")
-    obey(f"table {table.name}", table, TABLE_RULES, rules)
+    check_rules(f"table {table.name}", table, TABLE_RULES, rules)
 
 
 def _provenance(table: Table) -> None:

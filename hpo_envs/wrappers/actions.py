@@ -28,7 +28,7 @@ def _table_of(env: Any, action: gym.Space[Any]) -> Any:
     return base.tables[0]
 
 
-class Meaning(abc.ABC):
+class ActionMap(abc.ABC):
     """Map from actions of another space to those of an environment.
 
     Attributes:
@@ -52,7 +52,7 @@ class Meaning(abc.ABC):
         """(k, ...) actions of the environment that k checked ones mean."""
 
 
-class Flat(Meaning):
+class Flat(ActionMap):
     """One number for each combination of the parts of an action, the last part varying fastest."""
 
     def __init__(self, env: Any, action: gym.Space[Any]) -> None:
@@ -78,7 +78,7 @@ class Flat(Meaning):
         return whole
 
 
-class NearestFeatures(Meaning):
+class NearestFeatures(ActionMap):
     """[-1, 1]^d: the row whose features, in [0, 1], are nearest to (action + 1) / 2."""
 
     def __init__(self, env: Any, action: gym.Space[Any]) -> None:
@@ -100,7 +100,7 @@ class NearestFeatures(Meaning):
         return out
 
 
-class NearestValues(Meaning):
+class NearestValues(ActionMap):
     """One index per hyperparameter into its distinct values in the table."""
 
     def __init__(self, env: Any, action: gym.Space[Any]) -> None:

@@ -125,7 +125,7 @@ class CandidateObservation(_ObservationWrapper):
 
 
 class _ActionWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    meaning: ClassVar[Callable[..., actions.Meaning]]
+    meaning: ClassVar[Callable[..., actions.ActionMap]]
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)

@@ -154,7 +154,7 @@ class CandidateObservation(_ObservationWrapper):
 
 
 class _ActionWrapper(VectorWrapper):
-    meaning: ClassVar[Callable[..., actions.Meaning]]
+    meaning: ClassVar[Callable[..., actions.ActionMap]]
 
     def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
         super().__init__(env)

@@ -47,7 +47,7 @@ class Arms(abc.ABC):
         """(n,) the table's repeat that each of these pulls reads; 0 where scores are drawn."""
 
 
-class Ahead(dict[int, list[list[float]]]):
+class DrawBuffer(dict[int, list[list[float]]]):
     """Pre-drawn pulls of an episode: arm -> metrics of each, the next one last, to be popped.
 
     Args:

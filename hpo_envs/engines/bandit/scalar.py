@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric, provenance_info
 from hpo_envs.core.params import array_of
-from hpo_envs.engines.bandit.arms import Ahead
+from hpo_envs.engines.bandit.arms import DrawBuffer
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import Workers
 
@@ -39,7 +39,7 @@ class BanditEnv(HPOEnv):
         self._new_key(seed)
         n, p = self._arms, self.params
         self._view = None if p.view.whole else self.rows.tolist()
-        self._ahead = Ahead(p.arms, self._key)
+        self._ahead = DrawBuffer(p.arms, self._key)
         self._moments = [(0.0, 0.0, 0.0)] * n  # how often pulled, mean, sum of squares
         self._left = self.budget
         self._workers = Workers(p.workers)

@@ -33,7 +33,7 @@ WITHOUT_BUDGET = {"evaluations": 10_000.0, "s": 1e8}
 """Budget of an episode with `budget=None`, by unit: a box has no last configuration."""
 
 
-class Answer(NamedTuple):
+class Evaluations(NamedTuple):
     """Evaluations of n actions.
 
     Attributes:
@@ -65,7 +65,7 @@ class BoxFunction(abc.ABC):
     options: tuple[str, ...] = ()
 
     @abc.abstractmethod
-    def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
+    def evaluate(self, tasks: Ints, actions: Floats) -> Evaluations:
         """Evaluate (n, d) actions, each on its task (n,); the answer to one does not depend on the others."""
 
     @abc.abstractmethod
@@ -178,7 +178,7 @@ class BoxParams(Params):
             cost=None if price is None else price.name,
         )
 
-    def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Answer]:
+    def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Evaluations]:
         """Rewards (n, m), costs (n,) and everything else of (n, d) actions, each on its task (n,)."""
         answer = self.function.evaluate(tasks, actions)
         rewards = np.array([answer.metrics[name] for name in self.objectives]).T * self.signs

@@ -133,4 +133,4 @@ class CellMiniLiveEnv(CellEnv):
         super().__init__(CellParams.of(_table(seed, epochs), scorer, objective, budget, **others), render_mode)
 
 
-CellMiniLiveVectorEnv = CellVectorEnv.twin_of(CellMiniLiveEnv)
+CellMiniLiveVectorEnv = CellVectorEnv.vectorized(CellMiniLiveEnv)

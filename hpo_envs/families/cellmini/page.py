@@ -72,7 +72,7 @@ class CellMiniEnv(LookupEnv):
         super().__init__(LookupParams.of((TABLE,), **kwargs), render_mode)
 
 
-CellMiniVectorEnv = LookupVectorEnv.twin_of(CellMiniEnv)
+CellMiniVectorEnv = LookupVectorEnv.vectorized(CellMiniEnv)
 
 
 class CellMiniLCEnv(CurvesEnv):
@@ -122,4 +122,4 @@ class CellMiniLCEnv(CurvesEnv):
         super().__init__(CurveParams.of(TABLE, objective=objective, held_out=HELD_OUT, **kwargs), render_mode)
 
 
-CellMiniLCVectorEnv = CurvesVectorEnv.twin_of(CellMiniLCEnv)
+CellMiniLCVectorEnv = CurvesVectorEnv.vectorized(CellMiniLCEnv)

@@ -97,4 +97,4 @@ class CharHPOEnv(LookupEnv):
         super().__init__(LookupParams.of(names, objective=objective, budget=budget, **kwargs), render_mode)
 
 
-CharHPOVectorEnv = LookupVectorEnv.twin_of(CharHPOEnv)
+CharHPOVectorEnv = LookupVectorEnv.vectorized(CharHPOEnv)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hpo_envs.checks import one_of, shown
 from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
-from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
+from hpo_envs.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables.datasets.charhpo import SWEEPS, build, model, space
 
@@ -39,12 +39,12 @@ class Sweeps(BoxFunction):
         self.labels = tuple({k: v for k, v in CALLED[t].items() if k != "table"} for t in numbers)
         self.facts = np.array([[x["architecture"] == "transformer", x["task"] == "g2p"] for x in self.labels], float)
 
-    def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
+    def evaluate(self, tasks: Ints, actions: Floats) -> Evaluations:
         """Evaluate (n, 16) actions, each on its task (n,)."""
         numbers, u = self.numbers[tasks], (actions + 1.0) / 2.0
         configs = space.configurations(numbers % 2, u)
         metrics = self.model.evaluate(numbers, configs, self.noise)
-        return Answer(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
+        return Evaluations(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
 
     def action_of(self, task: int, config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
         """(16,) the action that sets a configuration; missing or inactive hyperparameters are set to 0.
@@ -192,4 +192,4 @@ class CharSpaceEnv(BoxEnv):
         return len(set(self.params.function.spaces)) == 1
 
 
-CharSpaceVectorEnv = BoxVectorEnv.twin_of(CharSpaceEnv)
+CharSpaceVectorEnv = BoxVectorEnv.vectorized(CharSpaceEnv)

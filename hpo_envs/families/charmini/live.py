@@ -178,7 +178,7 @@ class CharMiniLiveEnv(FunctionEnv):
         super().__init__(_params(function, architecture, objective, **kwargs), render_mode)
 
 
-CharMiniLiveVectorEnv = FunctionVectorEnv.twin_of(CharMiniLiveEnv)
+CharMiniLiveVectorEnv = FunctionVectorEnv.vectorized(CharMiniLiveEnv)
 
 
 class CharMiniLiveLCEnv(FunctionEnv):
@@ -262,4 +262,4 @@ class CharMiniLiveLCEnv(FunctionEnv):
         super().__init__(_params(function, architecture, objective, **kwargs), render_mode)
 
 
-CharMiniLiveLCVectorEnv = FunctionVectorEnv.twin_of(CharMiniLiveLCEnv)
+CharMiniLiveLCVectorEnv = FunctionVectorEnv.vectorized(CharMiniLiveLCEnv)

@@ -104,7 +104,7 @@ class CharMiniEnv(LookupEnv):
         super().__init__(LookupParams.of((table_name(architecture, language),), **kwargs), render_mode)
 
 
-CharMiniVectorEnv = LookupVectorEnv.twin_of(CharMiniEnv)
+CharMiniVectorEnv = LookupVectorEnv.vectorized(CharMiniEnv)
 
 
 class CharMiniLCEnv(CurvesEnv):
@@ -167,4 +167,4 @@ class CharMiniLCEnv(CurvesEnv):
         super().__init__(CurveParams.of(table_name(architecture, language), **kwargs), render_mode)
 
 
-CharMiniLCVectorEnv = CurvesVectorEnv.twin_of(CharMiniLCEnv)
+CharMiniLCVectorEnv = CurvesVectorEnv.vectorized(CharMiniLCEnv)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hpo_envs.checks import one_of
 from hpo_envs.core.params import Floats, Objective, check_names, check_objective
 from hpo_envs.engines.box.batched import BoxVectorEnv
-from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams, Ints
+from hpo_envs.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.datasets import cushlepor
@@ -37,11 +37,11 @@ class MetricTuning(BoxFunction):
         self.tables, self.spaces, self.labels, self.facts = (table,), (self.box.space,), ({},), np.empty((1, 0))
         self.kendall = kendall
 
-    def evaluate(self, tasks: Ints, actions: Floats) -> Answer:
+    def evaluate(self, tasks: Ints, actions: Floats) -> Evaluations:
         """Evaluate (n, 6) actions."""
         vectors = self.box.natural(actions)
         train, *held_out = self.corpus.evaluate(vectors, kendall=self.kendall)
-        return Answer(vectors, train, held_out[0] if held_out else None)
+        return Evaluations(vectors, train, held_out[0] if held_out else None)
 
     def action_of(self, task: int, config: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
         """(6,) the action of a parameter setting, or of a preset by name.
@@ -167,4 +167,4 @@ class CushLEPOREnv(BoxEnv):
         super().__init__(BoxParams.of(function, agreement.METRICS, objective, cost, budget), render_mode)
 
 
-CushLEPORVectorEnv = BoxVectorEnv.twin_of(CushLEPOREnv)
+CushLEPORVectorEnv = BoxVectorEnv.vectorized(CushLEPOREnv)

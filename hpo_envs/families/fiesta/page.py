@@ -94,4 +94,4 @@ class FIESTAEnv(BanditEnv):
         super().__init__(BanditParams.of(task, **kwargs), render_mode)
 
 
-FIESTAVectorEnv = BanditVectorEnv.twin_of(FIESTAEnv)
+FIESTAVectorEnv = BanditVectorEnv.vectorized(FIESTAEnv)

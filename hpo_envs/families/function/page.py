@@ -80,7 +80,7 @@ class FunctionHPOEnv(FunctionEnv):
         super().__init__(FunctionParams.of(function, space, actions=actions, budget=budget, **kwargs), render_mode)
 
 
-FunctionHPOVectorEnv = FunctionVectorEnv.twin_of(FunctionHPOEnv)
+FunctionHPOVectorEnv = FunctionVectorEnv.vectorized(FunctionHPOEnv)
 
 
 class FunctionLCEnv(FunctionEnv):
@@ -165,7 +165,7 @@ class FunctionLCEnv(FunctionEnv):
         super().__init__(FunctionParams.of(function, space, **given, **kwargs), render_mode)  # type: ignore[arg-type]
 
 
-FunctionLCVectorEnv = FunctionVectorEnv.twin_of(FunctionLCEnv)
+FunctionLCVectorEnv = FunctionVectorEnv.vectorized(FunctionLCEnv)
 
 
 def _only(kwargs: dict[str, Any], *other: str) -> None:

@@ -79,4 +79,4 @@ class NASBenchNLPCellEnv(CellEnv):
         super().__init__(CellParams.of(loaded, Simulated(loaded), objective, budget), render_mode)
 
 
-NASBenchNLPCellVectorEnv = CellVectorEnv.twin_of(NASBenchNLPCellEnv)
+NASBenchNLPCellVectorEnv = CellVectorEnv.vectorized(NASBenchNLPCellEnv)

@@ -68,4 +68,4 @@ class NASBenchNLPFinalEnv(LookupEnv):
         super().__init__(LookupParams.of((TABLE,), objective=objective, budget=budget, **kwargs), render_mode)
 
 
-NASBenchNLPFinalVectorEnv = LookupVectorEnv.twin_of(NASBenchNLPFinalEnv)
+NASBenchNLPFinalVectorEnv = LookupVectorEnv.vectorized(NASBenchNLPFinalEnv)

@@ -76,4 +76,4 @@ class NASBenchNLPEnv(CurvesEnv):
         super().__init__(CurveParams.of(f"nasbenchnlp/{dataset}", **kwargs), render_mode)
 
 
-NASBenchNLPVectorEnv = CurvesVectorEnv.twin_of(NASBenchNLPEnv)
+NASBenchNLPVectorEnv = CurvesVectorEnv.vectorized(NASBenchNLPEnv)

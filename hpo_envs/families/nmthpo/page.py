@@ -68,7 +68,7 @@ class NMTHPOEnv(LookupEnv):
         super().__init__(LookupParams.of((f"nmthpo/{pair}",), **kwargs), render_mode)
 
 
-NMTHPOVectorEnv = LookupVectorEnv.twin_of(NMTHPOEnv)
+NMTHPOVectorEnv = LookupVectorEnv.vectorized(NMTHPOEnv)
 
 
 def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
@@ -138,4 +138,4 @@ class NMTHPOGridEnv(LookupEnv):
         super().__init__(LookupParams.of(_grids(pairs), grid=True, **kwargs), render_mode)
 
 
-NMTHPOGridVectorEnv = LookupVectorEnv.twin_of(NMTHPOGridEnv)
+NMTHPOGridVectorEnv = LookupVectorEnv.vectorized(NMTHPOGridEnv)

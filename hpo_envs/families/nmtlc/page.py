@@ -76,4 +76,4 @@ class NMTLCEnv(CurvesEnv):
         super().__init__(CurveParams.of(f"nmtlc/{corpus}", objective=objective, **kwargs), render_mode)
 
 
-NMTLCVectorEnv = CurvesVectorEnv.twin_of(NMTLCEnv)
+NMTLCVectorEnv = CurvesVectorEnv.vectorized(NMTLCEnv)

@@ -47,7 +47,7 @@ def own_table(name: str, table: Any) -> Table:
     return store.load(f"{user.PREFIX}{name}")
 
 
-class OfUser(HPOEnv):
+class UserTable(HPOEnv):
     """Base of the two families of users' tables.
 
     ## Arguments
@@ -87,7 +87,7 @@ class OfUser(HPOEnv):
         raise NotImplementedError
 
 
-class TableHPOEnv(OfUser, LookupEnv):
+class TableHPOEnv(UserTable, LookupEnv):
     """Hyperparameter optimisation on a table of your own.
 
     ## Description
@@ -123,10 +123,10 @@ class TableHPOEnv(OfUser, LookupEnv):
         return LookupParams.of((table.name,), table=table, **kwargs)
 
 
-TableHPOVectorEnv = LookupVectorEnv.twin_of(TableHPOEnv)
+TableHPOVectorEnv = LookupVectorEnv.vectorized(TableHPOEnv)
 
 
-class TableLCEnv(OfUser, CurvesEnv):
+class TableLCEnv(UserTable, CurvesEnv):
     """Multi-fidelity hyperparameter optimisation on learning curves of your own.
 
     ## Description
@@ -156,4 +156,4 @@ class TableLCEnv(OfUser, CurvesEnv):
         return CurveParams.of(table.name, table=table, **kwargs)
 
 
-TableLCVectorEnv = CurvesVectorEnv.twin_of(TableLCEnv)
+TableLCVectorEnv = CurvesVectorEnv.vectorized(TableLCEnv)

@@ -189,12 +189,12 @@ def _clip(x: Floats, low: Any, high: Any) -> Floats:
     return np.asarray(np.minimum(np.maximum(x, low), high))
 
 
-def word_worth(task: int) -> float:
+def word_accuracy(task: int) -> float:
     """Accuracy of one word of a development set, in per cent (Table 7: 1,000 words, Haida 100)."""
     return 1.0 if parts(TABLES[task])[1] == "hai" else 0.1
 
 
-WORDS = np.array([word_worth(task) for task in range(len(TABLES))])
+WORDS = np.array([word_accuracy(task) for task in range(len(TABLES))])
 
 
 def draws(name: str) -> Floats:

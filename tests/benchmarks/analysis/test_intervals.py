@@ -22,7 +22,7 @@ def symmetric(rng: np.random.Generator, *size: int) -> intervals.Floats:
 
 def test_one_environment_without_skewness_is_t_test() -> None:
     d = symmetric(np.random.default_rng(0), 1, 12)
-    e = intervals.here(d)
+    e = intervals.fixed_tasks(d)
     ours, theirs = e, stats.ttest_1samp(d[0], 0)
     assert float(ours.p) == pytest.approx(theirs.pvalue)
     interval = theirs.confidence_interval()
@@ -38,7 +38,7 @@ def test_two_environments_have_welchs_degrees_of_freedom() -> None:
     d = np.full((2, 22), NAN)
     d[0, :8], d[1, 8:] = a, -b
     welch = stats.ttest_ind(a, b, equal_var=False)
-    e = intervals.here(d)
+    e = intervals.fixed_tasks(d)
     assert float(e.df) == pytest.approx(welch.df)
     assert float(e.p) == pytest.approx(welch.pvalue)
     assert float(e.mean) == pytest.approx((a.mean() - b.mean()) / 2)
@@ -52,7 +52,7 @@ def test_halls_transformation_and_its_inverse(t: float, g: float) -> None:
 
 def test_skewness_widens_one_side_only() -> None:
     d = np.random.default_rng(1).exponential(1.0, (1, 30))
-    e, plain = intervals.here(d), stats.ttest_1samp(d[0], 0).confidence_interval()
+    e, plain = intervals.fixed_tasks(d), stats.ttest_1samp(d[0], 0).confidence_interval()
     assert float(e.low) == pytest.approx(plain.low)
     assert float(e.high) > plain.high
     n, c = 30, d[0] - d.mean()
@@ -66,19 +66,19 @@ def test_skewness_widens_one_side_only() -> None:
 
 @pytest.mark.parametrize("runs", [1, 2, 5, 20])
 def test_without_spread_only_number_of_runs_speaks(runs: int) -> None:
-    e = intervals.here(np.full((1, runs), -0.25))
+    e = intervals.fixed_tasks(np.full((1, runs), -0.25))
     assert float(e.p) == (2.0 ** (1 - runs) if runs > 1 else 1.0)
     assert np.isnan([e.low, e.high]).all()
-    assert float(intervals.here(np.zeros((1, runs))).p) == 1.0
-    assert float(intervals.here(np.full((1, 5), 0.1) + 0.2 - 0.3).p) == 1.0
-    many = intervals.elsewhere(np.full((runs, 3), -0.25))
+    assert float(intervals.fixed_tasks(np.zeros((1, runs))).p) == 1.0
+    assert float(intervals.fixed_tasks(np.full((1, 5), 0.1) + 0.2 - 0.3).p) == 1.0
+    many = intervals.across_tasks(np.full((runs, 3), -0.25))
     assert float(many.p) == (2.0 ** (1 - runs) if runs > 1 else 1.0)
 
 
 def test_rounding_is_no_spread() -> None:
     # A third of every run, computed in another order: the differences are rounding.
     d = np.array([[1e-17, 1e-17, 2e-17, 1e-17, 1e-17]])
-    e = intervals.here(d)
+    e = intervals.fixed_tasks(d)
     assert float(e.p) == 1.0
     assert np.isnan(e.low)
 
@@ -88,21 +88,21 @@ def test_seeds_that_were_not_run_do_not_count() -> None:
     d = rng.standard_normal((3, 6))
     padded = np.full((3, 9), NAN)
     padded[:, [0, 2, 3, 5, 6, 8]] = d
-    for estimate in (intervals.here, intervals.elsewhere):
+    for estimate in (intervals.fixed_tasks, intervals.across_tasks):
         a, b = estimate(d), estimate(padded)
         assert [float(x) for x in (a.mean, a.low, a.high, a.p)] == pytest.approx(
             [float(x) for x in (b.mean, b.low, b.high, b.p)]
         )
     short = padded.copy()
     short[1, 2:] = NAN
-    assert float(intervals.here(short).p) == 1.0  # one run on an environment has no variance
-    assert np.isnan(intervals.here(short).low)
-    assert np.isfinite(intervals.elsewhere(short).low)
+    assert float(intervals.fixed_tasks(short).p) == 1.0  # one run on an environment has no variance
+    assert np.isnan(intervals.fixed_tasks(short).low)
+    assert np.isfinite(intervals.across_tasks(short).low)
 
 
 def test_leading_axes_are_treated_alike() -> None:
     d = np.random.default_rng(4).standard_normal((3, 2, 4, 6)) ** 3
-    for estimate in (intervals.here, intervals.elsewhere):
+    for estimate in (intervals.fixed_tasks, intervals.across_tasks):
         together = estimate(d)
         for i in np.ndindex(3, 2):
             alone = estimate(d[i])
@@ -114,7 +114,7 @@ def test_environments_are_sample_elsewhere() -> None:
     means = np.random.default_rng(5).standard_normal(7)
     # Seed s is lucky on some environments and unlucky on as many others, so that none is lucky on the whole.
     d = means[:, None] + np.array([(-1.0) ** (e + np.arange(8)) for e in range(7)])
-    e, t = intervals.elsewhere(d), stats.ttest_1samp(means, 0)
+    e, t = intervals.across_tasks(d), stats.ttest_1samp(means, 0)
     assert float(e.p) == pytest.approx(t.pvalue)
     assert float(e.df) == pytest.approx(6)
 
@@ -124,27 +124,27 @@ def test_luck_shared_by_all_environments_counts() -> None:
     luck = rng.standard_normal((1, 20))
     d = luck + 0.1 * rng.standard_normal((6, 20))
     block = d.mean(axis=0).var(ddof=1) / 20
-    e = intervals.here(d)
+    e = intervals.fixed_tasks(d)
     assert float(e.se) ** 2 == pytest.approx(block)
     assert float(e.df) == 19
     within = (d.var(axis=1, ddof=1) / 20).sum() / 36
-    assert float(intervals.elsewhere(d).se) ** 2 == pytest.approx(d.mean(axis=1).var(ddof=1) / 6 + block - within)
+    assert float(intervals.across_tasks(d).se) ** 2 == pytest.approx(d.mean(axis=1).var(ddof=1) / 6 + block - within)
 
 
 def test_clusters_are_one_observation_each() -> None:
     means = np.array([1.0, 3.0, 5.0, 2.0, 4.0])
     d = means[:, None] + np.array([-1.0, 1.0, 0.0, 0.0])
-    e = intervals.elsewhere(
+    e = intervals.across_tasks(
         np.array([row[np.argsort((i + np.arange(4)) % 4)] for i, row in enumerate(d)]), (0, 0, 1, 2, 2)
     )
     grouped = np.array([2.0, 5.0, 3.0])
     assert float(e.mean) == pytest.approx(grouped.mean())
     assert float(e.se) ** 2 >= grouped.var(ddof=1) / 3 - 1e-12
-    one = intervals.elsewhere(d, (0, 0, 0, 0, 0))
+    one = intervals.across_tasks(d, (0, 0, 0, 0, 0))
     assert np.isnan(one.low)
     assert float(one.p) == 1.0
     with raises("clusters must be one label for each environment (5), got 2"):
-        intervals.elsewhere(d, (0, 1))
+        intervals.across_tasks(d, (0, 1))
 
 
 def test_weights_of_clusters_are_those_of_mean() -> None:
@@ -168,19 +168,19 @@ def test_moderated_variances_are_those_of_limma() -> None:
     d0, s02 = 2 * half, np.exp(e.mean() + digamma(half) - np.log(half))
     shrunk = (d0 * s02 + df * s2) / (d0 + df)
     p = 2 * stats.t.sf(np.abs(d[..., 0].mean(axis=-1)) / np.sqrt(shrunk / 6), d0 + df)
-    assert significance.moderated(intervals.elsewhere(d), 6).p.tolist() == pytest.approx(p.tolist())
+    assert significance.moderated(intervals.across_tasks(d), 6).p.tolist() == pytest.approx(p.tolist())
 
 
 def test_equal_variances_are_pooled() -> None:
     d = np.repeat(np.random.default_rng(10).standard_normal((40, 6, 1)), 2, axis=2)
-    e = significance.moderated(intervals.elsewhere(d), 6)
+    e = significance.moderated(intervals.across_tasks(d), 6)
     assert np.isinf(e.df).all() or (e.df > 20).all()
     assert np.isfinite(e.p).all()
 
 
 def test_one_pair_is_not_moderated() -> None:
     d = np.random.default_rng(11).standard_normal((1, 6, 5))
-    assert significance.moderated(intervals.elsewhere(d), 6).p.tolist() == intervals.elsewhere(d).p.tolist()
+    assert significance.moderated(intervals.across_tasks(d), 6).p.tolist() == intervals.across_tasks(d).p.tolist()
 
 
 def test_holm_by_hand() -> None:
@@ -200,4 +200,4 @@ def test_sole_winner_needs_no_correction_and_its_rivals_do() -> None:
 @pytest.mark.parametrize("bad", [[1.0, 2.0], [[]], [[1.0, float("inf")]]])
 def test_what_are_no_differences(bad: list[float]) -> None:
     with pytest.raises(ValueError, match="differences must be"):
-        intervals.here(bad)
+        intervals.fixed_tasks(bad)

@@ -40,7 +40,7 @@ def test_rivals_cost_power() -> None:
         ({"clusters": 0, "seeds": 5}, "clusters must be an int >= 1, got 0"),
         ({"clusters": 6, "seeds": 0}, "seeds must be an int >= 1, got 0"),
         ({"clusters": 6, "seeds": 5, "agents": 1}, "agents must be an int >= 2, got 1"),
-        ({"clusters": 6, "seeds": 5, "replicates": 2}, "replicates must divide the 5 seeds, got 2"),
+        ({"clusters": 6, "seeds": 5, "replications": 2}, "replications must divide the 5 seeds, got 2"),
         ({"clusters": 6, "seeds": 5, "tau": -1.0}, "tau must be a number >= 0, got -1.0"),
     ],
 )

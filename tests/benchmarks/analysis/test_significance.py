@@ -14,15 +14,15 @@ def test_numbers_are_those_of_inference() -> None:
     scores = {name: 0.3 + 0.05 * i + 0.1 * rng.random((6, 10)) for i, name in enumerate("abc")}
     found = significance.judged(scores, "uvwxyz")
     assert [s["agent"] for s in found["standings"]] == ["a", "b", "c"]
-    here, there = intervals.here(scores["a"]), intervals.elsewhere(scores["a"])
+    here, there = intervals.fixed_tasks(scores["a"]), intervals.across_tasks(scores["a"])
     assert found["standings"][0]["mean"] == pytest.approx([float(x) for x in (here.mean, here.low, here.high)])
     assert found["standings"][0]["elsewhere"][2] == pytest.approx(float(there.high))
     apart = np.stack([scores[a] - scores[b] for a, b in ("ab", "ac", "bc")])
-    p = significance.holm(intervals.here(apart).p)
+    p = significance.holm(intervals.fixed_tasks(apart).p)
     assert [q["here"]["p_holm"] for q in found["pairs"]] == pytest.approx(p.tolist())
-    p = significance.holm(significance.moderated(intervals.elsewhere(apart), 6).p)
+    p = significance.holm(significance.moderated(intervals.across_tasks(apart), 6).p)
     assert [q["there"]["p_holm"] for q in found["pairs"]] == pytest.approx(p.tolist())
-    assert [q["there"]["p"] for q in found["pairs"]] == pytest.approx(intervals.elsewhere(apart).p.tolist())
+    assert [q["there"]["p"] for q in found["pairs"]] == pytest.approx(intervals.across_tasks(apart).p.tolist())
     assert found["best"] == {"here": "a", "there": "a"}
 
 

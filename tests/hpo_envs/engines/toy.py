@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.engines.box.params import Answer, BoxFunction, BoxParams
+from hpo_envs.engines.box.params import BoxFunction, BoxParams, Evaluations
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
 SPACE = (
@@ -41,10 +41,10 @@ class Toy(BoxFunction):
         self.tables, self.spaces = (table("low"), table("high")), (SPACE, SPACE)
         self.labels, self.facts = ({"hill": "low"}, {"hill": "high"}), np.array([[0.0], [1.0]])
 
-    def evaluate(self, tasks: npt.NDArray[np.int64], actions: npt.NDArray[np.float64]) -> Answer:
+    def evaluate(self, tasks: npt.NDArray[np.int64], actions: npt.NDArray[np.float64]) -> Evaluations:
         x, flat = np.rint((actions[:, 0] + 1.0) * 5.0), actions[:, 1] > 0.0
         metrics = {"height": x + 5.0 * tasks, "loss": flat.astype(np.float64), "duration": x.copy()}
-        return Answer(np.column_stack([x, flat]), metrics, {"height": x - 1.0})
+        return Evaluations(np.column_stack([x, flat]), metrics, {"height": x - 1.0})
 
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:
         return np.array([config["x"] / 5.0 - 1.0, 0.5], np.float32)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpo_envs.engines.bandit.arms import AHEAD, TOGETHER, Ahead, Arms, GaussianArms, MeasuredArms
+from hpo_envs.engines.bandit.arms import AHEAD, TOGETHER, Arms, DrawBuffer, GaussianArms, MeasuredArms
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
@@ -11,7 +11,7 @@ from tests.hpo_envs.engines.bandit.model import DRAWN, PLANTED, SOURCE
 
 def pulled(source: Arms, key: int, arms: list[int]) -> list[list[float]]:
     """The metrics of pulls in an episode, one after the other."""
-    ahead = Ahead(source, key)
+    ahead = DrawBuffer(source, key)
     return [(ahead.get(arm) or ahead.draw(arm)).pop() for arm in arms]
 
 

@@ -53,4 +53,4 @@ class TinyEnv(LookupEnv):
         super().__init__(LookupParams.of(TABLES, objective=objective, budget=budget, **kwargs), render_mode)
 
 
-TinyVectorEnv = LookupVectorEnv.twin_of(TinyEnv)
+TinyVectorEnv = LookupVectorEnv.vectorized(TinyEnv)
