@@ -97,11 +97,9 @@ def curves(
         looks = styles([*panel["agents"]])
         for agent, band in bands.items():
             line(axes, panel["x"], band, agent, looks[agent] | {"linewidth": 3.0 if agent == "random" else 1.6})
-        if ylabel.startswith("normalised regret") and crowded(bands):
-            axis = {
-                "yscale": "log",
-                "ylim": (max(FLOOR, min(b[0][-1] for b in bands.values()) / 2), None),
-            } | axis
+        if ylabel.startswith("normalised regret"):
+            log, lowest = crowded(bands), min(b[0][-1] for b in bands.values())
+            axis = ({"yscale": "log", "ylim": (max(FLOOR, lowest / 2), None)} if log else {"ylim": (0.0, None)}) | axis
         axes.set(xlabel=xlabel, ylabel=ylabel, title=title, **axis)
         if axis.get("yscale") == "log" and ylabel.startswith("normalised"):
             axes.yaxis.set(major_locator=LogLocator(subs=(1.0, 2.0, 5.0)), major_formatter="{x:g}")
