@@ -11,14 +11,19 @@ Ids that draw a task at each reset (`NMTHPO-v0`, `CharHPO-v0`) take a whole part
     env_id, kwargs = hpo_envs.tasks.split("NMTHPO-v0").drawn("train")
     envs = gym.make_vec(env_id, num_envs=1024, **kwargs)
 
+`make_vec` draws table, objective, sub-space and subsample at each reset, for policies that score candidates.
+
 No language but English is on both sides of a split, so that what is measured is generalisation to data that were not
 seen. Splits never change: another division is another version.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from hpo_envs import sampled
 from hpo_envs.checks import nearest
 from hpo_envs.core.family import Distribution, Task
 from hpo_envs.registry import FAMILIES
@@ -112,3 +117,25 @@ def _distribution(name: str) -> Distribution:
     if name not in DISTRIBUTIONS:
         raise ValueError(f"name must be one of {', '.join(DISTRIBUTIONS)}, got {name!r}{nearest(str(name), names())}")
     return DISTRIBUTIONS[name]
+
+
+def make_vec(
+    num_envs: int,
+    families: Sequence[str] = sampled.FAMILIES,
+    without: Sequence[str] = (),
+    objective: str | None = None,
+    **arguments: Any,
+) -> sampled.SampledTasks:
+    """A vectorized environment that draws table, objective, sub-space and subsample at each reset.
+
+    Args:
+        num_envs: Number of episodes.
+        families: Families of the tables; none: functions of a Gaussian-process prior only.
+        without: Languages left out, by any of their codes.
+        objective: Name of one metric instead of all.
+        **arguments: Of `sampled.SampledTasks`: `candidates`, `budget`, `draws`, `autoreset_mode`.
+
+    Raises:
+        ValueError: No such family or language, or no table is left.
+    """
+    return sampled.SampledTasks(num_envs, sampled.pools(families, without, objective) if families else [], **arguments)

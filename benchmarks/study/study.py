@@ -10,7 +10,7 @@
         "random",                                # registered names; "all" is every one but aliases
         { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } },
         "my_agents:Greedy",                      # module:factory, looked for beside the file, too
-        "policy:ppo.zip",                        # a trained policy, see hpo_envs.integrations.sb3.save_policy
+        "policy:ppo.npz",                        # a trained policy, see integrations.candidate_policy.save_policy
     ]
 
 `objective`, `cost`, `shuffle`, `subsample` and `transfer` (family, NMTHPO, ...: the meta-training tasks of
@@ -44,7 +44,7 @@ SETTINGS = ("table", "budget", "objective", "cost", "shuffle", "subsample", "tra
 """Settings of environments in a study: their arguments, and `transfer`."""
 
 
-POLICY = "hpo_envs.integrations.policy:TrainedPolicy"
+POLICY = "hpo_envs.agents.transfer.policy:Policy"
 """The agent that runs files of trained policies."""
 
 
@@ -96,9 +96,9 @@ class Entrant:
         """Return whether it can work on a problem, with more hyperparameters; a user's class says so by `supports`."""
         given = {**self.hyperparameters, **more}
         if self.algorithm == POLICY:
-            from hpo_envs.benchmarks.study import policies
+            from hpo_envs.agents.transfer import policy
 
-            return policies.fits(problem, **given)
+            return policy.fits(problem, **given)
         if ":" in self.algorithm:
             return supported(self.algorithm, self._supports(), problem)
         return registry.fits(self.algorithm, problem, **given)
@@ -266,10 +266,10 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
         raise ValueError(f"an agent must not have the name of another one, got {name!r} for {given['algorithm']!r}")
     one = Entrant(name, given.get("algorithm", name), given.get("hyperparameters", {}), isolated=isolated)
     if one.algorithm.startswith("policy:"):
-        from hpo_envs.benchmarks.study import policies
+        from hpo_envs.agents.transfer import policy_file
 
         file = Path(one.algorithm.removeprefix("policy:"))
-        arguments = {**one.hyperparameters, **policies.arguments(str(file))}
+        arguments = {**one.hyperparameters, **policy_file.arguments(str(file))}
         name = name if name != one.algorithm else f"policy:{file.name}"
         return [dataclasses.replace(one, name=name, algorithm=POLICY, hyperparameters=arguments)]
     if ":" in one.algorithm and not isolated:

@@ -5,11 +5,11 @@ same code, the scalar one on a batch of one.
 
 Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (training only: it knows the optimum),
 `CostAwareReward`. Observations: `HistoryObservation`, `CandidateObservation`. Actions: `ContinuousAction`,
-`HyperparameterAction`, `FlattenAction`.
+`HyperparameterAction`, `FlattenAction`. `for_training` applies those that a learner wants by default.
 """
 
+from hpo_envs.wrappers.candidates import CandidateObservation, for_training
 from hpo_envs.wrappers.scalar import (
-    CandidateObservation,
     ContinuousAction,
     CostAwareReward,
     FlattenAction,
@@ -30,4 +30,5 @@ __all__ = [
     "ImprovementReward",
     "NormalisedReward",
     "RegretReward",
+    "for_training",
 ]

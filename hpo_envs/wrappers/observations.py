@@ -8,9 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Discrete
-
-from hpo_envs.core.params import kind_of, whole_table
+from gymnasium.spaces import Box
 
 Observations = npt.NDArray[np.float32]
 Indices = npt.NDArray[np.intp]
@@ -63,45 +61,3 @@ class History(Memory):
     def observe(self) -> Observations:
         """(n, length, d)."""
         return self._past.copy()
-
-
-class Candidates(Memory):
-    """Every candidate: features, whether evaluated, reward, best reward, budget left.
-
-    Relies on the layout of look-up observations with one objective: features | reward | cost | best | budget left.
-    """
-
-    def __init__(self, n: int, env: Any, observation: gym.Space[Any], action: gym.Space[Any]) -> None:
-        base = env.unwrapped
-        if not (isinstance(action, Discrete) and kind_of(env) == "rows" and len(base.objectives) == 1):
-            raise ValueError(f"env must look one objective up, a row per action, for this wrapper, got {base}")
-        whole_table(env)
-        assert isinstance(observation, Box)
-        features = base.tables[0].features
-        rows, self._d = features.shape
-        best_low, best_high = float(observation.low[-2]), float(observation.high[-2])
-        low = np.concatenate([np.zeros(self._d + 1), [min(best_low, 0.0), best_low, 0.0]])
-        high = np.concatenate([np.ones(self._d + 1), [max(best_high, 0.0), best_high, 1.0]])
-        self.space = Box(
-            np.tile(low, (rows, 1)).astype(np.float32), np.tile(high, (rows, 1)).astype(np.float32), dtype=np.float32
-        )
-        self._known = np.zeros((n, rows, self._d + 4), np.float32)
-        self._known[:, :, : self._d] = features
-        self._index = np.arange(n)
-
-    def start(self, index: Indices, observations: Observations) -> None:
-        """Reset the evaluated configurations."""
-        self._known[index, :, self._d : self._d + 2] = 0.0
-        self._known[index, :, -2:] = observations[:, None, -2:]
-
-    def add(self, observations: Observations, actions: npt.NDArray[Any], evaluated: npt.NDArray[np.bool_]) -> None:
-        """Write the reward of the evaluated row."""
-        at = self._index[evaluated]
-        row = np.asarray(actions, dtype=np.intp)[evaluated]
-        self._known[at, row, self._d] = 1.0
-        self._known[at, row, self._d + 1] = observations[evaluated, self._d]
-        self._known[:, :, -2:] = observations[:, None, -2:]
-
-    def observe(self) -> Observations:
-        """(n, rows, d + 4)."""
-        return self._known.copy()

@@ -114,16 +114,6 @@ class HistoryObservation(_ObservationWrapper):
         super().__init__(env, length=length)
 
 
-class CandidateObservation(_ObservationWrapper):
-    """Observes every candidate: its features and what is known of it, (rows, d + 4) float32.
-
-    Columns: the d features, 1 if evaluated, its reward (0 before), the best reward so far, budget left. Goes with
-    `info["action_mask"]`. Only for look-up environments with one objective and a row per action.
-    """
-
-    memory = observations.Candidates
-
-
 class _ActionWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     meaning: ClassVar[Callable[..., actions.ActionMap]]
 

@@ -18,6 +18,7 @@ from gymnasium.vector.utils import batch_space
 from hpo_envs.core.infos import MaskedInfo
 from hpo_envs.core.params import unmasked
 from hpo_envs.wrappers import actions, observations, rewards
+from hpo_envs.wrappers.candidates import VectorCandidateObservation as CandidateObservation  # noqa: F401
 
 Bools = npt.NDArray[np.bool_]
 
@@ -145,12 +146,6 @@ class HistoryObservation(_ObservationWrapper):
 
     def __init__(self, env: VectorEnv[Any, Any, Any], length: int) -> None:
         super().__init__(env, length=length)
-
-
-class CandidateObservation(_ObservationWrapper):
-    """See `hpo_envs.wrappers.CandidateObservation`."""
-
-    memory = observations.Candidates
 
 
 class _ActionWrapper(VectorWrapper):

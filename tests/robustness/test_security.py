@@ -75,9 +75,6 @@ ALLOWED = {
     ("tables/datasets/nmtlc/pack.py", "pickle"),
     ("tables/datasets/nmtlc/pack.py", "pickle.Unpickler"),
     ("tables/files/download.py", "requests"),
-    # Weights of a policy, by torch's reader of plain tensors; the error that it raises is pickle's.
-    ("integrations/policy_file.py", "pickle"),
-    ("integrations/policy_file.py", "torch.load"),
     # The contracts load what they have pickled themselves a moment before.
     *((f"testing/{name}.py", what) for name in ("envs", "tables") for what in ("pickle", "pickle.loads")),
     # An agent's own process: this Python, with a fixed module of ours.

@@ -14,7 +14,7 @@ from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
-from hpo_envs.wrappers import CandidateObservation, ContinuousAction
+from hpo_envs.wrappers import ContinuousAction
 from tests.helpers import raises
 
 VIEWS = ({"shuffle": True}, {"subsample": 0.5}, {"shuffle": True, "subsample": 0.5})
@@ -109,7 +109,7 @@ def test_next_episode_has_another_order() -> None:
     assert first != env.rows.tolist()
 
 
-@pytest.mark.parametrize("wrapper", [CandidateObservation, ContinuousAction])
+@pytest.mark.parametrize("wrapper", [ContinuousAction])
 def test_wrappers_that_take_action_k_for_row_k_reject_view(wrapper: Any) -> None:
     message = "shuffle and subsample must be left alone for this wrapper, got "
     with raises(message + "View(shuffle=True, subsample=1.0)"):

@@ -17,7 +17,6 @@ BOTH: dict[str, tuple[Wrap, Wrap]] = {
     "regret": (scalar.RegretReward, vector.RegretReward),
     "cost-aware": (lambda e: scalar.CostAwareReward(e, 0.25), lambda e: vector.CostAwareReward(e, 0.25)),
     "history": (lambda e: scalar.HistoryObservation(e, 3), lambda e: vector.HistoryObservation(e, 3)),
-    "candidates": (scalar.CandidateObservation, vector.CandidateObservation),
     "continuous": (scalar.ContinuousAction, vector.ContinuousAction),
     "hyperparameters": (scalar.HyperparameterAction, vector.HyperparameterAction),
     "stack": (

@@ -13,7 +13,7 @@ from hpo_envs.tables import store
 from hpo_envs.testing.rules import same
 from tests.hpo_envs.wrappers.helpers import BOTH
 
-ROWS_ONLY = {"candidates", "continuous", "hyperparameters", "stack"}
+ROWS_ONLY = {"continuous", "hyperparameters", "stack"}
 STAGES = ["NMTHPO-zhen-v0", "NMTHPO-v0"]
 CASES = [(name, spec) for name in BOTH for spec in STAGES if spec != "NMTHPO-v0" or name not in ROWS_ONLY]
 

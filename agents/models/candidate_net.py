@@ -1,0 +1,66 @@
+"""The network that scores candidates, in NumPy: what a trained policy computes without PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.candidate_set import CONTEXT
+
+Floats32 = npt.NDArray[np.float32]
+Weights = Mapping[str, Floats32]
+
+
+def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
+    """Shape of each array of the weights: `NAME.weight` (out, in) and `NAME.bias` (out,).
+
+    Args:
+        columns: Of a candidate.
+        hidden: Units of each layer.
+    """
+    layers = {"inner": (columns + CONTEXT, hidden), "outer": (hidden, hidden), "pool": (hidden, 3)}
+    layers |= {"state": (3 * hidden, hidden), "head": (hidden, hidden), "score": (hidden, 1), "skip": (columns, 1)}
+    bare = ("score", "skip", "pool")
+    found = {f"{name}.weight": (out, into) for name, (into, out) in layers.items()}
+    return found | {f"{name}.bias": (out,) for name, (_, out) in layers.items() if name not in bare}
+
+
+def scores(w: Weights, candidates: Floats32, mask: npt.NDArray[np.bool_], context: Floats32) -> Floats32:
+    """(n,) scores of one episode's candidates, logarithms of probabilities up to a constant.
+
+    Every candidate is encoded with the context. Attention pools the encodings twice over all candidates and once over
+    the evaluated ones into the state of the episode, which every score depends on. Weights are shared, so that n is
+    free and a permutation of the candidates permutes the scores.
+
+    Args:
+        w: Arrays of `shapes`.
+        candidates: (n, columns), column 0 says which were evaluated.
+        mask: (n,) which were not evaluated.
+        context: (CONTEXT,).
+    """
+
+    def layer(name: str, x: Floats32) -> Floats32:
+        return np.asarray(np.maximum(x @ w[f"{name}.weight"].T + w[f"{name}.bias"], 0.0), np.float32)
+
+    first = w["inner.weight"]
+    columns = candidates.shape[1]
+    base = first[:, columns:] @ context + w["inner.bias"]
+    code = layer("outer", np.maximum(candidates @ first[:, :columns].T + base, 0.0).astype(np.float32))
+    seen: npt.NDArray[np.bool_] = candidates[:, 0] > 0.5
+    present = np.stack([mask | seen, mask | seen, seen])
+    pooled = (
+        softmax(np.where(present, (code @ w["pool.weight"].T).T, np.float32(-1e9)))
+        @ code
+        * present.any(axis=1)[:, None]
+    )
+    state = layer("state", pooled.ravel().astype(np.float32))
+    each = np.maximum(code @ w["head.weight"].T + w["head.bias"] + state, 0.0)
+    return np.asarray(each @ w["score.weight"][0] + candidates @ w["skip.weight"][0], np.float32)
+
+
+def softmax(x: npt.NDArray[np.floating]) -> Floats32:
+    """Probabilities along the last axis."""
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return np.asarray(e / e.sum(axis=-1, keepdims=True), np.float32)

@@ -1,0 +1,232 @@
+"""What is known of the candidates of many episodes, as columns of numbers that a policy reads.
+
+Training environments show these columns for thousands of episodes, an agent computes them for its one: both run this
+code, on the Gaussian process of `learned`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.kernels import of_square_distances
+from hpo_envs.agents.models.stacked_gp import (
+    FLOOR,
+    LENGTHS,
+    START,
+    StackedGP,
+    Tables,
+    length_scales,
+    scaled,
+    standardised,
+)
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+GROUPS = {"hyperparameters": 24, "observed": 2, "posterior": 3, "prior": 2, "stacked": 3}
+"""Columns of each group of features, by name:
+
+- `hyperparameters`: the candidates' features from [0, 1] on [-1, 1], then zeros;
+- `observed`: the standardised reward of evaluated candidates, and the correlation with the nearest evaluated one;
+- `posterior`: mean above the incumbent, deviation and log expected improvement of a Gaussian process of the episode;
+- `prior`: mean and deviation of what source tasks predict;
+- `stacked`: as `posterior`, of a Gaussian process stacked on the source tasks, as `learned` is.
+
+Column 0 of every set says which candidates were evaluated."""
+
+DEFAULT = ("hyperparameters", "observed", "posterior")
+"""Features without source tasks."""
+
+CONTEXT = 6
+"""Numbers of an episode: budget left, evaluations / 20, incumbent, evaluations since it improved / 10, correlation of
+the source tasks' mean with the observations, and whether there are source tasks."""
+
+BOUND = 8.0
+"""Largest absolute value of a column."""
+
+ALONE = {"log expectation": -60.0, "log deviations": -60.0, "slope": 0.0}
+"""Numbers of a `StackedGP` that ignores source tasks."""
+
+
+def width(features: tuple[str, ...]) -> int:
+    """Number of columns of groups of features, that of evaluated candidates included.
+
+    Raises:
+        ValueError: No group, or one of another name.
+    """
+    if not isinstance(features, (tuple, list)) or not features or not set(features) <= set(GROUPS):
+        raise ValueError(f"features must be a tuple of names among {', '.join(GROUPS)}, got {features!r}")
+    return 1 + sum(GROUPS[name] for name in features)
+
+
+@dataclass(frozen=True)
+class Space:
+    """The candidates of E episodes before the first evaluation.
+
+    Attributes:
+        x: (E, n, d) features in [0, 1]; zeros where an episode has fewer candidates or features.
+        tables: Which candidates an episode has, and what source tasks predict of them (there may be none).
+        lengths: (E, LENGTHS, d) length-scales.
+    """
+
+    x: Floats
+    tables: Tables
+    lengths: Floats
+
+    @classmethod
+    def of(
+        cls,
+        x: Floats,
+        size: int | None = None,
+        predictions: Floats | None = None,
+        distances: Floats | None = None,
+        fitted: Floats | None = None,
+    ) -> Space:
+        """One episode.
+
+        Args:
+            x: (n, d) features of the candidates.
+            size: Fills up to so many candidates; None: none.
+            predictions: (J, n) of source tasks, in any units.
+            distances: (J,) of the source tasks' spaces, see `stacked_gp.distance`; None: zeros.
+            fitted: (d,) length-scales of the source tasks; None: none are known.
+        """
+        (n, d), p = x.shape, np.zeros((0, len(x))) if predictions is None else predictions
+        more = (size or n) - n
+        tables = Tables(
+            np.pad(scaled(p), ((0, 0), (0, more)))[None],
+            (np.zeros(len(p)) if distances is None else distances)[None],
+            np.ones((1, len(p)), bool),
+            (np.arange(n + more) < n)[None],
+        )
+        return cls(np.pad(x, ((0, more), (0, 0)))[None], tables, length_scales(d, fitted)[None])
+
+    @classmethod
+    def stack(cls, spaces: Sequence[Space]) -> Space:
+        """Episodes of one each, with the same number of candidates."""
+        d, j = (max(a) for a in zip(*((s.x.shape[2], s.tables.used.shape[1]) for s in spaces), strict=True))
+
+        def wide(array: npt.NDArray[Any], axis: int, to: int, fill: float = 0.0) -> npt.NDArray[Any]:
+            pads = [(0, to - array.shape[k] if k == axis else 0) for k in range(array.ndim)]
+            return np.pad(array, pads, constant_values=fill)
+
+        many = [s.tables for s in spaces]
+        tables = Tables(
+            np.concatenate([wide(t.predictions, 1, j) for t in many]),
+            np.concatenate([wide(t.distances, 1, j) for t in many]),
+            np.concatenate([wide(t.used, 1, j) for t in many]),
+            np.concatenate([t.valid for t in many]),
+        )
+        x = np.concatenate([wide(s.x, 2, d) for s in spaces])
+        return cls(x, tables, np.concatenate([wide(s.lengths, 2, d, 1.0) for s in spaces]))
+
+
+class CandidateSet:
+    """The candidates of E episodes, and what was observed of them.
+
+    Args:
+        space: The candidates.
+        features: Names of groups of columns, see `GROUPS`.
+        numbers: Of the stacked process, see `stacked_gp.START`; None: the untrained ones.
+
+    Attributes:
+        valid: (E, n) which candidates an episode has.
+        free: (E, n) candidates that were not evaluated.
+        rows: (E, t) candidates evaluated, in order.
+        rewards: (E, t) their rewards.
+
+    Raises:
+        ValueError: No group of features, or more hyperparameters than columns.
+    """
+
+    def __init__(
+        self, space: Space, features: tuple[str, ...] = DEFAULT, numbers: Mapping[str, float] | None = None
+    ) -> None:
+        (e, n, d), tables, most = space.x.shape, space.tables, GROUPS["hyperparameters"]
+        self._width, self._features, self._space = width(features), features, space
+        if d > most and "hyperparameters" in features:
+            raise ValueError(f"candidates must have at most {most} features for 'hyperparameters', got {d}")
+        self.valid, self.free = tables.valid, tables.valid.copy()
+        self.rows, self.rewards = np.zeros((e, 0), np.intp), np.zeros((e, 0))
+        self._each, self._near = np.arange(e), np.zeros((e, n))
+        self._last, self._precision = np.zeros((e, LENGTHS, n)), 1.0 / np.square(space.lengths)
+        stacked = START | dict(numbers or {})
+        models = {"posterior": START | ALONE, "stacked": stacked}
+        self._models = [name for name in models if name in features]
+        given = np.array([[*models[name].values()] for name in self._models])
+        self._gp = StackedGP(given, tables, self._correlations, 24) if self._models else None
+        mean, apart = tables.expected(np.array([stacked["similarity"]]))
+        self._prior, self._apart = mean[0], np.sqrt(np.square(apart[0]).sum(axis=1))
+
+    def _correlations(self, rows: Indices) -> Floats:
+        """(P, E, LENGTHS, n) of the candidates observed last, which all models observe."""
+        return np.broadcast_to(self._last, (len(rows), *self._last.shape))
+
+    def observe(self, rows: Indices, rewards: Floats) -> None:
+        """Take (E,) candidates evaluated and their (E,) rewards, in any unit, higher is better."""
+        x = self._space.x
+        squares = np.square(x - x[self._each, rows][:, None])
+        self._last = of_square_distances("matern52", self._precision @ np.swapaxes(squares, 1, 2))
+        self._near = np.maximum(self._near, self._last[:, 1])
+        self.free[self._each, rows] = False
+        self.rows = np.concatenate([self.rows, rows[:, None]], axis=1)
+        self.rewards = np.concatenate([self.rewards, np.asarray(rewards, np.float64)[:, None]], axis=1)
+        if self._gp is not None:
+            self._gp.observe(np.broadcast_to(rows, (len(self._models), len(rows))))
+
+    def observation(self, left: Floats) -> dict[str, npt.NDArray[np.float32]]:
+        """`candidates` (E, n, columns), `mask` (E, n) of those not evaluated, and `context` (E, CONTEXT), all float32.
+
+        Args:
+            left: (E,) share of the budget left.
+        """
+        x, at = self._space.x, self._each[:, None]
+        z = standardised(self.rewards) if self.rows.size else self.rewards
+        seen, out = np.zeros(x.shape[:2]), np.zeros((*x.shape[:2], self._width), np.float32)
+        seen[at, self.rows], out[at, self.rows, 0] = z, 1.0
+        groups = self._posteriors(left) | {
+            "hyperparameters": (*np.moveaxis(2.0 * x - 1.0, 2, 0),),
+            "observed": (seen, self._near),
+            "prior": (self._prior, self._apart),
+        }
+        column = 1
+        for name in self._features:
+            for j, values in enumerate(groups[name]):
+                out[..., column + j] = np.clip(values, -BOUND, BOUND)
+            column += GROUPS[name]
+        out[~self._space.tables.valid] = 0.0
+        context = np.clip(self._context(z, left), -BOUND, BOUND).astype(np.float32)
+        return {"candidates": out, "mask": self.free.astype(np.float32), "context": context}
+
+    def _posteriors(self, left: Floats) -> dict[str, tuple[Floats, ...]]:
+        """By group: (E, n) mean above the incumbent, deviation, and log expected improvement below the largest one."""
+        if self._gp is None:
+            return {}
+        if not self._gp.count:
+            mean = np.stack([self._gp.expected[i] * (m == "stacked") for i, m in enumerate(self._models)])
+            above, spread, gain = mean - mean.max(axis=2, keepdims=True), np.sqrt(self._gp.variance.mean(axis=2)), mean
+        else:
+            y = np.broadcast_to(self.rewards, (len(self._models), *self.rewards.shape))
+            means, _, weights, best = self._gp.predict(y)
+            above = ((means - best[..., None]) * weights[..., None]).sum(axis=2)
+            spread = np.sqrt((self._gp.variance * weights[..., None]).sum(axis=2))
+            gain = self._gp.log_improvement(y, left)
+        gain = (gain - np.where(self.free, gain, -1e300).max(axis=2, keepdims=True)) / 4.0
+        return {name: (above[i], spread[i], gain[i]) for i, name in enumerate(self._models)}
+
+    def _context(self, z: Floats, left: Floats) -> Floats:
+        """(E, CONTEXT)."""
+        (e, t), best, since, fit = z.shape, np.zeros(len(z)), np.zeros(len(z)), np.zeros(len(z))
+        if t:
+            best, since = z.max(axis=1), t - 1.0 - z.argmax(axis=1)
+            m = np.take_along_axis(self._prior, self.rows, axis=1)
+            m = m - m.mean(axis=1, keepdims=True)
+            norm = np.sqrt(np.square(m).sum(axis=1) * np.square(z).sum(axis=1))
+            fit = (m * z).sum(axis=1) / np.where(norm > FLOOR, norm, 1.0)
+        known = self._space.tables.used.any(axis=1)
+        return np.stack([left, np.full(e, t / 20.0), best, since / 10.0, fit, known], axis=1)

@@ -1,0 +1,200 @@
+"""A trained policy as an agent: it scores candidates by a network, and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import candidate_net
+from hpo_envs.agents.models.candidate_set import CandidateSet, Space
+from hpo_envs.agents.models.stacked_gp import distance
+from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.search.base import CandidateAgent
+from hpo_envs.agents.transfer import policy_file
+from hpo_envs.agents.transfer.learned import LARGEST, LONGEST, model_of
+from hpo_envs.agents.transfer.policy_file import Trained
+from hpo_envs.agents.transfer.ridge import Prior
+
+Floats = npt.NDArray[np.float64]
+
+
+class Policy(CandidateAgent):
+    """Asks for a candidate drawn from the probabilities of a network that was trained by reinforcement learning.
+
+    The network reads what `wrappers.CandidateObservation` shows, computed by the same code: features of each candidate,
+    which were evaluated, and the state of the episode. It was trained by masked proximal policy optimisation on whole
+    episodes over many tables, where the reward is the gain over the best evaluation so far.
+
+    Without a file the shipped weights are used (registered as `learned-policy`): those that have seen most languages
+    but none of the problem's (`problem.excluded`). They read two Gaussian processes, one of the episode alone and one
+    stacked on source tasks. These are `problem.sources`; without sources, quadratic functions of the
+    hyperparameters that were fitted to tables of other languages and ship with the weights; without either, none.
+    Evaluated candidates have probability 0.
+
+    Formula:
+        p(i) = softmax(mean over seeds of log p_seed)_i over the most probable candidates, as many as in training
+        p_seed(i) ~ exp f(c_i, sum_j a_j c_j, attention of c_i to evaluated candidates, context)
+
+    Paper: of our own. Training: John Schulman, Filip Wolski, Prafulla Dhariwal, Alec Radford and Oleg Klimov. Proximal
+    Policy Optimization Algorithms. arXiv:1707.06347, 2017. The set of candidates as observation: Michael Volpp et al.
+    Meta-Learning Acquisition Functions for Transfer Learning in Bayesian Optimization. ICLR 2020.
+
+    Complexity: O(n (h^2 + t h) + 8 t n) a suggestion, t observations, n candidates, h units.
+
+    Args:
+        problem: A finite problem with features and one objective.
+        seed: Seed of `self.rng`, which draws the candidates.
+        file: What `hpo_envs.integrations.candidate_policy.save_policy` wrote; None: the shipped weights.
+        sha256: Of the file, which must have it; None: any.
+        deterministic: Whether the most probable candidate is asked for instead of a drawn one.
+        seen: Whether weights may have seen the problem's languages; results are marked.
+        weights: Name of the weights in the file; None: those that have seen most languages but none of the problem's.
+        member: One training seed of the weights alone; None: all of them.
+        blind: Whether the network is told that nothing was evaluated, to measure what the history is worth.
+
+    Raises:
+        ValueError: More than one objective, another file, other hyperparameters than those trained on, or no weights
+            that may be used.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        file: str | None = None,
+        sha256: str | None = None,
+        deterministic: bool = False,
+        seen: bool = False,
+        weights: str | None = None,
+        member: int | None = None,
+        blind: bool = False,
+    ) -> None:
+        super().__init__(problem, seed, initial=1, design="random")
+        if problem.objectives != 1:
+            raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
+        used = chosen(problem, file, sha256, seen, weights)
+        if unfit(problem, used):
+            raise ValueError(f"policy must be run {unfit(problem, used)}")
+        self.trained_on, self.random_first = used.languages, 0
+        self._used, self._members = used, used.members if member is None else (used.members[member],)
+        self._deterministic, self._blind = deterministic, blind
+        n, self._spent = len(self.features), 0.0
+        self._pool = np.arange(n) if n <= LARGEST else np.sort(self.rng.choice(n, LARGEST, replace=False))
+        self._at = {int(k): i for i, k in enumerate(self._pool)}
+        self._space = self._space_of(seen)
+        self._set = self._fresh()
+
+    def _space_of(self, seen: bool) -> Space:
+        """The candidates, with what source tasks or a shipped prior predict of them."""
+        x, sources = self.features[self._pool], [s for s in self.problem.sources if not s.feature_names]
+        if not {"prior", "stacked"} & set(self._used.features):
+            return Space.of(x)
+        if sources:
+            models = [model_of(s.features, s.rewards[:, 0]) for s in sources]
+            fitted = np.exp(np.mean([np.log(m.lengths) for m in models], axis=0))
+            distances = np.array([distance(s.features, x) for s in sources])
+            return Space.of(x, None, np.array([m.predict(x) for m in models]), distances, fitted)
+        prior = _prior_of(self.problem, seen)
+        if prior is None:
+            return Space.of(x)
+        self.trained_on |= prior.languages
+        return Space.of(x, None, prior.predict(x)[1:], prior.distances(x))
+
+    def _fresh(self) -> CandidateSet:
+        return CandidateSet(self._space, self._used.features, self._used.numbers)
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Learn the outcome of one candidate, and what it cost."""
+        self._spent += float(info.get("cost", 1.0))
+        super().tell(action, reward, info)
+
+    def _first(self) -> int:
+        return self._suggest()
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        if row in self._at and self._set.rows.shape[1] < LONGEST:
+            self._set.observe(np.array([self._at[row]]), rewards[:1])
+
+    def _suggest(self) -> int:
+        free = self.free[self._pool]
+        if not free.any():
+            return self.candidates.draw(self.rng)
+        probability = np.exp(self.log_probabilities(free))
+        if self._deterministic:
+            scores = np.zeros(len(self.features))
+            scores[self._pool] = probability
+            return self.best_free(scores)
+        edge = min(self._used.candidates, int(free.sum()))
+        probability[probability < np.partition(probability, -edge)[-edge]] = 0.0
+        return int(self._pool[self.rng.choice(len(probability), p=probability / probability.sum())])
+
+    def log_probabilities(self, free: npt.NDArray[np.bool_]) -> Floats:
+        """(n,) of the candidates, -inf where not `free` (n,)."""
+        budget = self.problem.budget
+        left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
+        known = self._fresh() if self._blind else self._set
+        seen = {k: v[0] for k, v in known.observation(np.array([min(max(left, 0.0), 1.0)])).items()}
+        total = np.zeros(len(free))
+        for member in self._members:
+            scores = candidate_net.scores(member, seen["candidates"], seen["mask"] > 0.5, seen["context"])
+            scores = np.where(free, scores.astype(np.float64), -np.inf)
+            total += scores - scores.max()
+        total /= len(self._members)
+        return np.asarray(total - np.log(np.exp(total).sum()))
+
+
+def chosen(problem: Problem, file: str | None, sha256: str | None, seen: bool, name: str | None) -> Trained:
+    """The weights of a name, or those that have seen most languages, but none of the problem's.
+
+    Raises:
+        ValueError: There are none.
+    """
+    known = (policy_file.shipped() if file is None else policy_file.read(file, sha256)).trained
+    asked = [w for w in known if name in (None, w.name)]
+    if not asked:
+        raise ValueError(f"weights must be one of {', '.join(w.name for w in known)}, got {name!r}")
+    free = [w for w in asked if seen or not w.languages & set(problem.excluded)]
+    if not free:
+        raise ValueError(
+            f"seen must be True on tables of {', '.join(problem.excluded)}: all weights have seen a language of these, "
+            "got False"
+        )
+    return max(free, key=lambda w: len(w.languages))
+
+
+def _prior_of(problem: Problem, seen: bool) -> Prior | None:
+    """The shipped prior of a problem's hyperparameters that has seen most languages, but none of the problem's."""
+    known = [p for p in policy_file.shipped().priors if p.names == problem.feature_names]
+    free = [p for p in known if seen or not p.languages & set(problem.excluded)]
+    return max(free, key=lambda p: len(p.languages), default=None)
+
+
+def unfit(problem: Problem, used: Trained) -> str | None:
+    """Where weights must be run instead; None if they fit."""
+    names = used.feature_names
+    if "hyperparameters" in used.features and names and names != problem.feature_names:
+        return (
+            f"on the hyperparameters that it was trained on, {', '.join(names)}, got {', '.join(problem.feature_names)}"
+        )
+    return None
+
+
+def has_unseen(problem: Problem, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
+    """Whether there are weights that may be used on a problem."""
+    known = (policy_file.shipped() if file is None else policy_file.read(file)).trained
+    return any(seen or not w.languages & set(problem.excluded) for w in known)
+
+
+def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> bool:
+    """Whether the agent of a file can run on a problem."""
+    finite = problem.features is not None and problem.objectives == 1
+    given = {k: hyperparameters.get(k) for k in ("file", "sha256", "weights")}
+    return bool(
+        finite
+        and has_unseen(problem, seen, given["file"])
+        and unfit(problem, chosen(problem, given["file"], given["sha256"], seen, given["weights"])) is None
+    )

@@ -1,0 +1,190 @@
+"""Files of trained policies: arrays of numbers and a record in JSON (.npz). Reading one runs nothing that is in it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import io
+import json
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import candidate_net, candidate_set
+from hpo_envs.agents.models.stacked_gp import START
+
+if TYPE_CHECKING:
+    from hpo_envs.agents.transfer.ridge import Prior
+
+RECORD, FORMAT = "record", 2
+
+MOST_BYTES = 16 << 20
+"""Largest file, and largest sum of its entries."""
+
+SHIPPED = Path(__file__).parent / "data" / "policy.npz"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Weights that were trained together.
+
+    Attributes:
+        name: What they are for.
+        languages: Of all tables that they were fitted to.
+        features: Groups of columns that the network reads.
+        candidates: Size of the sets that it was trained on.
+        hidden: Units of each layer.
+        members: One network for each seed of the training.
+        feature_names: Of the hyperparameters that it reads, in order; empty: any.
+        numbers: Of the stacked process, where they are no untrained ones.
+    """
+
+    name: str
+    languages: frozenset[str]
+    features: tuple[str, ...]
+    candidates: int
+    hidden: int
+    members: tuple[candidate_net.Weights, ...]
+    feature_names: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file has: trained weights, priors, and its sha256."""
+
+    trained: tuple[Trained, ...]
+    priors: tuple[Prior, ...]
+    sha256: str
+
+
+def write(file: Path | str, trained: Sequence[Trained], priors: Sequence[Prior] = ()) -> Path:
+    """Write trained weights as float16 numbers; `.npz` is added where the name has no suffix."""
+    path = Path(file) if Path(file).suffix else Path(f"{file}.npz")
+    entries: dict[str, npt.NDArray[Any]] = {}
+    record: dict[str, Any] = {"format": FORMAT, "trained": [], "priors": []}
+    for i, t in enumerate(trained):
+        plain = {k: v for k, v in vars(t).items() if k not in ("members", "languages")}
+        record["trained"].append(plain | {"languages": sorted(t.languages), "members": len(t.members)})
+        entries |= {f"{i}/{k}/{name}": w for k, m in enumerate(t.members) for name, w in m.items()}
+    for i, p in enumerate(priors):
+        record["priors"].append({"names": p.names, "languages": sorted(p.languages), "tables": len(p.spaces)})
+        entries |= {f"prior/{i}/coefficients": p.coefficients, f"prior/{i}/spaces": p.spaces}
+    entries[RECORD] = np.array(json.dumps(record))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in entries.items():  # as `np.savez`, which notes the time
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), _npy(array), zipfile.ZIP_DEFLATED)
+    path.write_bytes(buffer.getvalue())
+    return path
+
+
+def _npy(array: npt.NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array if array.dtype.kind == "U" else array.astype("<f2"), allow_pickle=False)
+    return buffer.getvalue()
+
+
+@functools.lru_cache(maxsize=8)
+def read(file: str, sha256: str | None = None) -> Contents:
+    """What is in a file. Nothing of it is run.
+
+    Args:
+        file: Its path.
+        sha256: What the file must have; None: any.
+
+    Raises:
+        ValueError: No such file, one that `write` did not write, or one with another sha256.
+    """
+    try:
+        data = Path(file).read_bytes()
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES} bytes")
+        if sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist()) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES} bytes unpacked")
+        archive = np.load(io.BytesIO(data), allow_pickle=False)
+        record = json.loads(str(archive[RECORD]))
+        if record["format"] != FORMAT:
+            raise ValueError(f"format {record['format']!r}")
+        trained = tuple(_trained(archive, i, t) for i, t in enumerate(record["trained"]))
+        priors = tuple(_prior(archive, i, p) for i, p in enumerate(record["priors"]))
+    except Exception as error:  # zipfile, zlib and json have a dozen of their own for bytes that somebody made up
+        reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        raise ValueError(
+            f"policy must be a file of hpo_envs.integrations.candidate_policy.save_policy, got {file} ({reason})"
+        ) from None
+    found = hashlib.sha256(data).hexdigest()
+    if sha256 not in (None, found):
+        raise ValueError(f"file must have sha256 {sha256}, got {found} of {file}")
+    return Contents(trained, priors, found)
+
+
+def arguments(file: str) -> dict[str, Any]:
+    """Hyperparameters of `hpo_envs.agents.transfer.policy:Policy`: a file, and the sha256 of what is in it.
+
+    Raises:
+        ValueError: No file of `save_policy`.
+    """
+    return {"file": str(Path(file).resolve()), "sha256": read(file).sha256}
+
+
+def _trained(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[str, Any]) -> Trained:
+    features, names = (_texts(record[k]) for k in ("features", "feature_names"))
+    hidden, members, candidates = (
+        _count(record[k], most) for k, most in (("hidden", 512), ("members", 16), ("candidates", 10**6))
+    )
+    shapes = candidate_net.shapes(candidate_set.width(features), hidden)
+    numbers = {str(k): float(v) for k, v in record["numbers"].items()}
+    if not set(numbers) <= set(START) or not all(map(math.isfinite, numbers.values())):
+        raise ValueError("numbers of another process")
+    made = tuple(
+        {name: _array(archive, f"{i}/{k}/{name}", shape).astype(np.float32) for name, shape in shapes.items()}
+        for k in range(members)
+    )
+    languages = frozenset(_texts(record["languages"]))
+    return Trained(str(record["name"]), languages, features, candidates, hidden, made, names, numbers)
+
+
+def _prior(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[str, Any]) -> Prior:
+    from hpo_envs.agents.transfer.ridge import Prior
+
+    names, tables = _texts(record["names"]), _count(record["tables"], 1000)
+    d = len(names)
+    coefficients = _array(archive, f"prior/{i}/coefficients", (1 + tables, d + d * (d + 1) // 2))
+    return Prior(
+        names,
+        frozenset(_texts(record["languages"])),
+        coefficients,
+        _array(archive, f"prior/{i}/spaces", (tables, 2, d)),
+    )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise ValueError(f"names must be a list of texts, got {value!r}")
+    return tuple(value)
+
+
+def _count(value: Any, most: int) -> int:
+    if type(value) is not int or not 1 <= value <= most:
+        raise ValueError(f"counts must be ints in [1, {most}], got {value!r}")
+    return value
+
+
+def _array(archive: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    array = archive[name]
+    if array.dtype != "<f2" or array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite float16 numbers of shape {shape}, got {array.dtype} {array.shape}")
+    return array.astype(np.float64)
+
+
+@functools.cache
+def shipped() -> Contents:
+    """The weights of the agent `learned-policy`."""
+    return read(str(SHIPPED))

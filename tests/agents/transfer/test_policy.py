@@ -1,0 +1,156 @@
+"""Trained policies as agents, their files, and the ridge beside them."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs.agents.models import candidate_net, candidate_set
+from hpo_envs.agents.transfer import policy_file
+from hpo_envs.agents.transfer.policy import Policy
+from hpo_envs.agents.transfer.policy_file import Trained
+from hpo_envs.agents.transfer.ridge import Prior, Ridge
+from hpo_envs.benchmarks import problem_of
+from hpo_envs.commands.main import main
+
+FEATURES = ("hyperparameters", "observed", "posterior")
+
+
+def trained(languages: tuple[str, ...] = ("chi",), names: tuple[str, ...] = (), scale: float = 1.0) -> Trained:
+    rng, shapes = np.random.default_rng(0), candidate_net.shapes(candidate_set.width(FEATURES), 4)
+    weights = {name: scale * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    return Trained("some", frozenset(languages), FEATURES, 32, 4, (weights,), names)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    return str(policy_file.write(tmp_path / "policy", [trained()]))
+
+
+def test_file_returns_what_was_written(file: str) -> None:
+    (found,), expected = policy_file.read(file).trained, trained()
+    assert found.languages == expected.languages
+    assert (found.features, found.candidates, found.hidden) == (FEATURES, 32, 4)
+    for name, array in expected.members[0].items():
+        np.testing.assert_array_equal(found.members[0][name], array.astype(np.float16))
+    with pytest.raises(ValueError, match="file must have sha256 00"):
+        policy_file.read(file, "00")
+
+
+def hostile(file: str) -> dict[str, bytes]:
+    """Bytes of files that nobody should trust, by name."""
+    good = Path(file).read_bytes()
+    with zipfile.ZipFile(io.BytesIO(good)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+
+    def with_record(**changes: Any) -> bytes:
+        record = json.loads(str(np.load(file)["record"]))
+        record["trained"][0] |= changes
+        return packed(entries | {"record.npy": npy(np.array(json.dumps(record)))})
+
+    def npy(array: Any) -> bytes:
+        buffer = io.BytesIO()
+        np.save(buffer, array, allow_pickle=True)
+        return buffer.getvalue()
+
+    def packed(content: dict[str, bytes]) -> bytes:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in content.items():
+                archive.writestr(name, data)
+        return buffer.getvalue()
+
+    array = "0/0/score.weight.npy"
+    return {
+        "empty": b"",
+        "text": b"no archive",
+        "cut": good[: len(good) // 2],
+        "flipped": good[:200] + bytes(255 - b for b in good[200:260]) + good[260:],
+        "no record": packed({k: v for k, v in entries.items() if k != "record.npy"}),
+        "deep": packed(entries | {"record.npy": npy(np.array("[" * 100_000))}),
+        "list": packed(entries | {"record.npy": npy(np.array("[]"))}),
+        "format": packed(entries | {"record.npy": npy(np.array('{"format": 9}'))}),
+        "bomb": packed(entries | {"more": b"0" * (32 << 20)}),
+        "no array": packed({k: v for k, v in entries.items() if k != array}),
+        "short array": packed(entries | {array: entries[array][:-2]}),
+        "nan": packed(entries | {array: npy(np.full((1, 4), np.nan, "<f2"))}),
+        "shape": packed(entries | {array: npy(np.zeros((4, 1), "<f2"))}),
+        "objects": packed(entries | {array: npy(np.array([print], object))}),
+        "giant": packed(entries | {array: entries[array].replace(b"(1, 4)", b"(9**99,)")}),
+        "pickle": packed(entries | {array: b"\x80\x04cos\nsystem\n(S'true'\ntR."}),
+        "features": with_record(features=["__class__"]),
+        "hidden": with_record(hidden=10**9),
+        "members": with_record(members=-1),
+        "candidates": with_record(candidates="many"),
+        "numbers": with_record(numbers={"slope": 1e999}),
+        "languages": with_record(languages=7),
+    }
+
+
+def test_hostile_files_end_in_one_line_each(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, data in hostile(file).items():
+        bad = tmp_path / f"{name}.npz"
+        bad.write_bytes(data)
+        with pytest.raises(ValueError, match="policy must be a file of ") as raised:
+            policy_file.read(str(bad))
+        assert "\n" not in str(raised.value), name
+        assert main(["compare", "--env", "NMTHPO-zhen-v0", "--agents", f"policy:{bad}", "--out", str(tmp_path)]) != 0
+        error = capsys.readouterr().err.strip()
+        assert len(error.splitlines()) == 1, (name, error)
+    with pytest.raises(ValueError, match="policy must be a file of "):
+        policy_file.read(str(tmp_path / "none"))
+
+
+def test_policy_samples_open_candidates_only(file: str) -> None:
+    problem = problem_of(gym.make("NMTHPO-ruen-v0", budget=None))
+    agents = [Policy(problem, seed, file=file) for seed in (0, 0, 1)]
+    asked = np.array([played(agent, 60) for agent in agents])
+    assert all(len(set(rows)) == 60 for rows in asked.tolist())
+    assert asked[0].tolist() == asked[1].tolist() != asked[2].tolist()
+    greedy = [played(Policy(problem, seed, file=file, deterministic=True), 5) for seed in (0, 1)]
+    assert greedy[0] == greedy[1]
+    agent = agents[0]
+    free = agent.free.copy()
+    p = np.exp(agent.log_probabilities(free))
+    assert p.sum() == pytest.approx(1.0)
+    assert not p[~free].any()
+
+
+def played(agent: Any, steps: int) -> list[int]:
+    rows = []
+    for step in range(steps):
+        rows.append(agent.ask())
+        agent.tell(rows[-1], float(np.sin(rows[-1]) + 0.01 * step), {"cost": 1.0})
+    return rows
+
+
+def test_policies_stay_off_languages_and_hyperparameters_that_they_must_not_see(file: str, tmp_path: Path) -> None:
+    zhen, dutch = (problem_of(gym.make(i)) for i in ("NMTHPO-zhen-v0", "CharHPO-g2p-dut-lstm-v0"))
+    with pytest.raises(ValueError, match="seen must be True on tables of chi"):
+        Policy(zhen, 0, file=file)
+    assert Policy(zhen, 0, file=file, seen=True).trained_on == {"chi"}
+    other = str(policy_file.write(tmp_path / "other", [trained(names=zhen.feature_names)]))
+    with pytest.raises(ValueError, match="policy must be run on the hyperparameters that it was trained on, bpe"):
+        Policy(dutch, 0, file=other)
+    with pytest.raises(ValueError, match="problem must have one objective for this agent, got 2"):
+        Policy(problem_of(gym.make("NMTHPO-ruen-mo-v0")), 0, file=file)
+
+
+def test_ridge_recovers_a_quadratic_function() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((3, 400, 2))
+    y = [-np.square(a[:, 0] - 0.3) - 0.5 * np.square(a[:, 1] - 0.8) for a in x]
+    prior = Prior.fit(("a", "b"), frozenset(), [(a, 7.0 * b + 3.0) for a, b in zip(x, y, strict=True)])
+    grid = rng.random((500, 2))
+    truth = -np.square(grid[:, 0] - 0.3) - 0.5 * np.square(grid[:, 1] - 0.8)
+    assert np.corrcoef(prior.predict(grid)[0], truth)[0, 1] > 0.95
+    assert np.allclose(prior.distances(x[1]), [0.0, 0.0, 0.0], atol=0.05)
+    with pytest.raises(ValueError, match="problem must have one objective, and sources"):
+        Ridge(problem_of(gym.make("NMTHPO-zhen-v0")), 0)
