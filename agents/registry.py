@@ -231,6 +231,12 @@ AGENTS: dict[str, Entry] = {
         "Gaussian process stacked on other tables, with numbers trained on whole runs over tables of other languages",
         unseen="hpo_envs.agents.transfer.learned:has_unseen",
     ),
+    "learned-policy": _entry(
+        "transfer.policy:Policy",
+        "rows features levels grid",
+        "network trained by reinforcement learning on whole runs over tables of other languages",
+        unseen="hpo_envs.agents.transfer.policy:has_unseen",
+    ),
     "ridge": _transfer("ridge:Ridge", "candidates in the order of a quadratic function fitted to other tables"),
     "zero-shot": _transfer("ranked:ZeroShot", "candidates in the order of other tables' mean predicted score"),
     "portfolio": _transfer("ranked:Portfolio", "greedy portfolio over other tables"),

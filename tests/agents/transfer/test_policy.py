@@ -17,7 +17,7 @@ from hpo_envs.agents.transfer import policy_file
 from hpo_envs.agents.transfer.policy import Policy
 from hpo_envs.agents.transfer.policy_file import Trained
 from hpo_envs.agents.transfer.ridge import Prior, Ridge
-from hpo_envs.benchmarks import problem_of
+from hpo_envs.benchmarks import problem_of, run
 from hpo_envs.commands.main import main
 
 FEATURES = ("hyperparameters", "observed", "posterior")
@@ -141,6 +141,22 @@ def test_policies_stay_off_languages_and_hyperparameters_that_they_must_not_see(
         Policy(dutch, 0, file=other)
     with pytest.raises(ValueError, match="problem must have one objective for this agent, got 2"):
         Policy(problem_of(gym.make("NMTHPO-ruen-mo-v0")), 0, file=file)
+
+
+@pytest.mark.parametrize("transfer", [None, "family"])
+def test_shipped_policy_runs_on_both_tracks_unseen(transfer: str | None) -> None:
+    for env_id in ("NMTHPO-swen-v0", "CharHPO-inflection-rom-lstm-v0"):
+        (one,) = run("learned-policy", env_id, [0], budget=4, transfer=transfer)
+        assert "seen" not in one.header
+        assert len(set(one.actions)) == 4
+
+
+def test_shipped_weights_leave_out_what_learned_leaves_out() -> None:
+    from hpo_envs.agents.transfer import learned
+
+    ours = {w.name: w.languages for w in policy_file.shipped().trained}
+    assert ours == {w.name: w.languages for w in learned.shipped()}
+    assert policy_file.SHIPPED.stat().st_size < 100_000
 
 
 def test_ridge_recovers_a_quadratic_function() -> None:
