@@ -1,7 +1,5 @@
 """Trained policies as agents, their files, and the ridge beside them."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

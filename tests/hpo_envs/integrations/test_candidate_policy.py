@@ -1,7 +1,5 @@
 """A policy that scores candidates, trained by unmodified maskable PPO (extra `rl`)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Candidates as a set, in both forms."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
