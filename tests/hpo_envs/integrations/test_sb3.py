@@ -1,7 +1,5 @@
 """Stable-baselines3 learns on our ids (extra `rl`)."""
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -10,8 +8,6 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import hpo_envs.wrappers.vector as vector
-from hpo_envs.benchmarks.runs import run
-from tests.helpers import ROOT
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
 pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
@@ -47,38 +43,6 @@ def test_stable_baselines3_takes_adapter() -> None:
         SB3VecEnv(wrong)
 
 
-def test_batches_of_several_tables_are_one() -> None:
-    from hpo_envs.integrations.sb3 import JoinedVecEnv, SB3VecEnv
-
-    def part(env_id: str, num_envs: int) -> SB3VecEnv:
-        return SB3VecEnv(gym.make_vec(env_id, num_envs, autoreset_mode=AutoresetMode.SAME_STEP))
-
-    ids = ("CharHPO-g2p-dut-lstm-v0", "CharHPO-g2p-hun-lstm-v0")
-    joined, apart = JoinedVecEnv([part(i, n) for i, n in zip(ids, (2, 3), strict=True)]), part(ids[1], 3)
-    assert joined.num_envs == 5
-    assert joined.seed(7) == [7, 8, 9, 10, 11]
-    apart.seed(9)
-    np.testing.assert_array_equal(joined.reset()[2:], apart.reset())
-    for _ in range(20):
-        ours, theirs = joined.step(np.arange(5)), apart.step(np.arange(2, 5))
-        np.testing.assert_array_equal(ours[0][2:], theirs[0])
-        np.testing.assert_array_equal(ours[1][2:], theirs[1])
-    assert ours[2].all()
-    assert ours[3][3]["episode"] == theirs[3][1]["episode"]
-    assert len(joined.env_method("action_masks", indices=[1, 4])) == 2
-    assert joined.env_is_wrapped(gym.Wrapper) == [False] * 5
-    joined.set_attr("note", 1)
-    assert joined.get_attr("note", [0, 3]) == [1, 1]
-    with pytest.raises(ValueError, match="indices must be all"):
-        joined.set_attr("note", 2, [0])
-    with pytest.raises(ValueError, match="parts must have one observation space"):
-        JoinedVecEnv([apart, part("NMTHPO-zhen-v0", 1)])
-    joined.close()
-
-
-EXAMPLE = ROOT / "docs" / "examples" / "ppo_sb3.py"
-
-
 def test_masked_policy_never_evaluates_row_twice() -> None:
     from sb3_contrib import MaskablePPO
     from sb3_contrib.common.maskable.utils import get_action_masks
@@ -95,24 +59,6 @@ def test_masked_policy_never_evaluates_row_twice() -> None:
         observations, _, _, _ = envs.step(actions)
     for own in np.array(rows).T:
         assert len(set(own.tolist())) == 29
-
-
-@pytest.mark.skipif(not EXAMPLE.exists(), reason="examples are not part of the installed wheel")
-def test_example_trains_policy_for_languages_that_it_has_not_seen(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("ppo_sb3", EXAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    from hpo_envs.benchmarks.study.policies import arguments
-    from hpo_envs.integrations.policy import TrainedPolicy
-
-    file = example.main(["--steps", "400", "--envs", "1", "--out", str(tmp_path / "ppo")])
-    for env_id, seen in (("CharHPO-g2p-geo-transformer-v0", None), ("CharHPO-g2p-dut-lstm-v0", ["dut"])):
-        (one,) = run(TrainedPolicy, env_id, [0], budget=3, **arguments(file))
-        assert one.header.get("seen") == seen
-        assert len(one.rewards) == 3
-    assert len(EXAMPLE.read_text(encoding="utf-8").splitlines()) <= 80
 
 
 def test_what_is_asked_for_is_passed_on() -> None:
