@@ -298,7 +298,7 @@ AGENTS: list[tuple[str, type, str, dict[str, Any], str]] = [
     ("hidden-state", Cheat, "rows", {}, "runs must not depend on the global generators"),
     ("late-results", Impatient, "levels", {}, "must recommend the best evaluated action"),
     ("late-results", Repeating, "levels", {}, "must not ask again for what a worker already has"),
-    ("late-results", Strict, "levels", {}, r"must go on while results are on their way \(waits=False\), got no"),
+    ("late-results", Strict, "levels", {}, r"must go on while results are pending \(waits=False\), got no"),
     ("late-results", Strict, "levels", {"waits": True}, "must refuse with 'workers must be 1 for ...', got no"),
     ("late-results", Plain, "levels", {"waits": True}, "must refuse steps that only submit something"),
 ]
