@@ -162,7 +162,7 @@ def test_environment_whose_best_is_its_median_is_in_no_average() -> None:
     alone, together = sorted(Comparison.of(runs).summary()["tracks"], key=lambda t: len(t["environments"]))
     assert (alone["environments"], together["environments"]) == ([ids[0]], ids[1:])
     assert (alone["flat"], together["flat"]) == (True, False)
-    assert sentences.verdict(alone)[0].startswith("No agent can be better here")
+    assert sentences.verdict(alone)[0].startswith("Degenerate task")
     assert [together] == Comparison.of([r for r in runs if r.header["env"] != ids[0]]).summary()["tracks"]
 
 
@@ -176,7 +176,7 @@ def test_flat_runs_of_environment_that_draws_its_task_are_left_out() -> None:
     env = track["environments"][0]
     assert track["left_out"] == {env: len(flat)}
     assert {**track, "left_out": {}} == rest
-    assert sentences.verdict(track)[-1].startswith(f"{len(flat)} runs on {env} are left out: ")
+    assert sentences.verdict(track)[-1].startswith(f"{len(flat)} runs on {env} are excluded: ")
 
 
 def test_raw_scores_are_ranked_on_one_environment_each() -> None:
