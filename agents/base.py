@@ -14,7 +14,7 @@ from hpo_envs.agents.problem import Problem
 
 
 class Agent(abc.ABC):
-    """An optimiser with an ask/tell interface.
+    """An optimizer with an ask/tell interface.
 
     One agent lives for one episode. It sees the problem, the rewards it was told and nothing else: no table, no
     optimum, no held-out metric.

@@ -225,7 +225,7 @@ RANDOM = 1500
 class Pool:
     """Candidates worth a score: neighbours of the best ones so far, and random ones.
 
-    Model-based optimisers of large or infinite spaces maximise their acquisition function so: near the incumbents and
+    Model-based optimizers of large or infinite spaces maximise their acquisition function so: near the incumbents and
     at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are looked up once.
 
     Args:

@@ -49,7 +49,7 @@ class Entry:
             whether it has weights that have not seen the problem's languages.
         sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.
         modules: What must be there besides the module of its extra.
-        external: Whether it is another package's optimiser, compared by name only: `all` must not depend on what is
+        external: Whether it is another package's optimizer, compared by name only: `all` must not depend on what is
             installed.
     """
 

@@ -90,7 +90,7 @@ class AgentPool:
         return [sorted(agent.trained_on) for agent in self._agents]
 
     def supports(self, agent: str) -> list[str]:
-        """What somebody's agent works on; empty: everything."""
+        """What someone's agent works on; empty: everything."""
         return list(getattr(factory(agent), "supports", ()))
 
     def versions(self, agent: str) -> dict[str, str]:

@@ -118,7 +118,7 @@ def write(path: Path | None, figures: Any) -> None:
 
 
 def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], float]:
-    """Seconds per `step`; episodes that end are started anew outside the clock."""
+    """Seconds per `step`; episodes that end are started again outside the clock."""
 
     def measure() -> float:
         env.reset(seed=0)
@@ -186,7 +186,7 @@ def batched(num_envs: int) -> dict[str, float]:
 
 
 def same_step(num_envs: int = 4096) -> dict[str, float]:
-    """Microseconds where all episodes end at a step and start anew, by the mode of doing so."""
+    """Microseconds where all episodes end at a step and start again, by the mode of doing so."""
     timed = {}
     for name in ("NMTHPO-swen-v0", "FIESTA-tdsa8-v0", "NMTLC-swen-v0", "CharHPO-v0"):
         for mode, steps in (("NextStep", 2), ("SameStep", 1)):
@@ -276,7 +276,7 @@ PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
 
 
 def report(names: list[str]) -> dict[str, dict[str, float]]:
-    """Run the parts of these names and print them, each figure beside the first ones, which are its peers."""
+    """Run the parts of these names and print them, each figure next to the first ones, which are its peers."""
     result = {}
     for part in (p for p in PARTS if not names or p.partition(" ")[0] in names):
         measure, unit = PARTS[part]

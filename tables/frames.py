@@ -1,7 +1,7 @@
 """Tables as pandas frames and as HTML for notebooks, and the order of their rows.
 
 Where actions are rows, an index that says something of the row gives the answer away: in the order of a grid, rows 0,
-1, 2, ... beat most optimisers on some tables. So such rows are kept in the order of a hash of their keys.
+1, 2, ... beat most optimizers on some tables. So such rows are kept in the order of a hash of their keys.
 
 A space is a sequence of `Hyperparameter`s: `hpo_envs.tables.table` has these and imports this module.
 """
@@ -50,7 +50,7 @@ def config_columns(space: Sequence[Any], raw: Floats, taken: Collection[str] = (
 
 
 def column_of(name: str, taken: Collection[str]) -> str:
-    """Name of a hyperparameter's column beside others."""
+    """Name of a hyperparameter's column next to others."""
     return f"config.{name}" if name in taken else name
 
 

@@ -6,7 +6,7 @@ A builder module (one per data set, named in the catalogue) has
     shipped(name) -> Table                      a table that ships; those of packs have a row in `packs.csv`
     files(name) -> tuple[str, ...]              optional: upstream files of a table that does not ship; else ()
     build(name, read) -> Table                  optional: such a table; `read(file) -> bytes` returns verified bytes
-    SYNTHETIC: tuple[str, ...]                  optional: tables that nobody measured
+    SYNTHETIC: tuple[str, ...]                  optional: tables that no one measured
     OURS: bool                                  optional: whether this project measured them
     UNHASHED: tuple[str, ...]                   optional: tables whose rows are no actions; they keep their order
 

@@ -1,4 +1,4 @@
-"""The Table: what somebody measured, in one shape, with laws that are checked once at construction."""
+"""The Table: what someone measured, in one shape, with laws that are checked once at construction."""
 
 from __future__ import annotations
 

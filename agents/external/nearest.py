@@ -133,7 +133,7 @@ class NearestCandidate(Agent):
     def _point(self, place: Floats) -> Any:
         """The action of a box or a grid at a place in the cube.
 
-        Where a worker has that point of a grid, it is the nearest of those beside it that nobody has.
+        Where a worker has that point of a grid, it is the nearest of those next to it that no one has.
         """
         space, exact = self.problem.action_space, self._low + place * (self._high - self._low)
 

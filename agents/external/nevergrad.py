@@ -18,20 +18,20 @@ from hpo_envs.checks import one_of
 
 
 class Nevergrad(NearestCandidate):
-    """An optimiser of Nevergrad, by default NGOpt, which picks one by dimension and budget (Meunier et al. 2022).
+    """An optimizer of Nevergrad, by default NGOpt, which picks one by dimension and budget (Meunier et al. 2022).
 
-    It starts from a random point: NGOpt picks deterministic optimisers, too, and from the middle of the cube they would
+    It starts from a random point: NGOpt picks deterministic optimizers, too, and from the middle of the cube they would
     make the same run for every seed.
 
     Formula:
-        x* = the optimiser's suggestion in the unit cube
+        x* = the optimizer's suggestion in the unit cube
         next = x* on boxes and grids; on rows argmin over untried rows of |features(row) - x*|^2
 
     Paper: Laurent Meunier et al. Black-Box Optimization Revisited: Improving Algorithm Selection Wizards Through
     Massive Benchmarking. IEEE Transactions on Evolutionary Computation 26(3):490-500, 2022. Implementation: Jeremy
     Rapin and Olivier Teytaud. Nevergrad, a gradient-free optimization platform. 2018.
 
-    Complexity: that of the optimiser it picks, and O(n d) a suggestion for the nearest of n rows with d features.
+    Complexity: that of the optimizer it picks, and O(n d) a suggestion for the nearest of n rows with d features.
 
     Args:
         problem: A box, a grid or rows with features; one objective. Without a budget, NGOpt plans for 100 evaluations.
@@ -41,7 +41,7 @@ class Nevergrad(NearestCandidate):
 
     Raises:
         ModuleNotFoundError: Nevergrad is not installed.
-        ValueError: No such optimiser; another kind of space.
+        ValueError: No such optimizer; another kind of space.
     """
 
     def __init__(self, problem: Problem, seed: int, *, optimizer: str = "NGOpt", **common: Any) -> None:
@@ -57,7 +57,7 @@ class Nevergrad(NearestCandidate):
             self._start()
 
     def _start(self) -> None:
-        """Begin with an optimiser for so many workers; tell it what is known, where it takes points of others."""
+        """Begin with an optimizer for so many workers; tell it what is known, where it takes points of others."""
         if self._workers > 1 and self._make.no_parallelization:
             raise ValueError(f"workers must be 1 for optimizer={self._name!r}, which waits for each result")
         self._cube = self._array(init=self.rng.random(self.size), lower=0.0, upper=1.0)
@@ -67,7 +67,7 @@ class Nevergrad(NearestCandidate):
                 self._optimizer.tell(self._cube.spawn_child(new_value=place), loss)
 
     def suggest(self) -> tuple[Any, Floats]:
-        """Ask the optimiser, or one for more workers than before if so many results are pending.
+        """Ask the optimizer, or one for more workers than before if so many results are pending.
 
         Those that NGOpt picks for one worker would wait for these for ever.
         """

@@ -27,7 +27,7 @@ NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels"}
 class SyneTune(NearestCandidate):
     """A scheduler of Syne Tune (Salinas et al. 2022), with its defaults, asked by one worker or several.
 
-    Configurations are points of the unit cube. On learning curves every checkpoint is reported, and the run goes on
+    Configurations are points of the unit cube. On learning curves every checkpoint is reported, and the run continues
     until the scheduler stops it or it ends.
 
     Formula:
@@ -90,7 +90,7 @@ class SyneTune(NearestCandidate):
         return trial, np.array([config[f"x{i}"] for i in range(self.size)])
 
     def ask(self) -> Any:
-        """Return the next checkpoint of a run that goes on, or what a new trial asks for."""
+        """Return the next checkpoint of a run that continues, or what a new trial asks for."""
         if not self._running:
             return super().ask()
         assert self._rows is not None

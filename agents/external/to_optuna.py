@@ -39,7 +39,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     time: the agent is asked for each of them, and takes those that run for what its model expects of them. Trials that
     failed or were pruned are told as failed, those that break a constraint as no better than the worst that keeps
     all. What came of trials that the sampler did not propose (`enqueue_trial`, an earlier session) is told at the
-    nearest candidate. A sampler that was saved and loaded makes its agent anew.
+    nearest candidate. A sampler that was saved and loaded makes its agent again.
 
     Complexity: that of the agent on `candidates` rows.
 
@@ -81,7 +81,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        # Agents may hold generators, which cannot be saved: a copy makes one anew, which is told what is finished.
+        # Agents may hold generators, which cannot be saved: a copy makes one again, which is told what is finished.
         return {k: v for k, v in self.__dict__.items() if k not in ("_lock", "_agent")} | {"_space": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

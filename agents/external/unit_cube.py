@@ -30,7 +30,7 @@ class Cube:
         self.size = sum(len(d.choices) if hasattr(d, "choices") else 1 for d in distributions)
 
     def encode(self, point: Sequence[float | None]) -> Floats:
-        """(size,) float64 in [0, 1]; values outside of their range are moved to its end; NaN where there is none."""
+        """(size,) float64 in [0, 1]; values outside of their range are moved to its end; NaN if there is none."""
         out: list[float] = []
         for d, value in zip(self.distributions, point, strict=True):
             if value is None:

@@ -183,7 +183,7 @@ class CandidateSet:
         """`candidates` (E, n, columns), `mask` (E, n) of those not evaluated, and `context` (E, CONTEXT), all float32.
 
         Args:
-            left: (E,) share of the budget left.
+            left: (E,) fraction of the budget left.
         """
         x, at = self._space.x, self._each[:, None]
         z = standardised(self.rewards) if self.rows.size else self.rewards

@@ -22,7 +22,7 @@ NOISES = (1e-5, 1.0)
 singular, so no jitter is ever needed."""
 
 STEPS = 25
-"""Iterations of the optimiser in one estimate; estimates start where the last one ended."""
+"""Iterations of the optimizer in one estimate; estimates start where the last one ended."""
 
 TOGETHER = 1 << 14
 """Entries of the matrices whose posteriors are computed together, 128 kB each: what stays in cache."""

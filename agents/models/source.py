@@ -103,7 +103,7 @@ class Source:
 
 
 def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
-    """A C-ordered array that nobody can write to: a copy, unless it is one already."""
+    """A C-ordered array that no one can write to: a copy, unless it is one already."""
     array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
     if array.flags.writeable:
         array = array.copy()

@@ -1,6 +1,6 @@
 """Gaussian processes stacked on what other tables predict, over a finite candidate set; many episodes at once.
 
-The learned optimiser's view of a problem. Its trainer runs batches of thousands of episodes, its agent one: both run
+The learned optimizer's view of a problem. Its trainer runs batches of thousands of episodes, its agent one: both run
 this code.
 """
 
@@ -134,7 +134,7 @@ class StackedGP:
 
     With L the Cholesky factor of the observed covariance plus noise, `_v` holds the rows of L^-1 K(observed, all) and
     `_inverse` L^-1; an observation appends a row to both. Observed values enter in `predict` alone, so that they may be
-    transformed anew at each step. One step costs O(P E LENGTHS t n).
+    transformed again at each step. One step costs O(P E LENGTHS t n).
 
     Args:
         numbers: (P, len(START)).

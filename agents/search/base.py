@@ -32,7 +32,7 @@ SPREAD_OVER = 2000
 
 
 class CandidateAgent(Agent):
-    """An optimiser that scores every untried candidate and asks for the best one.
+    """An optimizer that scores every untried candidate and asks for the best one.
 
     Args:
         problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, of
@@ -137,7 +137,7 @@ class CandidateAgent(Agent):
         """
         if not pending or self._models is None:
             return int(self._suggest())
-        told, expected = len(self.rows), self._expected(np.array(pending))  # which may make the models anew
+        told, expected = len(self.rows), self._expected(np.array(pending))  # which may make the models again
         marks = [m.mark() for m in self._models]
         self.pretended = len(pending)
         for row, rewards in zip(pending, expected, strict=True):

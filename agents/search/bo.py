@@ -60,7 +60,7 @@ class BayesianOptimisation(PosteriorSearch):
 
     Complexity: O(t n) a suggestion with a fixed kernel, t observations and n candidates; a refit costs O(t^2 (t +
     n)) and happens after each observation at first, then whenever t has grown by `refit`. Of more than 20,000
-    candidates only those observed and some 2,000 others are scored, drawn anew then (see `Pool`), and a kernel is
+    candidates only those observed and some 2,000 others are scored, redrawn then (see `Pool`), and a kernel is
     estimated from 300 observations at most.
 
     Args:
@@ -133,7 +133,7 @@ class BayesianOptimisation(PosteriorSearch):
             self._fitted_at = 0  # told without having been asked for: the next posterior is of another pool
             return
         if self._due() and not self.pretended:
-            return  # the next posterior is computed anew
+            return  # the next posterior is recomputed
         place = int(self._places(np.array(row)))
         for j, gp in enumerate(self._gps):
             gp.observe(place, rewards[j : j + 1] if self.fit else rewards)

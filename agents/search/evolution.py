@@ -33,7 +33,7 @@ class RegularizedEvolution(Agent):
       one action, or the actions that build a member, taken one after the other (recurrent cells);
     - where rows have features, a normal step from the parent's features, and the nearest row (Klyuchnikov et al.
       2020, section 5: evolution "using graph2vec features"), with larger steps until that row is another one;
-    - else, where an action is a tuple of values, one of them drawn anew; else a random row.
+    - else, where an action is a tuple of values, one of them redrawn; else a random row.
 
     Runs that diverged or failed are members like all others but never parents, unless all drawn ones are.
 

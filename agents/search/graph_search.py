@@ -26,7 +26,7 @@ VARIANTS = ("default", "literal", "released")
 
 
 class OnGraph(CandidateAgent):
-    """An optimiser on the similarity graph of its candidates.
+    """An optimizer on the similarity graph of its candidates.
 
     Where the candidates are rows of a base that several problems share, the graph is that of the base, so that all of
     them have one; rows that are no candidates stay unlabelled. Where `tie_order` is given, and where the base is too

@@ -26,7 +26,7 @@ ACQUISITIONS = ("auto", "ei", "ucb", "thompson", "ehvi")
 
 
 class PosteriorSearch(CandidateAgent):
-    """Base of the optimisers whose model predicts a mean and a deviation for every candidate.
+    """Base of the optimizers whose model predicts a mean and a deviation for every candidate.
 
     Args:
         problem: A finite problem with features and one or two objectives.

@@ -23,7 +23,7 @@ RATE = 0.3
 class TreeSearch(Agent):
     """Base of tree-based optimizers: configurations with features, random initial design, no repetition.
 
-    Of more than 20,000 rows some 2,000 are scored, drawn anew at each fit (see `Pool`).
+    Of more than 20,000 rows some 2,000 are scored, redrawn at each fit (see `Pool`).
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.

@@ -25,21 +25,21 @@ class Auto(Agent):
 
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|
-    | arms, budget known | `sh` | FIESTA | .004 at the end, `sr` .005 |
-    | arms otherwise | `ttts` | FIESTA | .027 at the end |
-    | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | .290, `random` .355 |
-    | a box | `box-bo` | CushLEPOR | .015, `random` .199 |
-    | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | .077, `asha` .132 |
-    | checkpoints; 80 rows or more, results at once | `freeze-thaw` | NMTLC; NASBenchNLP | .101; .124 |
-    | checkpoints otherwise | `asha` | CharMiniLC | .208, `successive-halving` .226 |
-    | several objectives, sources of 20 observations | `stacked-gp` | NMTHPO-mo, `transfer` | .152, `warm-gp` .239 |
-    | several objectives | `bo-spread` | NMTHPO-mo | .271 (`bo` .266) |
-    | sources of 20 observations with its features | `learned` | NMTHPO, `transfer` | .154, `quantile-copula` .165 |
-    | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | .165 |
+    | arms, budget known | `sh` | FIESTA | 0.004 at the end, `sr` 0.005 |
+    | arms otherwise | `ttts` | FIESTA | 0.027 at the end |
+    | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | 0.290, `random` 0.355 |
+    | a box | `box-bo` | CushLEPOR | 0.015, `random` 0.199 |
+    | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | 0.077, `asha` 0.132 |
+    | checkpoints; 80 rows or more, results at once | `freeze-thaw` | NMTLC; NASBenchNLP | 0.101; 0.124 |
+    | checkpoints otherwise | `asha` | CharMiniLC | 0.208, `successive-halving` 0.226 |
+    | several objectives, sources of 20 observations | `stacked-gp` | NMTHPO-mo, `transfer` | 0.152, `warm-gp` 0.239 |
+    | several objectives | `bo-spread` | NMTHPO-mo | 0.271 (`bo` 0.266) |
+    | sources of 20 observations with its features | `learned` | NMTHPO, `transfer` | 0.154, `quantile-copula` 0.165 |
+    | sources of 20 observations that share a feature | `quantile-copula` | NMTHPO, `transfer` | 0.165 |
     | smaller sources | `warm-gp` | | not measured |
-    | 1,000 rows or more, results at once | `smac-like` | NASBenchNLP-ptb-final | .431, `bagged-trees` .449 |
-    | fewer than 80 rows, results at once | `bo` | CharMini | .208, `bo-ei-rbf` .219 |
-    | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | .256; .204; .196 |
+    | 1,000 rows or more, results at once | `smac-like` | NASBenchNLP-ptb-final | 0.431, `bagged-trees` 0.449 |
+    | fewer than 80 rows, results at once | `bo` | CharMini | 0.208, `bo-ei-rbf` 0.219 |
+    | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | 0.256; 0.204; 0.196 |
 
     The first row that holds counts. The numbers are normalised regret (`docs/statistics.md`) on the committed
     leaderboard. `learned` needs weights that have not seen the problem's languages; without, the next row holds. On

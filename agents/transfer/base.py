@@ -27,7 +27,7 @@ SHARE, LEAST = 0.7, 4
 
 
 class TransferAgent(CandidateAgent):
-    """An optimiser on candidates that begins with what other tables let expect.
+    """An optimizer on candidates that begins with what other tables let expect.
 
     Each source becomes an ensemble of regression trees, fitted to normal scores of its rewards and asked about every
     candidate; a candidate that a source has measured gets what it measured. Agents on the same sources share them.

@@ -114,7 +114,7 @@ def read(file: str, sha256: str | None = None) -> Contents:
             raise ValueError(f"format {record['format']!r}")
         trained = tuple(_trained(archive, i, t) for i, t in enumerate(record["trained"]))
         priors = tuple(_prior(archive, i, p) for i, p in enumerate(record["priors"]))
-    except Exception as error:  # zipfile, zlib and json have a dozen of their own for bytes that somebody made up
+    except Exception as error:  # zipfile, zlib and json have a dozen of their own for bytes that someone made up
         reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise ValueError(
             f"policy must be a file of hpo_envs.integrations.candidate_policy.save_policy, got {file} ({reason})"

@@ -27,7 +27,7 @@ class QuantileCopula(TargetAgent):
     Paper: David Salinas, Huibin Shen and Valerio Perrone. A Quantile-based Approach for Hyperparameter Transfer
     Learning. ICML 2020, sections 3 and 4.
 
-    Complexity: O(t n) a suggestion, t observations, n candidates; t^3 more whenever the kernel is estimated anew.
+    Complexity: O(t n) a suggestion, t observations, n candidates; t^3 more whenever the kernel is estimated again.
 
     Args:
         problem: A finite problem with features, one objective and sources.

@@ -31,7 +31,7 @@ class RGPE(TargetAgent):
     Ranking-Weighted Gaussian Process Ensembles. AutoML workshop at ICML 2018.
 
     Complexity: O(S J t^2 + t n) a suggestion, S samples, J sources, t observations, n candidates; t^3 more whenever
-    the kernel is estimated anew.
+    the kernel is estimated again.
 
     Args:
         problem: A finite problem with features, one objective and sources.

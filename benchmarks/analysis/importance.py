@@ -3,7 +3,7 @@
 fANOVA (Hutter, Hoos and Leyton-Brown 2014; used by Klein and Hutter 2019 and in figure 5 of Zhang and Duh 2020)
 splits the variance of f over the search space into the variance of its main effects f_i (the mean over all other
 hyperparameters, minus the grand mean), of its pairwise interactions f_ij (what is left of the mean over all
-hyperparameters but two), and of higher orders; the importance of i or {i, j} is its share of the variance.
+hyperparameters but two), and of higher orders; the importance of i or {i, j} is its fraction of the variance.
 
 The original fits a random forest and integrates it over the whole space. On a grid with few cells missing no forest
 is needed: `decompose` fills the missing cells by the additive-plus-pairwise model that fits the measured ones best
@@ -56,7 +56,7 @@ def complete(levels: npt.NDArray[np.intp], values: Floats, shape: tuple[int, ...
 
     The fill is the fitted value of the least-squares model with all main effects, plus that of the model with all
     pairwise interactions for what is left; where the measured cells do not determine the latter, the solution of
-    minimum norm takes an interaction that nobody measured as none. The fill is kept within the range of the values,
+    minimum norm takes an interaction that no one measured as none. The fill is kept within the range of the values,
     where forests stay by construction.
 
     Args:

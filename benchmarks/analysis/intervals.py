@@ -1,4 +1,4 @@
-"""Mean differences between agents with 95 % intervals and p-values, on these environments and across environments.
+"""Mean differences between agents with 95 % intervals and p-values, on fixed tasks and across tasks.
 
 Two questions with two answers. *Here*: only seeds are random; the environments are those that were run. *Elsewhere*:
 the environments are a sample, too, and what counts is how many of them (or of clusters of related ones) there are.
@@ -50,7 +50,7 @@ class Estimate:
         high: Upper end.
         p: Two-sided p-value of "no difference"; 1 where it cannot be tested.
         se: Standard error.
-        df: Its degrees of freedom; 0 where there is none.
+        df: Its degrees of freedom; 0 if there is none.
     """
 
     mean: Floats
@@ -62,7 +62,7 @@ class Estimate:
 
 
 def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
-    """On these environments: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if that is wider.
+    """Intervals on fixed tasks: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if that is wider.
 
     With d_es the differences of environment e (mean m_e, variance s_e^2, n_e seeds): V = sum_e s_e^2 / n_e / E^2. The
     variance is not taken below that of the seeds' means over all environments, which is larger where seeds are lucky
@@ -119,7 +119,7 @@ def grouped(means: Floats, clusters: Sequence[Any] | None) -> Floats:
 
 
 def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> list[Any]:
-    """[mean, low, high] of scores on these environments; NaN where there can be no interval.
+    """[mean, low, high] of scores on fixed tasks; NaN without an interval.
 
     Args:
         scores: (..., environments, seeds), NaN where a seed was not run.

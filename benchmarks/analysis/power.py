@@ -2,7 +2,7 @@
 
 In units of the standard deviation of one run, a score is `mean of the agent + interaction + luck + run`: the
 interaction of an agent with an environment has standard deviation `tau` and stays; the luck with the rows that a table
-happens to have stays, too, unless each run is on a replicate of the problem with other rows.
+happens to have stays, too, unless each run is on a replication of the problem with other rows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Study:
 
 
 def winners(plan: Study, effect: float, studies: int = 2000, seed: int = 0) -> tuple[float, float]:
-    """Shares of studies that name the agent that is better by `effect`: on these environments, and elsewhere.
+    """Shares of studies that name the agent that is better by `effect`: on fixed tasks, and across tasks.
 
     On these environments, the agent is better by `effect` there: interaction and luck have mean 0 over them. On one
     environment or on fewer clusters than `intervals.FEWEST_CLUSTERS` nothing is said of others.

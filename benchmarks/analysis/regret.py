@@ -12,7 +12,7 @@ Where rewards are noisy (arms, tables with repeats) what counts is what a row is
 incumbent is the true mean of the row with the best mean of the run's own rewards so far, the earliest of equals, and at
 the end that of the row that the agent recommends.
 
-Regret is clipped at 1: no optimiser is worse than the median configuration, which anybody has before the first
+Regret is clipped at 1: no optimizer is worse than the median configuration, which anybody has before the first
 evaluation. Without the clip, a diverged first evaluation decides what a run scores.
 
 Where the best *is* the median, regret is 0/0: such runs are `flat`, and in no average. Where no scale is known, a score
@@ -88,7 +88,7 @@ def of_rewards(rewards: Floats, best: Floats, reference: Floats) -> Floats:
 
     Args:
         rewards: (n, k).
-        best: (n,) best reward of each scale; (n, 0) where there is none, so that scores are raw.
+        best: (n,) best reward of each scale; (n, 0) if there is none, so that scores are raw.
         reference: (n,) what counts as having found nothing.
     """
     incumbents = np.maximum.accumulate(rewards, axis=1)

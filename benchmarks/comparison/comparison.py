@@ -288,7 +288,7 @@ class Comparison:
         atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
 
     def digest(self) -> str:
-        """Sha256 of all runs, whatever their order: two studies agree to the bit if their digests do."""
+        """Sha256 of all runs, in any order: two studies agree to the bit if their digests do."""
         return digest_of(self.blocks())
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ STAGES = (0.25, 0.5, 1.0)
 
 
 def until(rewards: Floats, costs: Floats, budget: float, share: float) -> Floats:
-    """(k, 2) rewards of what was finished within a share of the budget; the first evaluation always counts."""
+    """(k, 2) rewards of what was finished within a fraction of the budget; the first evaluation always counts."""
     done = int(np.searchsorted(np.cumsum(costs), share * budget + 1e-9, "right"))
     return rewards[: max(done if share < 1.0 else len(costs), 1)]
 

@@ -26,7 +26,7 @@ Group = tuple[str, str, str]
 def onto(stored: Found, found: Found) -> dict[str, Any]:
     """Put the groups of a summary in the place of those that are stored; the other groups stay as they are.
 
-    Groups that nobody could run again, because none of their ids is registered, or their budget is no longer one of
+    Groups that no one could run again, because none of their ids is registered, or their budget is no longer one of
     the leaderboard's, are left out: see `gone`.
 
     Args:

@@ -281,13 +281,13 @@ def table_of(header: Mapping[str, Any]) -> Table:
 
 
 def part_of(header: Mapping[str, Any]) -> tuple[float, int] | tuple[()]:
-    """Share of the rows and the key that draws them; nothing where every seed has the whole table."""
+    """Fraction of the configurations and the key that draws them; nothing where every seed has the whole table."""
     subsample = float(header.get("subsample", 1.0))
     return (subsample, first_key(seeds_of(header["env"], int(header["seed"]))[0])) if subsample < 1.0 else ()
 
 
 def subset(table: Table, part: tuple[float, int] | tuple[()]) -> Table:
-    """The rows that the episode of a run had, whatever their order.
+    """The rows that the episode of a run had, in any order.
 
     Args:
         table: The whole table.

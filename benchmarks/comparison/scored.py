@@ -31,7 +31,7 @@ TOGETHER = 200
 
 
 def budget_apart(header: Header) -> float | None:
-    """Budget of a run where it is one that the leaderboard shows beside its first one."""
+    """Budget of a run where it is one that the leaderboard shows next to its first one."""
     family, budget = family_of(header["env"]), header["budget"]
     apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
     return budget if apart else None
@@ -157,7 +157,7 @@ class _Piece:
 
 @dataclass
 class Problems:
-    """Problems that differ in the seed alone: with a share of the rows, each seed has its own.
+    """Problems that differ in the seed alone: with a subsample, each seed has its own.
 
     Attributes:
         run: On the first of them.

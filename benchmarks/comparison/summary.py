@@ -223,7 +223,7 @@ def _matrix(
 
 
 def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
-    """Regret by share of the budget, ECDF of running times, expected running time by target, score profile.
+    """Regret by fraction of the budget, ECDF of running times, expected running time by target, score profile.
 
     Raw scores have the first alone.
     """

@@ -27,8 +27,8 @@ class Settings:
         pairs: Mirrored pairs of models a generation.
         episodes: Runs of each model a generation, the same for all models.
         budgets: Budgets to draw from.
-        final: Weight of the final regret beside the anytime one.
-        rate: Step size in units of `SIGMA`, of Adam with moments .9 and .98; it falls linearly to a fifth.
+        final: Weight of the final regret next to the anytime one.
+        rate: Step size in units of `SIGMA`, of Adam with moments 0.9 and 0.98; it falls linearly to a fifth.
         shrink: What is kept of the distance from the start in each generation.
         every: Generations between two looks at the validation episodes.
         validation: Their number.
@@ -68,7 +68,7 @@ def play(numbers: Floats, episodes: Episodes, budget: int) -> Floats:
 
 
 def scores(regret: Floats, final: float) -> Floats:
-    """(P, E) anytime regret and a share of the final one."""
+    """(P, E) mean regret and a share of the final one."""
     return np.asarray(regret.mean(axis=2) + final * regret[..., -1])
 
 

@@ -48,7 +48,7 @@ PAIRS = (
 
 
 def scores(env_id: str, method: str, seeds: Sequence[int]) -> Floats:
-    """(2, seeds) anytime and final normalised regret of a method on replicates of an id's table."""
+    """(2, seeds) anytime and final normalised regret of a method on replications of an id's table."""
     agent, given = METHODS[method]
     kwargs = {"shuffle": True, "subsample": 0.8}
     runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, transfer="family", **given)
@@ -91,7 +91,7 @@ def replicates(task: tasks.Task, seeds: Sequence[int]) -> list[tasks.Episodes]:
 def compare_table(env_id: str, seeds: Sequence[int]) -> Floats:
     """(2, methods, seeds) anytime and final regret of the untrained model and of each training seed, by `play`.
 
-    The replicates are others than those of `scores`, the models the same as the agent's.
+    The replications are others than those of `scores`, the models the same as the agent's.
     """
     task = tasks.task(env_id)
     numbers = np.concatenate([[[*START.values()]], chosen(task.languages).numbers])
@@ -111,7 +111,7 @@ def training(r: Reproduction) -> None:
 
 
 def agents(r: Reproduction, methods: Sequence[str] = tuple(METHODS)) -> None:
-    """The agent beside others that get the same sources."""
+    """The agent next to others that get the same sources."""
     ids = every_id()
     todo = [(i, m) for i in ids for m in methods]
     done = r.map(scores, [(i, m, list(r.seeds(TRIALS))) for i, m in todo], "agents", "table")

@@ -1,4 +1,4 @@
-"""Tables as tasks of the learned optimiser, with what the other tables predict; and what training makes of them."""
+"""Tables as tasks of the learned optimizer, with what the other tables predict; and what training makes of them."""
 
 from __future__ import annotations
 

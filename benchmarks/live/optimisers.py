@@ -14,7 +14,7 @@ from hpo_envs.tables.user.space import space_of, to_configspace
 
 
 class Optimiser(abc.ABC):
-    """An optimiser of one problem; it may be asked again before it is told."""
+    """An optimizer of one problem; it may be asked again before it is told."""
 
     @abc.abstractmethod
     def ask(self) -> tuple[Any, Config]:
@@ -141,7 +141,7 @@ def _samplers() -> dict[str, Callable[[int], Any]]:
 
 
 def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
-    """An optimiser by name.
+    """An optimizer by name.
 
     Args:
         name: A registered agent, `optuna-tpe` (multivariate by default since

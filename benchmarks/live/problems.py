@@ -26,7 +26,7 @@ class Problem:
         space: As `hpo_envs.tune` takes it, or an `Id` that knows it.
         function: Configuration -> score without noise; higher is better.
         source: Where it comes from.
-        noise: Standard deviation of the normal noise that an optimiser's scores have.
+        noise: Standard deviation of the normal noise that an optimizer's scores have.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Problem:
         return self.space.space if isinstance(self.space, Id) else self.space
 
     def observed(self, config: Config, seed: int, evaluation: int) -> tuple[float, float]:
-        """Score that an optimiser is told, and the score without noise.
+        """Score that an optimizer is told, and the score without noise.
 
         Args:
             config: Natural values of the active hyperparameters.

@@ -1,6 +1,6 @@
-"""Runs optimisers on live problems and tabulates their regret.
+"""Runs optimizers on live problems and tabulates their regret.
 
-    python -m hpo_envs.benchmarks.live.study run --optimisers box-bo,optuna-tpe --seeds 5-24
+    python -m hpo_envs.benchmarks.live.study run --optimizers box-bo,optuna-tpe --seeds 5-24
     python -m hpo_envs.benchmarks.live.study table
 
 A run is one line of `results.csv`; runs that are there are not repeated.
@@ -46,7 +46,7 @@ class Row:
         optimiser: Name.
         workers: Evaluations at the same time, of equal length.
         budget: Evaluations.
-        seed: Of optimiser and noise.
+        seed: Of optimizer and noise.
         final: Score without noise of the configuration with the best observed score.
         anytime: The same, averaged over all numbers of evaluations.
         median_ms: Median processor time of a suggestion.
@@ -75,7 +75,7 @@ def play(problem: Problem, optimiser: str, seed: int, budget: int, workers: int 
     Args:
         problem: The problem.
         optimiser: See `make`.
-        seed: Of optimiser and noise.
+        seed: Of optimizer and noise.
         budget: Evaluations.
         workers: Pending evaluations before the oldest is told.
     """
@@ -174,7 +174,7 @@ def regrets(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(budget: int, workers: int, seeds: Iterable[int], against: str) -> pd.DataFrame:
-    """Mean regret by optimiser, and paired differences with one of them.
+    """Mean regret by optimizer, and paired differences with one of them.
 
     Intervals are of these problems: seeds are random, problems are not.
 
@@ -182,7 +182,7 @@ def table(budget: int, workers: int, seeds: Iterable[int], against: str) -> pd.D
         budget: Evaluations.
         workers: At the same time.
         seeds: Those that count.
-        against: The optimiser that the others are compared with.
+        against: The optimizer that the others are compared with.
     """
     runs = regrets(load())
     runs = runs[(runs.budget == budget) & (runs.workers == workers) & runs.seed.isin([*seeds])]

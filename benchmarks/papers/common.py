@@ -109,7 +109,7 @@ class Reproduction(contextlib.ExitStack):
         paper: Name of the paper, for the command in the results.
         results: What the parts returned, by name.
         notes: Numbers that parts noted, where one file has those of several.
-        compared: Published numbers beside ours, see `compare_published`.
+        compared: Published numbers next to ours, see `compare_published`.
     """
 
     out: Path
@@ -164,7 +164,7 @@ class Reproduction(contextlib.ExitStack):
     def compare_published(
         self, where: str, quantity: str, published: str, ours: str, verdict: Verdict, why: str = ""
     ) -> None:
-        """Notes a published number beside ours for `compared.csv`.
+        """Notes a published number next to ours for `compared.csv`.
 
         Args:
             where: Table, figure or section.

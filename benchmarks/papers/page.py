@@ -1,4 +1,4 @@
-"""One page of all reproductions: each published number beside ours, the figures, and why numbers differ."""
+"""One page of all reproductions: each published number next to ours, the figures, and why numbers differ."""
 
 from __future__ import annotations
 

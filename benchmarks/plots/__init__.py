@@ -48,7 +48,7 @@ SEARCH = (
 """Agents in the order of their looks: each has one colour and line style, whatever else is in a picture."""
 
 ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "ttei", "nonadaptive")
-"""The same for bandits, which no picture shows beside other agents but `random`."""
+"""The same for bandits, which no picture shows next to other agents but `random`."""
 
 TRANSFER = {
     "rgpe": 30, "zero-shot": 31, "quantile-copula": 3, "tst-tpe": 9, "stacked-gp": 10, "warm-gp": 11, "portfolio": 14,

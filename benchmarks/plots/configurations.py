@@ -76,7 +76,7 @@ def _places(values: Any) -> tuple[npt.NDArray[np.float64], str, str]:
 
 
 def importance(found: Any, axes: Any = None) -> Any:
-    """Draw the share of the variance that each hyperparameter explains alone, the largest on top.
+    """Draw the fraction of the variance that each hyperparameter explains alone, the largest on top.
 
     Args:
         found: From `analysis.forest_importance.importance`: its `names` and `main`.

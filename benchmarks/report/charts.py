@@ -24,7 +24,7 @@ def ink(share: float) -> str:
     channels = (int(colour(share)[k : k + 2], 16) / 255 for k in (1, 3, 5))
     linear = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
     luminance = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-    # The contrasts are (l + .05) / .05 and 1.05 / (l + .05).
+    # The contrasts are (l + 0.05) / 0.05 and 1.05 / (l + 0.05).
     return "#000" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "#fff"
 
 
@@ -101,7 +101,7 @@ def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def of_fronts(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Attainment surfaces, one variant per environment and share of the budget, the whole budget first."""
+    """Attainment surfaces, one variant per environment and fraction of the budget, the whole budget first."""
     variants = []
     for env, entry in summary["fronts"].items():
         first, second = entry["objectives"]

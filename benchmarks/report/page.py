@@ -61,7 +61,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
 
     Args:
         summary: What `Comparison.summary` returns.
-        citations: What to cite, beside the suite.
+        citations: What to cite, next to the suite.
     """
     drawn: Drawn = {}
     rows: dict[str, str] = {}

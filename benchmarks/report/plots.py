@@ -29,7 +29,7 @@ AXES = {
 """Curves of a track: labels of their axes, and their scales."""
 
 LEADERS = 3
-"""Agents of a family in the picture of the leaderboard, beside random search."""
+"""Agents of a family in the picture of the leaderboard, next to random search."""
 
 LEGEND = (("best or tied for best", COLOURS[0], "o"), ("worse", COLOURS[-1], "o"), ("random search", "black", "D"))
 

@@ -89,7 +89,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
             raise ValueError(f"isolate must be True, False or a Python interpreter, got {python!r}")
         self.agent, self.elsewhere = name_of(agent), python is not None
         self._folder = tempfile.TemporaryDirectory(prefix="hpo-envs-agent-", ignore_cleanup_errors=True)
-        if self.elsewhere:  # beside this package may lie others, which are not for that interpreter
+        if self.elsewhere:  # next to this package may lie others, which are not for that interpreter
             Path(self._folder.name, "hpo_envs").symlink_to(Path(hpo_envs.__file__).parent)
         shown, output = multiprocessing.Pipe(duplex=False)
         self._output = screen.relay(shown)

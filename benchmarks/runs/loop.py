@@ -106,7 +106,7 @@ def run(
     if budget is not None:
         kwargs["budget"] = budget
     if len(seeds) > 1 and is_live(env_id, kwargs):
-        # In a batch, ended episodes would go on calling the function.
+        # In a batch, ended episodes would continue calling the function.
         given: Any = {"target": target, "env_kwargs": kwargs, "progress": progress, "isolate": isolate}
         return Runs(run(agent, env_id, [s], transfer=transfer, **given, **hyperparameters)[0] for s in seeds)
     envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)

@@ -61,7 +61,7 @@ PACKAGES = frozenset({"site-packages", "dist-packages"})
 def of_agent(agent: str | Callable[..., Any]) -> dict[str, str]:
     """Digests by module of the code of an agent, or of any other callable.
 
-    For a registered name, its fixed hyperparameters have a digest, too, and its weights (`data/MODULE.*` beside the
+    For a registered name, its fixed hyperparameters have a digest, too, and its weights (`data/MODULE.*` next to the
     module). For a function or class of a script or notebook, the digest is of its own source, not of the whole script.
 
     Args:
@@ -106,7 +106,7 @@ def closure(names: Sequence[str], own: str = "") -> dict[str, str]:
         own: Package that counts as the user's even if it is installed.
 
     Returns:
-        Digests by such names; files beside a module are named `module/file`.
+        Digests by such names; files next to a module are named `module/file`.
     """
     found: dict[str, str] = {}
     todo = [*names]
@@ -134,7 +134,7 @@ def _digest(data: bytes) -> str:
 
 
 def _source(thing: Any) -> bytes:
-    """Source of a function or class; its compiled code where there is none, as for classes of a notebook."""
+    """Source of a function or class; its compiled code if there is none, as for classes of a notebook."""
     try:
         return inspect.getsource(thing).encode()
     except (OSError, TypeError):

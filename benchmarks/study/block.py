@@ -187,7 +187,7 @@ def _name_of(dtype: np.dtype[Any]) -> str:
 
 
 def digest_of(blocks: Iterable[Block]) -> str:
-    """Sha256 of everything in runs, whatever their order: two studies agree to the bit if their digests do."""
+    """Sha256 of everything in runs, in any order: two studies agree to the bit if their digests do."""
     total = hashlib.sha256()
     groups: dict[tuple[str, str], list[Block]] = {}
     for block in blocks:

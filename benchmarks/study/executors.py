@@ -1,7 +1,7 @@
 """Executors: this process, several processes, or a Dask cluster.
 
 An executor takes calls of functions (`submit`), gives back what they returned in any order (`next`) and is left as a
-context manager. Each survives the loss of a worker: its call is carried out again. Functions and arguments must be
+context manager. Each survives the loss of a worker: its call is retried. Functions and arguments must be
 picklable, as for every process pool.
 """
 
@@ -89,7 +89,7 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
         """Return what one of the calls submitted returned, or raise what it raised; wait for it.
 
         Raises:
-            WorkerLost: Workers keep dying at this call; others go on.
+            WorkerLost: Workers keep dying at this call; others continue.
         """
 
     def drop(self, unwanted: Callable[[Any], bool]) -> int:

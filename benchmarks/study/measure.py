@@ -1,6 +1,6 @@
 """Trains what the tables of this project are made of, or one row of them again.
 
-Trainings are kept one by one in a folder of `--out`: stopped however, the same command goes on where it was, and
+Trainings are kept one by one in a folder of `--out`: stopped however, the same command continues where it was, and
 nothing is trained twice. They take one thread each. `--pack` writes what is kept, and what ships, as the table's data.
 """
 

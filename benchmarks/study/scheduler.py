@@ -240,7 +240,7 @@ class _Clock:
         return sum(self._left.values())
 
     def count(self, key: tuple[str, str], runs: Sequence[Run], seconds: float, settled: int) -> None:
-        """Take in what came of a task: of its seeds, so many need no further one."""
+        """Take in the result of a task: of its seeds, so many need no further one."""
         self._left[key] -= settled
         for each in (key, ("", key[1]), ("", "")):
             self._spent[each] += seconds

@@ -3,7 +3,7 @@
     runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row per run
 
 Parts are only ever added, and their name carries the sha256 of all their bytes: what is read is what was written.
-Each is written beside its place, synced and then renamed, so that a reader sees whole parts and a killed or failed
+Each is written next to its place, synced and then renamed, so that a reader sees whole parts and a killed or failed
 writer leaves none behind. Publishing a part reads and writes nothing else: no index, no lock. Two processes that make
 the same run store it twice; readers take it once, and refuse runs that disagree.
 
@@ -82,7 +82,7 @@ def read(folder: Path | str, env: str | None = None, agent: str | None = None, c
 
 
 def digest(runs: Iterable[Run]) -> str:
-    """Sha256 of everything in runs, whatever their order: two studies agree to the bit if their digests do."""
+    """Sha256 of everything in runs, in any order: two studies agree to the bit if their digests do."""
     return digest_of(blocks_of([*runs]))
 
 
@@ -114,7 +114,7 @@ class _Setting:
         self.seeds: dict[str, set[int]] = {}
 
     def check(self, h: dict[str, Any], folder: Path | None) -> None:
-        """Refuse a header that must not stand beside the others."""
+        """Refuse a header that must not stand next to the others."""
         if h["agent"] in self.agents:
             if _setting(h) != _setting(self.agents[h["agent"]]):
                 _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
@@ -236,7 +236,7 @@ class Store:
         return set(self._setting(env).seeds.get(agent, ()))
 
     def check(self, headers: Sequence[dict[str, Any]]) -> None:
-        """Refuse runs that must not stand beside those that are stored, nor beside each other.
+        """Refuse runs that must not stand next to those that are stored, nor next to each other.
 
         Raises:
             ValueError: Another table, other versions, another budget or other arguments; the message says which.

@@ -9,12 +9,12 @@
     agents = [
         "random",                                # registered names; "all" is every one but aliases
         { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } },
-        "my_agents:Greedy",                      # module:factory, looked for beside the file, too
+        "my_agents:Greedy",                      # module:factory, looked for next to the file, too
         "policy:ppo.npz",                        # a trained policy, see integrations.candidate_policy.save_policy
     ]
 
 `objective`, `cost`, `shuffle`, `subsample` and `transfer` (family, NMTHPO, ...: the meta-training tasks of
-the agents) may be set beside `budget`, for all environments or for one; with the ids TableHPO-v0 and TableLC-v0 also
+the agents) may be set next to `budget`, for all environments or for one; with the ids TableHPO-v0 and TableLC-v0 also
 `table`, the name of a saved table. A pattern stands for the ids that are installed. By default each seed is a
 replication: where actions are configurations it sees a random 80 % of them; `subsample = 1` gives all seeds the whole
 table. Agents run on the environments that they can work on; `isolate = true` gives each of them a process of its own.

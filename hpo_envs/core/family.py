@@ -1,4 +1,4 @@
-"""Family of environments: one record beside its pages, from which registries collect."""
+"""Family of environments: one record next to its pages, from which registries collect."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Family:
     Attributes:
         name: In listings and reports.
         dataset: Name in `hpo_envs.tables.catalogue` of the data set that its tables belong to.
-        entry_point: `module:XEnv`, the class of ids that name none. The batched class is `XVectorEnv` beside it.
+        entry_point: `module:XEnv`, the class of ids that name none. The batched class is `XVectorEnv` next to it.
         ids: What is registered with Gymnasium.
         listed: Whether the ids are in `registry.SPECS`; not where one cannot be made without an argument.
         example: Arguments with which an id that needs some can be made, for its page, its checks and its pictures.
@@ -166,7 +166,7 @@ def complete(page: str, engine: str) -> str:
     parts = [mine.pop("")]
     shared = {heading: text for heading, text in shared.items() if heading and text}
     for heading in sorted(mine | shared, key=lambda h: HEADINGS.index(h) if h in HEADINGS else len(HEADINGS)):
-        # Items go on with the list, paragraphs start anew.
+        # Items continue with the list, paragraphs start again.
         gap = "\n" if heading == "Arguments" else "\n\n"
         parts.append(f"## {heading}\n" + gap.join(filter(None, (mine.get(heading, ""), shared.get(heading, "")))))
     return "\n\n".join(parts)

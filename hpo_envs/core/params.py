@@ -31,7 +31,7 @@ class Params:
 
     Attributes:
         kind: What an action is: a row (`rows`), a value of each hyperparameter of a complete grid (`grid`), a row and
-            a checkpoint (`fidelity`), an arm that answers anew at each pull (`arms`), numbers in a `box`, or a part of
+            a checkpoint (`fidelity`), an arm that answers again at each pull (`arms`), numbers in a `box`, or a part of
             a `graph` that several actions build.
         tables: The tables that answer; an episode is about one of them.
         rewarded: The rewarded metrics.
@@ -464,7 +464,7 @@ def whole_table(env: Any) -> None:
     """Raise if an episode shuffles or subsamples, for wrappers that take action k for row k.
 
     Raises:
-        ValueError: An episode of the environment has its own order or share of the rows.
+        ValueError: An episode of the environment has its own order or subsample.
     """
     view: View = env.unwrapped.params.view
     if not view.whole:

@@ -40,7 +40,7 @@ class Watch:
         return out
 
     def step(self, action: Any) -> Any:
-        """Steps the environment and notes what came of it."""
+        """Steps the environment and notes the result of it."""
         out = self._step(self.env, action)
         self.record.note(action, out[1], out[4])
         if self.mode == "human":
@@ -99,7 +99,7 @@ class VectorWatch:
         return out
 
     def step(self, actions: Any) -> Any:
-        """Steps the environment and notes what came of it."""
+        """Steps the environment and notes the result of it."""
         out = self._step(self.envs, actions)
         info = out[4]
         for i, record in enumerate(self._records):

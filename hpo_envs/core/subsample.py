@@ -109,7 +109,7 @@ Since = npt.NDArray[np.int64]
 class History:
     """Flags of n episodes, k each: all are set at the start, and each step clears one flag of every episode.
 
-    A step notes what it clears; flags are made when somebody reads them, then kept as bits.
+    A step notes what it clears; flags are made when someone reads them, then kept as bits.
 
     Args:
         n: Episodes.

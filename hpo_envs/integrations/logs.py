@@ -77,7 +77,7 @@ def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None
 
 
 def to_carps(runs: Runs, folder: str | Path) -> list[Path]:
-    """Write each run as carps logs it: `ENV/AGENT/SEED/trial_logs.jsonl` with `.hydra/config.yaml` beside it.
+    """Write each run as carps logs it: `ENV/AGENT/SEED/trial_logs.jsonl` with `.hydra/config.yaml` next to it.
 
     `carps.analysis` reads the folder: a trial is an evaluation, costs are negative rewards, a multi-fidelity budget is
     the level, and virtual time is the cost. Failed and diverged runs are crashed trials.

@@ -97,7 +97,7 @@ def check_agent(
         stages: Names of `STAGES` to play on: what the agent works on. By default all that a registered agent supports,
             and `rows` for a factory.
         waits: Whether the agent needs each result before its next action. Where results come late (simulated workers,
-            stage `levels`) it must then refuse; any other agent must go on.
+            stage `levels`) it must then refuse; any other agent must continue.
         rules: Names of `AGENT_RULES` to check; all by default.
         transfer: Whose tables the agent may learn from, see `run`; by default those of a registered agent's need.
         **hyperparameters: Arguments of the agent.

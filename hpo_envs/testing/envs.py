@@ -223,7 +223,7 @@ def _bad_actions(subject: Subject) -> None:
     env.reset(seed=0)
     for action in BAD_ACTIONS:
         refuses(lambda action=action: env.step(action), r"^actions? must be .*, got ", f"action {action!r}")  # type: ignore[misc]
-        # The refusal cost nothing: the episode goes on.
+        # The refusal cost nothing: the episode continues.
         if env.step(env.action_space.sample())[2]:
             env.reset()
 

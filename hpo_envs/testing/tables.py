@@ -1,4 +1,4 @@
-"""The contract of tables: laws, provenance, arrays that nobody can write."""
+"""The contract of tables: laws, provenance, arrays that no one can write."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _provenance(table: Table) -> None:
 
 def _laws(table: Table) -> None:
     blank = dataclasses.replace(table.provenance, sha256="")
-    again = dataclasses.replace(table, provenance=blank)  # checks all laws anew
+    again = dataclasses.replace(table, provenance=blank)  # checks all laws again
     digests = table.provenance.sha256, again.provenance.sha256
     require(digests[0] == digests[1], f"the content must be that of its sha256, got {digests[1]} for {digests[0]}")
     copy = pickle.loads(pickle.dumps(table))  # noqa: S301

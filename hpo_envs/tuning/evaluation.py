@@ -19,7 +19,7 @@ from hpo_envs.benchmarks.runs import limits
 from hpo_envs.engines.function.calls import Form, Function, Outcome, Training, call
 
 PAUSED = 32
-"""Trainings that a worker keeps in memory to go on with; of more, those that waited longest start anew."""
+"""Trainings that a worker keeps in memory to continue with; of more, those that waited longest start again."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Done:
 
     Attributes:
         number: Of the evaluation.
-        outcomes: (epoch, outcome) of each score on the way; epoch 0 where there are none.
-        ended: Whether the training cannot go on.
+        outcomes: (epoch, outcome) of each score on the way; epoch 0 if there are none.
+        ended: Whether the training cannot continue.
         started: When, in seconds since 1970.
         worker: Host and process.
     """

@@ -1,4 +1,4 @@
-"""A table as a function of a configuration, for any optimiser that calls one."""
+"""A table as a function of a configuration, for any optimizer that calls one."""
 
 from __future__ import annotations
 

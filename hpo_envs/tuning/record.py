@@ -1,10 +1,10 @@
 """Record of a search on disk: one journal per folder, from which everything else follows.
 
-    mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and what came of it; and
+    mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and the result of it; and
                                 other budgets that were asked for
     mine/checkpoints/           of functions that keep some
 
-An evaluation that began and did not end is carried out again; one that ended never is, unless the power failed within
+An evaluation that began and did not end is retried; one that ended never is, unless the power failed within
 `UNSYNCED` seconds of evaluations.
 """
 
@@ -78,7 +78,7 @@ class Evaluation:
 
     @property
     def score(self) -> float:
-        """Sum of the rewards; minus infinity where there are none."""
+        """Sum of the rewards; minus infinity if there are none."""
         return float(sum(self.rewards)) if self.rewards is not None else -np.inf
 
 
@@ -227,7 +227,7 @@ class Record:
         return self.evaluations[-1]
 
     def end(self, number: int, **facts: Any) -> Evaluation:
-        """Notes what came of an evaluation: the attributes of `Evaluation` by name."""
+        """Notes the result of an evaluation: the attributes of `Evaluation` by name."""
         self._add({"what": "ended", "number": number, **facts})
         return self.evaluations[number]
 

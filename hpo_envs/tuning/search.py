@@ -44,7 +44,7 @@ class Search:
         seconds: How long an evaluation may take.
         progress: Whether to show a bar; None: where there is a terminal, elsewhere a line for each evaluation.
         points: Configurations to evaluate before the agent is asked; those that the record has are not repeated.
-        tolerate: Whether to go on after the same mistake in all of the first evaluations.
+        tolerate: Whether to continue after the same mistake in all of the first evaluations.
 
     Raises:
         ValueError: The agent cannot be brought to where it was.

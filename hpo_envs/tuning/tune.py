@@ -240,7 +240,7 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, so
 
 
 def _count(folder: Path, candidates: Any, budget: float, epochs: int | None) -> int:
-    """Number of candidates: that asked for, else that of the search that goes on, else by the budget."""
+    """Number of candidates: that asked for, else that of the search that continues, else by the budget."""
     if candidates is None and (folder / NAME).is_file():
         return int(Record(folder).header["candidates"])
     return count_of(candidates, budget, epochs or 1)

@@ -49,7 +49,7 @@ class Threads(Executor):
 
 
 def processes(workers: int, function: Function) -> Processes:
-    """Processes on this machine that have imported a function. A call whose process dies is not carried out again.
+    """Processes on this machine that have imported a function. A call whose process dies is not retried.
 
     Raises:
         RuntimeError: They cannot import it.

@@ -25,7 +25,7 @@ STALE = 86400.0
 
 
 def write(path: Path | str, content: bytes | str) -> None:
-    """Write a file beside its place, flushes it to the disk and renames it.
+    """Write a file next to its place, flushes it to the disk and renames it.
 
     What is no file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
 

@@ -90,7 +90,7 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
     repeat = _repeats(runs, lines, row, say)
     first = lines[np.unique(row, return_index=True)[1]]
     columns = [runs.columns[h.name].values[first] for h in space]
-    # Lines come in the order in which somebody tried them, or sorted by score: configurations are hashed, not lines.
+    # Lines come in the order in which someone tried them, or sorted by score: configurations are hashed, not lines.
     hashes = np.zeros(len(first), np.uint64)
     for part in (*map(np.isnan, columns), *columns):
         hashes = draws.mix_many(hashes, part.astype(np.uint64) if part.dtype == bool else _stored(part).view(np.uint64))
@@ -128,7 +128,7 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
 
 
 def _stored(values: Floats) -> Floats:
-    """Numbers that a table has for a hyperparameter: 0 where there is none, and no -0."""
+    """Numbers that a table has for a hyperparameter: 0 if there is none, and no -0."""
     return np.where(np.isnan(values), 0.0, values) + 0.0
 
 

@@ -96,7 +96,7 @@ class Column:
         return int(value) if self.whole else float(value)
 
     def with_none(self) -> Column:
-        """Missing values as a choice `none` beside the others."""
+        """Missing values as a choice `none` next to the others."""
         different = np.unique(self.values[~np.isnan(self.values)]).tolist()
         choices = self.choices if self.choices is not None else tuple(map(self.natural, different))
         at = self.values if self.choices is not None else np.searchsorted(different, self.values)
@@ -149,7 +149,7 @@ def of_series(values: Any) -> Cells:
 
 
 def of_values(values: Sequence[Any]) -> Cells:
-    """Cells of Python's values, None where there is none; what mixes kinds is text, as are NaN and large ints."""
+    """Cells of Python's values, None if there is none; what mixes kinds is text, as are NaN and large ints."""
     kinds = {type(v) for v in values}
     if kinds == {bool}:
         return pd.Series(values)

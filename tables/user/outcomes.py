@@ -78,7 +78,7 @@ def states(sheet: Sheet, column: str, certain: bool) -> Codes | None:
 
 
 def scores(sheet: Sheet, names: Sequence[str], errors: list[str]) -> tuple[Floats, Codes]:
-    """(lines, metrics) scores, NaN where there is none, and (lines,) the status which that alone would mean."""
+    """(lines, metrics) scores, NaN if there is none, and (lines,) the status which that alone would mean."""
     values = np.column_stack([numbers(sheet.frame[name]) for name in names])
     status = np.where(np.isnan(values), FAILED, OK)
     for j, name in enumerate(names):

@@ -92,7 +92,7 @@ def table_of(
 
     Args:
         reading: Its columns.
-        known: What stands beside the file, as fields of a `Schema`.
+        known: What stands next to the file, as fields of a `Schema`.
         schema: See `from_csv`, as all that follow but `settle`.
         name: Of the table.
         licence: Of the data.
@@ -176,7 +176,7 @@ class _Reader:
         self._set(frame.assign(**changed) if changed else frame)
 
     def _states(self) -> npt.NDArray[np.uint8] | None:
-        """(lines,) what the column of states says, if there is one; runs that go on are left out."""
+        """(lines,) what the column of states says, if there is one; runs that continue are left out."""
         s = self.schema
         certain = s.status or self.reading.one(self.reading.recipe.state)
         column = certain or next((c for c in self.sheet.frame if c.lower() in outcomes.STATES), None)

@@ -75,7 +75,7 @@ TAKES = "(--hyperparameters takes it in)"
 
 
 def resolve(word: str, reading: Reading) -> str:
-    """The column that somebody means: by its name, its name in the file, or the only one that ends in it.
+    """The column that someone means: by its name, its name in the file, or the only one that ends in it.
 
     Raises:
         ValueError: There is none.

@@ -107,7 +107,7 @@ def read(sheet: Sheet) -> Reading:
 
 
 def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The results in a folder of Syne Tune, and what `metadata.json` beside them says; else the path itself.
+    """The results in a folder of Syne Tune, and what `metadata.json` next to them says; else the path itself.
 
     Raises:
         ValueError: Metadata of something else.

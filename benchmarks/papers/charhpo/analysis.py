@@ -141,7 +141,7 @@ def precision(published: str, quantity: str) -> float:
 
 @dataclass(frozen=True)
 class Entry:
-    """One published number or word beside ours.
+    """One published number or word next to ours.
 
     Attributes:
         key: Which.
@@ -164,7 +164,7 @@ class Entry:
 
 
 def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
-    """A published value beside the closest of our candidates."""
+    """A published value next to the closest of our candidates."""
     if isinstance(candidates[0], str):
         word = published if published in candidates else candidates[0]
         return Entry(key, published, word, "agrees" if word == published else "differs", len(candidates))
@@ -176,7 +176,7 @@ def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
 
 
 def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, list[Value]]) -> list[Entry]:
-    """All published values beside ours, in the order of the file.
+    """All published values next to ours, in the order of the file.
 
     A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most values of both is taken.
 

@@ -28,7 +28,7 @@ class Selections:
         return len(self.right)
 
     def summary(self) -> dict[str, tuple[float, float]]:
-        """Value and standard error (NaN where there is none) of `min`, `mean`, `max` and `correct` (per cent)."""
+        """Value and standard error (NaN if there is none) of `min`, `mean`, `max` and `correct` (per cent)."""
         n, x, p = len(self), self.evaluations, float(self.right.mean())
         spread = float(x.std(ddof=1)) if n > 1 else 0.0
         return {

@@ -46,7 +46,7 @@ def figure1(out: Path) -> None:
 
 
 def figure2(out: Path, seed: int) -> None:
-    """One run of TTTS to confidence .99 on the five Gaussian arms: pi (areas) and shares of evaluations (lines)."""
+    """One run of TTTS to confidence 0.99 on the five Gaussian arms: pi (areas) and shares of evaluations (lines)."""
     import gymnasium as gym
 
     from hpo_envs import agents

@@ -32,7 +32,7 @@ def part(function: Callable[[Reproduction], object]) -> Callable[[Reproduction],
 
 
 def note(r: Reproduction, where: str, row: str, delta: float | None, quantity: str, ours: float, **more: Any) -> None:
-    """Notes one number, beside the published one if there is one."""
+    """Notes one number, next to the published one if there is one."""
     key = (where.partition(":")[0], row, "" if delta is None else f"{delta:g}", quantity)
     published = common.expected("fiesta").get(key)
     error, runs = more.get("error", float("nan")), more.get("runs", 0)

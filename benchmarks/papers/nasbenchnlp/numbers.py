@@ -1,4 +1,4 @@
-"""Every number that the paper prints, beside ours where released data give one."""
+"""Every number that the paper prints, next to ours where released data give one."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def number(text: str) -> float:
 
 
 def entry(key: Key, published: common.Published, ours: float | Range | None) -> Record:
-    """A printed number beside ours: equal to the printed digits, or inside of our interval."""
+    """A printed number next to ours: equal to the printed digits, or inside of our interval."""
     record: Record = {
         "where": key[0],
         "quantity": key[1],

@@ -78,7 +78,7 @@ UPSTREAM = (
 )
 """As in the code released with the paper: its accounting (an epoch is trained that is not paid), N = 100 trainings,
 130 for BO, RE and TPE, 120 for SMAC, Hyperband with B = N R / 3.5; BO with 20 + batches of 10, beta 2 and a bag of 14
-regressors of 100 trees of depth 15 on half samples; RE with P 20, S 10, mutations of .5 to 8 and cosine distance on
+regressors of 100 trees of depth 15 on half samples; RE with P 20, S 10, mutations of 0.5 to 8 and cosine distance on
 raw graph2vec. Hyperband pays for each cell what its last rung reached, and survivors of a rung go by its last epoch but
 one there, by the last one here.
 

@@ -23,7 +23,7 @@ Key = tuple[int, str, str, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of Table 3 or 4, ours beside the published one.
+    """One number of Table 3 or 4, ours next to the published one.
 
     Attributes:
         table: 3 or 4.
@@ -99,7 +99,7 @@ PRINTED = {EXACT: "RS"}
 
 
 def exact_entries(table: int, pair: str, exact: Mapping[str, random_search.Exact]) -> list[Entry]:
-    """Exact random search beside the published row RS; what differs is the chance of the published trials alone."""
+    """Exact random search next to the published row RS; what differs is the chance of the published trials alone."""
     return [_entry((table, pair, EXACT, name), e.mean, e.std, math.inf) for name, e in exact.items()]
 
 

@@ -48,7 +48,7 @@ def best(table: Table) -> tuple[int, float, list[str]]:
 
 
 def compare(pair: str, table: Table) -> list[Record]:
-    """Tables 1 and 2 of a pair beside print."""
+    """Tables 1 and 2 of a pair next to print."""
     models, bleu, configs = TABLE_2[pair]
     n, top, found = best(table)
     pairs = [

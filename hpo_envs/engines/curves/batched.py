@@ -122,7 +122,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         return base, reached, cost
 
     def _raise_floor(self, i: npt.NDArray[np.intp]) -> None:
-        """Counts anew how far all rows of the episodes at `i` are trained."""
+        """Recount how far all rows of the episodes at `i` are trained."""
         trained = self._trained[i]
         self._floor = self._floor.copy()
         self._floor[i] = floor = trained.min(axis=1)

@@ -229,7 +229,7 @@ class CurvesEnv(HPOEnv):
         return (self._mask if self._floor < self._levels else self._full_mask).copy()
 
     def _raise_floor(self) -> None:
-        """Counts anew how far all rows are trained, once none stands where the least trained one stood."""
+        """Recount how far all rows are trained, once none stands where the least trained one stood."""
         levels = self._levels
         trained = [levels if end == self._end_of(base // levels) else end + 1 for base, end in self._runs.values()]
         self._floor = min(trained) if len(trained) == self._actions else 0

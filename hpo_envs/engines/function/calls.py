@@ -1,4 +1,4 @@
-"""One call of a user's function: what came of it, whatever it did."""
+"""One call of a user's function: the result of it, whatever it did."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Training:
         function: Of the form `epochs` or `checkpoints`.
         config: Natural values of the active hyperparameters.
         objectives: As of `call`.
-        folder: Where a function of the form `checkpoints` keeps what it needs to go on.
+        folder: Where a function of the form `checkpoints` keeps what it needs to continue.
     """
 
     def __init__(

@@ -105,7 +105,7 @@ class LookupVectorEnv(HPOVectorEnv):
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        """(num_envs,) indices that are nobody else's."""
+        """(num_envs,) indices that are no one else's."""
         whole = type(actions) is np.ndarray and actions.dtype == _INT
         if self._sizes is None:
             # The common case, checked in one pass: negative numbers are huge as unsigned ones.

@@ -97,7 +97,7 @@ class FunctionLCEnv(FunctionEnv):
       paused between two epochs, with all that it has in memory;
     - `train(config, resume_from, epochs)`, which trains until so many epochs are done in all and returns the score.
       `resume_from` is a `pathlib.Path` of the configuration's own folder, empty at first, in which the function leaves
-      what it needs to go on.
+      what it needs to continue.
 
     ## Action Space
     `MultiDiscrete([candidates, epochs])`: the configuration, in a list of seeded quasi-random ones that grows with the

@@ -6,7 +6,7 @@ from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.nmtlc import CORPORA, LANGUAGES
 
 _LOW_RESOURCE = ("so", "sw")
-"""Somali and Swahili: rewards of the same configurations correlate .51 between them."""
+"""Somali and Swahili: rewards of the same configurations correlate 0.51 between them."""
 
 
 def _id(corpus: str) -> Spec:

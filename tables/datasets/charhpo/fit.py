@@ -48,7 +48,7 @@ on rows held out (four folds of a sweep; all rows / its better half), mean over 
 
 WIDTH, OTHERS = 0.4, 0.05
 """Local regressions: standard deviation of the kernel in normal scores, and weight of a run of another task
-beside one of the task's, so that 200 stand beside 110."""
+next to one of the task's, so that 200 stand next to 110."""
 
 QUANTILE_AT = np.array([-3.0, -2.2, -1.8, -1.6, -1.45, -1.3, -1.15, -1.0, -0.85, -0.7, -0.5, -0.25, 0.0, 0.25, 0.5,
                         0.8, 1.1, 1.5, 1.9, 2.3, 3.0])  # fmt: skip

@@ -6,8 +6,8 @@ dimensions, section 5.2). `fiesta/ner` has two LSTM taggers that differ in their
 x 5 seeds (section 2); repeat `split * 5 + seed`. `fiesta/gaussian` has the five Gaussian arms of section 4.2: no
 upstream file, each row says mean and deviation.
 
-Quirks of the files: scores in one column of the sentiment file correlate across models (about .6), so a column is a
-split that all models share. Four runs of the `cnn` tagger have a test F1 below .9: they did not converge, and are
+Quirks of the files: scores in one column of the sentiment file correlate across models (about 0.6), so a column is a
+split that all models share. Four runs of the `cnn` tagger have a test F1 below 0.9: they did not converge, and are
 served as they are.
 """
 
@@ -31,7 +31,7 @@ from hpo_envs.tables.table import Floats, Metric, Provenance, Table, numbers
 NAMES = TABLES
 
 SYNTHETIC = ("fiesta/gaussian",)
-"""Tables that nobody measured."""
+"""Tables that no one measured."""
 
 F1 = (Metric("f1", "", "max", 0.0, 1.0, "Macro F1 on the test part of a random split."),)
 NER_METRICS = (

@@ -56,7 +56,7 @@ def read_released(content: bytes, file: str) -> dict[int, Floats]:
 
 
 def row_features(cells: Sequence[Cell], known: Sequence[Floats | None]) -> Floats:
-    """(rows, len(FEATURE_NAMES)) features; `known` are the released ones, None where there are none."""
+    """(rows, len(FEATURE_NAMES)) features; `known` are the released ones, None if there are none."""
     own = graph.embed(cells)
     guess = predicted_released(own)
     released = np.stack([g if k is None else k for g, k in zip(guess, known, strict=True)])

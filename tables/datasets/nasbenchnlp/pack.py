@@ -47,7 +47,7 @@ def curves(logs: Sequence[Log], released: dict[int, Floats]) -> Arrays:
 
     Returns:
         `keys` (recipes,), `repeats` (recipes,) runs of each, `parameters` (recipes,), `features` (recipes, features);
-        `architectures` (runs,) upstream's ids, `losses` (runs, epochs, 3) float32 sums, NaN where there is none,
+        `architectures` (runs,) upstream's ids, `losses` (runs, epochs, 3) float32 sums, NaN if there is none,
         `ticks` (runs, epochs) of `TICK` seconds, 0 for an epoch that was not trained.
     """
     by_recipe: dict[str, list[Log]] = {}

@@ -1,4 +1,4 @@
-"""Trains on request in a process of its own, so that nobody else's torch settings are touched.
+"""Trains on request in a process of its own, so that no one else's torch settings are touched.
 
 `python -m hpo_envs.tables.datasets.trained.process MODULE` reads requests as lines of JSON and answers each with one
 line; a training is what the module's `begin` returns. `Trainer` starts it, asks it, and ends it where a training takes
@@ -53,7 +53,7 @@ class Trainer:
         Args:
             of: Arguments of the module's `begin`.
             epochs: In all.
-            folder: Where the training goes on from, and leaves what it needs to go on; None: it begins anew.
+            folder: Where the training continues from, and leaves what it needs to continue; None: it begins again.
 
         Returns:
             The fields of the last epoch, `epochs` (those of each that was trained now), `parameters`, `seconds` of the

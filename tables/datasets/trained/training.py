@@ -15,7 +15,7 @@ class Diverged(ArithmeticError):
 
 
 class Resumable:
-    """A model in training, that goes on where its arrays were.
+    """A model in training, that continues where its arrays were.
 
     Attributes:
         epochs: How many are done.
@@ -31,7 +31,7 @@ class Resumable:
         return len(self._parameters.flat)
 
     def state(self) -> dict[str, Any]:
-        """Arrays from which `restore` goes on."""
+        """Arrays from which `restore` continues."""
         return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from hpo_envs.tables import user
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
 
 SYNTHETIC = (user.EXAMPLE,)
-"""Tables that nobody measured."""
+"""Tables that no one measured."""
 
 
 def __getattr__(name: str) -> Any:
