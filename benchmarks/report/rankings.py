@@ -76,17 +76,18 @@ def _heat(t: Mapping[str, Any], key: str) -> str:
 def _pairs(t: Mapping[str, Any], key: str, packed: dict[str, str]) -> str:
     if len(t["pairs"]) < 2:
         return ""
+    names = {"here": "on these tasks"} | ({"there": "across tasks"} if t["clusters"] >= FEWEST_CLUSTERS else {})
     rows = []
     for p in t["pairs"]:
-        row = [text(p["a"]), text(p["b"])]
-        for where in ("here", "there"):
+        row = [head(p["a"]), head(p["b"])]
+        for where in names:
             q = p[where]
             row += [text(q["verdict"]), num(q["difference"][0], sentences.interval(q["difference"]))]
             row.append(num(q["p_holm"], sentences.p_value(q["p_holm"])))
         ahead = num(p["ahead"], f"{p['ahead']} to {p['behind']}")
         rows.append([*row, ahead, num(p["improvement"], f"{p['improvement']:.0%}")])
     columns = [("", "agent"), ("", "against")]
-    for where in ("on these tasks", "across tasks"):
+    for where in names.values():
         columns += [("", where), ("n", f"difference {where}"), ("n", f"Holm {where}")]
     columns += [("n", "environments"), ("n", "P(better)")]
     inside = table(key, f"{t['name']}: every agent against every other, on shared seeds", columns, rows, packed=packed)
