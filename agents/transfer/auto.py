@@ -28,7 +28,7 @@ class Auto(Agent):
     | arms, budget known | `sh` | FIESTA | 0.004 at the end, `sr` 0.005 |
     | arms otherwise | `ttts` | FIESTA | 0.027 at the end |
     | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | 0.290, `random` 0.355 |
-    | a box | `box-bo` | CushLEPOR | 0.015, `random` 0.199 |
+    | a box (the default of `tune`) | `box-bo` | `benchmarks/live` | 0.188, Optuna's TPE 0.274 |
     | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | 0.077, `asha` 0.132 |
     | checkpoints; 80 rows or more, results at once | `freeze-thaw` | NMTLC; NASBenchNLP | 0.101; 0.124 |
     | checkpoints otherwise | `asha` | CharMiniLC | 0.208, `successive-halving` 0.226 |

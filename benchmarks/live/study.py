@@ -183,6 +183,9 @@ def table(budget: int, workers: int, seeds: Iterable[int], against: str) -> pd.D
         workers: At the same time.
         seeds: Those that count.
         against: The optimizer that the others are compared with.
+
+    Raises:
+        ValueError: There are no such runs.
     """
     runs = regrets(load())
     runs = runs[(runs.budget == budget) & (runs.workers == workers) & runs.seed.isin([*seeds])]
@@ -199,6 +202,8 @@ def table(budget: int, workers: int, seeds: Iterable[int], against: str) -> pd.D
             error = np.sqrt((difference.var() / difference.count()).sum()) / len(difference)
             row |= {f"{score}_minus": difference.mean().mean(), f"{score}_se": error}
         rows.append(row)
+    if not rows:
+        raise ValueError(f"results must have runs of {budget} evaluations with workers={workers}, got none")
     return pd.DataFrame(rows).sort_values("final").set_index("optimiser")
 
 
