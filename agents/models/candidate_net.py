@@ -49,12 +49,10 @@ def scores(w: Weights, candidates: Floats32, mask: npt.NDArray[np.bool_], contex
     base = first[:, columns:] @ context + w["inner.bias"]
     code = layer("outer", np.maximum(candidates @ first[:, :columns].T + base, 0.0).astype(np.float32))
     seen: npt.NDArray[np.bool_] = candidates[:, 0] > 0.5
-    present = np.stack([mask | seen, mask | seen, seen])
-    pooled = (
-        softmax(np.where(present, (code @ w["pool.weight"].T).T, np.float32(-1e9)))
-        @ code
-        * present.any(axis=1)[:, None]
-    )
+    every = np.logical_or(mask, seen)
+    present = np.stack([every, every, seen])
+    some = present.any(axis=1, keepdims=True).astype(np.float32)
+    pooled = softmax(np.where(present, (code @ w["pool.weight"].T).T, np.float32(-1e9))) @ code * some
     state = layer("state", pooled.ravel().astype(np.float32))
     each = np.maximum(code @ w["head.weight"].T + w["head.bias"] + state, 0.0)
     return np.asarray(each @ w["score.weight"][0] + candidates @ w["skip.weight"][0], np.float32)

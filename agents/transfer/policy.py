@@ -36,13 +36,13 @@ class Policy(CandidateAgent):
 
     Formula:
         p(i) = softmax(mean over seeds of log p_seed)_i over the most probable candidates, as many as in training
-        p_seed(i) ~ exp f(c_i, sum_j a_j c_j, attention of c_i to evaluated candidates, context)
+        p_seed(i) ~ exp f(c_i, two attention-pooled sums over all candidates, one over the evaluated ones)
 
     Paper: of our own. Training: John Schulman, Filip Wolski, Prafulla Dhariwal, Alec Radford and Oleg Klimov. Proximal
     Policy Optimization Algorithms. arXiv:1707.06347, 2017. The set of candidates as observation: Michael Volpp et al.
     Meta-Learning Acquisition Functions for Transfer Learning in Bayesian Optimization. ICLR 2020.
 
-    Complexity: O(n (h^2 + t h) + 8 t n) a suggestion, t observations, n candidates, h units.
+    Complexity: O(n h^2 + 8 t n) a suggestion, t observations, n candidates, h units.
 
     Args:
         problem: A finite problem with features and one objective.
