@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.checks import one_of, shown
-from hpo_envs.tables import catalogue, user
-from hpo_envs.tables import frames as row_order
+from hpo_envs.tables import catalogue, frames, user
 from hpo_envs.tables.files.folder import CorruptFile, data_folder
 from hpo_envs.tables.table import Table
 
@@ -187,7 +186,7 @@ def _fetched(name: str, root: str) -> Table:
 
 
 def _ordered(builder: Any, table: Table) -> Table:
-    return table if table.name in getattr(builder, "UNHASHED", ()) else row_order.hashed(table)
+    return table if table.name in getattr(builder, "UNHASHED", ()) else frames.hashed(table)
 
 
 def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:

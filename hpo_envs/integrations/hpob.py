@@ -13,9 +13,7 @@ import numpy as np
 
 from hpo_envs import registry
 from hpo_envs.checks import one_of
-from hpo_envs.tables import frames as row_order
-from hpo_envs.tables import user
-from hpo_envs.tables import user as saved
+from hpo_envs.tables import frames, user
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user import roles
 from hpo_envs.tasks import Split
@@ -77,7 +75,7 @@ class HPOB:
             found = self._part(part).get(space, {}).get(dataset)
             if found is not None:
                 table = _table(space, dataset, found, self.version, part)
-                registry.find(f"TableHPO-{saved.check_name(table.name)}-v0")  # so that gym.make knows the id
+                registry.find(f"TableHPO-{user.check_name(table.name)}-v0")  # so that gym.make knows the id
                 return table
         raise ValueError(f"space and data set must be a task of HPO-B {self.version}, got {space!r} and {dataset!r}")
 
@@ -129,7 +127,7 @@ def _table(space: str, dataset: str, data: Mapping[str, Any], version: str, part
     digest = hashlib.sha256(json.dumps([data["X"], data["y"]]).encode()).hexdigest()
     notes = (f"HPO-B {version}, {part} part, search space {space}, data set {dataset}", f"accuracy: {note}")
     table = Table(
-        name=user.PREFIX + saved.check_name(f"hpob-{space}-{dataset}"),
+        name=user.PREFIX + user.check_name(f"hpob-{space}-{dataset}"),
         keys=tuple(f"row-{i}" for i in range(len(x))),
         metrics=(metric,),
         values=y.reshape(len(x), 1, 1, 1),
@@ -142,4 +140,4 @@ def _table(space: str, dataset: str, data: Mapping[str, Any], version: str, part
         source_index=np.arange(len(x)),
         status=np.zeros((len(x), 1), np.uint8),
     )
-    return user.remember(row_order.hashed(table))
+    return user.remember(frames.hashed(table))

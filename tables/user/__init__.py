@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpo_envs.checks import nearest
-from hpo_envs.tables.files import atomic
-from hpo_envs.tables.files import packs as table_file
+from hpo_envs.tables.files import atomic, packs
 from hpo_envs.tables.table import Table
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
             return target
         raise FileExistsError(f"{target} has another table already: choose another name, or replace it (--replace)")
     target.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(target, table_file.pack(table))
+    atomic.write(target, packs.pack(table))
     _remembered.pop(table.name, None)
     return target
 
@@ -164,7 +163,7 @@ def _read(path: Path) -> Table:
         raise ValueError(f"{path} must be a regular file, got a pipe or a device")
     content = path.read_bytes()
     try:
-        table = table_file.unpack(content)
+        table = packs.unpack(content)
     except _NO_TABLE as error:
         raise ValueError(f"{path} must be a table written by hpo-envs, got a file that is none: {error}") from None
     return remember(table) if table.name.startswith(PREFIX) else table
@@ -172,6 +171,6 @@ def _read(path: Path) -> Table:
 
 def _same(path: Path, table: Table) -> bool:
     try:
-        return table_file.unpack(path.read_bytes()).provenance.sha256 == table.provenance.sha256
+        return packs.unpack(path.read_bytes()).provenance.sha256 == table.provenance.sha256
     except _NO_TABLE:
         return False

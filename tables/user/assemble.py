@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hpo_envs.tables import draws
-from hpo_envs.tables import user as saved
+from hpo_envs.tables import draws, user
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
 from hpo_envs.tables.user import roles
 from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Index, Mask
@@ -113,7 +112,7 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
         raw[:, j] = _stored(column[order])
     del columns, hashes, alone, kept
     table = Table(
-        name=saved.PREFIX + saved.check_name(name),
+        name=user.PREFIX + user.check_name(name),
         keys=tuple(keys),
         metrics=runs.metrics,
         provenance=dataclasses.replace(provenance, notes=(*provenance.notes, *notes)),
@@ -124,7 +123,7 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
         **searched(space, raw),
         **_arrays(runs, lines, rank[row], repeat, levels, shape),
     )
-    return saved.remember(table)
+    return user.remember(table)
 
 
 def _stored(values: Floats) -> Floats:

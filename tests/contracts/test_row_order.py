@@ -10,8 +10,7 @@ import pytest
 from hpo_envs.benchmarks.analysis.significance import holm
 from hpo_envs.benchmarks.runs.episodes import arguments
 from hpo_envs.registry import SPECS
-from hpo_envs.tables import draws, store
-from hpo_envs.tables import frames as row_order
+from hpo_envs.tables import draws, frames, store
 from hpo_envs.tables.table import Table
 from hpo_envs.testing.families import section
 from tests.helpers import IDS, ONE_OF_EACH, raises
@@ -132,5 +131,5 @@ def test_order_in_which_tables_are_kept_says_nothing() -> None:
 
 def test_in_order_of_their_source_they_do() -> None:
     """What the hash is for: a table in grid order fails the test above."""
-    table = row_order.natural(store.load("nmthpo/swen"))
+    table = frames.natural(store.load("nmthpo/swen"))
     assert min(holm(_p_values_of_order("NMTHPO-swen-v0", table))) < 1e-6

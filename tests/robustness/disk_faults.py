@@ -242,8 +242,7 @@ def own_table() -> Work:
     """A user's table that replaces another under its name."""
     import dataclasses
 
-    from hpo_envs.tables import store
-    from hpo_envs.tables import user as saved
+    from hpo_envs.tables import store, user
 
     shas = {}
     made = {}
@@ -254,12 +253,12 @@ def own_table() -> Work:
         shas[made[state].provenance.sha256] = state
 
     def act(folder: Path) -> None:
-        saved.save(made["new"], folder / "mine.npz", replace=True)
+        user.save(made["new"], folder / "mine.npz", replace=True)
 
     return Work(
-        lambda folder: _void(saved.save(made["old"], folder / "mine.npz")),
+        lambda folder: _void(user.save(made["old"], folder / "mine.npz")),
         act,
-        lambda folder: shas[saved.load(str(folder / "mine.npz")).provenance.sha256],
+        lambda folder: shas[user.load(str(folder / "mine.npz")).provenance.sha256],
         last=False,
     )
 

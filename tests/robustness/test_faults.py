@@ -30,8 +30,7 @@ from hpo_envs.benchmarks.study import study, task
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands import main
 from hpo_envs.tables import catalogue, store, user
-from hpo_envs.tables.files import atomic, download
-from hpo_envs.tables.files import packs as table_file
+from hpo_envs.tables.files import atomic, download, packs
 from hpo_envs.tables.files.folder import FetchError
 from tests.tables.files import test_download as test_fetch
 
@@ -446,16 +445,16 @@ def test_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_saved_table_that_rots_is_rejected(tmp_path: Path) -> None:
-    content = table_file.pack(store.load("nmthpo/zhen"))
+    content = packs.pack(store.load("nmthpo/zhen"))
     rng = np.random.default_rng(0)
     for at in rng.integers(0, len(content), 40).tolist():
         rotten = bytearray(content)
         rotten[at] ^= 1 << int(rng.integers(8))
         with pytest.raises(ValueError, match="a saved table must have the bytes that were written"):
-            table_file.unpack(bytes(rotten))
+            packs.unpack(bytes(rotten))
     for end in (0, 1, 31, 32, 33, 1000, len(content) - 1):
         with pytest.raises(ValueError, match="a saved table must"):
-            table_file.unpack(content[:end])
+            packs.unpack(content[:end])
 
 
 def test_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
-from hpo_envs.tables.files import packs as table_file
+from hpo_envs.tables.files import packs
 from hpo_envs.tables.user import reader
 from tests.robustness import hostile
 
@@ -177,7 +177,7 @@ def test_recipes(value: Any) -> None:
 
 # -- what we wrote ourselves -------------------------------------------------------------------------------------------
 
-KEPT = table_file.pack(tables.load("nmthpo/zhen"))
+KEPT = packs.pack(tables.load("nmthpo/zhen"))
 HEADER = {"env": "E", "agent": "a", "table": "t", "kind": "surrogate", "sha256": "0"}
 RUNS = parquet.encode(
     Block.of([Run(s, np.arange(4), np.arange(4.0), np.ones(4), np.int64(1), {**HEADER, "seed": s}) for s in (0, 1)])
@@ -196,7 +196,7 @@ def put(folder: Path, content: bytes) -> None:
 def test_kept_tables(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     """A damaged file is no table; `load` builds again, whatever is there."""
     with hostile.guarded("kept table (npz)"):
-        table_file.unpack(content)
+        packs.unpack(content)
 
 
 @many
@@ -212,7 +212,7 @@ def test_kept_tables_that_lie(head: Any, shape: list[int]) -> None:
         sink = io.BytesIO()
         np.savez(sink, **{**arrays, **lie})
         with hostile.guarded("kept table (npz)"):
-            table_file.unpack(hashlib.sha256(sink.getvalue()).digest() + sink.getvalue())
+            packs.unpack(hashlib.sha256(sink.getvalue()).digest() + sink.getvalue())
 
 
 @many

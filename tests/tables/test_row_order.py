@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from hpo_envs.tables import frames as row_order
-from hpo_envs.tables import store
+from hpo_envs.tables import frames, store
 from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.table import Provenance, Table
@@ -20,7 +19,7 @@ from tests.hpo_envs.engines.lookup.model import tiny
 
 def test_rows_move_whole_and_say_where_they_stood() -> None:
     table = tiny()
-    kept = row_order.hashed(table)
+    kept = frames.hashed(table)
     assert sorted(kept.keys) == sorted(table.keys)
     assert kept.keys != table.keys
     for row, key in enumerate(kept.keys):
@@ -32,12 +31,12 @@ def test_rows_move_whole_and_say_where_they_stood() -> None:
 
 def test_order_is_hash_of_name_and_keys_and_of_nothing_else() -> None:
     table = tiny()
-    kept = row_order.hashed(table)
-    assert row_order.hashed(tiny(shift=1.0)).keys == kept.keys, "nothing measured"
-    assert row_order.hashed(table.subset([5, 3, 1, 0, 2, 4])).keys == kept.keys, "no other order"
-    assert row_order.hashed(kept).source_index.tolist() == kept.source_index.tolist()
-    assert row_order.hashed(table, ["same"] * 6).keys == table.keys, "equal ones stay as they were"
-    others = [row_order.hashed(dataclasses.replace(table, name=f"toy/{i}", provenance=_fresh(table))) for i in range(9)]
+    kept = frames.hashed(table)
+    assert frames.hashed(tiny(shift=1.0)).keys == kept.keys, "nothing measured"
+    assert frames.hashed(table.subset([5, 3, 1, 0, 2, 4])).keys == kept.keys, "no other order"
+    assert frames.hashed(kept).source_index.tolist() == kept.source_index.tolist()
+    assert frames.hashed(table, ["same"] * 6).keys == table.keys, "equal ones stay as they were"
+    others = [frames.hashed(dataclasses.replace(table, name=f"toy/{i}", provenance=_fresh(table))) for i in range(9)]
     assert len({t.keys for t in others}) == 9, "another table has another order"
 
 
@@ -57,16 +56,16 @@ def test_other_processes_agree() -> None:
 
 def test_natural_is_grids_order_and_elsewhere_sources() -> None:
     for name in ("nmthpo/swen", "nmtlc/swen"):
-        table = row_order.natural(store.load(name))
+        table = frames.natural(store.load(name))
         configs = [tuple(c) for c in table.configs.tolist()]
         assert configs == sorted(configs)
-    runs = row_order.natural(store.load("nmtlc/swen"))
+    runs = frames.natural(store.load("nmtlc/swen"))
     numbers = [int(key.partition("#")[2]) for key in runs.keys]
     assert all(b in (1, a + 1) for a, b in itertools.pairwise(numbers)), "runs of a configuration in order"
     for name in ("charhpo/g2p-dut-lstm", "fiesta/gaussian", "nasbenchnlp/wikitext2"):
         table = store.load(name)
         assert table.source_index.tolist() != sorted(table.source_index)
-        assert row_order.natural(table).source_index.tolist() == list(range(len(table)))
+        assert frames.natural(table).source_index.tolist() == list(range(len(table)))
 
 
 @pytest.mark.parametrize("name", [n for n in store.names() if not store.missing(n)])
@@ -75,7 +74,7 @@ def test_tables_are_kept_in_hash_order_but_for_grids_and_segments(name: str) -> 
     if name.endswith("-grid") or name.startswith("cushlepor/"):
         assert table.source_index.tolist() == list(range(len(table)))
     else:
-        assert row_order.hashed(table).keys == table.keys
+        assert frames.hashed(table).keys == table.keys
 
 
 @needs_upstream

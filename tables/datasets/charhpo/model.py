@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import catalogue, exact
-from hpo_envs.tables import frames as row_order
+from hpo_envs.tables import catalogue, exact, frames
 from hpo_envs.tables.datasets.charhpo import (
     ARCHITECTURES,
     RUNS,
@@ -222,7 +221,7 @@ def table(name: str) -> Table:
     note = f"{RUNS} seeded draws from the distributions of Table 2, answered by a surrogate fitted to the sweeps."
     provenance = catalogue.provenance("charhpo", "surrogate", note, held_out_error(name))
     keys = tuple(f"draw-{i:03d}" for i in range(RUNS))
-    return row_order.hashed(build.assemble(name, keys, configs, values, provenance))
+    return frames.hashed(build.assemble(name, keys, configs, values, provenance))
 
 
 def held_out_error(name: str) -> str:

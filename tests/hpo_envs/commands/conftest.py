@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.tables import user as saved
+from hpo_envs.tables import user
 
 
 @pytest.fixture
@@ -12,5 +12,5 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty data folder, and no tables of users."""
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
-    monkeypatch.setattr(saved, "_remembered", {})
+    monkeypatch.setattr(user, "_remembered", {})
     return tmp_path / "data"
