@@ -8,7 +8,7 @@ Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (training only:
 `HyperparameterAction`, `FlattenAction`. `for_training` applies those that a learner wants by default.
 """
 
-from hpo_envs.wrappers.candidates import CandidateObservation, for_training
+from hpo_envs.wrappers.candidates import CandidateObservation
 from hpo_envs.wrappers.scalar import (
     ContinuousAction,
     CostAwareReward,
@@ -19,6 +19,7 @@ from hpo_envs.wrappers.scalar import (
     NormalisedReward,
     RegretReward,
 )
+from hpo_envs.wrappers.training import for_training
 
 __all__ = [
     "CandidateObservation",

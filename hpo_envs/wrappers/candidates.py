@@ -234,24 +234,3 @@ class VectorCandidateObservation(VectorWrapper, RecordConstructorArgs):
     def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
         mask = self.action_masks().astype(np.int8)
         return {**info, "action_mask": mask, "_action_mask": np.ones(len(mask), bool)}
-
-
-def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:
-    """What a learner wants by default: the gain in normalised reward, candidates as a set, and masks.
-
-    The rewards of an episode add up to its best normalised reward: position between the worst and the best result of
-    the table, or of sampled tasks between the median and the best; so a discount below 1 makes early gains count more.
-
-    Args:
-        env: See `CandidateObservation`, scalar or vectorized, or `hpo_envs.tasks.make_vec`.
-        candidates: Size of the set.
-        features: Names of groups of columns.
-        **more: Other arguments of `CandidateObservation`.
-    """
-    from hpo_envs import wrappers
-    from hpo_envs.wrappers import vector
-
-    forms: Any = vector if hasattr(env, "num_envs") else wrappers
-    if not hasattr(env.unwrapped, "candidates"):
-        env = forms.NormalisedReward(env)
-    return forms.CandidateObservation(forms.ImprovementReward(env, baseline=0.0), candidates, features, **more)

@@ -1,0 +1,29 @@
+"""The wrappers that a learner wants by default, together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpo_envs.agents.models import candidate_set
+from hpo_envs.wrappers import scalar, vector
+from hpo_envs.wrappers.candidates import CandidateObservation, VectorCandidateObservation
+
+
+def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:
+    """What a learner wants by default: the gain in normalised reward, candidates as a set, and masks.
+
+    The rewards of an episode add up to its best normalised reward: position between the worst and the best result of
+    the table, or of sampled tasks between the median and the best; so a discount below 1 makes early gains count more.
+
+    Args:
+        env: See `CandidateObservation`, scalar or vectorized, or `hpo_envs.tasks.make_vec`.
+        candidates: Size of the set.
+        features: Names of groups of columns.
+        **more: Other arguments of `CandidateObservation`.
+    """
+    batched = hasattr(env, "num_envs")
+    forms: Any = vector if batched else scalar
+    shown: Any = VectorCandidateObservation if batched else CandidateObservation
+    if not hasattr(env.unwrapped, "candidates"):
+        env = forms.NormalisedReward(env)
+    return shown(forms.ImprovementReward(env, baseline=0.0), candidates, features, **more)
