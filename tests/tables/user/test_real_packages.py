@@ -44,7 +44,8 @@ def test_folder_of_ray_tune(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     try:
         space = {"lr": tune.grid_search([0.001, 0.01, 0.1]), "layers": tune.grid_search([1, 2])}
         settings = tune.RunConfig(storage_path=str(tmp_path), name="sweep", verbose=0)
-        results = tune.Tuner(train_in_ray, param_space=space, run_config=settings).fit()
+        search = tune.TuneConfig(reuse_actors=True)
+        results = tune.Tuner(train_in_ray, param_space=space, run_config=settings, tune_config=search).fit()
         assert len(results) == 6
         frame = results.get_dataframe()
     finally:
