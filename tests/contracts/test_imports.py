@@ -4,9 +4,8 @@ import ast
 from collections.abc import Iterator, Mapping
 
 import networkx as nx
-import pytest
 
-from tests.contracts.test_sources import MODULES, TREES
+from tests.contracts.test_sources import TREES
 from tests.helpers import sources
 
 
@@ -56,11 +55,6 @@ def test_circle_is_found_where_it_is_broken_inside_function() -> None:
 def test_only_fitting_scripts_import_fitting_scripts() -> None:
     others = [m for m in NAMES if not is_fit(m)]
     assert {m: found for m in others if (found := [n for n in imported(NAMES[m], NAMES) if is_fit(n)])} == {}
-
-
-@pytest.mark.parametrize("path", [p for p in MODULES if p.endswith("/names.py") and p.startswith("tables/datasets/")])
-def test_names_import_nothing_but_names(path: str) -> None:
-    assert all(name.endswith(".names") for name in imported(TREES[path], NAMES))
 
 
 def test_mixer_stands_once() -> None:

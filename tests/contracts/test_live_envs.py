@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hpo_envs.engines.function import batched, scalar
-from hpo_envs.families.function import example, page
+from hpo_envs.families.function import SPACE, example, page
 from hpo_envs.registry import FAMILIES
 from hpo_envs.testing import ENV_RULES, check_env
 
@@ -31,4 +31,4 @@ def test_example_has_one_best_configuration() -> None:
     assert example.train({"lr": 1e-2, "optimizer": "sgd", "momentum": 0.9, "layers": 4})["score"] < 0.95
     *_, last = example.train_epochs({"lr": 1e-3, "optimizer": "adam", "layers": 4})
     assert last["score"] == pytest.approx(0.95 - 0.3 / 9)
-    assert page.FunctionHPOEnv("hpo_envs.families.function.example:train", example.SPACE).params.live
+    assert page.FunctionHPOEnv("hpo_envs.families.function.example:train", SPACE).params.live
