@@ -10,7 +10,7 @@ from tests.regression import results
 
 def test_each_committed_result_has_its_commit_and_its_bytes() -> None:
     rows = results.listed()
-    assert [*rows] == results.files()
+    assert [*rows] == results.files(), "python tests/regression/results.py note FILE..."
     assert len(rows) > 25
     for file, row in rows.items():
         assert re.fullmatch(r"[0-9a-f]{10,40}", row["commit"]), file
