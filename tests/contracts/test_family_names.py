@@ -15,9 +15,10 @@ COVERS = tuple(f"hpo_envs.families.{folder}" for folder in sorted(FOLDERS))
 """The records that every test here goes through."""
 
 NAMES = {f.name for f in FAMILIES.values()} | {f.dataset for f in FAMILIES.values() if not f.user_levels}
-# Each of these is about families that it chose: stories, tests of papers, and the agent that was trained on two.
+# Each of these is about families that it chose: stories, tests of papers, and the agents that were trained on two.
 ABOUT = (
     "docs/stories/",
+    "hpo_envs/integrations/train_policy.py",
     "tests/agents/transfer/test_learned.py",
     "tests/benchmarks/learned/",
     "tests/benchmarks/papers/",
