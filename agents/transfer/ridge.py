@@ -88,10 +88,11 @@ class Ridge(CandidateAgent):
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed, initial=1, design="random")
         tables = [(s.features, s.rewards[:, 0]) for s in problem.sources if not s.feature_names]
-        if problem.objectives != 1 or not tables:
+        if problem.objectives != 1:
+            raise ValueError(f"objectives must be at most 1 for this agent, got {problem.objectives}")
+        if not tables:
             raise ValueError(
-                "problem must have one objective, and sources with all of its features for this agent (transfer=), got "
-                f"{problem}"
+                f"sources must have all of the problem's features for this agent (transfer=), got {problem}"
             )
         self.random_first = 0
         self._scores = Prior.fit(problem.feature_names, frozenset(), tables).predict(self.features)[0]

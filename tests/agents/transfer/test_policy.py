@@ -166,5 +166,5 @@ def test_ridge_recovers_a_quadratic_function() -> None:
     truth = -np.square(grid[:, 0] - 0.3) - 0.5 * np.square(grid[:, 1] - 0.8)
     assert np.corrcoef(prior.predict(grid)[0], truth)[0, 1] > 0.95
     assert np.allclose(prior.distances(x[1]), [0.0, 0.0, 0.0], atol=0.05)
-    with pytest.raises(ValueError, match="problem must have one objective, and sources"):
+    with pytest.raises(ValueError, match="sources must have all"):
         Ridge(problem_of(gym.make("NMTHPO-zhen-v0")), 0)
