@@ -24,7 +24,7 @@ def problem_of(name: str) -> Problem | None:
 
 NAMES = [n for n, e in agents.AGENTS.items() if e.alias_of is None and e.installed and problem_of(n) is not None]
 OURS = [n for n in NAMES if agents.AGENTS[n].extra is None]
-MODELLED = [n for n in OURS if n.startswith(("bo", "graph")) and n != "box-bo" or n == "learned"]
+MODELLED = [n for n in OURS if (n.startswith(("bo", "graph")) and n != "box-bo") or n == "learned"]
 
 
 def key_of(action: Any) -> Any:
