@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,16 +129,13 @@ def board(summary: Mapping[str, Any], path: Path) -> list[Path]:
         path: Where to save, without suffix.
     """
     main = rows_of_board(summary)
-    (times, top), *_ = sorted(
-        (-n, agent) for agent, n in Counter(t["ranking"][0]["agent"] for t in main.values()).items()
-    )
+    leaders = sorted({t["ranking"][0]["agent"] for t in main.values()})
     with _figure(path, size=(7.3, 6.0)) as ((axes,),):
         names: list[str] = []
         for family, t in main.items():
             shown = [r["agent"] for r in t["ranking"] if r["agent"] != "random"][:LEADERS]
             axes.axhline(len(names) - 0.85, color="#cccccc", linewidth=0.6)
-            size = len(t["environments"])
-            note = f"{family}\n{size} environment{'s' * (size > 1)}"
+            note = f"{family} ({len(t['environments'])})"
             place = {"xycoords": ("axes fraction", "data"), "xytext": (-190, 3), "textcoords": "offset points"}
             axes.annotate(note, (0.0, len(names)), va="top", fontsize=7.5, **place)
             for r in (r for r in t["ranking"] if r["agent"] in (*shown, "random")):
@@ -153,9 +149,11 @@ def board(summary: Mapping[str, Any], path: Path) -> list[Path]:
         axes.set_yticks([y for y, n in enumerate(names) if n], [n for n in names if n], fontsize=6.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="y", visible=False)
-        title = f"{top} has the lowest regret in {-times} of {len(main)} families"
+        title = f"{leaders[0]} leads in all families"
+        if len(leaders) > 1:
+            title = f"No agent leads everywhere: {len(leaders)} leaders in {len(main)} families"
         xlabel = "normalised regret over the budget (FIESTA: final) and its 95 % interval"
-        xlabel += "\n0: best known score; 1: median configuration"
+        xlabel += "\n0: best known score; 1: median configuration; lower is better"
         axes.set(xlabel=xlabel, xlim=(0.0, min(1.0, axes.get_xlim()[1])), ylim=(len(names) - 1.2, -0.9))
         axes.figure.suptitle(title, fontsize=10)
         for label, colour, marker in LEGEND:
