@@ -1,1 +1,1 @@
-"""No paper: the learned optimizer, trained on all tables but those of one language, tested on these."""
+"""No paper: the learned optimizer, tested on languages held out from its training."""

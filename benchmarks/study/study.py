@@ -1,6 +1,6 @@
 """Studies: environments, agents, seeds and budgets as data, from a TOML file or from arguments.
 
-    seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
+    seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, or 20 for slow agents
     budget = 50                                  # optional; "all" reads the whole table; default: each id's own
     environments = [
         "NMTHPO-*-v0",                           # ids, with wildcards

@@ -26,13 +26,13 @@ EPILOG = """examples:
   hpo-envs compare --env 'NMTHPO-*-v0' --agents random,bo --seeds 20 --power 0.5   # power of the study; runs nothing
 
 study.toml:
-  seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, of slow agents 20
-  budget = 50                                  # optional, as objective, cost, shuffle, subsample, transfer
-  isolate = true                               # optional: each agent in a process of its own; or an interpreter
+  seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, or 20 for slow agents
+  budget = 50                                  # optional, like objective, cost, shuffle, subsample, transfer
+  isolate = true                               # optional: each agent in its own process; or a path to Python
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
   agents = ["random", { name = "wide", algorithm = "bo-ucb", hyperparameters = { beta = 4.0 } }, "my_file:MyAgent"]
 
-Runs are stored as they finish. After Ctrl-C the same command resumes; with more agents or seeds it makes the missing
+Runs are stored as they finish. After Ctrl-C the same command resumes; with more agents or seeds it runs the missing
 runs. Runs on another table, with other versions or arguments are refused in the same --out folder.
 
 By default each seed is a replication: it sees a random 80 % of the configurations, the same for all agents.
@@ -54,9 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", nargs="?", type=Path, help="TOML file that replaces --env, --agents, ...")
     parser.add_argument("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
     parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
-    parser.add_argument("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, and 20 of slow agents)")
-    parser.add_argument("--budget", help="a number in the id's cost unit, or 'all' (default: that of the id)")
-    parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: that of the id)")
+    parser.add_argument("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, or 20 for slow agents)")
+    parser.add_argument("--budget", help="a number in the id's cost unit, or 'all' (default: the id's budget)")
+    parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: the id's reward)")
     parser.add_argument("--cost", help="evaluations, or a metric that counts as cost")
     parser.add_argument(
         "--scores", choices=("regret", "targets"), default="regret", help="what to print (default: %(default)s)"
@@ -71,17 +71,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--transfer",
         nargs="?",
         const="family",
-        help="use source tasks: the family's tables of other languages, or from another family's (CharHPO, ...)",
+        help="use source tasks: tables of other languages, of the same family or of the named one (CharHPO, ...)",
     )
     parser.add_argument(
         "--tolerance",
         type=float,
-        help="how near to the best is enough for ftc, in the metric's unit (default: a tenth of best minus median)",
+        help="for ftc: largest distance to the best, in the metric's unit (default: 10 %% of best minus median)",
     )
     parser.add_argument(
         "--out",
         type=Path,
-        help="folder for runs, tables and plots (default: studies/NAME, after the file or else --env)",
+        help="folder for runs, tables and plots (default: studies/NAME, NAME from the study file or --env)",
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
     parser.add_argument(

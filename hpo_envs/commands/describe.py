@@ -30,7 +30,7 @@ examples:
   hpo-envs describe NMTHPO-swen-v0          an environment
   hpo-envs describe bo                      an agent, see `hpo-envs list --agents`
   hpo-envs describe mine/                   a search by hpo-envs tune --out mine/
-  hpo-envs describe NMTHPO-swen-v0 --json   for programs"""
+  hpo-envs describe NMTHPO-swen-v0 --json   machine-readable output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,15 +26,15 @@ examples:
   hpo-envs lepor presets
 
 files are tab-separated with a header line, UTF-8, no quoting; higher scores are better. tune also takes a folder of
-google/wmt-mqm-human-evaluation. Scores of documents that are held out are shown and never tuned on; without a column
-document nothing is held out, and the agreement is that of the training data."""
+google/wmt-mqm-human-evaluation. Held-out documents are scored but not used for tuning. Without a column `document`
+nothing is held out, and the agreement shown is on the training data."""
 
 OBJECTIVES = ("pearson", "kendall", "system_pearson", "rmse")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    what = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
+    what = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
     score = what.add_parser("score", help="score the lines of a file; print one score per line and the mean")
     score.add_argument("file", type=Path, help="TSV with columns hypothesis and reference")
     score.add_argument("--setting", default="default", help="a preset, or a JSON file of tune (default: %(default)s)")

@@ -1,7 +1,7 @@
-"""Show all environment ids by family, and what answers them; with --agents, the agents.
+"""List environment ids by family with the kind of their table; with --agents, list the agents.
 
-`measured`: a table of measurements; `surrogate`: a model of the whole space, or synthetic arms. Ids whose files have
-to be fetched first stand apart.
+`measured`: recorded results; `surrogate`: a model of the whole space, or synthetic arms. Ids that need `hpo-envs fetch`
+are listed last.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from hpo_envs.tables import store
 EPILOG = """\
 examples:
   hpo-envs list                   all ids
-  hpo-envs list nmthpo            those with this text in their name
+  hpo-envs list nmthpo            ids with this text in their name
   hpo-envs list --agents          all agents, and what they work on
-  hpo-envs list --agents levels   those for multi-fidelity problems
-  hpo-envs list --json            for programs"""
+  hpo-envs list --agents levels   agents for multi-fidelity problems
+  hpo-envs list --json            machine-readable output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,7 @@
 """Write a comparison, or a search by tune, as one self-contained HTML page.
 
-Of a comparison: ranking, verdict and curves. Of a search: the best configuration, scores over time, importance, all
-evaluations and failures. The page is self-contained.
+A comparison has ranking, verdict and curves; a search has the best configuration, scores over time, importance, all
+evaluations and failures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ examples:
   hpo-envs report runs/ --out page.html --pictures figures/
                                                         also every figure as .png and .svg
   hpo-envs report runs/ --summary scores.json           also the scores and curves behind it, without evaluations
-  hpo-envs report scores.json --out page.html           the page of such a file
+  hpo-envs report scores.json --out page.html           the page of a summary
   hpo-envs report mine/                                 the page of a search by hpo-envs tune --out mine/"""
 
 

@@ -30,7 +30,7 @@ EPILOG = """examples:
   hpo-envs reproduce charhpo --only tables          without the optimisers: seconds
   hpo-envs reproduce nasbenchnlp --only numbers --trials 5 --out /tmp/cells
   hpo-envs reproduce fiesta                      every table and figure of the paper
-  hpo-envs reproduce fiesta --only table2        one part; a wrong name lists them
+  hpo-envs reproduce fiesta --only table2        one part; an unknown name lists the parts
   hpo-envs reproduce all --jobs 2 --out papers   every published number and figure on one page; --quick: two minutes
 
 papers:
@@ -39,15 +39,15 @@ papers:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("paper", help=f"which paper, see below, or {ALL}")
+    parser.add_argument("paper", help=f"a paper, see below, or {ALL}")
     parser.add_argument(
-        "--out", type=Path, help="folder for tables and figures (default: studies/reproduce-PAPER; of all: papers)"
+        "--out", type=Path, help="folder for tables and figures (default: studies/reproduce-PAPER, or papers for all)"
     )
     parser.add_argument("--trials", type=int, help="seeds per optimiser and task (default: the paper's)")
     parser.add_argument("--quick", action="store_true", help="few trials, for a preview")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="first seed (default: %(default)s)")
-    parser.add_argument("--only", help="one part instead of all; a wrong name lists them")
+    parser.add_argument("--only", help="one part instead of all; an unknown name lists the parts")
 
 
 def run(args: argparse.Namespace) -> int:

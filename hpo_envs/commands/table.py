@@ -44,7 +44,7 @@ TableLC-NAME-v0."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("what", choices=("from-csv", "from-optuna", "list", "show"), help="what to do")
+    parser.add_argument("what", choices=("from-csv", "from-optuna", "list", "show"), help="action")
     parser.add_argument("source", nargs="?", help="file or folder, name of the study, or name of a saved table")
     parser.add_argument(
         "--score", help="column(s) of the score(s), separated by commas; the first is the reward (default: guessed)"

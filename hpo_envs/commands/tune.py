@@ -27,7 +27,7 @@ examples:
   hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
   hpo-envs tune train:epochs --space space.toml --epochs 27 --agent asha --out mine/      pauses and resumes trainings
 
-`hpo-envs report mine/` makes a page of what is in the folder."""
+`hpo-envs report mine/` writes the search as an HTML page."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerate", action="store_true", help="continue if all first evaluations fail with the same error"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the agent and the candidates (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of agent and candidates (default: %(default)s)")
     parser.add_argument(
         "--accept-changed",
         action="store_true",
