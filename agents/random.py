@@ -46,12 +46,12 @@ class RandomSearch(Agent):
     def __init__(self, problem: Problem, seed: int, resource: float | None = None) -> None:
         super().__init__(problem, seed)
         space = problem.action_space
-        self._told = Incumbent()
+        self._incumbent = Incumbent()
         self._building: tuple[Any, list[Any]] = (None, [])
         if problem.mutate is not None:
             self.parallel = False
         elif isinstance(space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)):
-            self._told = Candidates(problem, resource)
+            self._incumbent = Candidates(problem, resource)
         else:
             # A private copy: seeding the problem's own space would tie agents to each other.
             self._space = copy.deepcopy(space)
@@ -61,8 +61,8 @@ class RandomSearch(Agent):
         """Return a candidate that was not drawn before, or a uniform sample."""
         if self.problem.mutate is not None:
             return self._from_grammar()
-        if isinstance(self._told, Candidates):
-            return self._told.submit(self._told.draw(self.rng))
+        if isinstance(self._incumbent, Candidates):
+            return self._incumbent.submit(self._incumbent.draw(self.rng))
         return self._space.sample()
 
     def _from_grammar(self) -> Any:
@@ -76,8 +76,8 @@ class RandomSearch(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Remember the best action; with several objectives, the best sum of rewards."""
-        self._told.note(action if self.problem.mutate is None else self._building[0], reward, info)
+        self._incumbent.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:
         """Return the best action told, or a random one before the first."""
-        return self.ask() if self._told.best is None else self._told.best[1]
+        return self.ask() if self._incumbent.best is None else self._incumbent.best[1]

@@ -447,7 +447,7 @@ def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agen
         **hyperparameters: The agent's own arguments, see its class docstring.
 
     Raises:
-        ValueError: No such agent, or one that needs sources for a problem without.
+        ValueError: The agent does not exist, or it needs source tasks and the problem has none.
         TypeError: The agent takes no such hyperparameter.
     """
     e = entry(name)

@@ -55,15 +55,15 @@ def find(env_id: str) -> Spec | None:
     return None
 
 
-def known(argument: str, env_id: str) -> Spec:
-    """The row of an id, see `find`.
+def require_spec(argument: str, env_id: str) -> Spec:
+    """The registry entry of an id, see `find`.
 
     Args:
-        argument: What the id is given as, for the message.
+        argument: Name of the argument, for the error message.
         env_id: The id.
 
     Raises:
-        ValueError: It is not registered.
+        ValueError: The id is not registered.
     """
     spec = find(env_id)
     if spec is None:

@@ -82,9 +82,9 @@ class ArmsAgent(Agent):
 
     @abc.abstractmethod
     def choose(self) -> int:
-        """Return the arm to evaluate next, given all that was told."""
+        """Return the arm to evaluate next, given all results so far."""
 
-    def told(self) -> None:
+    def update(self) -> None:
         """Hook: called after the results of an action were added to `belief`."""
 
     def ask(self) -> Any:
@@ -108,7 +108,7 @@ class ArmsAgent(Agent):
                 self._add(int(arm), float(score))
         else:
             self._add(int(action), float(reward))
-        self.told()
+        self.update()
 
     def recommend(self) -> Any:
         """Return the arm with the best mean; in the batched form a batch of it."""
@@ -201,7 +201,7 @@ class ConfidentAgent(ArmsAgent):
             return int(self.rng.integers(self.arms))
         return self.sample()
 
-    def told(self) -> None:
+    def update(self) -> None:
         """Apply the stopping rule."""
         self._sampled = None
         if not self._queue and self._begun() and self.at_checkpoint():

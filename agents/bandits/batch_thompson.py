@@ -47,10 +47,10 @@ class BTS(ConfidentAgent):
         self._queue.extend(self.draw(self.pi) for _ in range(self._out - 1))
         return self.draw(self.pi)
 
-    def told(self) -> None:
+    def update(self) -> None:
         """Look at the stopping rule when the batch is in."""
         self._out = max(self._out - self.batch, 0)
-        super().told()
+        super().update()
 
     def at_checkpoint(self) -> bool:
         """Only after whole batches."""

@@ -70,12 +70,12 @@ class Elimination(ArmsAgent):
         raise NotImplementedError
 
     def choose(self) -> int:
-        """The next evaluation of the round; survivors in turn while a batch must be filled."""
+        """The next arm of the round; when the round is used up, cycle through the survivors to fill a batch."""
         if not self._queue:
             self._queue.extend(self.survivors)
         return self._queue.popleft()
 
-    def told(self) -> None:
+    def update(self) -> None:
         """End the round when all of its evaluations are in."""
         if not self.done and self.belief.counts.sum() >= self._due:
             self._queue.clear()

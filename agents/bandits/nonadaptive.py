@@ -49,10 +49,10 @@ class NonAdaptive(ConfidentAgent):
         """The arms in turn."""
         return self._turn()
 
-    def told(self) -> None:
+    def update(self) -> None:
         """Stop at the end of the budget, or by the stopping rule."""
         if not self._fixed:
-            super().told()
+            super().update()
         elif self._limit is not None:
             self.done = bool(self.belief.counts.sum() >= self._limit)
 

@@ -97,7 +97,7 @@ class NearestCandidate(Agent):
             raise ValueError(f"action_space must be a Box, a MultiDiscrete or rows, got {space}")
         self.size = len(self._low)
         self.asked = PendingSuggestions()
-        self._told: Incumbent = Incumbent() if self._rows is None else self._rows
+        self._incumbent: Incumbent = Incumbent() if self._rows is None else self._rows
         self._generators = Generators(int(self.rng.integers(2**31)))
 
     @abc.abstractmethod
@@ -153,7 +153,7 @@ class NearestCandidate(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the negative reward to the package, for the point that it suggested."""
-        if not self._told.note(action, reward, info):
+        if not self._incumbent.note(action, reward, info):
             return
         if (suggestion := self.asked.take(action)) is not None:
             with self._generators.active():
@@ -161,6 +161,6 @@ class NearestCandidate(Agent):
 
     def recommend(self) -> Any:
         """Return the best action told, or a random one before the first."""
-        if self._told.best is not None:
-            return self._told.best[1]
+        if self._incumbent.best is not None:
+            return self._incumbent.best[1]
         return self._point(self.rng.random(self.size)) if self._rows is None else self._rows.recommend(self.rng)

@@ -65,7 +65,7 @@ class OptunaAgent(Agent):
         # Samplers of finite grids stop the study when nothing is left to try; asked step by step, that is an error.
         self._study.stop = self._stop
         self._trials: list[tuple[bytes, Any]] = []
-        self._told = Incumbent()
+        self._incumbent = Incumbent()
 
     def _stop(self) -> None:
         self.done = True
@@ -79,7 +79,7 @@ class OptunaAgent(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the rewards or a failure to the study; keep the best action by the sum of rewards."""
-        if not self._told.note(action, reward, info):
+        if not self._incumbent.note(action, reward, info):
             return
         optuna = package("optuna")
         states, values = optuna.trial.TrialState, np.atleast_1d(reward).tolist()
@@ -94,8 +94,8 @@ class OptunaAgent(Agent):
 
     def recommend(self) -> Any:
         """Return the best action told, or the middle of the space before the first."""
-        if self._told.best is not None:
-            return self._told.best[1]
+        if self._incumbent.best is not None:
+            return self._incumbent.best[1]
         middle = [(axis.low + axis.high) / 2 for axis in self._axes.values()]
         return np.array(middle, dtype=self._dtype).reshape(self._shape)
 

@@ -74,14 +74,14 @@ class SMAC(Agent):
             raise ValueError("problem must have levels for the multi-fidelity facade, got none")
         package("smac")
         self._candidates: Candidates | None = None
-        self._told = Incumbent()
+        self._incumbent = Incumbent()
         self._rows: dict[Any, list[int]] = {}
         self._asked = PendingSuggestions()
         space = problem.action_space
         if isinstance(space, gym.spaces.Box):
             low, high = (np.float64(end).ravel() for end in (space.low, space.high))
         else:
-            self._told = self._candidates = Candidates(problem, resource)
+            self._incumbent = self._candidates = Candidates(problem, resource)
             x = self._candidates.select(features, count)
             x = x[:, np.ptp(x, axis=0) > 0]
             low, high = x.min(axis=0), x.max(axis=0)
@@ -160,7 +160,7 @@ class SMAC(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the negative reward as a cost to SMAC, or a crash."""
-        if not self._told.note(action, reward, info):
+        if not self._incumbent.note(action, reward, info):
             return
         from smac.runhistory import StatusType, TrialValue
 
@@ -172,8 +172,8 @@ class SMAC(Agent):
 
     def recommend(self) -> Any:
         """Return the best action told, or a random one before the first."""
-        if self._told.best is not None:
-            return self._told.best[1]
+        if self._incumbent.best is not None:
+            return self._incumbent.best[1]
         return self.problem.action_space.sample() if self._candidates is None else self._candidates.recommend(self.rng)
 
 

@@ -184,12 +184,12 @@ class CandidateAgent(Agent):
         return best if rows is None else int(rows[best])
 
     def spread_row(self) -> int:
-        """The free candidate that tells most of all others, before anything is known of the rewards.
+        """The free candidate that is most informative about all others under the prior.
 
         Under a Gaussian process with a Matern 5/2 kernel of length-scale 1, observing k lowers the summed variance of
-        all candidates by sum_j C_jk^2 / (C_kk + noise), C the covariance given the rows asked for so far: the first
-        choice is a candidate in the middle (Cohn's criterion, Seo et al. 2000). Ties, which a grid has many of, are
-        broken at random. On larger sets than `SPREAD_OVER`, a random subset stands for all.
+        all candidates by sum_j C_jk^2 / (C_kk + noise), C the covariance given the rows suggested so far: the first
+        choice is a central candidate (Cohn's criterion, Seo et al. 2000). Ties are broken at random. On sets
+        larger than `SPREAD_OVER` a random subset is used.
         """
         asked, n = np.flatnonzero(~self.free), len(self.features)
         if n > SPREAD_OVER:

@@ -72,7 +72,7 @@ class BoxBayesianOptimisation(Agent):
         self._x: list[Floats] = []
         self._y: list[Floats | None] = []
         self._pending = [self._point(action) for action in problem.pending]
-        self._told = Incumbent()
+        self._incumbent = Incumbent()
         self._fits: list[KernelFit | None] = [None] * problem.objectives
         self._fitted_at = 0
 
@@ -92,7 +92,7 @@ class BoxBayesianOptimisation(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Add an observation; a failed evaluation counts as the worst one."""
-        if not self._told.note(action, reward, info):
+        if not self._incumbent.note(action, reward, info):
             return
         x = self._point(action)
         at = next((i for i, p in enumerate(self._pending) if np.array_equal(p, x)), None)
@@ -103,8 +103,8 @@ class BoxBayesianOptimisation(Agent):
 
     def recommend(self) -> Any:
         """Return the best action told (the largest sum of rewards), or the centre before the first."""
-        if self._told.best is not None:
-            return self._told.best[1]
+        if self._incumbent.best is not None:
+            return self._incumbent.best[1]
         return self._action(self._space.snap(np.full((1, len(self._space)), 0.5))[0])
 
     def _point(self, action: Any) -> Floats:

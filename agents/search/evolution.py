@@ -90,13 +90,13 @@ class RegularizedEvolution(Agent):
         self.metric = one_of("metric", metric, ("cosine", "euclidean"))
         self.fresh, self._left = fresh, evaluations
         self._members: deque[tuple[float, Any]] = deque(maxlen=self.population)
-        self._told = Incumbent()
+        self._incumbent = Incumbent()
         self._building: tuple[Any, list[Any]] | None = None
         self._rows: Candidates | None = None
         self._x: Any = None
         self.parallel = problem.mutate is None
         if self.parallel and (problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)):
-            self._told = self._rows = Candidates(problem, resource)
+            self._incumbent = self._rows = Candidates(problem, resource)
             self._rows.shuffle(self.rng)
             if problem.features is not None:
                 self._x = natural(self._rows.select(features), ranges)
@@ -171,7 +171,7 @@ class RegularizedEvolution(Agent):
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Append the child once it was evaluated; the oldest member leaves."""
         member = action if self._building is None else self._building[0]
-        if not self._told.note(member, reward, info):
+        if not self._incumbent.note(member, reward, info):
             return
         if self._left is not None:
             self._left -= 1
@@ -182,7 +182,7 @@ class RegularizedEvolution(Agent):
 
     def recommend(self) -> Any:
         """Return the best member told (all its actions, where it is built by several), or a random one."""
-        return self._random() if self._told.best is None else self._told.best[1]
+        return self._random() if self._incumbent.best is None else self._incumbent.best[1]
 
 
 def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:

@@ -68,8 +68,8 @@ class TransferAgent(CandidateAgent):
         pass
 
     @property
-    def told(self) -> tuple[npt.NDArray[np.intp], Floats]:
-        """(t,) candidates told, and the (t,) rewards of the first objective."""
+    def observed(self) -> tuple[npt.NDArray[np.intp], Floats]:
+        """(t,) evaluated candidates, and their (t,) rewards of the first objective."""
         return np.array(self.rows, np.intp), np.array(self.rewards)[:, 0]
 
 
@@ -179,7 +179,7 @@ class TargetGP:
     def posterior(self, rows: npt.NDArray[np.intp], y: Floats) -> Posterior:
         """The posterior given (t,) standardised observations of candidates.
 
-        What is left out follows equations 5.10 to 5.12 of Rasmussen and Williams (2006).
+        Leave-one-out predictions follow equations 5.10 to 5.12 of Rasmussen and Williams (2006).
         """
         from scipy.linalg import cho_factor, cho_solve
 

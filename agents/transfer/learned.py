@@ -113,7 +113,7 @@ class Learned(CandidateAgent):
         self._at = {int(k): i for i, k in enumerate(self.pool)}
         x, every = self.features[self.pool], self.features if problem.base is None else problem.base
         at = self.pool if problem.base is None or problem.index is None else problem.index[self.pool]
-        models = [model_of(s.features, s.rewards[:, 0]) for s in sources]
+        models = [fit_source(s.features, s.rewards[:, 0]) for s in sources]
         predictions = scaled(np.array([m.predict(every)[at] for m in models]).reshape(1, len(models), len(x)))
         distances = np.array([[distance(s.features, x) for s in sources]])
         tables = Tables(predictions, distances, np.ones((1, len(models)), bool), np.ones((1, len(x)), bool))
@@ -169,7 +169,7 @@ class Learned(CandidateAgent):
         return self.best_free(scores)
 
 
-def model_of(features: Floats, rewards: Floats) -> SourceGP:
+def fit_source(features: Floats, rewards: Floats) -> SourceGP:
     """The model of a table's (t, d) features and (t,) rewards, made once."""
     columns = np.ascontiguousarray(features), np.ascontiguousarray(rewards)
     return source_gp(columns[0].tobytes(), columns[1].tobytes(), features.shape[1])

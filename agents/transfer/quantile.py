@@ -41,12 +41,12 @@ class QuantileCopula(TargetAgent):
         self._mean, self._deviation = worlds.mean(axis=0), np.maximum(worlds.std(axis=0), 0.05)
 
     def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
-        rows, y = self.told
+        rows, y = self.observed
         return rows, (copula(y) - self._mean[rows]) / self._deviation[rows]
 
     def _suggest(self) -> int:
         left = self.target.posterior(*self._given())
-        mean, best = self._mean + self._deviation * left.mean, float(copula(self.told[1]).max())
+        mean, best = self._mean + self._deviation * left.mean, float(copula(self.observed[1]).max())
         return self.best_free(expected_improvement(mean, self._deviation * left.deviation, best))
 
 

@@ -50,11 +50,11 @@ class RGPE(TargetAgent):
         self._deviations = self.scores[0].std(axis=1)
 
     def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
-        rows, y = self.told
+        rows, y = self.observed
         return rows, standardised(y)
 
     def _suggest(self) -> int:
-        rows, y = self.told
+        rows, y = self.observed
         own = self.target.posterior(*self._given())
         drawn = self.rng.integers(self.scores.shape[2], size=self.samples)
         theirs = self.scores[0][:, drawn][:, :, rows]  # (J, S, t)

@@ -19,13 +19,13 @@ POINTS = 50
 """Grid points of a surface."""
 
 STAGES = (0.25, 0.5, 1.0)
-"""Shares of the budget at which fronts are drawn."""
+"""Fractions of the budget at which fronts are drawn."""
 
 
-def until(rewards: Floats, costs: Floats, budget: float, share: float) -> Floats:
-    """(k, 2) rewards of what was finished within a fraction of the budget; the first evaluation always counts."""
-    done = int(np.searchsorted(np.cumsum(costs), share * budget + 1e-9, "right"))
-    return rewards[: max(done if share < 1.0 else len(costs), 1)]
+def within_budget(rewards: Floats, costs: Floats, budget: float, fraction: float) -> Floats:
+    """(k, 2) rewards of the evaluations within a fraction of the budget, at least the first one."""
+    done = int(np.searchsorted(np.cumsum(costs), fraction * budget + 1e-9, "right"))
+    return rewards[: max(done if fraction < 1.0 else len(costs), 1)]
 
 
 def surfaces(
@@ -39,7 +39,7 @@ def surfaces(
         grid: First rewards.
         share: Of the budget.
     """
-    sets = [until(*run, budget, share) for run in runs]
+    sets = [within_budget(*run, budget, share) for run in runs]
     return [targets.attainment(sets, grid, s) for s in (0.5, 0.75, 0.25)]
 
 

@@ -98,7 +98,7 @@ def fit(group: Group, settings: Settings, seed: int, log: list[dict[str, object]
 
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train what was asked for."""
+    """Train the selected weights."""
     parser = argparse.ArgumentParser(
         prog="python -m hpo_envs.benchmarks.learned.train",
         description="Trains the weights of the agent `learned` by evolution strategies.",

@@ -37,11 +37,11 @@ class Problem:
 
     @property
     def search_space(self) -> Any:
-        """The space, of an id asked when it is needed: making one loads its table."""
+        """The search space; that of an id is loaded on first use, with its table."""
         return self.space.space if isinstance(self.space, Id) else self.space
 
     def observed(self, config: Config, seed: int, evaluation: int) -> tuple[float, float]:
-        """Score that an optimizer is told, and the score without noise.
+        """Observed score and the score without noise.
 
         Args:
             config: Natural values of the active hyperparameters.

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     trainer()
     with executors.of_jobs(args.jobs) as executor:
         for suite in suites:
-            out, tasks, known = _folder(args.out, suite), suite.tasks(rows), suite.packing.known()
+            out, tasks, known = _folder(args.out, suite), suite.tasks(rows), suite.packing.shipped_names()
             made = trainings.conduct(tasks, suite.train, out, executor, known=known, watch=_watch)
             print(f"{made} trainings made, {len(tasks)} in all; {out}")
     return 0
@@ -121,7 +121,7 @@ def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
     """
     for suite in suites:
         _complete(suite, _folder(out, suite))
-    known = [(suite, task) for suite in suites for task in suite.packing.known()]
+    known = [(suite, task) for suite in suites for task in suite.packing.shipped_names()]
     if not 0 <= count <= len(known):
         raise ValueError(f"--check must be an int from 0 to {len(known)}, which ship, got {count}")
     verdicts = []
@@ -138,7 +138,7 @@ def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
 def _complete(suite: Suite, folder: Path) -> None:
     """Print how many configurations have all their trainings: those that ship, and those in the folder."""
     packing = suite.packing
-    ships, kept = packing.stored(), trainings.records(folder) if folder.exists() else []
+    ships, kept = packing.shipped(), trainings.records(folder) if folder.exists() else []
     shipped, done = packing.complete(ships), packing.complete(packing.pack(kept, ships))
     for kind, count in shipped.items():
         more = f"; with {folder}: {done[kind]}" if kept else ""
@@ -151,7 +151,7 @@ def _pair(old: list[float] | None, new: list[float] | None, j: int, digits: int)
 
 def _pack(suite: Suite, folder: Path, target: Path) -> int:
     packing = suite.packing
-    arrays = packing.pack(trainings.records(folder), packing.stored())
+    arrays = packing.pack(trainings.records(folder), packing.shipped())
     stream = io.BytesIO()
     np.savez_compressed(stream, **arrays)
     atomic.write(target, stream.getvalue())

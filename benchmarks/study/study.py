@@ -35,7 +35,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hpo_envs import agents as registry
-from hpo_envs import registry as known
+from hpo_envs import registry as env_registry
 from hpo_envs.agents.registry import install, supported
 from hpo_envs.checks import nearest
 from hpo_envs.registry import SPECS
@@ -220,10 +220,10 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
     pattern = "*" if given["id"] == "all" else given.pop("id")
     given.pop("id", None)
     if set(pattern) & set("*?["):
-        own = [s.id for s in known.own()] if known.names_user_tables(pattern) else []
-        ids = fnmatch.filter([*(i for i, s in SPECS.items() if known.installed(s)), *own], pattern)
+        own = [s.id for s in env_registry.own()] if env_registry.names_user_tables(pattern) else []
+        ids = fnmatch.filter([*(i for i, s in SPECS.items() if env_registry.installed(s)), *own], pattern)
     else:
-        ids = [pattern] if known.find(pattern) else []
+        ids = [pattern] if env_registry.find(pattern) else []
     if not ids:
         raise ValueError(
             f"environment must be a registered id (hpo-envs list), got {pattern!r}{nearest(pattern, [*SPECS])}"

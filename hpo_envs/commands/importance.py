@@ -162,7 +162,7 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
 
         from hpo_envs import registry
 
-        registry.known("source", source)
+        registry.require_spec("source", source)
         made: Any = gym.make(source, disable_env_checker=True).unwrapped
         made.reset(seed=0)
         table, rewarded = made.table, next(iter(getattr(made, "objectives", ())), None)

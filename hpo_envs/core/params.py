@@ -124,7 +124,7 @@ class Params:
 
     @property
     def masked(self) -> bool:
-        """Whether a mask says which actions are useful: not of values of a grid, points of a box, batches of arms."""
+        """Whether `info` has an action mask: not for values of a grid, points of a box and batches of arms."""
         return self.kind in ("rows", "fidelity", "graph") or (self.kind == "arms" and not self.action_space.shape)
 
     @property

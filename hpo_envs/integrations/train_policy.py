@@ -47,7 +47,7 @@ def with_sources(pools: Sequence[Pool]) -> list[Pool]:
         if not others:
             found.append(pool)
             continue
-        models = [learned.model_of(o.x, o.y) for o in others]
+        models = [learned.fit_source(o.x, o.y) for o in others]
         distances = np.array([distance(o.x, pool.x) for o in others])
         fitted = np.exp(np.mean([np.log(m.lengths) for m in models], axis=0))
         predictions = np.array([m.predict(pool.x) for m in models])
@@ -64,7 +64,7 @@ def usable(family: str) -> tuple[Pool, ...]:
 
 
 def priors() -> list[Prior]:
-    """Ridges of translation tables without each language, and of sweeps without each half of the languages."""
+    """Ridge regressions, fitted to NMTHPO without each language and to CharHPO without each half of the languages."""
     found = []
     for family, groups in (("NMTHPO", None), ("CharHPO", halves())):
         pools = usable(family)
@@ -76,7 +76,7 @@ def priors() -> list[Prior]:
 
 
 def halves() -> list[set[str]]:
-    """The languages that the weights of `learned` leave out."""
+    """The held-out languages of each set of weights of `learned`."""
     named = [w.name.partition("without ")[2].split() for w in learned.shipped()]
     return [{canonical(x) for x in names} for names in named if names]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import gymnasium as gym
 
@@ -37,17 +36,12 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
         registry.add(family)
     check_rules(f"family {family.name}", family, FAMILY_RULES, rules)
     for spec in _playable(family) if environments else ():
-        check_env(spec.id, **given(family))
+        check_env(spec.id, **family.example)
 
 
 def _playable(family: Family) -> tuple[Spec, ...]:
     """The ids that can be made here."""
     return tuple(filter(registry.installed, family.ids)) if family.listed or family.example else ()
-
-
-def given(family: Family) -> dict[str, Any]:
-    """Arguments that every id of a family can be made with, offline."""
-    return dict(family.example)
 
 
 def section(page: str, heading: str) -> str:
@@ -77,7 +71,7 @@ def _headings(family: Family) -> None:
 
 def _information(family: Family) -> None:
     for spec in _playable(family):
-        env = gym.make(spec.id, **given(family))
+        env = gym.make(spec.id, **family.example)
         env.action_space.seed(0)
         keys = set(env.reset(seed=0)[1])
         for _ in range(30):

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.tables.table import Table
-from hpo_envs.tables.user.space import plain
+from hpo_envs.tables.user.space import to_plain
 
 
 class Objective:
@@ -27,7 +27,8 @@ class Objective:
     def __init__(self, env_id: str, **kwargs: Any) -> None:
         self.env_id, self._kwargs = env_id, kwargs
         table = self.table
-        self.space: dict[str, Any] = {h.name: plain(h) for h in table.space} or {"key": {"choices": list(table.keys)}}
+        space = {h.name: to_plain(h) for h in table.space}
+        self.space: dict[str, Any] = space or {"key": {"choices": list(table.keys)}}
         self.fidelities = tuple(int(v) if float(v).is_integer() else float(v) for v in table.levels)
         held_out = getattr(self._env.params, "held_out", None) or ()
         self.metrics = tuple(name for name in table.metric_names if name not in held_out)

@@ -148,14 +148,14 @@ def score(
     variant: str = "paper",
     tokenizer: Tokenizer = tokenize,
 ) -> float | Floats:
-    """Scores text.
+    """Score text with hLEPOR.
 
     Args:
         hypothesis: One translation, or a sequence of them.
-        reference: Its reference, or as many references.
+        reference: Its reference, or a sequence of the same length.
         setting: `Parameters`, or the name of a preset.
         variant: `paper`, `relative` or `released`, see `hlepor.VARIANTS`.
-        tokenizer: From text to tokens.
+        tokenizer: Function from text to tokens.
 
     Returns:
         A float for one pair of strings, else (segments,) float64; higher is better, in [0, 1].

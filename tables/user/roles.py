@@ -97,7 +97,7 @@ def goal_of(name: str) -> Literal["max", "min"] | None:
     return None if low == high else ("min" if low else "max")
 
 
-def score_of(reading: Reading) -> str:
+def guess_score(reading: Reading) -> str:
     """The score of a file whose user has not said which: the tool's, or the only one whose name tells.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Any
 from hpo_envs.checks import nearest
 from hpo_envs.tables.table import Hyperparameter, Table
 from hpo_envs.tables.user import files, roles
-from hpo_envs.tables.user.space import plain, space_of
+from hpo_envs.tables.user.space import space_of, to_plain
 from hpo_envs.tables.user.trackers import Reading
 
 NO_COST = "evaluations"
@@ -74,7 +74,7 @@ def resolved(schema: Schema, reading: Reading) -> Schema:
     space = tuple(dataclasses.replace(h, name=name(h.name)) for h in s.space)
     return dataclasses.replace(
         s,
-        score=tuple(map(name, s.score)) or (roles.score_of(reading),),
+        score=tuple(map(name, s.score)) or (roles.guess_score(reading),),
         cost=s.cost if s.cost in (None, NO_COST) and NO_COST not in reading.sheet.frame else name(str(s.cost)),
         level=s.level and name(s.level),
         repeat=s.repeat and name(s.repeat),
@@ -164,7 +164,7 @@ def to_toml(schema: Schema, table: Table) -> str:
         value = {m.name: (m.low, m.high) for m in table.metrics} if name == "bounds" else getattr(schema, name)
         if value:
             lines += ["", f"[{name}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in value.items())]
-    lines += ["", "[space]", *(f"{_toml(h.name)} = {_toml(plain(h))}" for h in table.space)]
+    lines += ["", "[space]", *(f"{_toml(h.name)} = {_toml(to_plain(h))}" for h in table.space)]
     return "\n".join([*lines, ""])
 
 

@@ -52,8 +52,8 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
     return space
 
 
-def plain(h: Hyperparameter) -> dict[str, Any]:
-    """A hyperparameter as plain data, from which `space_of` leads back."""
+def to_plain(h: Hyperparameter) -> dict[str, Any]:
+    """A hyperparameter as plain data, the inverse of `space_of`."""
     if h.kind == "categorical":
         entry: dict[str, Any] = {"choices": list(h.values)}
     elif h.values:

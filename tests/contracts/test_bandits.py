@@ -101,7 +101,7 @@ class Guesser(ArmsAgent):
     def choose(self) -> int:
         return self.asked % self.arms
 
-    def told(self) -> None:
+    def update(self) -> None:
         self.done = self.belief.counts.min() >= 1
 
 

@@ -49,7 +49,7 @@ class Episode:
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)
 
     def step(self, action: Any, noted: Info) -> Step:
-        """Evaluate one configuration; action and what is noted of it are `check_action`'s."""
+        """Evaluate one configuration, with the two results of `check_action`."""
         p = self._p
         raw = p.stored(action)
         config = p.points.config(raw)

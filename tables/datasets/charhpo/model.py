@@ -215,7 +215,7 @@ def load() -> Surrogate:
 
 @functools.cache
 def table(name: str) -> Table:
-    """`RUNS` seeded draws from the distributions of Table 2, answered by the surrogate."""
+    """A table of `RUNS` seeded draws from the distributions of Table 2, with the surrogate's values."""
     configs = draws(name)
     values = load().evaluate(TABLES.index(name), configs)
     note = f"{RUNS} seeded draws from the distributions of Table 2, answered by a surrogate fitted to the sweeps."

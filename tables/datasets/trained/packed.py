@@ -106,13 +106,13 @@ class Packing:
         """Shipped arrays."""
         return _load(self.file)
 
-    def stored(self) -> Arrays:
+    def shipped(self) -> Arrays:
         """Shipped arrays; empty if nothing ships."""
         return self.load() if self.file.exists() else self.pack([])
 
-    def known(self) -> list[str]:
+    def shipped_names(self) -> list[str]:
         """Names of the trainings that ship."""
-        places = np.argwhere(_begun(self.stored())).tolist()
+        places = np.argwhere(_begun(self.shipped())).tolist()
         return ["-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=True)) for at in places]
 
     def has(self, arrays: Arrays, task: str) -> bool:

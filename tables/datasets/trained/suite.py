@@ -42,17 +42,17 @@ class Check:
 
 @dataclass(frozen=True)
 class Suite:
-    """One or several tables that are measured together.
+    """One or several tables that are trained together.
 
     Attributes:
-        name: What `benchmarks/study/measure.py` is asked for.
-        ids: Ids whose rows can be trained again -> the table, and what their trainings' names begin with.
-        rows: Rows that are trained if nothing else is asked for.
-        packing: How trainings are kept.
-        train: Carries out a training: a name in, a record out.
-        scores: What is shown of (..., counts) and (..., losses).
+        name: Name for `benchmarks/study/measure.py`.
+        ids: Ids whose rows can be retrained -> (table, prefix of the names of their trainings).
+        rows: Default number of rows to train.
+        packing: Layout of the stored trainings.
+        train: Trains by name and returns a record.
+        scores: Displayed scores from (..., counts) and (..., losses).
         columns: Name and decimals of each.
-        judged: How many of them, the first ones, agree or differ.
+        judged: Number of leading columns that a comparison checks.
     """
 
     name: str

@@ -26,7 +26,7 @@ class Scripted(ArmsAgent):
         self.turn += 1
         return (self.turn - 1) % self.arms
 
-    def told(self) -> None:
+    def update(self) -> None:
         self.times += 1
 
 

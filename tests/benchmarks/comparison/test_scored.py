@@ -120,7 +120,7 @@ def made(rewards: list[list[float]], costs: list[float], **header: Any) -> Run:
 
 def test_what_is_finished_within_share_of_budget_counts() -> None:
     r = made([[1.0, 5.0], [2.0, 3.0], [3.0, 1.0]], [4.0, 1.0, 9.0])
-    assert [len(fronts.until(r.rewards, r.costs, 10.0, share)) for share in (0.1, 0.4, 0.49, 0.5, 0.99, 1.0)] == [
+    assert [len(fronts.within_budget(r.rewards, r.costs, 10.0, part)) for part in (0.1, 0.4, 0.49, 0.5, 0.99, 1.0)] == [
         1,
         1,
         1,

@@ -43,7 +43,7 @@ def test_sweep_goes_on_and_is_packed(
     assert trained == SUITE.tasks(2)
     assert measure.main([*out, "--pack", str(packing.file)]) == 0
     assert "configurations with all seeds: 2 of eng-lstm, 2 of eng-transformer" in capsys.readouterr().out
-    assert sorted(packing.known()) == sorted(SUITE.tasks(2))
+    assert sorted(packing.shipped_names()) == sorted(SUITE.tasks(2))
     assert measure.main(["CharMini-eng", "--out", str(tmp_path / "other"), "--rows", "2"]) == 0
     assert len(trained) == 12
 
@@ -74,7 +74,7 @@ def test_some_of_what_ships_are_trained_again(
     stored = arrays()
     monkeypatch.setattr(Packing, "load", lambda self: stored)
     monkeypatch.setattr(
-        Packing, "known", lambda self: [f"eng-lstm-{draw}-{seed}" for draw in range(3) for seed in range(3)]
+        Packing, "shipped_names", lambda self: [f"eng-lstm-{draw}-{seed}" for draw in range(3) for seed in range(3)]
     )
     assert measure.main(["CharMini-eng", "--check", "3"]) == 1  # what ships differs between configurations
     assert trained == ["eng-lstm-0-0", "eng-lstm-1-0", "eng-lstm-2-0"]

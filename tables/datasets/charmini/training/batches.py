@@ -77,7 +77,7 @@ def encoded(parts: Mapping[str, Sequence[Entry]], letters: str, sounds: Sequence
 
     Args:
         parts: Entries of each part.
-        letters: The alphabet; its last letter stands for all that it lacks.
+        letters: The alphabet; its last letter encodes unknown ones.
         sounds: The phonemes.
     """
     code, sound = ({symbol: i for i, symbol in enumerate(symbols)} for symbols in (letters, sounds))

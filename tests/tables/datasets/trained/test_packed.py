@@ -37,9 +37,9 @@ def test_packing_goes_on_from_what_ships():
 
 def test_what_ships_is_known(tmp_path):
     packing = replace(PACKING, file=tmp_path / "measured.npz")
-    assert packing.known() == []
+    assert packing.shipped_names() == []
     np.savez(packing.file, **packing.pack([record("eng-lstm-3-1"), record("eng-transformer-5-0", 0, "diverged")]))
-    assert packing.known() == ["eng-lstm-3-1", "eng-transformer-5-0"]
+    assert packing.shipped_names() == ["eng-lstm-3-1", "eng-transformer-5-0"]
     assert packing.has(packing.load(), "eng-lstm-3-1")
     assert not packing.has(packing.load(), "eng-lstm-3-0")
 
