@@ -98,7 +98,7 @@ class Agent(abc.ABC):
 
 
 def prepare_each(agents: Iterable[Agent]) -> None:
-    """Let the agents of each class prepare what they are asked next, see `Agent.prepare`."""
+    """Let the agents of each class prepare their next suggestions, see `Agent.prepare`."""
     alike: dict[type[Any], list[Agent]] = {}
     for agent in agents:
         alike.setdefault(type(agent), []).append(agent)

@@ -26,7 +26,7 @@ def lost(info: Mapping[str, Any]) -> bool:
 
 
 class Incumbent:
-    """The best action told so far, on any space.
+    """The best evaluated action so far, on any space.
 
     Attributes:
         best: Its reward (the sum of several) and the action; None before the first.
@@ -182,7 +182,7 @@ class Candidates(Incumbent):
 
     @property
     def free(self) -> npt.NDArray[np.bool_]:
-        """(count,) which candidates were asked for least: those never asked for, until there are none."""
+        """(count,) mask of the least often suggested candidates: the new ones, until there are none."""
         return np.asarray(self.times == self.times.min())
 
     def nearest(self, distances: Floats, fresh: bool) -> int:
@@ -203,7 +203,7 @@ class Candidates(Incumbent):
             self.shuffle(rng)
 
     def recommend(self, rng: np.random.Generator) -> Any:
-        """The best action told, or that of a random candidate before the first."""
+        """The best evaluated action, or that of a random candidate before the first."""
         return self.action(int(rng.integers(self.count))) if self.best is None else self.best[1]
 
 

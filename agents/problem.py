@@ -195,7 +195,7 @@ class Problem:
 
 
 def sealed(problem: Problem) -> Problem:
-    """A problem whose arrays nobody can write to: they are backed by bytes, which no flag unlocks."""
+    """A problem with read-only arrays: they are backed by bytes, which no flag makes writable."""
     arrays: dict[str, Any] = {
         f.name: immutable(value)
         for f in dataclasses.fields(problem)
@@ -208,7 +208,7 @@ def sealed(problem: Problem) -> Problem:
 
 
 def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:
-    """One agent's problem: with an action space of its own, seeded, and perhaps with its own rows of the base.
+    """One agent's problem: with a separate, seeded action space, and optionally a subset of the rows.
 
     Args:
         problem: Shared; see `sealed`.

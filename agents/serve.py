@@ -30,7 +30,7 @@ LONGEST = 20_000
 
 
 class AgentPool:
-    """Agents for the episodes of one run, and what they can be told to do."""
+    """Agents for the episodes of one run, called together."""
 
     def __init__(self) -> None:
         self._agents: list[Agent] = []
@@ -104,7 +104,7 @@ def _kept(value: Any) -> Any:
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answer messages until no more come; whatever an agent raises is an answer, too."""
+    """Reply to messages until the input ends; exceptions of an agent are replies, too."""
     pool = AgentPool()
     while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
         text, arrays = wire.lengths(head)

@@ -112,7 +112,7 @@ def json_option(doc: str | None) -> argparse.ArgumentParser:
 
 
 def write(path: Path | None, figures: Any) -> None:
-    """Write figures as JSON, if a file was asked for."""
+    """Write figures as JSON if a file is given."""
     if path is not None:
         path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
@@ -230,7 +230,7 @@ def loop() -> dict[str, float]:
 
 
 def seeds() -> dict[str, float]:
-    """Milliseconds a seed of 20 evaluations, alone and in a batch of 100."""
+    """Milliseconds per seed of 20 evaluations, alone and in a batch of 100."""
     each = {"alone": 1, "of 100": 100}
     timed = {f"{name}, {k}": _run(name, n, 20, 20 * 1e3) for name in ("bo", "bo-spread") for k, n in each.items()}
     return best_of(3, timed)

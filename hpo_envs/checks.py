@@ -75,7 +75,7 @@ def extra_module(name: str, extra: str, what: str) -> Any:
 
 
 def advice(error: BaseException) -> str:
-    """Return what an error says that tells how to install a missing package; empty for any other error."""
+    """Return the advice on installing a missing package from an error; empty for any other error."""
     text = str(error)
     return text if isinstance(error, ModuleNotFoundError) and "pip install" in text else ""
 

@@ -80,7 +80,7 @@ def family_of(env_id: str) -> Family | None:
 
 
 def kind_of(spec: Spec) -> Literal["measured", "surrogate"]:
-    """The kind of table that answers an id; those of synthetic arms count as surrogates."""
+    """The kind of an id's table; synthetic arms count as surrogates."""
     from hpo_envs.tables import store
 
     return "surrogate" if spec.surrogate or any(map(store.synthetic, spec.tables)) else "measured"
@@ -94,7 +94,7 @@ def installed(spec: Spec) -> bool:
 
 
 def languages_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:
-    """The languages that agents must not have seen, sorted: what its families' splits say of tables.
+    """The languages excluded from training, sorted, from the splits of the families of its tables.
 
     Args:
         tables: Names of those that answer.

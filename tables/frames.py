@@ -20,7 +20,7 @@ T = TypeVar("T", bound=Any)  # a `Table`
 
 
 def active(space: Sequence[Any], raw: Floats) -> npt.NDArray[np.bool_]:
-    """(n, d) which hyperparameters of raw configurations count: those whose condition holds, and their parents'."""
+    """(n, d) mask of active hyperparameters: those with a satisfied condition, and with active parents."""
     at = {h.name: j for j, h in enumerate(space)}
     mask = np.ones(raw.shape, bool)
     for j, h in enumerate(space):
@@ -50,7 +50,7 @@ def config_columns(space: Sequence[Any], raw: Floats, taken: Collection[str] = (
 
 
 def column_of(name: str, taken: Collection[str]) -> str:
-    """Name of a hyperparameter's column next to others."""
+    """Name of a hyperparameter's column in a data frame."""
     return f"config.{name}" if name in taken else name
 
 

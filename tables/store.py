@@ -67,7 +67,7 @@ def command(names: Iterable[str]) -> str:
 
 
 def synthetic(name: str) -> bool:
-    """Return whether nobody measured a table.
+    """Return whether a table is synthetic.
 
     Raises:
         ValueError: Unknown name.

@@ -187,10 +187,10 @@ class ConfidentAgent(ArmsAgent):
 
     @abc.abstractmethod
     def sample(self) -> int:
-        """Return the arm to evaluate next; called once every arm was asked for `initial` times."""
+        """Return the arm to evaluate next; called once every arm has been suggested `initial` times."""
 
     def choose(self) -> int:
-        """The initial evaluations first, then what the sampling rule says."""
+        """The initial evaluations first, then those of the sampling rule."""
         while self._first:
             arm = int(self._first.popleft())
             if self.belief.counts[arm] < self.initial:  # else its scores were told before anything was asked

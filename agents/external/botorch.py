@@ -104,7 +104,7 @@ class BoTorch(Agent):
             self._learnt.append((self._candidates.row(action), np.atleast_1d(np.asarray(reward, dtype=np.float64))))
 
     def recommend(self) -> Any:
-        """Return the best action told, or a random candidate before the first."""
+        """Return the best evaluated action, or a random candidate before the first."""
         return self._candidates.recommend(self.rng)
 
 

@@ -52,7 +52,7 @@ class DEHB(NearestCandidate):
             self._dehb.logger.remove()
 
     def suggest(self) -> tuple[Any, Floats]:
-        """Ask for the next job; a configuration that was asked for before keeps its row."""
+        """Ask for the next job; a configuration that was suggested before keeps its row."""
         job = self._dehb.ask()
         return job, np.asarray(job["config"], dtype=np.float64)
 

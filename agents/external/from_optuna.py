@@ -99,7 +99,7 @@ class AnySampler(Agent):
             self._inner.tell(points.pop(0) if points else self._x[row], reward, info)
 
     def recommend(self) -> Any:
-        """Return the best action told, with several objectives by the sum of rewards."""
+        """Return the best evaluated action; with several objectives, by the sum of rewards."""
         return self._inner.recommend() if self._candidates is None else self._candidates.recommend(self.rng)
 
 
@@ -151,7 +151,7 @@ class FeatureTPE(AnySampler):
 
     @property
     def done(self) -> bool:  # type: ignore[override]
-        """Whether as many evaluations were told as were wanted."""
+        """Whether the requested number of evaluations is complete."""
         return self._left is not None and self._left <= 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:

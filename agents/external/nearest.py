@@ -113,7 +113,7 @@ class NearestCandidate(Agent):
         return None
 
     def row(self, suggestion: Any, place: Floats) -> int:
-        """The row that a suggestion stands for: the nearest that was not tried."""
+        """The row of a suggestion: the nearest unevaluated candidate."""
         assert self._rows is not None
         point = self._low + place * (self._high - self._low)
         return self._rows.nearest(((self._x - point) ** 2).sum(axis=1), fresh=True)
@@ -160,7 +160,7 @@ class NearestCandidate(Agent):
                 self.learn(suggestion, action, None if lost(info) else -float(np.sum(reward)), info)
 
     def recommend(self) -> Any:
-        """Return the best action told, or a random one before the first."""
+        """Return the best evaluated action, or a random one before the first."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         return self._point(self.rng.random(self.size)) if self._rows is None else self._rows.recommend(self.rng)

@@ -22,7 +22,7 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
 
 
 class OptunaAgent(Agent):
-    """A sampler of Optuna (Akiba et al. 2019) on a box or a grid, with its own defaults unless said otherwise.
+    """A sampler of Optuna (Akiba et al. 2019) on a box or a grid, with its own default arguments.
 
     `Box` spaces become floats; the values of a `MultiDiscrete` space are ordered ints.
 
@@ -93,7 +93,7 @@ class OptunaAgent(Agent):
             self._study.add_trial(optuna.trial.create_trial(params=params, distributions=self._axes, values=values))
 
     def recommend(self) -> Any:
-        """Return the best action told, or the middle of the space before the first."""
+        """Return the best evaluated action, or the middle of the space before the first."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         middle = [(axis.low + axis.high) / 2 for axis in self._axes.values()]

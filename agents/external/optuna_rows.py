@@ -15,7 +15,7 @@ from hpo_envs.checks import one_of
 
 
 class OptunaOnRows(AnySampler):
-    """A sampler of Optuna that takes the best of all untried candidates, in place of the best of points of its own.
+    """A sampler of Optuna that maximises its criterion over all unevaluated candidates.
 
     Densities, Gaussian process and acquisition functions are Optuna's with its defaults; only what they are maximised
     over is replaced. Random candidates come first. The interfaces are private ones of Optuna 5.

@@ -51,7 +51,7 @@ class Generators:
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """A context in which the global generators are this agent's; those before come back after it."""
+        """A context in which the global generators are this agent's; the previous state is restored on exit."""
         outer = _states()
         _restore(self._states)
         try:

@@ -171,7 +171,7 @@ class SMAC(Agent):
                 self._smac.tell(trial, value, save=False)
 
     def recommend(self) -> Any:
-        """Return the best action told, or a random one before the first."""
+        """Return the best evaluated action, or a random one before the first."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         return self.problem.action_space.sample() if self._candidates is None else self._candidates.recommend(self.rng)

@@ -90,7 +90,7 @@ class SyneTune(NearestCandidate):
         return trial, np.array([config[f"x{i}"] for i in range(self.size)])
 
     def ask(self) -> Any:
-        """Return the next checkpoint of a run that continues, or what a new trial asks for."""
+        """Return the next checkpoint of a continued run, or the configuration of a new trial."""
         if not self._running:
             return super().ask()
         assert self._rows is not None
@@ -104,7 +104,7 @@ class SyneTune(NearestCandidate):
         return 0 if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Report to the scheduler; where it does not stop a run, the next checkpoint is asked for."""
+        """Report to the scheduler; unless it stops the run, the next checkpoint is suggested."""
         if loss is None:
             self._scheduler.on_trial_error(suggestion)
         elif not self._curves:

@@ -89,7 +89,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._lock = threading.RLock()
 
     def reseed_rng(self) -> None:
-        """Take a fresh seed and keep what was learned: Optuna asks for it before every trial of `n_jobs=2`."""
+        """Reseed and keep the observations: Optuna calls it before every trial of `n_jobs=2`."""
         self._independent.reseed_rng()
         with self._lock:
             self._rng = np.random.default_rng()

@@ -127,7 +127,7 @@ class Space:
 
 
 class CandidateSet:
-    """The candidates of E episodes, and what was observed of them.
+    """The candidates of E episodes and their observations.
 
     Args:
         space: The candidates.

@@ -69,7 +69,7 @@ class CurvePrior:
 def curve_prior(
     resources: Floats, features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> tuple[CurvePrior, bool]:
-    """The prior of n candidates at K checkpoints, and whether any source told of it.
+    """The prior of n candidates at K checkpoints, and whether it uses any source.
 
     With sources, their curves' mean and covariance, and what their smoothed curves predict at the candidates' features;
     without, `power_law`.

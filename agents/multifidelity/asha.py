@@ -80,7 +80,7 @@ class ASHA(Agent):
         return self._rows.submit(row, self.rungs[rung])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Enter a result into its rung; a step that only submitted tells nothing."""
+        """Enter a result into its rung; ignore steps without a result."""
         if not self._rows.note(action, reward, info):
             return
         row, level = (int(v) for v in action)
@@ -93,5 +93,5 @@ class ASHA(Agent):
         self.done = not (self._order or self._pending or waiting)
 
     def recommend(self) -> Any:
-        """Return the best action told, or a random one before the first."""
+        """Return the best evaluated action, or a random one before the first."""
         return self._rows.recommend(self.rng)

@@ -193,12 +193,12 @@ class FreezeThaw(Agent):
         self.done = bool((self._at == top).all())
 
     def recommend(self) -> Any:
-        """Return the best action told, or a random one before the first."""
+        """Return the best evaluated action, or a random one before the first."""
         return self._rows.recommend(self.rng)
 
 
 def spaced(levels: Floats, ratio: float) -> npt.NDArray[np.intp]:
-    """Indices of checkpoints whose resources are about `ratio` apart, the first and the last among them."""
+    """Indices of checkpoints spaced by a factor of about `ratio`, including the first and the last."""
     count = int(np.ceil(np.log(levels[-1] / levels[0]) / np.log(ratio))) + 1 if len(levels) > 1 else 1
     targets = levels[0] * ratio ** np.arange(count) * (1 + 1e-9)
     return np.unique(np.append(np.searchsorted(levels, targets, side="right") - 1, len(levels) - 1))

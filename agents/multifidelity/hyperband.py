@@ -108,7 +108,7 @@ class Halving(Planned):
                 alive = alive[order[np.isfinite(scores[order])]]
 
     def recommend(self) -> Any:
-        """Return the best action told, or a random one before the first."""
+        """Return the best evaluated action, or a random one before the first."""
         return self._rows.recommend(self.rng)
 
 

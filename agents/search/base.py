@@ -84,11 +84,11 @@ class CandidateAgent(Agent):
 
     @property
     def free(self) -> npt.NDArray[np.bool_]:
-        """(candidates,) which may be asked for next, see `Candidates.free`."""
+        """(candidates,) mask of candidates to suggest next, see `Candidates.free`."""
         return self.candidates.free
 
     def ask(self) -> Any:
-        """Return an untried candidate; after the last one, start over with what it learned."""
+        """Return an unevaluated candidate; after the last one, start over and keep the model."""
         if self._in_design():
             row = self._first()
         else:
@@ -127,7 +127,7 @@ class CandidateAgent(Agent):
             self._observe(row, rewards)
 
     def recommend(self) -> Any:
-        """Return the best candidate told (the largest sum of rewards), or a random one before the first."""
+        """Return the best evaluated candidate (the largest sum of rewards), or a random one before the first."""
         return self.candidates.recommend(self.rng)
 
     def _suggest_beside(self, pending: list[int]) -> int:
@@ -173,8 +173,8 @@ class CandidateAgent(Agent):
         """The free candidate with the highest score; ties, up to round-off, are broken at random.
 
         Args:
-            scores: (k,) float64; only those of free candidates are looked at.
-            rows: (k,) which candidates they are of; None = all, in order.
+            scores: (k,) float64; only those of free candidates are used.
+            rows: (k,) their candidates; None = all, in order.
         """
         free = np.flatnonzero(self.free if rows is None else self.free[rows])
         values = scores[free]

@@ -102,7 +102,7 @@ class BoxBayesianOptimisation(Agent):
         self._y.append(None if lost(info) else np.atleast_1d(np.asarray(reward, dtype=np.float64)))
 
     def recommend(self) -> Any:
-        """Return the best action told (the largest sum of rewards), or the centre before the first."""
+        """Return the best evaluated action (the largest sum of rewards), or the centre before the first."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         return self._action(self._space.snap(np.full((1, len(self._space)), 0.5))[0])

@@ -50,7 +50,7 @@ class BoxSpace:
         return active
 
     def snap(self, x: Floats) -> Floats:
-        """(n, d) the configurations that (n, d) points stand for: nearest values, inactive axes in the middle."""
+        """(n, d) configurations of (n, d) points: nearest values, inactive axes in the middle."""
         snapped = np.clip(x, 0.0, 1.0)
         for j, grid in enumerate(self._grids):
             if len(grid):

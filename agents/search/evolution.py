@@ -181,7 +181,7 @@ class RegularizedEvolution(Agent):
         self._members.append((-np.inf if lost(info) else float(np.sum(reward)), member))
 
     def recommend(self) -> Any:
-        """Return the best member told (all its actions, where it is built by several), or a random one."""
+        """Return the best evaluated member (all its actions if several build it), or a random one."""
         return self._random() if self._incumbent.best is None else self._incumbent.best[1]
 
 

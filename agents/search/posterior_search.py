@@ -145,7 +145,7 @@ class CostModel:
         self._fit: KernelFit | None = None
 
     def observe(self, row: int, cost: float) -> None:
-        """Learn what a candidate cost; what was free tells nothing."""
+        """Observe the cost of a candidate; ignore evaluations without cost."""
         if cost > 0.0:
             self._rows.append(row)
             self._logs.append(float(np.log(cost)))

@@ -115,7 +115,7 @@ class TreeSearch(Agent):
             self._y.append(float(np.sum(reward)))
 
     def recommend(self) -> Any:
-        """Return the best action told, or a random row before the first."""
+        """Return the best evaluated action, or a random row before the first."""
         return self.candidates.recommend(self.rng)
 
 

@@ -127,7 +127,7 @@ class Learned(CandidateAgent):
         self._spent, self._evaluations = 0.0, 0
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learn the outcome of one candidate, and what it cost."""
+        """Observe the outcome and the cost of one candidate."""
         self._spent += float(info.get("cost", 1.0))
         self._evaluations += bool(info.get("finished", True))
         super().tell(action, reward, info)

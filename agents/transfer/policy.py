@@ -108,7 +108,7 @@ class Policy(CandidateAgent):
         return CandidateSet(self._space, self._used.features, self._used.numbers)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Learn the outcome of one candidate, and what it cost."""
+        """Observe the outcome and the cost of one candidate."""
         self._spent += float(info.get("cost", 1.0))
         super().tell(action, reward, info)
 

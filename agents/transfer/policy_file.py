@@ -57,7 +57,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file has: trained weights, priors, and its sha256."""
+    """Contents of a file: trained weights, priors, and its sha256."""
 
     trained: tuple[Trained, ...]
     priors: tuple[Prior, ...]
@@ -93,7 +93,7 @@ def _npy(array: npt.NDArray[Any]) -> bytes:
 
 @functools.lru_cache(maxsize=8)
 def read(file: str, sha256: str | None = None) -> Contents:
-    """What is in a file. Nothing of it is run.
+    """Read a file without executing anything in it.
 
     Args:
         file: Its path.
@@ -126,7 +126,7 @@ def read(file: str, sha256: str | None = None) -> Contents:
 
 
 def arguments(file: str) -> dict[str, Any]:
-    """Hyperparameters of `hpo_envs.agents.transfer.policy:Policy`: a file, and the sha256 of what is in it.
+    """Hyperparameters of `hpo_envs.agents.transfer.policy:Policy`: a file and its sha256.
 
     Raises:
         ValueError: No file of `save_policy`.

@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class QuantileCopula(TargetAgent):
-    """Gaussian copula process: the sources' mean and deviation as prior, a Gaussian process on what they leave over.
+    """Gaussian copula process: the sources' mean and deviation as prior, a Gaussian process on the residuals.
 
     The paper's prior is a neural network trained on all tables together; here it is the mean and the deviation over all
     trees of all sources.

@@ -90,7 +90,7 @@ def _basis(scores: Floats) -> Floats:
 
 
 def robust(y: Floats) -> Floats:
-    """(t,) standardised observations, failures cut off at the median less 1.5 times what the best is above it."""
+    """(t,) standardised observations, failures clipped at median minus 1.5 times (best minus median)."""
     middle, best = float(np.median(y)), float(y.max())
     cut = np.maximum(y, middle - 1.5 * (best - middle))
     scale = float(cut.std())

@@ -47,7 +47,7 @@ class Axis:
     labels: tuple[str, ...] = ()
 
     def cells(self, thresholds: Floats) -> tuple[Floats, Floats]:
-        """Points that stand for the parts that a tree's thresholds divide the axis into, and their weights."""
+        """Representative points of the intervals between a tree's thresholds, and their weights."""
         if self.values:
             return np.array(self.values), np.full(len(self.values), 1.0 / len(self.values))
         inside = thresholds[(thresholds > self.low) & (thresholds < self.high)]

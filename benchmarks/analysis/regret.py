@@ -100,7 +100,7 @@ def of_rewards(rewards: Floats, best: Floats, reference: Floats) -> Floats:
 
 
 def final(run: Recorded, regret: Floats) -> float:
-    """Regret at the end: where rewards are noisy, of what the agent recommends.
+    """Final regret: that of the recommendation where rewards are noisy.
 
     Args:
         run: The run.
@@ -123,7 +123,7 @@ def flat(run: Recorded) -> bool:
 
 
 def noisy(run: _Evaluated) -> bool:
-    """Return whether a reward says less than the mean of its row."""
+    """Return whether a reward may differ from the mean of its row."""
     return "truth" in run.evaluated
 
 
@@ -201,14 +201,14 @@ def _noisy_shares(run: Recorded, corner: Floats) -> Floats:
 
 
 def at_evaluations(regret: Floats, length: int) -> Floats:
-    """(..., length) regret after 1, 2, ... evaluations; what a run that stopped early had stays."""
+    """(..., length) regret after 1, 2, ... evaluations; the last value is kept after an early stop."""
     return regret[..., np.minimum(np.arange(length), regret.shape[-1] - 1)]
 
 
 def at_costs(
     regret: Floats, costs: Floats, budget: float, shares: npt.ArrayLike = SHARES, *, raw: bool = False
 ) -> Floats:
-    """Regret at shares of the budget: of what was finished by then; before the first result 1 (raw: as after it).
+    """Regret at fractions of the budget, from complete evaluations; 1 before the first result (raw: as after it).
 
     The last evaluation counts at the whole budget even where it cost more than was left.
     """

@@ -184,7 +184,7 @@ def average_change(ranks: npt.ArrayLike, scores: npt.ArrayLike, variant: Variant
 
 
 def rope_of(scores: npt.ArrayLike) -> float:
-    """A region of practical equivalence in units of the scores: `SHARE` of what the best is above the median."""
+    """A region of practical equivalence in units of the scores: `SHARE` of the distance from median to best."""
     a = _scores(scores)
     return SHARE * float(a.max() - np.median(a))
 

@@ -64,7 +64,7 @@ class Comparison:
 
     @classmethod
     def load(cls, *folders: Path | str, more: Iterable[Run] = ()) -> Comparison:
-        """The comparison of all runs in some folders, each compared with what its environment answers.
+        """The comparison of all runs in some folders, each replayed on its environment.
 
         Args:
             *folders: Of `run`, or of `hpo-envs compare`. Runs are read once for their scores, and again for `frame`.
@@ -250,7 +250,7 @@ class Comparison:
         return page
 
     def save(self) -> Iterator[str]:
-        """Write `summary.csv` and pictures of the incumbents into the folder; yield what was run on each id.
+        """Write `summary.csv` and pictures of the incumbents into the folder; yield the runs of each id.
 
         Raises:
             ValueError: Runs are in no folder, or a symbolic link is where something is written.

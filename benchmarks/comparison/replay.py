@@ -45,7 +45,7 @@ SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
 
 @dataclass
 class Replay:
-    """Compares parts with what their environments answer; `Store.read` calls it with each.
+    """Compares parts with their replay on the environment; `Store.read` calls it with each.
 
     Attributes:
         checked: Number of runs that were compared.

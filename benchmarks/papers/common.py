@@ -164,7 +164,7 @@ class Reproduction(contextlib.ExitStack):
     def compare_published(
         self, where: str, quantity: str, published: str, ours: str, verdict: Verdict, why: str = ""
     ) -> None:
-        """Notes a published number next to ours for `compared.csv`.
+        """Record a published number and ours for `compared.csv`.
 
         Args:
             where: Table, figure or section.
@@ -172,7 +172,7 @@ class Reproduction(contextlib.ExitStack):
             published: As printed.
             ours: Empty if nothing computes it.
             verdict: On it.
-            why: Mechanism of anything but `agrees`; default: what `mechanisms.csv` gives.
+            why: Mechanism, unless `agrees`; default: that of `mechanisms.csv`.
         """
         mechanism = "" if verdict == "agrees" else why or _mechanism(self.paper, where, quantity)
         values = (where, quantity, published, ours, verdict, mechanism)

@@ -16,7 +16,7 @@ def table(
     css: str = "sort",
     packed: dict[str, str] | None = None,
 ) -> str:
-    """A table that scrolls on its own; columns are (class, name), cells are finished.
+    """A scrollable table; columns are (class, name), cells are HTML.
 
     Args:
         key: Id of the element.

@@ -92,7 +92,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
 
 
 def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
-    """A page of its own.
+    """A complete HTML page.
 
     Args:
         title: Of the page.

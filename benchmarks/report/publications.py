@@ -13,7 +13,7 @@ FACTS = ("command", "checked", "versions")
 
 
 def publications(found: Found) -> list[Found]:
-    """The `FACTS` of all publications that tracks of a summary are from, the newest first."""
+    """The `FACTS` of all publications of a summary's tracks, the newest first."""
     return [found, *found.get("earlier", ())]
 
 

@@ -133,7 +133,7 @@ class Episodes:
         return found
 
     def truth(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
-        """(k, ...) what all repeats of actions have on average; None where no table says so.
+        """(k, ...) mean over all repeats of actions; None without a table.
 
         Args:
             i: (k,) the episode of each.

@@ -53,7 +53,7 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VEC
 
 
 class AgentError(RuntimeError):
-    """An agent in a process of its own raised an error, ended its process or answered with what is no message."""
+    """An isolated agent raised an error, ended its process or sent an invalid message."""
 
 
 def name_of(agent: str | Callable[..., Agent]) -> str:
@@ -136,7 +136,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return pool
 
     def call(self, do: str, **message: Any) -> Any:
-        """Send a message and return the answer; whatever goes wrong ends the process.
+        """Send a message and return the reply; any failure ends the process.
 
         Raises:
             AgentError: The agent raised an error, its process ended or what it sent is no answer.
@@ -236,7 +236,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
 @functools.cache
 def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
-    """What an agent says that it works on, `Agent.supports`; empty where its process fails, which its runs explain.
+    """`Agent.supports` of an isolated agent; empty if its process fails, which its runs report.
 
     Args:
         agent: `module:factory`, which is imported in a process of its own.

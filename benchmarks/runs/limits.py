@@ -162,7 +162,7 @@ def memory(share: float = SHARE) -> Iterator[None]:
 
 @contextlib.contextmanager
 def restored() -> Iterator[None]:
-    """Restore what the code within changes for the whole process.
+    """Restore the process state that the code within changes.
 
     That is: working folder, environment variables, filters of warnings, NumPy's handling of floating-point errors.
     """

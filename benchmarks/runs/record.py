@@ -139,7 +139,7 @@ def records(
     recommended: Sequence[Any],
     headers: Sequence[dict[str, Any]],
 ) -> list[Run]:
-    """The record of each episode, with what its table knows of each evaluation."""
+    """The record of each episode, with the table's data on each evaluation."""
     last = [episodes.in_table(i, action) for i, action in enumerate(recommended)]
     truths = _truths(episodes, last)
     actions = [np.array(log.actions) for log in logs]

@@ -125,7 +125,7 @@ class Block:
         return Block(self.header, *known, *arrays, self.recommended[runs], truth)
 
     def run(self, i: int) -> Run:
-        """A run, with arrays of its own."""
+        """A run with copied arrays."""
         some = slice(self.starts[i], self.starts[i + 1])
         return Run(
             int(self.seeds[i]),
@@ -139,7 +139,7 @@ class Block:
         )
 
     def runs(self) -> list[Run]:
-        """The runs, each with arrays of its own."""
+        """The runs, each with copied arrays."""
         return [self.run(i) for i in range(len(self))]
 
 

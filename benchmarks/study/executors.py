@@ -86,7 +86,7 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
 
     @abc.abstractmethod
     def next(self) -> Any:
-        """Return what one of the calls submitted returned, or raise what it raised; wait for it.
+        """Wait for a submitted call, and return its result or raise its exception.
 
         Raises:
             WorkerLost: Workers keep dying at this call; others continue.
@@ -107,7 +107,7 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
             yield self.next()
 
     def close(self) -> None:
-        """Drop what is not finished and ends what was started."""
+        """Cancel pending calls and stop the workers."""
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -160,7 +160,7 @@ class Processes(Executor):
         self._assign()
 
     def next(self) -> Any:
-        """Return what the call that is finished first returned."""
+        """Return the result of the first finished call."""
         while True:
             self._assign()
             busy = [worker for worker in self._pool if worker.call is not None]
@@ -230,7 +230,7 @@ class _Worker:
         self.call, self.foreign, self._limit, self._stopped = call, call.foreign, None, 0.0
 
     def answer(self, passed: float) -> tuple[bool, Any] | None:
-        """Return whether the call succeeded and what it returned or raised; None while it runs.
+        """Return whether the call succeeded and its result or exception; None while it runs.
 
         Args:
             passed: Seconds since the last look.
@@ -367,7 +367,7 @@ class Dask(Executor):
         self._results.add(future)
 
     def next(self) -> Any:
-        """Return what the call that is finished first returned.
+        """Return the result of the first finished call.
 
         Raises:
             ConnectionError: The scheduler is gone.
@@ -386,7 +386,7 @@ class Dask(Executor):
         return done
 
     def close(self) -> None:
-        """Cancel what is not finished; a local cluster ends, another one stays."""
+        """Cancel pending calls; close the cluster if it is local."""
         self.client.cancel(list(self._futures), force=True)
         self.client.close()
         if self._cluster is not None:

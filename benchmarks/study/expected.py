@@ -49,7 +49,7 @@ def note(folder: Path, pairs: Pairs) -> None:
 
 
 def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
-    """The runs that a folder should have; None where nobody noted them.
+    """The runs that a folder should have; None if they are not recorded.
 
     Raises:
         ValueError: The file is damaged.

@@ -75,7 +75,7 @@ def conduct(
     run_seconds: float = limits.RUN_SECONDS,
     most: float = math.inf,
 ) -> Outcome:
-    """Run what is missing of a study and store it.
+    """Run and store the missing runs of a study.
 
     Whatever stops it (an error, Ctrl-C, a kill), what was stored stays; calling it again runs the rest. An agent
     that raises an error stops for that id alone.

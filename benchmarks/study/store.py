@@ -41,7 +41,7 @@ CODE_KEYS = ("agent_source", "agent_versions", "environment_source", "versions")
 
 
 def code_of(header: Mapping[str, Any]) -> str:
-    """Eight hexadecimal digits that stand for the code that made a run."""
+    """Eight hexadecimal digits of the code digest of a run."""
     code = json.dumps([header.get(key) for key in CODE_KEYS], sort_keys=True)
     return hashlib.sha256(code.encode()).hexdigest()[:8]
 

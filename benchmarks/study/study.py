@@ -93,7 +93,7 @@ class Entrant:
         return named
 
     def fits(self, problem: registry.Problem, **more: Any) -> bool:
-        """Return whether it can work on a problem, with more hyperparameters; a user's class says so by `supports`."""
+        """Return whether it supports a problem, with more hyperparameters; custom classes declare it by `supports`."""
         given = {**self.hyperparameters, **more}
         if self.algorithm == POLICY:
             from hpo_envs.agents.transfer import policy
@@ -190,7 +190,7 @@ def from_data(data: Mapping[str, Any]) -> Study:
 
 
 def seeds_of(given: Any) -> tuple[int, ...]:
-    """Seeds of `100`, `"100-199"` or a list of such ranges and ints; a lone number N stands for 0 to N - 1."""
+    """Seeds of `100`, `"100-199"` or a list of such ranges and ints; a single number N means 0 to N - 1."""
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MOST_SEEDS:
         return tuple(range(given))
     found: list[int] = []

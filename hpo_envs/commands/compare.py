@@ -114,7 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run what is missing of the study, print rankings and verdicts, save summaries and plots."""
+    """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
 
     study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]

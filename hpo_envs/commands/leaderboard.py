@@ -33,7 +33,7 @@ KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "shuffle", "subsample",
 
 
 def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[tuple[str, Study]]:
-    """The leaderboard's studies with one agent of somebody else's alone, each with the name of its folder.
+    """The leaderboard's studies with one submitted agent only, each with the name of its folder.
 
     Args:
         agent: `module:factory`, or `policy:FILE`.

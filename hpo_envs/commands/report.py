@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page and what else was asked for."""
+    """Write the page and the requested files."""
     if _is_search(args.runs):
         return _search(args)
     from hpo_envs.benchmarks.comparison import summary

@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tune, and says what is best."""
+    """Tune, and print the best configuration."""
     from hpo_envs.tuning import tune
 
     sys.path.insert(0, str(Path.cwd()))

@@ -27,7 +27,7 @@ class Parsed:
     sections: dict[str, str] = field(default_factory=dict)
 
     def items(self, heading: str) -> dict[str, str]:
-        """Name -> what is said of it, of a section that is a list; stars of `**options` are kept."""
+        """Name -> description, of a section that is a list; stars of `**options` are kept."""
         found: dict[str, list[str]] = {}
         name = ""
         for line in self.sections.get(heading, "").splitlines():

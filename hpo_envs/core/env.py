@@ -98,7 +98,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """(k,) the table row of each of this episode's actions; the same in every episode unless a view says else."""
+        """(k,) the table row of each of this episode's actions; the same in every episode unless overridden."""
         return self.params.view.rows(self._key, len(self.table))
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
@@ -316,7 +316,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         )
 
     def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        """Answers of `step` as if no episode had ended, without observations: to replay evaluations.
+        """Results of `step` as if no episode had ended, without observations: to replay evaluations.
 
         Returns:
             Rewards, terminated and info as of `_advance`.

@@ -155,7 +155,7 @@ HEADINGS = (
 
 
 def complete(page: str, engine: str) -> str:
-    """A family's page with what its engine says of all families: each section after the family's text on it.
+    """A family's page, with its engine's text appended to each section.
 
     An argument of the engine is left out where the family's page names it.
     """

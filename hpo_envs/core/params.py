@@ -27,7 +27,7 @@ Index = int | npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Params:
-    """Everything about an environment that its episodes share; engines add the arrays that answer their steps.
+    """Everything about an environment that its episodes share; engines add the arrays for their steps.
 
     Attributes:
         kind: What an action is: a row (`rows`), a value of each hyperparameter of a complete grid (`grid`), a row and
@@ -138,7 +138,7 @@ class Params:
         return ()
 
     def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats | None:
-        """(k,) or (k, m) mean reward of what actions evaluate, over all repeats; None where nobody knows.
+        """(k,) or (k, m) mean reward of what actions evaluate, over all repeats; None if unknown.
 
         Args:
             table: Index in `tables`, of all or of each.
@@ -149,7 +149,7 @@ class Params:
     def repeats_of(
         self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[np.int64]]:
-        """(k,) `row`, `level` and `repeat` of the table that answered each evaluation; empty where none did.
+        """(k,) `row`, `level` and `repeat` of the table for each evaluation; empty without a table.
 
         Args:
             keys: (k,) of the episode of each.
@@ -386,7 +386,7 @@ def check_names(argument: str, names: Any) -> tuple[str, ...]:
 
 
 def check_budget(budget: Any, whole: float, unit: str) -> float:
-    """Validate `budget`; None stands for `whole`.
+    """Validate `budget`; None means `whole`.
 
     Raises:
         ValueError: Not None and not a positive finite number (for evaluations: not an int >= 1).

@@ -124,7 +124,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):
 
 
 def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
-    """Write the weights of a `CandidatePolicy`, with what it reads and the languages of its training tables.
+    """Write the weights of a `CandidatePolicy`, its inputs and the languages of its training tables.
 
     Args:
         model: Of sb3-contrib, with a `CandidatePolicy`.

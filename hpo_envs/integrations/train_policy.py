@@ -181,7 +181,7 @@ def regret(policy: Any, envs: Any) -> tuple[float, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train what was asked for."""
+    """Train and save the selected networks."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.integrations.train_policy", description=__doc__)
     groups = {w.name: w for w in learned.shipped()}
     parser.add_argument("--only", choices=list(groups), help="one group of tables instead of all")

@@ -42,7 +42,7 @@ class Trained:
         transformers = extra_module("transformers", "trainer", "trainers")
 
         class Pause(transformers.TrainerCallback):  # type: ignore[misc,name-defined]
-            """Saves and stops after the last evaluation asked for."""
+            """Saves and stops after the last requested evaluation."""
 
             def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 if len(_evaluations(state)) >= epochs:

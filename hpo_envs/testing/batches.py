@@ -53,7 +53,7 @@ def _element(value: Any, i: int) -> Any:
 
 
 def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float = 0.0) -> None:
-    """Require that the batched info says what the scalar one says."""
+    """Require that the batched info equals the scalar one."""
     require(scalar.keys() == batched.keys(), f"infos must have the same keys, got {[*batched]} for {[*scalar]}")
     for key, value in scalar.items():
         _equal(f"info[{key!r}]", value, batched[key], rtol)

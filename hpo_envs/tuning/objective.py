@@ -39,7 +39,7 @@ class Objective:
 
     @cached_property
     def table(self) -> Table:
-        """The table that answers.
+        """The table of the id.
 
         Raises:
             ValueError: The actions of the id are not the configurations of one table.

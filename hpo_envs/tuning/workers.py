@@ -37,7 +37,7 @@ class Threads(Executor):
         self._waiting[self._pool.submit(function, argument)] = argument
 
     def next(self) -> Any:
-        """Return what the call that is finished first returned."""
+        """Return the result of the first finished call."""
         finished, _ = concurrent.futures.wait(self._waiting, return_when=concurrent.futures.FIRST_COMPLETED)
         future = finished.pop()
         del self._waiting[future]

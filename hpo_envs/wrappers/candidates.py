@@ -23,7 +23,7 @@ _STREAM = np.uint64(0x5E7)
 
 
 class Presented:
-    """The candidates of E episodes with equal budgets, as observations, and the actions that they stand for.
+    """The candidates of E episodes with equal budgets, as observations, and their actions.
 
     Args:
         env: An environment with a row per action and one objective, or sampled tasks; scalar or vectorized.
@@ -84,7 +84,7 @@ class Presented:
         return self._set.observation(observation[:, -1].astype(float))
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The (E,) candidates given, and the environment's actions that they stand for.
+        """The (E,) candidates given, and the environment's actions for them.
 
         Raises:
             ValueError: Outside of the space.

@@ -91,7 +91,7 @@ class Normalised(_Scaled):
 
 
 class Regret(_Scaled):
-    """Minus the distance of the best evaluation so far to the table's best. Training only: it knows the optimum."""
+    """Minus the distance of the best evaluation so far to the table's best. Training only: it uses the optimum."""
 
     def __init__(self, n: int, scales: Mapping[str, tuple[float, float]]) -> None:
         super().__init__(n, scales)

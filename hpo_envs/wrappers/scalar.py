@@ -60,7 +60,7 @@ class NormalisedReward(_RewardWrapper):
 
 
 class RegretReward(_RewardWrapper):
-    """Rewards minus the simple regret. Training only: it knows the optimum of the episode's table."""
+    """Rewards minus the simple regret. Training only: it uses the optimum of the episode's table."""
 
     transform = rewards.Regret
 

@@ -10,7 +10,7 @@ from hpo_envs.wrappers.candidates import CandidateObservation, VectorCandidateOb
 
 
 def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:
-    """What a learner wants by default: the gain in normalised reward, candidates as a set, and masks.
+    """Default wrappers for training: the gain in normalised reward, candidates as a set, and masks.
 
     The rewards of an episode add up to its best normalised reward: position between the worst and the best result of
     the table, or of sampled tasks between the median and the best; so a discount below 1 makes early gains count more.

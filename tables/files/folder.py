@@ -12,7 +12,7 @@ from hpo_envs.tables import catalogue
 
 
 class FetchError(OSError):
-    """An upstream file could not be installed; the message says what to do next."""
+    """An upstream file could not be installed; the message states the next step."""
 
 
 class CorruptFile(ValueError):

@@ -192,7 +192,7 @@ def number(text: str) -> float | int | None:
 
 
 def missing(text: str) -> bool:
-    """Return whether a text stands for an empty cell."""
+    """Return whether a text means an empty cell."""
     return text.lower() in ("", "nan", "na", "n/a", "null")
 
 
@@ -232,7 +232,7 @@ def numeric(cells: Cells) -> bool:
 
 
 def codes(cells: Cells) -> Index:
-    """(lines,) the same code for equal cells; empty ones have one of their own."""
+    """(lines,) the same code for equal cells, including empty ones."""
     return np.asarray(pd.factorize(cells, use_na_sentinel=False)[0])
 
 

@@ -52,7 +52,7 @@ def _listed(document: Mapping[str, Any]) -> Any:
 
 
 def of_folder(folder: Path, content_of: Callable[[Path], bytes]) -> tuple[list[Run], list[str], str]:
-    """The runs of a folder, a name for each, and the SHA-256 of what was read.
+    """The runs of a folder, a name for each, and the SHA-256 of the files.
 
     A folder of Hydra, Submitit or Ray Tune, or any with a JSON file or a subfolder for each run. Files of one folder
     are one run if they have no key in common, else a run each. The overrides of Hydra (`.hydra/overrides.yaml`) are
@@ -139,7 +139,7 @@ def _parse(source: str, content: bytes) -> Any:
 
 
 def flat(value: Any, prefix: str = "") -> Run:
-    """A run's nested values under names with dots; a list, and what is nested too deep, stays one value."""
+    """A run's nested values under names with dots; lists and deeper levels stay one value."""
     if not isinstance(value, Mapping) or prefix.count(".") > DEPTH:
         return {prefix or "value": value}
     made: Run = {}

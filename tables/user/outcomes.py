@@ -51,13 +51,13 @@ def count(n: int, what: str) -> str:
 
 
 def meaning(text: str) -> int | None:
-    """The status that a word stands for, None if it is no such word."""
+    """The status that a word means, or None."""
     low = text.strip().lower().removeprefix("trialstate.").removeprefix("status.")
     return next((code for code, pattern in WORDS.items() if re.fullmatch(pattern, low)), None)
 
 
 def states(sheet: Sheet, column: str, certain: bool) -> Codes | None:
-    """(lines,) status that a column says; where it is empty, `ok`.
+    """(lines,) status in a column; where it is empty, `ok`.
 
     Args:
         sheet: The columns.

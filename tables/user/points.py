@@ -1,4 +1,4 @@
-"""The points of a search space: coordinates in [0, 1], stored numbers, and what a function is given."""
+"""The points of a search space: coordinates in [0, 1], stored numbers, and a function's arguments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRIES = 8
 
 
 class Points:
-    """The points of a search space: coordinates in [0, 1], stored numbers, and what a function is given.
+    """The points of a search space: coordinates in [0, 1], stored numbers, and a function's arguments.
 
     Args:
         space: See `space_of`.
@@ -43,11 +43,11 @@ class Points:
         return self._with_conditions(np.column_stack(columns))
 
     def unit(self, raw: Floats) -> Floats:
-        """(n, d) coordinates in [0, 1] of stored numbers (n, d), from which `raw` leads back."""
+        """(n, d) coordinates in [0, 1] of stored numbers (n, d), the inverse of `raw`."""
         return np.column_stack([_unit(h, raw[:, j]) for j, h in enumerate(self.space)])
 
     def active(self, raw: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) which hyperparameters count: those whose parents take one of the values of their condition."""
+        """(n, d) mask of active hyperparameters: those whose condition is satisfied."""
         return frames.active(self.space, raw)
 
     def _with_conditions(self, raw: Floats) -> Floats:

@@ -98,7 +98,7 @@ def goal_of(name: str) -> Literal["max", "min"] | None:
 
 
 def guess_score(reading: Reading) -> str:
-    """The score of a file whose user has not said which: the tool's, or the only one whose name tells.
+    """The score of a file, if not given: the tool's, or the only column with the name of a score.
 
     Raises:
         ValueError: None, or several; one that is the same in all runs is none.

@@ -90,10 +90,10 @@ def resolved(schema: Schema, reading: Reading) -> Schema:
 
 
 def goals(schema: Schema, reading: Reading) -> tuple[Any, ...]:
-    """`max` or `min` for each score: what the user says, else the tool, else the score's name.
+    """`max` or `min` for each score: given by the user, else by the tool, else inferred from its name.
 
     Raises:
-        ValueError: Not one for each, or a name that does not say which.
+        ValueError: Not one for each score, or none can be inferred from its name.
     """
     tools = dict.fromkeys(reading.scores, reading.recipe.goal)
     given = schema.goal or tuple(tools.get(c) or roles.goal_of(c) for c in schema.score)
@@ -154,7 +154,7 @@ def from_file(path: str | Path) -> Schema:
 
 
 def to_toml(schema: Schema, table: Table) -> str:
-    """The schema as a TOML file, complete: what was guessed is written down, and is guessed no more."""
+    """The complete schema as a TOML file, including inferred entries."""
     lines = ["# What the columns are: hpo-envs table from-csv FILE --schema THIS"]
     for name in ("score", "goal", "cost", "level", "repeat", "status", "drop", "duplicates"):
         value = getattr(schema, name)

@@ -77,7 +77,7 @@ class Reading:
 
 
 def read(sheet: Sheet) -> Reading:
-    """Recognise whose export it is, and give its columns their short names.
+    """Recognise the tool of an export, and shorten the names of its columns.
 
     Raises:
         ValueError: An export without hyperparameters.
@@ -107,7 +107,7 @@ def read(sheet: Sheet) -> Reading:
 
 
 def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The results in a folder of Syne Tune, and what `metadata.json` next to them says; else the path itself.
+    """The results in a folder of Syne Tune, and its `metadata.json`; else the path itself.
 
     Raises:
         ValueError: Metadata of something else.

@@ -114,7 +114,7 @@ def table2(r: Reproduction) -> list[Record]:
 
 
 def figure11(r: Reproduction) -> list[Record]:
-    """The best generated cells whose recipes are here: those of WikiText-2."""
+    """The best generated cells with released recipes: those of WikiText-2."""
     table = load(WIKITEXT2)
     best = analysis.best_losses(table)
     conventional = {cells.key(c) for c in cells.EXAMPLES.values()}
@@ -139,7 +139,7 @@ def figure11(r: Reproduction) -> list[Record]:
 
 
 def part(function: Callable[[Reproduction], list[Record]]) -> Callable[[Reproduction], None]:
-    """A part that writes `{part}.csv` and prints what is in it."""
+    """A part that writes and prints `{part}.csv`."""
     name = function.__name__
 
     @functools.wraps(function)

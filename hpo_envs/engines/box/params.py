@@ -66,7 +66,7 @@ class BoxFunction(abc.ABC):
 
     @abc.abstractmethod
     def evaluate(self, tasks: Ints, actions: Floats) -> Evaluations:
-        """Evaluate (n, d) actions, each on its task (n,); the answer to one does not depend on the others."""
+        """Evaluate (n, d) actions, each on its task (n,), independently of the others."""
 
     @abc.abstractmethod
     def action_of(self, task: int, config: Any) -> npt.NDArray[np.float32]:

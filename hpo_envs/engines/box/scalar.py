@@ -15,7 +15,7 @@ from hpo_envs.tables import draws
 
 
 class BoxEnv(HPOEnv):
-    """An action sets every hyperparameter by a number in [-1, 1]; a function answers it.
+    """An action sets every hyperparameter by a number in [-1, 1]; a function evaluates it.
 
     ## Action Space
     A number beyond a bound is set to the bound, as in Gymnasium's own environments, and `info["clipped"]` says so; NaN

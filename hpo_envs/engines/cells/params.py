@@ -56,7 +56,7 @@ class Scorer(Protocol):
 
     @property
     def extra(self) -> tuple[str, ...]:
-        """Names of what is said besides."""
+        """Names of additional info entries."""
 
     @property
     def epochs(self) -> int:
@@ -67,7 +67,7 @@ class Scorer(Protocol):
         """Seconds that a cell is expected to be trained for; 0 where nothing is trained."""
 
     def score(self, cell: Cell, name: str, bits: int) -> Report:
-        """What is known of a cell.
+        """The evaluation of a cell.
 
         Args:
             cell: The cell.

@@ -43,7 +43,7 @@ TRAININGS = 20
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CurveParams(Params):
-    """Cells = rows x repeats x levels, in that order. Cells past a run's end repeat what the run ended with.
+    """Cells = rows x repeats x levels, in that order. Cells past a run's end repeat its last values.
 
     Attributes:
         rows: Number of rows.
@@ -159,7 +159,7 @@ class CurveParams(Params):
         return int(self.templates.shape[1] - 2 - len(self.rewarded))
 
     def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:
-        """Rewards (k, m), shares of a full training (k,) and what `info` says of (k,) cells of (k,) rows."""
+        """Rewards (k, m), shares of a full training (k,) and `info` of (k,) cells of (k,) rows."""
         found, t, m = self.answers.take(cells, axis=0), self.table, len(self.rewarded)
         codes = self.status.take(cells).astype(np.int64)
         metrics = {name: found[:, m + 1 + j] for j, name in enumerate((*self.shown, *self.held_out))}

@@ -26,7 +26,7 @@ class FunctionVectorEnv(HPOVectorEnv):
         self._observations = np.stack([state.first() for state in self._states])
 
     def action_of(self, config: Mapping[str, Any]) -> Any:
-        """The action that stands for a configuration, see `FunctionParams.action_of`."""
+        """The action of a configuration, see `FunctionParams.action_of`."""
         return self.params.action_of(config)
 
     def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:

@@ -98,7 +98,7 @@ def check_signature(function: Function, form: Form) -> None:
 
 
 def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, ...], **arguments: Any) -> Outcome:
-    """Call a function; what it raises becomes a failed outcome.
+    """Call a function; an exception becomes a failed outcome.
 
     Args:
         function: Called with a dict of its own and `arguments`.

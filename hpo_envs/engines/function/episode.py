@@ -143,7 +143,7 @@ def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
 
 
 def check_action(action: Any, params: FunctionParams) -> tuple[Any, Info]:
-    """An action as the episode takes it: an int, (2,) int64 or (d,) float64; and what `info` says of it.
+    """An action as the episode takes it: an int, (2,) int64 or (d,) float64; and its `info` entries.
 
     Raises:
         ValueError: Outside of the space.

@@ -131,14 +131,14 @@ class FunctionParams(Params):
         return self.budget * units.get(self.budget_unit, float(each > 0.0))
 
     def stored(self, action: npt.NDArray[Any] | int) -> Floats:
-        """(d,) stored numbers of the configuration that a checked action stands for."""
+        """(d,) stored numbers of the configuration of a checked action."""
         if self.kind == "box":
             unit = (np.asarray(action, dtype=np.float64)[None] + 1.0) / 2.0
             return np.asarray(self.points.raw(unit)[0])
         return np.asarray(self.candidates[int(np.asarray(action).reshape(-1)[0])])
 
     def action_of(self, config: Mapping[str, Any]) -> Any:
-        """The action that stands for a configuration; where actions are candidates, for the nearest of them.
+        """The action of a configuration; where actions are candidates, that of the nearest one.
 
         Raises:
             ValueError: No configuration of the space.

@@ -68,7 +68,7 @@ class FunctionEnv(HPOEnv):
         return observation, reward, terminated, False, info
 
     def action_of(self, config: Mapping[str, Any]) -> Any:
-        """The action that stands for a configuration, see `FunctionParams.action_of`."""
+        """The action of a configuration, see `FunctionParams.action_of`."""
         return self.params.action_of(config)
 
     def _masks(self) -> npt.NDArray[np.bool_]:

@@ -38,7 +38,7 @@ EVALUATIONS = 20
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LookupParams(Params):
-    """Arrays that answer every step; cells = rows x repeats of all tables, in that order.
+    """Arrays for every step; cells = rows x repeats of all tables, in that order.
 
     Attributes:
         rows: Rows of one table.

@@ -20,7 +20,7 @@ SECONDS = 900.0
 
 
 class Live:
-    """Trains cells in a process of its own, which lives as long as this object; see `Scorer`.
+    """Trains cells in a separate process, which lives as long as this object; see `Scorer`.
 
     Args:
         seed: Of the trainings.

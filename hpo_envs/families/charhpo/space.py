@@ -81,7 +81,7 @@ def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDA
 
 
 def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
-    """Indices into `build.NAMES` of the tasks with these properties; None stands for any.
+    """Indices into `build.NAMES` of the tasks with these properties; None means any.
 
     Args:
         wanted: `task`, `lang`, `architecture`, or `table`: the second part of a table's name.

@@ -24,7 +24,7 @@ _SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
 
 
 class Live:
-    """A training as a function: in a process of its own, which lives as long as this object.
+    """A training as a function, in a separate process that lives as long as this object.
 
     Args:
         architecture: `lstm` or `transformer`.

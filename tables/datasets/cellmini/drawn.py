@@ -22,7 +22,7 @@ SEED = 2020
 
 
 def draw(count: int = DRAWN) -> list[str]:
-    """Canonical keys of so many distinct cells."""
+    """Canonical keys of this number of distinct cells."""
     rng = np.random.default_rng(SEED)
     keys: dict[str, None] = {}
     while len(keys) < count:

@@ -87,7 +87,7 @@ class Surrogate:
     quantiles: Floats
 
     def evaluate(self, tasks: npt.ArrayLike, configs: Floats, noise: bool = True) -> Floats:
-        """Answer configurations.
+        """Evaluate configurations.
 
         Args:
             tasks: (n,) ints, or one int for all: index into `names.TABLES`.

@@ -104,7 +104,7 @@ def entries(language: str) -> Mapping[str, tuple[Entry, ...]]:
 
 
 def alphabet(language: str) -> str:
-    """Return the letters of a language; the last one stands for unknown letters, which English does not have."""
+    """Return the letters of a language; the last one encodes unknown letters, which English does not have."""
     if language == ENGLISH:
         return LETTERS
     return "".join(sorted({letter for word, _ in entries(language)["train"] for letter in word})) + UNKNOWN

@@ -70,7 +70,7 @@ class Outcome:
 
 
 def inputs(cell: Cell) -> Floats:
-    """(d,) what the model knows of a cell: the probe, operation counts, hidden states, nodes, linear inputs."""
+    """(d,) the model's inputs for a cell: the probe, operation counts, hidden states, nodes, linear inputs."""
     cell = canonical(cell)
     counts = np.bincount([op for op, _ in cell.nodes], minlength=len(OPERATIONS))
     reads = sum(len(sources) for op, sources in cell.nodes if op == 0)

@@ -135,7 +135,7 @@ def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, A
 
 
 def main(module: str) -> None:
-    """Answer requests until there are no more."""
+    """Serve requests until there are no more."""
     begin = importlib.import_module(module).begin
     for line in sys.stdin:
         try:

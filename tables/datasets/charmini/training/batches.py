@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Sizes(NamedTuple):
-    """Sizes of what a model reads and writes.
+    """Sizes of the inputs and outputs of a model.
 
     Attributes:
         letters: Letters of the alphabet.
