@@ -20,6 +20,9 @@ from hpo_envs.tables.table import Table
 TRIALS = 100
 """Runs of each method on each pair, each with other random initial points (section 4.3)."""
 
+COMPETITION_RUNS = 10
+"""Runs of each optimiser in the AutoML-2022 competition."""
+
 INITIAL = 3
 """Random initial evaluations, counted in every score (section 4.3, note 18); so no runtime is below this."""
 
