@@ -36,7 +36,7 @@ class AgentPool:
         self._agents: list[Agent] = []
 
     def load(self, agent: str) -> None:
-        """Import an agent's module, for what it takes is not the agent's time; `make` says what goes wrong."""
+        """Import an agent's module, outside of the agent's time limit; errors are raised by `make`."""
         with contextlib.suppress(Exception):
             factory(agent) if ":" in agent else importlib.import_module(entry(agent).target.partition(":")[0])
 

@@ -132,7 +132,7 @@ def with_sources(envs: Sequence[Environment]) -> list[Environment]:
     for e in envs:
         env: Any = gym.make(e.id, disable_env_checker=True, **e.kwargs)
         with contextlib.suppress(ValueError):  # no split by language, or no table is left
-            transfer.of(env, transfer.FAMILY)
+            transfer.sources_of(env, transfer.FAMILY)
             found.append(dataclasses.replace(e, transfer=transfer.FAMILY))
         env.close()
     return found

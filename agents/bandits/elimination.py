@@ -18,12 +18,12 @@ def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple
     Args:
         arms: Number of arms, >= 2.
         budget: Evaluations, at least one of each arm in the first round.
-        rounds: Into how many parts the budget is cut: `ceil`(log2 N) as in Algorithm 1, or `floor`(log2 N) as in the
+        rounds: Number of rounds: `ceil`(log2 N) as in Algorithm 1, or `floor`(log2 N) as in the
             text of section 4.1, which overspends where N is no power of two (260 of 204 evaluations with 12 arms).
 
     Returns:
-        One (survivors, evaluations of each) pair a round: floor(T / (|S| ceil(log2 N))) evaluations, then the worst
-        floor(|S| / 2) leave.
+        One (survivors, evaluations of each) pair per round: floor(T / (|S| ceil(log2 N))) evaluations, then the worst
+        floor(|S| / 2) are eliminated.
 
     Raises:
         ValueError: Fewer than two arms, or a budget below one evaluation of each arm in the first round.

@@ -138,14 +138,14 @@ class StackedGP:
 
     Args:
         numbers: (P, len(START)).
-        tables: What other tables predict.
+        tables: Predictions from other tables.
         columns: `columns(rows)` are the (P, E, LENGTHS, n) correlations of (P, E) candidates with all.
         capacity: Observations to make room for; more room is made as needed.
 
     Attributes:
         count: Observations so far.
         rows: (P, E, capacity) candidates observed, in order.
-        expected: (P, E, n) what the tables let expect: m.
+        expected: (P, E, n) mean m predicted from the tables.
         variance: (P, E, LENGTHS, n) posterior variances of u.
     """
 

@@ -202,7 +202,7 @@ class _Runs:
             self._equal_each(name, [given[k] for k in self.block.which.tolist()], self.problems.told[name].tolist())
         self._equal_each("scale", list(self.block.each_scale), self.problems.scales)
         if helped := self.header.get("transfer"):
-            self._equal(0, "transfer", helped, transfer.of(self.envs, helped["distribution"]).header())
+            self._equal(0, "transfer", helped, transfer.sources_of(self.envs, helped["distribution"]).header())
         self._equal(0, "objectives", self.header["objectives"], list(self.params.objectives))
         self._equal(0, "cost_unit", self.header["cost_unit"], self.params.cost_unit)
         asked, run = self._asked()

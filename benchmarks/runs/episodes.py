@@ -102,7 +102,7 @@ class Episodes:
         return None if self.params.view.subsample == 1.0 else self.rows
 
     def in_tables(self, which: Sequence[int], actions: Sequence[Any]) -> Sequence[Any]:
-        """`in_table` of an action each of several episodes."""
+        """`in_table` of one action of each of several episodes."""
         if self.rows is None:
             return actions
         if all(type(action) is int for action in actions):

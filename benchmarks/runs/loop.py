@@ -54,7 +54,7 @@ def problem_of(env: Any, transfer: str | None = None) -> Problem:
     if transfer:
         from hpo_envs.benchmarks.runs import transfer as tables
 
-        sources = tables.of(env, transfer).sources
+        sources = tables.sources_of(env, transfer).sources
     return Problem(**params.problem(), excluded=excluded, sources=sources)
 
 

@@ -216,7 +216,7 @@ def header_of(
     if transfer:
         from hpo_envs.benchmarks.runs import transfer as tables
 
-        header["transfer"] = tables.of(envs, transfer).header()
+        header["transfer"] = tables.sources_of(envs, transfer).header()
     plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
     return plain
 

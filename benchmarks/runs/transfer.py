@@ -61,7 +61,7 @@ class Transfer:
 
 
 def distributions() -> dict[str, Distribution]:
-    """Distributions whose tasks are an id each, by name: what sources may be taken from."""
+    """Distributions whose tasks are an id each, by name: the possible sources."""
     return {d.name: d for family in FAMILIES.values() for d in family.distributions if not d.argument}
 
 
@@ -91,7 +91,7 @@ def resolve(env_id: str, asked: str) -> str:
     return asked
 
 
-def of(env: Any, distribution: str) -> Transfer:
+def sources_of(env: Any, distribution: str) -> Transfer:
     """The sources of an environment, scalar or batched.
 
     Args:

@@ -427,6 +427,6 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
 
 def columns_of(entries: Sequence[Mapping[str, Any]]) -> Info:
-    """(k, ...) arrays by name of what k episodes say alike."""
+    """(k, ...) arrays of the info entries of k episodes, by name."""
     named: dict[str, list[Any]] = {name: [entry[name] for entry in entries] for name in entries[0]}
     return {name: column(v) if isinstance(v[0], str) else np.array(v) for name, v in named.items()}

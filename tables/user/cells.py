@@ -312,7 +312,7 @@ def _choices(cells: Cells, known: list[str], meaning: Callable[[str], Any]) -> C
 
 
 def within(cells: Cells, h: Hyperparameter) -> tuple[Column, str]:
-    """The values of a hyperparameter whose definition is known, with the lines that break a rule, and that."""
+    """The values of a hyperparameter whose definition is known, with the lines that break a rule, and this rule."""
     old = as_text(cells)
     valid = ~absent(old)
     if h.kind == "categorical":

@@ -181,7 +181,7 @@ def with_seconds(sheet: Sheet) -> Sheet:
 
 
 def of_search(sheet: Sheet) -> Sheet:
-    """scikit-learn: None is in `params` only, and halving repeats a configuration with more resources."""
+    """Runs of a scikit-learn search: None is in `params` only; halving repeats a configuration with more resources."""
     new: dict[str, Any] = {**sheet.frame}
     texts = as_text(new["params"]) if "params" in new else text([""] * len(sheet.frame))
     for name in (n for n in sheet.frame if n.startswith("param_")):

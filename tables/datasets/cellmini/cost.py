@@ -25,9 +25,8 @@ def work(cell: Cell) -> tuple[float, float, float, float, float]:
         cell: In canonical form.
 
     Returns:
-        1, for what is the same for all; the inputs of linears and those of other nodes that depend on no hidden state,
-        which are computed for all characters of a stretch at once; and the same of nodes that are computed character by
-        character.
+        1 (constant cost); the inputs of linear and of other nodes that do not depend on a hidden state, which are
+        computed for a whole sequence at once; and both counts for nodes that are computed character by character.
     """
     at_once, counts = {0}, [0, 0, 0, 0]
     for j, (op, sources) in enumerate(cell.nodes):

@@ -25,8 +25,8 @@ class Segment:
     """One translated segment.
 
     Attributes:
-        system: Who translated.
-        document: Of what.
+        system: Name of the translation system.
+        document: Name of the document.
         segment: Number in the test set.
         hypothesis: The translation.
         reference: The reference translation.

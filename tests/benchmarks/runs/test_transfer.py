@@ -25,7 +25,7 @@ NMT = ("zhen", "ruen", "jaen", "enja", "swen", "soen")
 
 
 def sources(env_id: str, distribution: str = transfer.FAMILY, **kwargs: Any) -> transfer.Transfer:
-    return transfer.of(gym.make(env_id, **kwargs), distribution)
+    return transfer.sources_of(gym.make(env_id, **kwargs), distribution)
 
 
 @pytest.mark.parametrize(
