@@ -1,7 +1,7 @@
 """Show the page of an id, an agent or a search.
 
-Of an id: spaces, tables with their provenance, citation. Of an agent: hyperparameters and supported ids. Of the folder
-of a search by `tune`: the best configuration, evaluations, failures.
+An id has spaces, tables with their provenance, and a citation; an agent has hyperparameters and supported ids; the
+folder of a search by `tune` has the best configuration, evaluations and failures.
 """
 
 from __future__ import annotations

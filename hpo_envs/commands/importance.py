@@ -20,8 +20,8 @@ Functional ANOVA of a random forest (Hutter, Hoos and Leyton-Brown 2014): the sh
 of each hyperparameter alone, and of each pair beyond that. With --cutoff, predictions are clipped at it: differences
 between bad configurations are ignored.
 
-With --sensitivity, of a table: the metrics of Wiemerslage, Gorman and von der Wense (2024, section 3), where runs are
-alike that have similar configurations; arrows point to less sensitive:
+With --sensitivity, of a table: the metrics of Wiemerslage, Gorman and von der Wense (2024, section 3), where runs with
+similar configurations are neighbours; up or down: direction of less sensitivity:
   rel@k       k-th best score in per cent of the best            up
   mean@k      mean of the first k scores, likewise               up
   best        per cent of runs within --rope of the best         up
@@ -37,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", help="name of a table, id of an environment, or a folder of runs or of a search")
     parser.add_argument("--metric", help="explained metric (default: the reward, or the table's first)")
     parser.add_argument("--cutoff", help="clip scores at this value of the metric, or median (default: none)")
-    parser.add_argument("--env", help="of a folder of runs: this environment (default: the only one)")
-    parser.add_argument("--trees", type=int, default=64, help="of the forest (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the forest (default: %(default)s)")
+    parser.add_argument("--env", help="environment, for a folder of runs (default: the only one)")
+    parser.add_argument("--trees", type=int, default=64, help="trees of the forest (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the forest (default: %(default)s)")
     parser.add_argument("--pairs", type=int, default=8, help="interactions to show (default: %(default)s)")
-    parser.add_argument("--sensitivity", action="store_true", help="how sensitive the score is to all hyperparameters")
+    parser.add_argument("--sensitivity", action="store_true", help="sensitivity of the score to all hyperparameters")
     parser.add_argument("--rope", type=float, help="region of practical equivalence, in the metric's unit, for "
                         "--sensitivity (default: a tenth of best minus median; the paper: 1 point)")  # fmt: skip
     parser.add_argument("--out", type=Path, help="save as .png, .svg and .csv")

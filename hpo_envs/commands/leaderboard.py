@@ -133,7 +133,7 @@ def _where(before: Run, after: Run) -> str:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("what", choices=("run", "check"), help="run the agent, or check its runs")
-    parser.add_argument("agent", help="module:factory or policy:FILE; it runs in a process of its own")
+    parser.add_argument("agent", help="module:factory or policy:FILE; it runs in a separate process")
     parser.add_argument("--runs", type=Path, required=True, help="folder of the agent's runs")
     parser.add_argument("--seeds", type=int, default=100, help="number of seeds (default: %(default)s)")
     parser.add_argument("--only", nargs="*", default=[], help="families or ids, with wildcards (default: all)")

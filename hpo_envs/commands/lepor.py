@@ -50,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--agent", default="box-bo", help="an agent for boxes: random, box-bo, tpe, cmaes (default: box-bo)"
     )
     tune.add_argument("--budget", type=int, default=150, help="evaluations (default: %(default)s)")
-    tune.add_argument("--seed", type=int, default=0, help="of the agent (default: %(default)s)")
+    tune.add_argument("--seed", type=int, default=0, help="seed of the agent (default: %(default)s)")
     tune.add_argument("--variant", default="released", help=f"{', '.join(hlepor.VARIANTS)} (default: %(default)s)")
     tune.add_argument("--bounds", default="published", help="published or wide (default: %(default)s)")
     tune.add_argument("--held-out", nargs="+", metavar="DOCUMENT", help="documents (default: the last, about 40 %%)")
-    tune.add_argument("--score-range", nargs=2, type=float, metavar=("WORST", "BEST"), help="of the column score")
+    tune.add_argument("--score-range", nargs=2, type=float, metavar=("WORST", "BEST"), help="range of scores")
     tune.add_argument("--reference", help="letter of the reference to score against, for a folder")
     tune.add_argument("--out", type=Path, help="JSON file for the parameters found")
     what.add_parser("presets", help="list the published settings")

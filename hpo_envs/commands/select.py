@@ -15,10 +15,10 @@ EPILOG = """\
 scores.csv has one column per model with its name as header, one evaluation per line (empty: not evaluated),
 
   bert,lstm,svm
-  .812,.790,.744
-  .805,.797,.751
-  .809,.801,
-  ,.795,.748
+  0.812,0.790,0.744
+  0.805,0.797,0.751
+  0.809,0.801,
+  ,0.795,0.748
 
 or the columns `model` and `score`, one evaluation per line. Each evaluation should be on a random train-test split with
 a random seed (Moss et al. 2019); each model needs three.
@@ -47,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lower-is-better", action="store_true", help="for losses and error rates")
     parser.add_argument("--transform", default="none", help="none, or logit of the score between its bounds")
     parser.add_argument("--bounds", type=float, nargs=2, default=(0.0, 1.0), metavar=("LOW", "HIGH"),
-                        help="of the metric, for logit (default: 0 1)")  # fmt: skip
+                        help="bounds of the metric, for logit (default: 0 1)")  # fmt: skip
     parser.add_argument("--agent", default="ttts", help="agent that proposes evaluations (default: %(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the proposal (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the proposal (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
 
 

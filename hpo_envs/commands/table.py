@@ -51,11 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--goal", help="max or min, one for each score (default: inferred from the name)")
     parser.add_argument(
-        "--cost", help="column of what a run cost; evaluations: each costs 1 (default: a tool's, or that)"
+        "--cost", help="column of the cost of a run, or 'evaluations' (default: the tool's column, else 'evaluations')"
     )
     parser.add_argument("--level", help="column of the fidelity, if a run has several lines (default: guessed)")
     parser.add_argument("--repeat", help="column that distinguishes repeats of a configuration, such as a seed")
-    parser.add_argument("--status", help="column of how a run ended (default: one of that name)")
+    parser.add_argument("--status", help="column of the status of a run (default: the column 'status')")
     parser.add_argument(
         "--hyperparameters", help="columns of the hyperparameters, separated by commas (default: all others)"
     )
@@ -73,10 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write-schema", type=Path, metavar="FILE.toml", help="write the inferred schema")
     parser.add_argument("--max-bytes", type=int, help="largest file, unpacked (default: 2 GB, compressed files 100 MB)")
     parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="bounds of a score")
-    parser.add_argument("--storage", help="of the Optuna study, such as sqlite:///optuna.db")
-    parser.add_argument("--name", help="of the table (default: that of the file or study)")
-    parser.add_argument("--licence", default="not stated", help="of the data (default: %(default)s)")
-    parser.add_argument("--citation", default="", help="of the data")
+    parser.add_argument("--storage", help="storage of the Optuna study, such as sqlite:///optuna.db")
+    parser.add_argument("--name", help="name of the table (default: the file's or study's)")
+    parser.add_argument("--licence", default="not stated", help="licence of the data (default: %(default)s)")
+    parser.add_argument("--citation", default="", help="citation of the data")
     parser.add_argument("--out", type=Path, metavar="FILE.npz", help="save here instead (then: table=FILE.npz)")
     parser.add_argument("--replace", action="store_true", help="replace the table saved under this name")
     parser.add_argument("--dry-run", action="store_true", help="show the inferred columns, save nothing")
