@@ -1,4 +1,4 @@
-"""The candidates of a finite problem: what is known of them, how they are asked for, and what came back."""
+"""The candidates of a finite problem: features, suggestions and results."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Candidates(Incumbent):
         pairs: Whether actions are (row, checkpoint) pairs.
         levels: (levels,) resource of each checkpoint; one where actions are no pairs.
         top: Checkpoint of a full training.
-        times: (count,) how often each candidate was asked for, or told without having been asked for.
-        pending: Candidates asked for and not told yet.
+        times: (count,) how often each candidate was suggested, or reported without a suggestion.
+        pending: Candidates suggested and not yet reported.
         failed: (count,) whether the last run of each candidate failed or diverged.
 
     Raises:
@@ -242,7 +242,7 @@ class Pool:
         Args:
             rows: (t,) candidates observed.
             scores: (t,) how good they were.
-            free: (n,) which may be asked for.
+            free: (n,) mask of candidates to suggest.
             rng: Draws the random ones, which are free.
         """
         best = dict.fromkeys(rows[i] for i in np.argsort(-scores, kind="stable")[: 2 * INCUMBENTS])

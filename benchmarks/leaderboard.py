@@ -192,7 +192,7 @@ def drawn(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, Any]:
-    """A panel with fewer points, and with its means and so many of their bounds: they are most of the file."""
+    """A panel with fewer points, its means, and `bands` of their bounds, which are most of the file."""
     many = len(panel["x"])
     keep = sorted({round(i * (many - 1) / (points - 1)) for i in range(points)})
     agents = {a: [[line[i] for i in keep] for line in lines[: 1 + bands]] for a, lines in panel["agents"].items()}

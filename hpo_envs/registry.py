@@ -36,7 +36,7 @@ def register_all() -> None:
 
 
 def find(env_id: str) -> Spec | None:
-    """The row of an id, also of one on the user's own table, which is thereby registered with Gymnasium."""
+    """The registry entry of an id; that of a custom table is registered with Gymnasium on first use."""
     if env_id in SPECS:
         return SPECS[env_id]
     for spec in (spec for family in FAMILIES.values() for spec in family.ids):

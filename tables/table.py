@@ -323,7 +323,7 @@ class Table:
         return dataclasses.replace(self, name=name or self.name, keys=keys, provenance=fresh, **arrays)
 
     def noted(self, *notes: str) -> Table:
-        """The same table with more notes, which neither laws nor the hash are about."""
+        """The same table with more notes; they affect neither invariants nor the hash."""
         table = copy.copy(self)
         noted = dataclasses.replace(self.provenance, notes=(*self.provenance.notes, *notes))
         object.__setattr__(table, "provenance", noted)

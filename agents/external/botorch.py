@@ -45,7 +45,7 @@ class BoTorch(Agent):
             last two as pending points, and left out of the first.
         initial: Random candidates at the start.
         features: Prefix of the features that the model sees.
-        count: At most so many of them.
+        count: Maximum number of them.
         resource: See `Candidates`.
 
     Raises:

@@ -38,7 +38,7 @@ class AnySampler(Agent):
             which is copied with the seed that it has, so that it runs alike for every `seed`.
         fresh: Of rows, whether the nearest one not tried before is evaluated.
         features: Of rows, prefix of the features that span the search space.
-        count: At most so many of them.
+        count: Maximum number of them.
         resource: See `Candidates`.
         **settings: Arguments of the sampler.
 
@@ -123,10 +123,10 @@ class FeatureTPE(AnySampler):
         problem: Rows with features, or (row, checkpoint) pairs.
         seed: Seed of the sampler.
         features: Prefix of the features that span the search space.
-        count: At most so many of them.
+        count: Maximum number of them.
         resource: See `Candidates`.
         fresh: Whether the nearest row not tried before is evaluated; False as released with NAS-Bench-NLP.
-        evaluations: The agent is done after so many; None = never.
+        evaluations: The agent is done after this number; None = never.
         **settings: Arguments of `optuna.samplers.TPESampler`.
 
     Raises:

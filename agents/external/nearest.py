@@ -56,7 +56,7 @@ class NearestCandidate(Agent):
         problem: A box, a grid or rows with features; one objective.
         seed: Of `self.rng`, and of what the package draws from.
         features: Of rows, prefix of the features that span the cube.
-        count: At most so many of them.
+        count: Maximum number of them.
         resource: See `Candidates`.
 
     Attributes:

@@ -45,7 +45,7 @@ class SMAC(Agent):
         seed: Of `self.rng`, which seeds SMAC.
         facade: `forest`, which trains pairs to the end, or `multi-fidelity`, for pairs only.
         features: Prefix of the features that the forest sees.
-        count: At most so many of them.
+        count: Maximum number of them.
         resource: See `Candidates`.
 
     Raises:

@@ -57,7 +57,7 @@ class Cube:
         return tuple(_draw(d, rng) for d in self.distributions)
 
     def candidates(self, count: int, rng: np.random.Generator) -> list[Point]:
-        """Every point if there are at most `count`, else so many distinct random ones, or what a search found."""
+        """Every point if there are at most `count`, else `count` distinct random ones, or the result of a search."""
         axes = [_values(d, count) for d in self.distributions]
         if all(axes) and math.prod(map(len, axes)) <= count:
             return list(itertools.product(*axes))

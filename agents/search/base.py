@@ -45,7 +45,7 @@ class CandidateAgent(Agent):
         features: Prefix, or several, of the names of the features that the model sees; all by default.
 
     Attributes:
-        candidates: What was asked for and told.
+        candidates: Suggestions and results.
         features: (candidates, d) float64.
         rows: Candidates told whose runs succeeded, in order, repeats included.
         rewards: One (objectives,) float64 per entry of `rows`.

@@ -119,7 +119,7 @@ class BoxBayesianOptimisation(Agent):
         return np.clip(point, self._box.low, self._box.high)
 
     def _unseen(self, points: list[Floats] | Floats) -> Floats:
-        """The first point that was not asked for; else a random one that was not; else the first."""
+        """The first new point; else a new random one; else the first."""
         seen = {p.tobytes() for p in (*self._x, *self._pending)}
         fresh = self._space.snap(self.rng.random((256, len(self._space))))
         return next((p for p in (*points, *fresh) if p.tobytes() not in seen), np.asarray(points[0]))

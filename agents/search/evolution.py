@@ -25,9 +25,9 @@ POPULATION = 20
 class RegularizedEvolution(Agent):
     """Regularised evolution (Real et al. 2019): tournament selection, and the oldest dies.
 
-    The first `population` candidates are random: of so many evaluations in all it would be random search, so that by
-    default they take a third of the budget at most. Then the best of `sample` members drawn from the population is
-    mutated, the child is evaluated and appended, and the oldest member leaves. A mutation is, in this order:
+    The first `population` candidates are random. By default they take at most a third of the budget, since
+    otherwise most of the run would be random search. Then the best of `sample` members drawn from the population is
+    mutated, the child is evaluated and appended, and the oldest member is removed. A mutation is, in this order:
 
     - where the problem has a grammar, `problem.mutate(parent, rng)`, of None for a random member; what it returns is
       one action, or the actions that build a member, taken one after the other (recurrent cells);
@@ -49,15 +49,15 @@ class RegularizedEvolution(Agent):
 
     Args:
         problem: `Discrete` rows, (row, checkpoint) pairs, a grid, or a space with a grammar.
-        population: P; None: those that a third of the budget has paid for, at least 2 and at most `POPULATION`.
+        population: P; None: the evaluations within a third of the budget, at least 2 and at most `POPULATION`.
         sample: S, size of a tournament; None: half of the population.
         features: Prefix of the features that mutations move in.
         metric: `"cosine"` (as released) or `"euclidean"` distance between features.
         ranges: (lowest, highest) natural value of each of those features: mutations and distances are then on
             natural values (as released); None = on standardised features.
-        fresh: Whether a mutation goes to the nearest row not tried before (tables without noise say the same again);
-            False as released, where a row that was trained before is met again at no cost.
-        evaluations: The agent is done after so many; None = never.
+        fresh: Whether a mutation goes to the nearest unevaluated row (without noise a repeat gives no information);
+            False as released, where the repeat of a row has no cost.
+        evaluations: The agent is done after this number; None = never.
         resource: See `Candidates`.
 
     Raises:

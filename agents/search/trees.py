@@ -30,7 +30,7 @@ class TreeSearch(Agent):
         initial: Random rows at the start.
         batch: Evaluations between two fits of the model.
         features: Prefix of the features that the model sees.
-        count: At most so many of them.
+        count: Maximum number of them.
         resource: See `Candidates`.
 
     Raises:

@@ -49,7 +49,7 @@ class Policy(CandidateAgent):
         seed: Seed of `self.rng`, which draws the candidates.
         file: What `hpo_envs.integrations.candidate_policy.save_policy` wrote; None: the shipped weights.
         sha256: Of the file, which must have it; None: any.
-        deterministic: Whether the most probable candidate is asked for instead of a drawn one.
+        deterministic: Whether the most probable candidate is suggested instead of a sampled one.
         seen: Whether weights may have seen the problem's languages; results are marked.
         weights: Name of the weights in the file; None: those that have seen most languages but none of the problem's.
         member: One training seed of the weights alone; None: all of them.

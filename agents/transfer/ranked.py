@@ -38,7 +38,7 @@ class Portfolio(TransferAgent):
     is submodular.
 
     Formula:
-        next = argmax_x sum_w max(0, s_w(x) - max_{x' in P} s_w(x'))    w: worlds, P: what was asked for
+        next = argmax_x sum_w max(0, s_w(x) - max_{x' in P} s_w(x'))    w: worlds, P: suggestions so far
 
     Paper: Matthias Feurer, Katharina Eggensperger, Stefan Falkner, Marius Lindauer and Frank Hutter. Auto-Sklearn 2.0:
     Hands-free AutoML via Meta-Learning. JMLR 23:1-61, 2022, section 3.2.1.

@@ -124,7 +124,7 @@ def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[f
     Args:
         scores: (..., environments, seeds), NaN where a seed was not run.
         own: Estimate of these scores, if not `fixed_tasks`.
-        bounds: What a mean can be at least and at most, unless a score is beyond that.
+        bounds: Lower and upper limit of a mean, unless a score exceeds them.
     """
     s = np.asarray(scores, dtype=float)
     e = fixed_tasks(s) if own is None else own

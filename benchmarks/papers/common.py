@@ -105,7 +105,7 @@ class Reproduction(contextlib.ExitStack):
         trials: Seeds of each method; None takes the paper's number.
         jobs: Processes.
         seed: First seed.
-        only: The part that was asked for, None for all.
+        only: The requested part, None for all.
         paper: Name of the paper, for the command in the results.
         results: What the parts returned, by name.
         notes: Numbers that parts noted, where one file has those of several.
@@ -212,7 +212,7 @@ def reproduce(
         parts: Its parts, in order.
         out: Folder for results, created.
         finish: Called at the end; writes what concerns several parts.
-        chosen: Names of the parts to run, unless one is asked for; default: all.
+        chosen: Names of the parts to run, unless one is requested; default: all.
         **settings: Others of `Reproduction`.
 
     Raises:

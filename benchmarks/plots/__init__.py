@@ -25,7 +25,7 @@ __all__ = ["ecdf", "importance", "incumbent", "parallel_coordinates", "pareto", 
 
 
 def __getattr__(name: str) -> Any:
-    """Import a picture's module where it is asked for."""
+    """Import a plot's module on first use."""
     for module, names in _PLACES.items():
         if name in names:
             return getattr(importlib.import_module(f"{__name__}.{module}"), name)

@@ -53,7 +53,7 @@ class Evaluation:
         started: When, in seconds since 1970.
         worker: Host and process.
         ended: Place in the order in which they ended.
-        given: Whether it is a start point of the user, which no agent asked for.
+        given: Whether it is an initial configuration of the user.
     """
 
     number: int
@@ -220,14 +220,14 @@ class Record:
         self.steps.append((number, record["what"] == "ended"))
 
     def begin(self, action: Any, config: Mapping[str, Any], given: bool = False) -> Evaluation:
-        """Notes that an evaluation begins."""
+        """Record the start of an evaluation."""
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
         facts = {"number": len(self.evaluations), "action": listed, "config": plain(config)}
         self._add({"what": "begun", **facts, **({"given": True} if given else {})})
         return self.evaluations[-1]
 
     def end(self, number: int, **facts: Any) -> Evaluation:
-        """Notes the result of an evaluation: the attributes of `Evaluation` by name."""
+        """Record the result of an evaluation: the attributes of `Evaluation` by name."""
         self._add({"what": "ended", "number": number, **facts})
         return self.evaluations[number]
 

@@ -32,7 +32,7 @@ def part(function: Callable[[Reproduction], object]) -> Callable[[Reproduction],
 
 
 def note(r: Reproduction, where: str, row: str, delta: float | None, quantity: str, ours: float, **more: Any) -> None:
-    """Notes one number, next to the published one if there is one."""
+    """Record one number, next to the published one if there is one."""
     key = (where.partition(":")[0], row, "" if delta is None else f"{delta:g}", quantity)
     published = common.expected("fiesta").get(key)
     error, runs = more.get("error", float("nan")), more.get("runs", 0)
@@ -46,7 +46,7 @@ def note(r: Reproduction, where: str, row: str, delta: float | None, quantity: s
 
 
 def note_summary(r: Reproduction, where: str, row: str, delta: float | None, selections: analysis.Selections) -> None:
-    """Notes least, mean and most evaluations and the share of right selections."""
+    """Record minimum, mean and maximum evaluations and the fraction of correct selections."""
     for quantity, (value, error) in selections.summary().items():
         note(r, where, row, delta, quantity, value, error=error, runs=len(selections))
 

@@ -165,7 +165,7 @@ class CellEnv(HPOEnv):
 
 
 def _mask_of(count: int) -> npt.NDArray[np.int8]:
-    """(sum of SIZES,) values of each part of an action that can be legal after so many nodes, part after part."""
+    """(sum of SIZES,) values of each part of an action that can be legal after this number of nodes, part by part."""
     mask = np.zeros(sum(SIZES), np.int8)
     mask[: END + 1] = count < MAX_NODES
     mask[END] = count > 0

@@ -42,7 +42,7 @@ class CurvesEnv(HPOEnv):
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
     At each step also: `cost` (float, in `env.unwrapped.cost_unit`; 0 for a checkpoint already reached), `reached` (int,
-    checkpoint that the row is trained to: less than asked for where its run ended earlier), `best` (best reward of the
+    checkpoint that the row is trained to: less than requested if its run ended earlier), `best` (best reward of the
     row at any checkpoint passed), `action_mask` ((rows + checkpoints,) int8: rows that can be trained further, then
     checkpoints that some row has not reached). With several workers `finished`, `action` and `clock`, see Arguments.
     `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row has reached.
@@ -141,7 +141,7 @@ class CurvesEnv(HPOEnv):
         return observation, reward, terminated, False, info
 
     def _submit(self, index: int, row: int, level: int) -> tuple[int, int, float]:
-        """Notes that a row is trained; returns the first cell of its run, the checkpoint reached and the cost."""
+        """Record the training of a row; return the first cell of its run, the checkpoint reached and the cost."""
         known = self._runs.get(row)
         base, before = (self._run_of(row) * self._levels, -1) if known is None else known
         last = self._end_of(base // self._levels)

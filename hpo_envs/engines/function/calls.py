@@ -18,7 +18,7 @@ import numpy as np
 Function = Callable[..., Any]
 Form = Literal["score", "epochs", "checkpoints"]
 """Calls of a user's function: `function(config)` that returns a score, or yields one after each epoch; or
-`function(config, resume_from, epochs)` that returns the score after so many epochs."""
+`function(config, resume_from, epochs)` that returns the score after this number of epochs."""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class Packing:
         return {**arrays, "machines": np.array(machines)}
 
     def measured(self, record: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """(epochs, counts) and (epochs, losses) of a record, losses as far as they are kept."""
+        """(epochs, counts) and (epochs, losses) of a record, with the losses that are stored."""
         values = np.array(record["epochs"], np.float64).reshape(-1, len(self.fields))
         counts, losses = ([self.fields.index(name) for name in names] for names in (self.counts, self.losses))
         return values[:, counts], np.minimum(values[:, losses], _MOST)

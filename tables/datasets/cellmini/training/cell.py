@@ -43,7 +43,7 @@ class Graph:
         return [x, *states, *(node[streams:] for node in nodes)]
 
     def inputs(self, j: int, weights: Sequence[Any], at_once: bool) -> Iterator[tuple[int, Any]]:
-        """The inputs of a node that depend on no hidden state, or the others, each with what `weights` has for it."""
+        """The inputs of a node that depend on no hidden state, or the others, each with its entry in `weights`."""
         for k, weight in zip(self.cell.nodes[j][1], weights, strict=True):
             if (k in self.at_once) == at_once:
                 yield k, weight
