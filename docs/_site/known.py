@@ -11,7 +11,6 @@ from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.analysis.scales import Scale, Scales
 from hpo_envs.core.family import Spec
 from hpo_envs.registry import FAMILIES
-from hpo_envs.testing.families import given
 
 SOURCES = {
     "table": "of all rows of the table",
@@ -32,7 +31,7 @@ ZERO = {
 
 def rewards(spec: Spec) -> tuple[str, str]:
     """The range of rewards by the metric's definition, "" where it has none, and the section on what is best."""
-    env: Any = gym.make(spec.id, **given(FAMILIES[spec.family]))
+    env: Any = gym.make(spec.id, **FAMILIES[spec.family].example)
     bounds, params = problem_of(env).reward_bounds, env.unwrapped.params
     scale = Scales(spec.id, params, {}).of(0)
     env.close()

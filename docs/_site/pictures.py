@@ -12,7 +12,6 @@ import numpy as np
 from hpo_envs import agents, registry
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.testing.families import given
 
 STEPS = 40
 """Evaluations of a run, unless its budget is smaller; five times as many steps of learning curves and of cells."""
@@ -35,7 +34,7 @@ def frame(env_id: str, seed: int = 0) -> tuple[Any, str, int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         family = registry.family_of(env_id)
-        arguments = given(family) if family else {}
+        arguments = family.example if family else {}
         plain: Any = gym.make(env_id, **arguments).unwrapped
         if plain.params.budget_unit == "evaluations" and plain.params.kind != "graph":
             arguments["budget"] = min(plain.budget, STEPS)
