@@ -34,7 +34,7 @@ def frame(env_id: str, seed: int = 0) -> tuple[Any, str, int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         family = registry.family_of(env_id)
-        arguments = family.example if family else {}
+        arguments = dict(family.example) if family else {}
         plain: Any = gym.make(env_id, **arguments).unwrapped
         if plain.params.budget_unit == "evaluations" and plain.params.kind != "graph":
             arguments["budget"] = min(plain.budget, STEPS)
