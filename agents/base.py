@@ -30,7 +30,7 @@ class Agent(abc.ABC):
         random_first: How many of its first actions are those of random search. With a budget of no more evaluations
             an agent cannot differ from it, and results say so.
         listens: Whether the agent learns from actions that it did not ask for.
-        trained_on: Languages of the tables that its weights were fitted to. Runs on a problem that
+        training_languages: Languages of the tables that its weights were fitted to. Runs on a problem that
             excludes one of them are marked as seen wherever results are shown.
         supports: What an agent that is not registered works on, in the words of `hpo-envs list --agents` (`rows`,
             `grid`, `arms`, ...); empty: everything.
@@ -42,7 +42,7 @@ class Agent(abc.ABC):
     parallel: bool = False
     random_first: float = 0
     listens: bool = True
-    trained_on: frozenset[str] = frozenset()
+    training_languages: frozenset[str] = frozenset()
     supports: tuple[str, ...] = ()
     observes: bool = False
 

@@ -62,8 +62,8 @@ class Problem:
         index: (rows,) which row of `base` each candidate is; None = all, in order.
         pending: Actions of pending evaluations; each will be reported.
         sources: Observations of other tables.
-        excluded: Languages of the tables that answer. What was learned from a table of one of them has seen this
-            problem: no weights of that kind may be used, unless the user asks for them.
+        held_out_languages: Languages of the problem's tables. Weights trained on one of them have seen this problem and
+            are used only if the user asks for them.
         axes: What each coordinate of a box is, where that is known; mappings of the fields of `Axis` will do.
 
     Raises:
@@ -83,7 +83,7 @@ class Problem:
     index: npt.NDArray[np.intp] | None = None
     pending: tuple[Any, ...] = ()
     sources: tuple[Source, ...] = ()
-    excluded: tuple[str, ...] = ()
+    held_out_languages: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
@@ -186,7 +186,7 @@ class Problem:
         space = plain["action_space"] = decode_space(plain["action_space"])
         plain["mutate"] = None if plain["mutate"] is None else decode_function(plain["mutate"], trusted)
         plain["pending"] = tuple(space.from_jsonable(plain["pending"]))
-        plain |= {name: tuple(plain[name]) for name in ("feature_names", "excluded")}
+        plain |= {name: tuple(plain[name]) for name in ("feature_names", "held_out_languages")}
         plain["sources"] = tuple(
             Source.of(one, {k.removesuffix(f":{i}"): a for k, a in arrays.items() if k.endswith(f":{i}")})
             for i, one in enumerate(plain["sources"])
@@ -228,7 +228,7 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     return own
 
 
-_PLAIN = ("feature_names", "objectives", "budget", "unit", "excluded")
+_PLAIN = ("feature_names", "objectives", "budget", "unit", "held_out_languages")
 _ARRAYS = ("levels", "reward_bounds", "base", "index")
 
 

@@ -53,7 +53,7 @@ class Learned(CandidateAgent):
     (`python -m hpo_envs.benchmarks.learned.train`). The first candidate is the one with the largest m.
 
     Of the shipped weights those are used that have seen most languages and none of the problem's
-    (`problem.excluded`). Without sources m = 0: the first candidate is drawn, and the model is the untrained one,
+    (`problem.held_out_languages`). Without sources m = 0: the first candidate is drawn, and the model is the untrained one,
     because the numbers were trained with sources.
 
     Formula:
@@ -102,11 +102,11 @@ class Learned(CandidateAgent):
         if numbers is not None:
             used = Weights("given", frozenset(), np.asarray(numbers, dtype=np.float64))
         elif trained and sources:
-            used = chosen(() if seen else problem.excluded, weights)
+            used = chosen(() if seen else problem.held_out_languages, weights)
             used = used if member is None else replace(used, numbers=used.numbers[[member]])
         if used.numbers.ndim != 2 or used.numbers.shape[1] != len(START):
             raise ValueError(f"numbers must have shape (seeds, {len(START)}), got {used.numbers.shape}")
-        self.trained_on = used.languages
+        self.training_languages = used.languages
         self._transfer, self.random_first = bool(sources), 0 if sources else self.initial
         n = len(self.features)
         self.pool = np.arange(n) if n <= LARGEST else np.sort(self.rng.choice(n, LARGEST, replace=False))
@@ -199,7 +199,7 @@ def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
     given = hyperparameters.get
     if not problem.sources or given("seen") or given("numbers") is not None or not given("trained", True):
         return True
-    return any(not w.languages & set(problem.excluded) for w in shipped())
+    return any(not w.languages & set(problem.held_out_languages) for w in shipped())
 
 
 @functools.cache

@@ -29,7 +29,7 @@ class Policy(CandidateAgent):
     episodes over many tables, where the reward is the gain over the best evaluation so far.
 
     Without a file the shipped weights are used (registered as `learned-policy`): those that have seen most languages
-    but none of the problem's (`problem.excluded`). They read two Gaussian processes, one of the episode alone and one
+    but none of the problem's (`problem.held_out_languages`). They read two Gaussian processes, one of the episode alone and one
     stacked on source tasks. These are `problem.sources`; without sources, quadratic functions of the
     hyperparameters that were fitted to tables of other languages and ship with the weights; without either, none.
     Evaluated candidates have probability 0.
@@ -79,7 +79,7 @@ class Policy(CandidateAgent):
         used = chosen(problem, file, sha256, seen, weights)
         if unfit(problem, used):
             raise ValueError(f"policy must be run {unfit(problem, used)}")
-        self.trained_on, self.random_first = used.languages, 0
+        self.training_languages, self.random_first = used.languages, 0
         self._used, self._members = used, used.members if member is None else (used.members[member],)
         self._deterministic, self._blind = deterministic, blind
         n, self._spent = len(self.features), 0.0
@@ -101,7 +101,7 @@ class Policy(CandidateAgent):
         prior = _prior_of(self.problem, seen)
         if prior is None:
             return Space.of(x)
-        self.trained_on |= prior.languages
+        self.training_languages |= prior.languages
         return Space.of(x, None, prior.predict(x)[1:], prior.distances(x))
 
     def _fresh(self) -> CandidateSet:
@@ -157,10 +157,10 @@ def chosen(problem: Problem, file: str | None, sha256: str | None, seen: bool, n
     asked = [w for w in known if name in (None, w.name)]
     if not asked:
         raise ValueError(f"weights must be one of {', '.join(w.name for w in known)}, got {name!r}")
-    free = [w for w in asked if seen or not w.languages & set(problem.excluded)]
+    free = [w for w in asked if seen or not w.languages & set(problem.held_out_languages)]
     if not free:
         raise ValueError(
-            f"seen must be True on tables of {', '.join(problem.excluded)}: all weights have seen a language of these, "
+            f"seen must be True on tables of {', '.join(problem.held_out_languages)}: all weights have seen a language of these, "
             "got False"
         )
     return max(free, key=lambda w: len(w.languages))
@@ -169,7 +169,7 @@ def chosen(problem: Problem, file: str | None, sha256: str | None, seen: bool, n
 def _prior_of(problem: Problem, seen: bool) -> Prior | None:
     """The shipped prior of a problem's hyperparameters that has seen most languages, but none of the problem's."""
     known = [p for p in policy_file.shipped().priors if p.names == problem.feature_names]
-    free = [p for p in known if seen or not p.languages & set(problem.excluded)]
+    free = [p for p in known if seen or not p.languages & set(problem.held_out_languages)]
     return max(free, key=lambda p: len(p.languages), default=None)
 
 
@@ -186,7 +186,7 @@ def unfit(problem: Problem, used: Trained) -> str | None:
 def has_unseen(problem: Problem, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
     """Whether there are weights that may be used on a problem."""
     known = (policy_file.shipped() if file is None else policy_file.read(file)).trained
-    return any(seen or not w.languages & set(problem.excluded) for w in known)
+    return any(seen or not w.languages & set(problem.held_out_languages) for w in known)
 
 
 def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> bool:

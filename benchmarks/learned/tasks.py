@@ -69,7 +69,7 @@ def task(env_id: str) -> Task:
     every = np.stack([correlations(problem.features, k, lengths) for k in range(problem.rows)], axis=1)
     return Task(
         env_id,
-        problem.excluded,
+        problem.held_out_languages,
         np.asarray(rewards, dtype=np.float64),
         normal_scores(rewards),
         tuple(registry.languages_of([s.name]) for s in problem.sources),

@@ -55,7 +55,7 @@ def problem_of(env: Any, transfer: str | None = None) -> Problem:
         from hpo_envs.benchmarks.runs import transfer as tables
 
         sources = tables.sources_of(env, transfer).sources
-    return Problem(**params.problem(), excluded=excluded, sources=sources)
+    return Problem(**params.problem(), held_out_languages=excluded, sources=sources)
 
 
 def run(
@@ -131,7 +131,7 @@ def run(
         versions = isolate.versions() if isolate and isolate.elsewhere else None
         shared = header_of(envs, agent, env_id, kwargs, hyperparameters, bool(isolate), versions, transfer)
         answers, random = pool.recommend(), pool.random([len(log.costs) for log in logs])
-        trained_on = pool.trained_on()
+        training_languages = pool.training_languages()
         headers, recommended = [], []
         scales = Scales(env_id, episodes.params, kwargs).headers(episodes.tables, episodes.shares)
         for i, (seed, answer, scale) in enumerate(zip(seeds, answers, scales, strict=True)):
@@ -139,7 +139,7 @@ def run(
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
             if random[i]:
                 header["random_search"] = True
-            if seen := overlap(trained_on[i], problem.excluded):
+            if seen := overlap(training_languages[i], problem.held_out_languages):
                 header["seen"] = seen
             header["scale"] = copied(scale)
             headers.append(header)

@@ -45,8 +45,8 @@ class AgentPool(abc.ABC):
         """Return whether all evaluations of each agent are of its random initial design, see `Agent.random_first`."""
 
     @abc.abstractmethod
-    def trained_on(self) -> Sequence[Iterable[str]]:
-        """Return the training languages of each agent, see `Agent.trained_on`."""
+    def training_languages(self) -> Sequence[Iterable[str]]:
+        """Return the training languages of each agent, see `Agent.training_languages`."""
 
 
 class LocalPool(AgentPool):
@@ -89,9 +89,9 @@ class LocalPool(AgentPool):
         """Compare the counts with each agent's."""
         return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
 
-    def trained_on(self) -> Sequence[Iterable[str]]:
+    def training_languages(self) -> Sequence[Iterable[str]]:
         """Return the training languages of each agent."""
-        return [agent.trained_on for agent in self._agents]
+        return [agent.training_languages for agent in self._agents]
 
 
 Checker = Callable[[Any], Any]

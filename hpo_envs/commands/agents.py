@@ -140,9 +140,9 @@ def forwarded(cls: Any) -> str:
 def fitting(name: str) -> list[str]:
     """The ids that an agent works on."""
     every = ((i, problem, languages_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
-    ours = {i: replace(problem, excluded=excluded) for i, problem, excluded in every}
+    ours = {i: replace(problem, held_out_languages=excluded) for i, problem, excluded in every}
     if agents.entry(name).sources:  # where a track allows transfer
-        ours = {i: _helped(p) for i, p in ours.items() if p.excluded and p.base is not None}
+        ours = {i: _helped(p) for i, p in ours.items() if p.held_out_languages and p.base is not None}
     return [i for i, problem in ours.items() if agents.fits(name, problem)]
 
 

@@ -219,8 +219,8 @@ class _Monitor:
         return self.agent.random_first
 
     @property
-    def trained_on(self) -> frozenset[str]:
-        return self.agent.trained_on
+    def training_languages(self) -> frozenset[str]:
+        return self.agent.training_languages
 
     def ask(self) -> Any:
         action = self.agent.ask()

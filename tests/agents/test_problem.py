@@ -28,7 +28,7 @@ FULL = Problem(
     index=np.array([4, 0, 2]),
     pending=(np.array([1, 3]),),
     sources=(Source("x", np.ones((4, 2)), np.zeros((4, 2)), np.arange(4.0)),),
-    excluded=("ja", "zh"),
+    held_out_languages=("ja", "zh"),
 )
 
 

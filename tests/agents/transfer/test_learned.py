@@ -68,7 +68,9 @@ def related(n: int = 60, excluded: tuple[str, ...] = ()) -> tuple[Problem, np.nd
         Source(str(k), f, sign * smooth(f)[:, None], np.ones(40))
         for k, (f, sign) in enumerate(zip(made, (1, 5, -1), strict=True))
     ]
-    problem = Problem(gym.spaces.Discrete(n), x, ("a", "b", "c"), budget=10, sources=tuple(sources), excluded=excluded)
+    problem = Problem(
+        gym.spaces.Discrete(n), x, ("a", "b", "c"), budget=10, sources=tuple(sources), held_out_languages=excluded
+    )
     return problem, smooth(x)
 
 
@@ -109,7 +111,7 @@ def test_numbers_are_those_asked_for() -> None:
     assert play(problem, y, trained=False) == play(problem, y, numbers=start)
     alone = replace(problem, sources=())
     assert play(alone, y) == play(alone, y, trained=False)
-    assert agents.make("learned", alone, 0).trained_on == frozenset()
+    assert agents.make("learned", alone, 0).training_languages == frozenset()
 
 
 def test_wrong_arguments() -> None:
@@ -132,15 +134,15 @@ def test_weights_have_not_seen_languages_of_problem() -> None:
         problem, _ = related(excluded=(language,))
         assert agents.fits("learned", problem)
         made: Any = agents.make("learned", problem, 0)
-        assert made.trained_on
-        assert language not in made.trained_on
+        assert made.training_languages
+        assert language not in made.training_languages
     problem, _ = related(excluded=tuple(sorted(every)))
     assert not agents.fits("learned", problem)
     with pytest.raises(ValueError, match="seen must be True on tables of .*, got False"):
         agents.make("learned", problem, 0)
     assert not agents.fits("learned", problem, seen=False)
     assert agents.fits("learned", problem, seen=True)
-    assert agents.make("learned", problem, 0, seen=True).trained_on < every
+    assert agents.make("learned", problem, 0, seen=True).training_languages < every
     assert agents.fits("learned", replace(problem, sources=()))
 
 
@@ -169,4 +171,4 @@ def test_runs_say_what_their_agent_has_seen(isolate: bool) -> None:
 class Reader(RandomSearch):
     """An agent of somebody else's with weights."""
 
-    trained_on = frozenset({"zh", "ru", "de"})
+    training_languages = frozenset({"zh", "ru", "de"})
