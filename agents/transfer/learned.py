@@ -53,8 +53,8 @@ class Learned(CandidateAgent):
     (`python -m hpo_envs.benchmarks.learned.train`). The first candidate is the one with the largest m.
 
     Of the shipped weights those are used that have seen most languages and none of the problem's
-    (`problem.held_out_languages`). Without sources m = 0: the first candidate is drawn, and the model is the untrained one,
-    because the numbers were trained with sources.
+    (`problem.held_out_languages`). Without sources m = 0: the first candidate is drawn, and the model is the untrained
+    one, because the numbers were trained with sources.
 
     Formula:
         u(x) ~ GP(slope m(x), a M(x, x') + c + e m(x) m(x') + s sum_j d_j(x) d_j(x'))    M: Matern 5/2

@@ -29,8 +29,8 @@ class Policy(CandidateAgent):
     episodes over many tables, where the reward is the gain over the best evaluation so far.
 
     Without a file the shipped weights are used (registered as `learned-policy`): those that have seen most languages
-    but none of the problem's (`problem.held_out_languages`). They read two Gaussian processes, one of the episode alone and one
-    stacked on source tasks. These are `problem.sources`; without sources, quadratic functions of the
+    but none of the problem's (`problem.held_out_languages`). They read two Gaussian processes, one of the episode alone
+    and one stacked on source tasks. These are `problem.sources`; without sources, quadratic functions of the
     hyperparameters that were fitted to tables of other languages and ship with the weights; without either, none.
     Evaluated candidates have probability 0.
 
@@ -160,8 +160,8 @@ def chosen(problem: Problem, file: str | None, sha256: str | None, seen: bool, n
     free = [w for w in asked if seen or not w.languages & set(problem.held_out_languages)]
     if not free:
         raise ValueError(
-            f"seen must be True on tables of {', '.join(problem.held_out_languages)}: all weights have seen a language of these, "
-            "got False"
+            f"seen must be True on tables of {', '.join(problem.held_out_languages)}: all weights have seen a language "
+            "of these, got False"
         )
     return max(free, key=lambda w: len(w.languages))
 
