@@ -26,7 +26,7 @@ def renamed(config: Any) -> dict[str, float]:
 @pytest.mark.parametrize(
     "function, message",
     [
-        (misspelt, r"NameError: name 'confg' is not defined \(.*test_mistakes.py, line \d+: return float\(confg"),
+        (misspelt, r"NameError: name 'confg' is not defined.* \(.*test_mistakes.py, line \d+: return float\(confg"),
         (renamed, r"must return .* with score, finite, got one with accuracy, loss \(objective= names the score\)"),
         (lambda config: None, "must return a number or a mapping with score, finite, got None"),
         (lambda config: "0.9", "must return a number or a mapping with score, finite, got 0.9"),
