@@ -113,11 +113,10 @@ class Learned(CandidateAgent):
         self._at = {int(k): i for i, k in enumerate(self.pool)}
         x, every = self.features[self.pool], self.features if problem.base is None else problem.base
         at = self.pool if problem.base is None or problem.index is None else problem.index[self.pool]
-        models = [fit_source(s.features, s.rewards[:, 0]) for s in sources]
+        models, fitted = fit_sources([(s.features, s.rewards[:, 0]) for s in sources])
         predictions = scaled(np.array([m.predict(every)[at] for m in models]).reshape(1, len(models), len(x)))
         distances = np.array([[distance(s.features, x) for s in sources]])
         tables = Tables(predictions, distances, np.ones((1, len(models)), bool), np.ones((1, len(x)), bool))
-        fitted = np.exp(np.mean([np.log(m.lengths) for m in models], axis=0)) if models else None
         lengths = length_scales(x.shape[1], fitted)
 
         def columns(rows: npt.NDArray[np.intp]) -> Floats:
@@ -173,6 +172,12 @@ def fit_source(features: Floats, rewards: Floats) -> SourceGP:
     """The model of a table's (t, d) features and (t,) rewards, made once."""
     columns = np.ascontiguousarray(features), np.ascontiguousarray(rewards)
     return source_gp(columns[0].tobytes(), columns[1].tobytes(), features.shape[1])
+
+
+def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP], Floats | None]:
+    """The models of tables' features and rewards, and (d,) the geometric mean of their length-scales; None of none."""
+    models = [fit_source(x, y) for x, y in tables]
+    return models, np.exp(np.mean([np.log(m.lengths) for m in models], axis=0)) if models else None
 
 
 def chosen(excluded: Iterable[str], name: str | None = None) -> Weights:

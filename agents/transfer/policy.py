@@ -14,7 +14,7 @@ from hpo_envs.agents.models.stacked_gp import distance
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.agents.transfer.learned import LARGEST, LONGEST, fit_source
+from hpo_envs.agents.transfer.learned import LARGEST, LONGEST, fit_sources
 from hpo_envs.agents.transfer.policy_file import Trained
 from hpo_envs.agents.transfer.ridge import Prior
 
@@ -94,8 +94,7 @@ class Policy(CandidateAgent):
         if not {"prior", "stacked"} & set(self._used.features):
             return Space.of(x)
         if sources:
-            models = [fit_source(s.features, s.rewards[:, 0]) for s in sources]
-            fitted = np.exp(np.mean([np.log(m.lengths) for m in models], axis=0))
+            models, fitted = fit_sources([(s.features, s.rewards[:, 0]) for s in sources])
             distances = np.array([distance(s.features, x) for s in sources])
             return Space.of(x, None, np.array([m.predict(x) for m in models]), distances, fitted)
         prior = _prior_of(self.problem, seen)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hpo_envs import registry
 from hpo_envs.agents.models.stacked_gp import LENGTHS, Tables, correlations, distance, length_scales, scaled
-from hpo_envs.agents.transfer.learned import fit_source
+from hpo_envs.agents.transfer.learned import fit_sources
 from hpo_envs.agents.transfer.source_gp import normal_scores
 from hpo_envs.benchmarks.runs import problem_of, transfer
 
@@ -63,8 +63,7 @@ def task(env_id: str) -> Task:
     problem, params = problem_of(envs, transfer="family"), envs.unwrapped.params  # type: ignore[attr-defined]
     assert problem.features is not None
     rewards = params.truth(0, np.arange(problem.rows))
-    models = [fit_source(s.features, s.rewards[:, 0]) for s in problem.sources]
-    fitted = np.exp(np.mean([np.log(m.lengths) for m in models], axis=0))
+    models, fitted = fit_sources([(s.features, s.rewards[:, 0]) for s in problem.sources])
     lengths = length_scales(problem.features.shape[1], fitted)
     every = np.stack([correlations(problem.features, k, lengths) for k in range(problem.rows)], axis=1)
     return Task(

@@ -47,9 +47,8 @@ def with_sources(pools: Sequence[Pool]) -> list[Pool]:
         if not others:
             found.append(pool)
             continue
-        models = [learned.fit_source(o.x, o.y) for o in others]
+        models, fitted = learned.fit_sources([(o.x, o.y) for o in others])
         distances = np.array([distance(o.x, pool.x) for o in others])
-        fitted = np.exp(np.mean([np.log(m.lengths) for m in models], axis=0))
         predictions = np.array([m.predict(pool.x) for m in models])
         found.append(replace(pool, predictions=predictions, distances=distances, fitted=fitted))
         prior = Prior.fit(pool.feature_names, frozenset(), [(o.x, o.y) for o in others])
