@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 
 ids = [i for i, s in SPECS.items() if not isinstance(s.kwargs.get("objective"), tuple) and "Live" not in i]
 listed: Any = types.ModuleType("tests.envs.utils")

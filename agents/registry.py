@@ -19,7 +19,7 @@ from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem, private
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 LARGEST_GRAPH = 5000
 """Candidates of a graph, `similarity_graph.LARGEST`, which is not imported before an agent is made."""

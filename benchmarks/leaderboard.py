@@ -42,10 +42,10 @@ from hpo_envs.benchmarks.study.study import (
     Study,
     entrants,
 )
-from hpo_envs.checks import nearest
 from hpo_envs.core import screen
-from hpo_envs.registry import FAMILIES, SPECS, installed
+from hpo_envs.families.registry import FAMILIES, SPECS, installed
 from hpo_envs.tables import store as tables
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic
 
 SUMMARY = Path(__file__).with_name("leaderboard.json")

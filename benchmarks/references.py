@@ -26,7 +26,7 @@ from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.core import screen
 from hpo_envs.engines.box.params import BoxParams
-from hpo_envs.registry import SPECS, installed
+from hpo_envs.families.registry import SPECS, installed
 from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]

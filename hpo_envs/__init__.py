@@ -7,7 +7,7 @@ is made.
 import importlib
 from typing import Any
 
-from hpo_envs.registry import SPECS, register_all
+from hpo_envs.families.registry import SPECS, register_all
 
 __all__ = ["SPECS", "__version__", "load", "objective", "register_all", "tune"]
 __version__ = "0.3.0"

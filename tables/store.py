@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.checks import one_of, shown
 from hpo_envs.tables import catalogue, frames, user
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.files.folder import CorruptFile, data_folder
 from hpo_envs.tables.table import Table
 

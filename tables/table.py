@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.tables import exact, frames
+from hpo_envs.tables.checks import nearest, one_of, shown
 
 Floats = npt.NDArray[np.float64]
 

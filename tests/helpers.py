@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import hpo_envs
-from hpo_envs import registry
 from hpo_envs.agents import AGENTS
-from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.families import registry
+from hpo_envs.families.registry import FAMILIES, SPECS
 from hpo_envs.tables.files.folder import data_folder
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,7 +15,7 @@ from hpo_envs.agents.bandits.best_arm import Belief, best_probability_sampled
 from hpo_envs.agents.bandits.glr import likelihood_ratio
 from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

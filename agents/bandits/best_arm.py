@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.bandits.quadrature import RULES, Floats, Posterior, Quadrature
 from hpo_envs.agents.base import whole
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 MINIMUM = 3
 """Evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""

@@ -12,7 +12,7 @@ from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Candidates, Floats, lost
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 CHUNK = 1024
 """Candidates that an acquisition function is evaluated at together."""

@@ -14,7 +14,7 @@ from hpo_envs.agents.candidates import Floats
 from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 
 class Nevergrad(NearestCandidate):

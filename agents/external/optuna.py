@@ -15,7 +15,7 @@ from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Incumbent, lost
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
 """What samplers need besides Optuna, which imports it late."""

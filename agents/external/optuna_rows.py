@@ -11,7 +11,7 @@ from hpo_envs.agents.candidates import Floats
 from hpo_envs.agents.external.from_optuna import AnySampler
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 
 class OptunaOnRows(AnySampler):

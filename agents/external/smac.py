@@ -16,7 +16,7 @@ from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
 from hpo_envs.agents.external.nearest import PendingSuggestions
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 FACADES = {"forest": "HyperparameterOptimizationFacade", "multi-fidelity": "MultiFidelityFacade"}
 PLANNED = 100

@@ -10,7 +10,7 @@ import numpy as np
 from hpo_envs.agents.base import Planned
 from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
 

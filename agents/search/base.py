@@ -15,7 +15,7 @@ from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.models.kernels import gram
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
 from hpo_envs.agents.models.kernels import FiniteGP, cholesky, root
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

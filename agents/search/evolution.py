@@ -12,7 +12,7 @@ import numpy as np
 from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
 from hpo_envs.agents.problem import Problem
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Standard deviations of a mutation, tried in turn until the nearest row is another one (released with

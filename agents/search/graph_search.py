@@ -15,7 +15,7 @@ from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, Similarit
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

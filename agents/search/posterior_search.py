@@ -18,7 +18,7 @@ from hpo_envs.agents.models.acquisition import (
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 
 Floats = npt.NDArray[np.float64]
 

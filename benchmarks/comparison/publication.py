@@ -15,7 +15,7 @@ from typing import Any
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.report.publications import FACTS, Found, number, publications
-from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.families.registry import FAMILIES, SPECS
 from hpo_envs.tables import store
 from hpo_envs.tables.frames import natural
 

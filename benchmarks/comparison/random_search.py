@@ -19,7 +19,6 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs import registry
 from hpo_envs.agents.models.acquisition import hypervolume, pareto_front
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.analysis.scales import of_header
@@ -27,6 +26,7 @@ from hpo_envs.benchmarks.analysis.statistics import below, expected_best
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.core.subsample import View, first_key
+from hpo_envs.families import registry
 from hpo_envs.tables import store
 from hpo_envs.tables.table import LOST, ByHash, Table
 

@@ -18,13 +18,13 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.runs import pool as strict
 from hpo_envs.benchmarks.runs import provenance, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study.block import Block
+from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import STATUSES
 

@@ -16,7 +16,7 @@ from hpo_envs.benchmarks.analysis import regret, scales
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.benchmarks.study.block import Block, blocks_of
-from hpo_envs.registry import family_of
+from hpo_envs.families.registry import family_of
 from hpo_envs.tables.catalogue import overlap
 
 Floats = npt.NDArray[np.float64]

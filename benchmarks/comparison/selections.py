@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
 from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.comparison.scored import ScoredRuns
+from hpo_envs.families import registry
 
 
 def of_scored(

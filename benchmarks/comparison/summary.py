@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs import registry
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import random_search
@@ -25,6 +24,7 @@ from hpo_envs.benchmarks.comparison.scored import (
     Scores,
     budget_apart,
 )
+from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
 
 Floats = npt.NDArray[np.float64]

@@ -10,11 +10,11 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs import registry
 from hpo_envs.agents.models.stacked_gp import LENGTHS, Tables, correlations, distance, length_scales, scaled
 from hpo_envs.agents.transfer.learned import fit_sources
 from hpo_envs.agents.transfer.source_gp import normal_scores
 from hpo_envs.benchmarks.runs import problem_of, transfer
+from hpo_envs.families import registry
 
 Floats = npt.NDArray[np.float64]
 

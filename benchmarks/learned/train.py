@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs import registry
 from hpo_envs.agents.models.stacked_gp import START
 from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.learned.evolution import Settings, train
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.core import screen
+from hpo_envs.families import registry
 from hpo_envs.tables.catalogue import canonical
 from hpo_envs.tables.files import atomic
 

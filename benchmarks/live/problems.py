@@ -221,7 +221,7 @@ class Id:
     def _env(self) -> Any:
         import gymnasium as gym
 
-        from hpo_envs import registry  # noqa: F401  its import registers the ids
+        from hpo_envs.families import registry  # noqa: F401  its import registers the ids
 
         return gym.make(self.name, budget=None, disable_env_checker=True)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.checks import extra_module
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.files import atomic
 
 _PLACES = {"configurations": ("importance", "parallel_coordinates"), "runs": ("ecdf", "incumbent", "pareto", "ranking")}

@@ -17,7 +17,7 @@ import numpy as np
 from hpo_envs.benchmarks import plots as pictures
 from hpo_envs.benchmarks.plots import COLOURS, FLOOR, STYLE, crowded, files, line, most, panels, save, styles
 from hpo_envs.benchmarks.report import sentences
-from hpo_envs.checks import extra_module
+from hpo_envs.tables.checks import extra_module
 
 AXES = {
     "regret": ("share of the budget", "normalised regret", {}),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from threadpoolctl import ThreadpoolController
 
-from hpo_envs import agents, registry
+from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.analysis.scales import Scales
@@ -24,10 +24,11 @@ from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seed
 from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.pool import AgentPool, LocalPool
 from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
-from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import is_integer
-from hpo_envs.registry import SPECS
+from hpo_envs.families import registry
+from hpo_envs.families.registry import SPECS
 from hpo_envs.tables.catalogue import overlap
+from hpo_envs.tables.checks import nearest, shown
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess

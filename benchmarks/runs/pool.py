@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from hpo_envs.agents import Agent
 from hpo_envs.agents.base import prepare_each
-from hpo_envs.checks import shown
 from hpo_envs.core.params import is_integer
+from hpo_envs.tables.checks import shown
 
 
 class AgentPool(abc.ABC):

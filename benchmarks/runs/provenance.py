@@ -35,7 +35,7 @@ WITHOUT_NUMBERS = (
     "hpo_envs.core.figures",
     "hpo_envs.core.rendering",
     "hpo_envs.core.family",
-    "hpo_envs.registry",
+    "hpo_envs.families.registry",
     "hpo_envs.families",
     "hpo_envs.agents",
     "hpo_envs.agents.registry",

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 import hpo_envs
-from hpo_envs import registry
 from hpo_envs.agents import Agent
 from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.runs.episodes import Episodes
+from hpo_envs.families import registry
 from hpo_envs.tables import frames
 from hpo_envs.tables.table import STATUSES
 

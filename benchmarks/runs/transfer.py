@@ -16,14 +16,14 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs import registry
 from hpo_envs.agents.models.source import Source
-from hpo_envs.checks import nearest
 from hpo_envs.core.family import Distribution
 from hpo_envs.core.params import Params
-from hpo_envs.registry import FAMILIES
+from hpo_envs.families import registry
+from hpo_envs.families.registry import FAMILIES
 from hpo_envs.tables import exact
 from hpo_envs.tables.catalogue import overlap
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.table import LOST, Hyperparameter, Table
 
 Floats = npt.NDArray[np.float64]

@@ -25,8 +25,8 @@ from multiprocessing import connection
 from typing import Any
 
 from hpo_envs.benchmarks.runs import limits
-from hpo_envs.checks import extra_module
 from hpo_envs.core import screen
+from hpo_envs.tables.checks import extra_module
 
 LOSSES = 2
 """Retries of a call whose worker died."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.checks import naming
+from hpo_envs.tables.checks import naming
 from hpo_envs.tables.files import atomic
 
 LENGTH = 16

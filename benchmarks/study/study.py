@@ -35,10 +35,10 @@ from typing import Any
 from urllib.parse import quote
 
 from hpo_envs import agents as registry
-from hpo_envs import registry as env_registry
 from hpo_envs.agents.registry import install, supported
-from hpo_envs.checks import nearest
-from hpo_envs.registry import SPECS
+from hpo_envs.families import registry as env_registry
+from hpo_envs.families.registry import SPECS
+from hpo_envs.tables.checks import nearest
 
 SETTINGS = ("table", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
 """Settings of environments in a study: their arguments, and `transfer`."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from hpo_envs.benchmarks.runs import Run, limits, run
 from hpo_envs.benchmarks.study.study import POLICY, Entrant, Environment
-from hpo_envs.checks import advice
+from hpo_envs.tables.checks import advice
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess

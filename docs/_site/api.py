@@ -10,12 +10,12 @@ from typing import Any
 
 from _site import markdown
 from hpo_envs.core import docstrings
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Environments": (
         "hpo_envs",
-        "hpo_envs.registry",
+        "hpo_envs.families.registry",
         "hpo_envs.core.env",
         "hpo_envs.engines.lookup.scalar",
         "hpo_envs.engines.curves.scalar",

@@ -11,7 +11,7 @@ from typing import Any
 from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import FAMILIES, SPECS, find, installed
+from hpo_envs.families.registry import FAMILIES, SPECS, find, installed
 from hpo_envs.tables import catalogue, store
 
 FILES = 12

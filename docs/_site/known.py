@@ -10,7 +10,7 @@ from _site import markdown
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.analysis.scales import Scale, Scales
 from hpo_envs.core.family import Spec
-from hpo_envs.registry import FAMILIES
+from hpo_envs.families.registry import FAMILIES
 
 SOURCES = {
     "table": "of all rows of the table",

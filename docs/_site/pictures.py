@@ -9,9 +9,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs import agents, registry
+from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks import problem_of
+from hpo_envs.families import registry
 
 STEPS = 40
 """Evaluations of a run, unless its budget is smaller; five times as many steps of learning curves and of cells."""

@@ -9,7 +9,7 @@ from story import COLOURS, Story, figure, options, save
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.analysis.sensitivity import ROPE, analyse
 from hpo_envs.benchmarks.analysis.statistics import expected_best
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from hpo_envs.tables import store
 
 MODELS = ("lstm", "transformer")

@@ -160,7 +160,7 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
     else:
         import gymnasium as gym
 
-        from hpo_envs import registry
+        from hpo_envs.families import registry
 
         registry.require_spec("source", source)
         made: Any = gym.make(source, disable_env_checker=True).unwrapped

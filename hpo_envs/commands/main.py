@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from hpo_envs import __version__
-from hpo_envs.checks import advice, nearest
 from hpo_envs.core import screen
+from hpo_envs.tables.checks import advice, nearest
 
 COMMANDS = {
     "list": "show all environment ids, or the agents",

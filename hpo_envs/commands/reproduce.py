@@ -10,7 +10,7 @@ from typing import Any
 
 from hpo_envs.benchmarks import papers
 from hpo_envs.benchmarks.papers import page
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
 """Name -> folder below `benchmarks`. Its docstring says what it is about; its module `reproduce` has

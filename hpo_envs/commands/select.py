@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 
 EPILOG = """\
 scores.csv has one column per model with its name as header, one evaluation per line (empty: not evaluated),

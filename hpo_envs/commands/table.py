@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hpo_envs import registry
-from hpo_envs.checks import extra_module
+from hpo_envs.families import registry
 from hpo_envs.tables import user
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
 from hpo_envs.tables.user import schema

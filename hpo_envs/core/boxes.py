@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import shown
 from hpo_envs.core.params import Floats, array_of
+from hpo_envs.tables.checks import shown
 
 
 def clip(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floats, npt.NDArray[np.bool_]]:

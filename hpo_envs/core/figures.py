@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import extra_module
+from hpo_envs.tables.checks import extra_module
 
 SIZE = (6.4, 4.8)
 DPI = 100

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
-from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.core.subsample import WHOLE, View
 from hpo_envs.tables import frames
+from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.table import Metric, Table
 
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from hpo_envs.checks import naming
+from hpo_envs.tables.checks import naming
 
 if TYPE_CHECKING:
     from multiprocessing import connection

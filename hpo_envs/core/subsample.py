@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import shown
 from hpo_envs.tables import draws
+from hpo_envs.tables.checks import shown
 
 _STREAM = 1 << 40
 """Counter of the view's draws: engines draw with counters below it."""

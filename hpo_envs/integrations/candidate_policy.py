@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from hpo_envs.agents.models import candidate_net
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.registry import languages_of
+from hpo_envs.families.registry import languages_of
 from hpo_envs.wrappers.candidates import CandidateObservation, VectorCandidateObservation
 
 try:

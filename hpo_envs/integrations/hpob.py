@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hpo_envs import registry
-from hpo_envs.checks import one_of
+from hpo_envs.families import registry
 from hpo_envs.tables import frames, user
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user import roles
 from hpo_envs.tasks import Split

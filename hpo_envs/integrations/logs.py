@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.runs import Runs
-from hpo_envs.checks import extra_module
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.table import STATUSES, Table
 
 COCO_DIMENSIONS = (2, 3, 5, 10, 20, 40)

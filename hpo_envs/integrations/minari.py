@@ -9,11 +9,11 @@ import gymnasium as gym
 import numpy as np
 
 import hpo_envs
-from hpo_envs import registry
 from hpo_envs.benchmarks.analysis.scales import of_header as scales_of
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import is_live, seeds_of
-from hpo_envs.checks import extra_module
+from hpo_envs.families import registry
+from hpo_envs.tables.checks import extra_module
 
 EPISODES = 100
 """Of random search, whose mean return is the lower reference score."""

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import extra_module
 from hpo_envs.integrations.blackboxes import from_blackbox
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.table import Table
 
 __all__ = ["LEVEL", "SECONDS", "from_blackbox", "to_backend", "to_blackbox"]

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs import sampled
 from hpo_envs.agents.models.stacked_gp import START, distance
 from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.ridge import Prior
 from hpo_envs.integrations.sb3 import SB3VecEnv
-from hpo_envs.sampled import Draws, Pool, SampledTasks
 from hpo_envs.tables.catalogue import canonical
 from hpo_envs.tables.files import atomic
+from hpo_envs.tasks import sampled
+from hpo_envs.tasks.sampled import Draws, Pool, SampledTasks
 from hpo_envs.wrappers import for_training
 
 FEATURES = ("observed", "posterior", "prior", "stacked")

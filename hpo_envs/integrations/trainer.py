@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.checks import extra_module
+from hpo_envs.tables.checks import extra_module
 
 STATE = "trainer_state.json"
 """File of a checkpoint that a `Trainer` writes last."""

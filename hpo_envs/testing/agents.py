@@ -14,7 +14,7 @@ from hpo_envs import agents
 from hpo_envs.agents import AGENTS, Agent, Problem
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import has_rows
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 from hpo_envs.testing.rules import check_rules, require
 
 STAGES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.utils import env_checker
 
-from hpo_envs import registry
+from hpo_envs.families import registry
 from hpo_envs.testing.batches import BATCH_RULES, Subject
 from hpo_envs.testing.rules import check_rules, finite, refuses, require, same
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 import gymnasium as gym
 
-from hpo_envs import registry
 from hpo_envs.core.family import HEADINGS, Family, Spec
+from hpo_envs.families import registry
 from hpo_envs.testing.envs import check_env
 from hpo_envs.testing.rules import check_rules, require
 
@@ -27,7 +27,7 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
         AssertionError: The family, or an id of it, breaks a rule; the message names it.
 
     Example:
-        >>> from hpo_envs.registry import FAMILIES
+        >>> from hpo_envs.families.registry import FAMILIES
         >>> check_family(FAMILIES["FIESTA"])
     """
     if not isinstance(family, Family):

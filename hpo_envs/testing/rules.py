@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 
 Subject = TypeVar("Subject")
 

@@ -11,8 +11,8 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from hpo_envs.benchmarks.study.executors import Dask, Executor, Processes, Serial, WorkerLost
-from hpo_envs.checks import nearest
 from hpo_envs.engines.function.calls import Function, name_of
+from hpo_envs.tables.checks import nearest
 
 GUARD = "programs that tune with processes must keep to `if __name__ == '__main__':`"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.table import Provenance
 
 LARGEST = 100 * 2**20

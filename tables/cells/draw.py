@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.checks import extra_module
 from hpo_envs.tables.cells.graph import Sketch, graph
 from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.checks import extra_module
 
 COLOURS = ("#009E73", "#56B4E9", "#E69F00")
 """One colour per hidden state, for its previous and its new value; safe for the colour-blind (Okabe and Ito)."""

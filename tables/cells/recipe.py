@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 
 OPERATIONS = (
     "linear",

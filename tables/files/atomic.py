@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import naming
+from hpo_envs.tables.checks import naming
 
 STALE = 86400.0
 """Seconds after which an unfinished file of another machine is nobody's; writing one takes less than one."""

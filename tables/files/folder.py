@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from hpo_envs.checks import nearest
 from hpo_envs.tables import catalogue
+from hpo_envs.tables.checks import nearest
 
 
 class FetchError(OSError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 
 NAMES = ("alpha", "beta", "n", "weight_elp", "weight_pos", "weight_pr")
 """Order of a parameter vector."""

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from hpo_envs.checks import extra_module
+from hpo_envs.tables.checks import extra_module
 
 
 @functools.cache

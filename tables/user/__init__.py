@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic, packs
 from hpo_envs.tables.table import Table
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import nearest
 from hpo_envs.tables import exact, frames
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import is_number
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.table import Hyperparameter, Metric
 from hpo_envs.tables.user.cells import (
     CHOICES,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.table import Hyperparameter, Table
 from hpo_envs.tables.user import files, roles
 from hpo_envs.tables.user.space import space_of, to_plain

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.checks import extra_module, nearest
+from hpo_envs.tables.checks import extra_module, nearest
 from hpo_envs.tables.table import Hyperparameter
 
 LOG = 100.0

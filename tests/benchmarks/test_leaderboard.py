@@ -12,7 +12,7 @@ from hpo_envs.benchmarks.comparison import publication
 from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import Entrant, Environment
-from hpo_envs.registry import FAMILIES, SPECS, kind_of
+from hpo_envs.families.registry import FAMILIES, SPECS, kind_of
 from tests.helpers import ROOT
 
 

@@ -3,7 +3,7 @@
 import gymnasium as gym
 import pytest
 
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from hpo_envs.testing import ENV_RULES, check_env
 from hpo_envs.testing.batches import BATCH_RULES
 from tests.helpers import here_and_elsewhere

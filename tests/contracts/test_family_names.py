@@ -7,7 +7,7 @@ from pathlib import Path
 
 import hpo_envs
 from hpo_envs import families
-from hpo_envs.registry import FAMILIES
+from hpo_envs.families.registry import FAMILIES
 from tests.helpers import ROOT
 
 FOLDERS = {module.name for module in pkgutil.iter_modules(families.__path__)}

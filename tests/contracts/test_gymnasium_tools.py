@@ -8,7 +8,7 @@ import pytest
 from gymnasium.utils import performance
 from gymnasium.utils.env_match import check_environments_match
 
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from tests.helpers import ONE_OF_EACH, short
 
 SEVERAL = [s.id for s in SPECS.values() if isinstance(s.kwargs.get("objective"), tuple)]

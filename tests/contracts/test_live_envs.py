@@ -6,7 +6,7 @@ import pytest
 
 from hpo_envs.engines.function import batched, scalar
 from hpo_envs.families.function import SPACE, example, page
-from hpo_envs.registry import FAMILIES
+from hpo_envs.families.registry import FAMILIES
 from hpo_envs.testing import ENV_RULES, check_env
 
 COVERS = tuple(module.__name__ for module in (scalar, batched, page, example))

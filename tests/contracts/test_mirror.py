@@ -5,7 +5,7 @@ import importlib
 from pathlib import Path
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from tests.helpers import ROOT, sources
 
 CONTRACTS = sorted(p for name in ("contracts", "robustness", "docs") for p in (ROOT / "tests" / name).glob("test_*.py"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hpo_envs.registry import FAMILIES
+from hpo_envs.families.registry import FAMILIES
 from hpo_envs.testing import FAMILY_RULES, check_family
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from tests.helpers import IDS, ONE_OF_EACH
 from tests.helpers import short as small
 

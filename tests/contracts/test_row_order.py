@@ -9,7 +9,7 @@ import pytest
 
 from hpo_envs.benchmarks.analysis.significance import holm
 from hpo_envs.benchmarks.runs.episodes import arguments
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from hpo_envs.tables import draws, frames, store
 from hpo_envs.tables.table import Table
 from hpo_envs.testing.families import section

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from hpo_envs import registry
 from hpo_envs.agents import AGENTS as REGISTERED
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.core.family import Family, Spec
+from hpo_envs.families import registry
 from hpo_envs.families.nmthpo.page import NMTHPOEnv, NMTHPOVectorEnv
 from hpo_envs.tables import store
 from hpo_envs.tables.table import Table

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from hpo_envs.testing import check_env
 from hpo_envs.testing.batches import BATCH_RULES
 from tests.helpers import IDS, ONE_OF_EACH

@@ -16,7 +16,7 @@ import pytest
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.study import study
 from hpo_envs.commands import main
-from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.families.registry import FAMILIES, SPECS
 from tests.helpers import ROOT
 from tests.tables.datasets.cushlepor.test_build import write_test_set
 

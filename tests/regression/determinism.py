@@ -25,7 +25,7 @@ from hpo_envs.benchmarks.study import executors, store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import from_data
 from hpo_envs.benchmarks.study.task import Done, Task
-from hpo_envs.registry import SPECS, installed
+from hpo_envs.families.registry import SPECS, installed
 
 SEEDS = (0, 1)
 

@@ -123,7 +123,7 @@ LIVE = "live"
 
 def given(env_id: str) -> dict[str, Any]:
     """Arguments of an environment."""
-    from hpo_envs import registry
+    from hpo_envs.families import registry
 
     family = registry.family_of(env_id)
     return {} if family is None else dict(family.example)
@@ -199,14 +199,15 @@ def digest(task: Task) -> tuple[Task, str]:
 
 def kind_of(env_id: str) -> str:
     """The kind of table that answers an id."""
-    from hpo_envs import registry
+    from hpo_envs.families import registry
 
     return registry.kind_of(registry.SPECS[env_id]) if env_id in registry.SPECS else LIVE
 
 
 def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
     """Everything that has a digest, of the ids whose tables are installed."""
-    from hpo_envs import agents, benchmarks, registry
+    from hpo_envs import agents, benchmarks
+    from hpo_envs.families import registry
 
     live = [spec.id for family in registry.FAMILIES.values() if family.example for spec in family.ids]
     for env_id in [*filter(lambda i: registry.installed(registry.SPECS[i]), registry.SPECS), *live]:
@@ -251,7 +252,7 @@ def read(folder: Path = FOLDER) -> dict[str, str]:
 
 def write(record: Mapping[str, str], folder: Path = FOLDER) -> None:
     """Replaces the record by what was found on this machine."""
-    from hpo_envs import registry
+    from hpo_envs.families import registry
 
     folder.mkdir(exist_ok=True)
     files: dict[str, list[str]] = {}

@@ -477,7 +477,7 @@ def test_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytes
 
 def test_run_of_pytest_leaves_nothing_in_temporary_directory(tmp_path: Path) -> None:
     """But for the folder of `tmp_path`, of which pytest keeps three."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/hpo_envs/test_checks.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/tables/test_checks.py"]
     env = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run(command, cwd=HERE.parents[1], env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout

@@ -27,7 +27,7 @@ from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet, store, study
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.commands import lepor, main, select
-from hpo_envs.registry import SPECS, installed
+from hpo_envs.families.registry import SPECS, installed
 from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe

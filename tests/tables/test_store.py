@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.checks import extra_module
 from hpo_envs.tables import store
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.datasets.nasbenchnlp import MULTI
 from tests.helpers import raises
 

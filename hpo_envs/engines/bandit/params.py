@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from hpo_envs.checks import one_of
 from hpo_envs.core.params import (
     Floats,
     Index,
@@ -25,6 +24,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.subsample import View
 from hpo_envs.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import fiesta
 from hpo_envs.tables.datasets.fiesta import TASKS
 from hpo_envs.tables.datasets.fiesta import build as data

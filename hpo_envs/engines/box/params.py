@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
-from hpo_envs.checks import one_of
 from hpo_envs.core.infos import choices_of
 from hpo_envs.core.params import (
     Floats,
@@ -24,6 +23,7 @@ from hpo_envs.core.params import (
     check_objective,
     rewarded,
 )
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 from hpo_envs.tables.user.points import axes_of
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
-from hpo_envs.checks import nearest, shown
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, is_integer
 from hpo_envs.engines.function.calls import Form, Function, check_signature, form_of, name_of, resolve
+from hpo_envs.tables.checks import nearest, shown
 from hpo_envs.tables.table import Metric, Provenance, Table, searched
 from hpo_envs.tables.user.points import Points, axes_of
 from hpo_envs.tables.user.space import space_of

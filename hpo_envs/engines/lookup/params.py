@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, choices_of
 from hpo_envs.core.params import (
     Floats,
@@ -29,6 +28,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
+from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import ByHash, Table
 

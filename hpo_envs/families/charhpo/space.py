@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import one_of, shown
 from hpo_envs.core.params import Floats, Objective, check_bool, check_names
 from hpo_envs.engines.box.batched import BoxVectorEnv
 from hpo_envs.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
 from hpo_envs.engines.box.scalar import BoxEnv
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.datasets.charhpo import SWEEPS, build, model, space
 
 CALLED = tuple(

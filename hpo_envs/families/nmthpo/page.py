@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hpo_envs.checks import nearest, one_of
 from hpo_envs.core.params import check_names
 from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
+from hpo_envs.tables.checks import nearest, one_of
 from hpo_envs.tables.datasets.nmthpo import PAIRS, SHARED_GRID
 
 

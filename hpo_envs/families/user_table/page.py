@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.checks import nearest, shown
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.params import Objective
 from hpo_envs.engines.curves.batched import CurvesVectorEnv
@@ -15,6 +14,7 @@ from hpo_envs.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import store, user
+from hpo_envs.tables.checks import nearest, shown
 from hpo_envs.tables.table import Table
 
 

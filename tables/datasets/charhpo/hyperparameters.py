@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.checks import nearest
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter
 

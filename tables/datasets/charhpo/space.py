@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import nearest
 from hpo_envs.tables import exact
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, WARMUP_STEP, hyperparameters
 from hpo_envs.tables.table import Floats, Hyperparameter
 

@@ -9,7 +9,7 @@ import functools
 from pathlib import Path
 from typing import NamedTuple
 
-from hpo_envs.checks import one_of
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charmini import ENGLISH, SHARED_TASK
 from hpo_envs.tables.datasets.charmini.words import alphabet, entries, phonemes
 from hpo_envs.tables.files import atomic

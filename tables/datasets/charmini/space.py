@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.checks import one_of
 from hpo_envs.tables import draws
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charhpo.hyperparameters import PLATEAU, SCHEDULER, WARMUP, deactivate, grid, number
 from hpo_envs.tables.datasets.charhpo.space import natural
 from hpo_envs.tables.datasets.charmini import ARCHITECTURES, DRAWN

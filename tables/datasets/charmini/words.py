@@ -22,8 +22,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from hpo_envs.checks import one_of
 from hpo_envs.tables import store
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charmini import ENGLISH, SHARED_TASK, TRAINED_ON
 from hpo_envs.tables.files import atomic
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import nearest
 from hpo_envs.tables import exact, hlepor
+from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.table import ByHash, Metric, Table
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import nearest, one_of, shown
 from hpo_envs.tables import exact, hlepor
+from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.table import Hyperparameter, numbers
 
 Floats = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.checks import extra_module
 from hpo_envs.tables import store
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.files import packs
 

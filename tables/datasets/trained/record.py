@@ -9,7 +9,7 @@ from dataclasses import astuple
 from importlib.metadata import version
 from typing import Any, Protocol
 
-from hpo_envs.checks import extra_module
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.datasets.trained.training import Diverged
 
 

@@ -15,7 +15,7 @@ from hpo_envs.agents.random import RandomSearch
 from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.comparison.scored import agent_of
 from hpo_envs.benchmarks.runs import run
-from hpo_envs.registry import FAMILIES, languages_of
+from hpo_envs.families.registry import FAMILIES, languages_of
 
 
 def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:

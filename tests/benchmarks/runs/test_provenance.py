@@ -11,7 +11,7 @@ import pytest
 
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs import provenance
-from hpo_envs.registry import SPECS, find
+from hpo_envs.families.registry import SPECS, find
 
 
 def test_agent_is_its_modules_and_not_whole_package() -> None:

@@ -17,7 +17,7 @@ from hpo_envs.benchmarks.runs import problem_of, run, transfer
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import from_data
-from hpo_envs.registry import SPECS, languages_of
+from hpo_envs.families.registry import SPECS, languages_of
 from hpo_envs.tables.table import Table
 from tests.helpers import ROOT
 

@@ -19,7 +19,7 @@ from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Entrant, from_data, from_file, seeds_of
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from tests.benchmarks.study.helpers import MINE, SMALL, UNLUCKY
 from tests.helpers import IDS
 

@@ -8,7 +8,7 @@ from gymnasium.utils.env_checker import check_env
 
 import hpo_envs
 from hpo_envs.commands import main
-from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.families.registry import FAMILIES, SPECS
 
 ID = "Tiny-taggers-v0"
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.commands import agents as commands
 from hpo_envs.commands import main
-from hpo_envs.registry import SPECS, kind_of
+from hpo_envs.families.registry import SPECS, kind_of
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import model
 from tests.helpers import IDS

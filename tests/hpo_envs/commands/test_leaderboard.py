@@ -9,7 +9,7 @@ from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import from_data
 from hpo_envs.commands import leaderboard
 from hpo_envs.commands.main import main
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 
 AGENT = "hpo_envs.agents.random:RandomSearch"
 

@@ -18,7 +18,7 @@ from hpo_envs.core import figures
 from hpo_envs.core.env import MODES
 from hpo_envs.core.family import Spec
 from hpo_envs.engines.lookup.scalar import LookupEnv
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from tests.helpers import IDS, ROOT
 from tests.hpo_envs.core.helpers import made, played
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.runs import run
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from tests.helpers import IDS as HERE
 
 pytestmark = pytest.mark.hostile

@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.registry import SPECS
+from hpo_envs.families.registry import SPECS
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import model

@@ -11,8 +11,9 @@ from gymnasium.vector import AutoresetMode
 
 import hpo_envs.wrappers as scalar
 import hpo_envs.wrappers.vector as vector
-from hpo_envs import sampled, tasks
+from hpo_envs import tasks
 from hpo_envs.agents.models.candidate_set import GROUPS
+from hpo_envs.tasks import sampled
 
 EVERY = tuple(GROUPS)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs import registry, tasks
+from hpo_envs import tasks
+from hpo_envs.families import registry
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.catalogue import ALIASES, canonical, overlap
 from hpo_envs.tables.datasets import charmini

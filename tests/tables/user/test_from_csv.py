@@ -12,11 +12,11 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpo_envs import registry
 from hpo_envs.agents import AGENTS, fits
 from hpo_envs.benchmarks import Comparison, problem_of, run
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.commands.main import main
+from hpo_envs.families import registry
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table

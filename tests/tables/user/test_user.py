@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs import registry
+from hpo_envs.families import registry
 from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Table
 from hpo_envs.tables.user import reader, schema

@@ -6,10 +6,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs import registry
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.engines.function.params import EACH, FEWEST, FunctionParams, metrics_of
+from hpo_envs.families import registry
 from hpo_envs.families.function import example
 
 SPACE = {"x": (0.0, 1.0), "layers": (1, 4), "opt": ["a", "b"]}

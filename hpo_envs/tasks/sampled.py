@@ -17,10 +17,10 @@ from gymnasium.vector.utils import batch_space
 from hpo_envs.agents.models.candidate_set import Space
 from hpo_envs.agents.models.kernels import of_square_distances
 from hpo_envs.agents.models.stacked_gp import length_scales
-from hpo_envs.checks import one_of
 from hpo_envs.core.params import check_int, check_ints
-from hpo_envs.registry import SPECS, languages_of
+from hpo_envs.families.registry import SPECS, languages_of
 from hpo_envs.tables.catalogue import canonical
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.store import load
 from hpo_envs.tables.table import Table
 

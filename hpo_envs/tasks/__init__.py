@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hpo_envs import sampled
-from hpo_envs.checks import nearest
 from hpo_envs.core.family import Distribution, Task
-from hpo_envs.registry import FAMILIES
+from hpo_envs.families.registry import FAMILIES
+from hpo_envs.tables.checks import nearest
+from hpo_envs.tasks import sampled
 
 PARTS = ("train", "validation", "test")
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.agents.models.acquisition import pareto_front
-from hpo_envs.checks import nearest, one_of, shown
+from hpo_envs.tables.checks import nearest, one_of, shown
 from tests.helpers import raises
 
 

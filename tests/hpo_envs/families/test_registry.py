@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from hpo_envs import registry
-from hpo_envs.registry import FAMILIES, SPECS
+from hpo_envs.families import registry
+from hpo_envs.families.registry import FAMILIES, SPECS
 
 HEAVY = ("hpo_envs.engines", "hpo_envs.agents", "hpo_envs.benchmarks", "hpo_envs.tables.store", "scipy", "pandas")
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
-from hpo_envs import registry, tasks
+from hpo_envs import tasks
+from hpo_envs.families import registry
 from hpo_envs.tables.datasets.charmini import LANGUAGES, SHARED_TASK
 
 PARTS = ("train", "validation", "test")

@@ -12,8 +12,8 @@ from typing import Literal
 import gymnasium as gym
 
 from hpo_envs import families
-from hpo_envs.checks import nearest
 from hpo_envs.core.family import Family, Spec
+from hpo_envs.tables.checks import nearest
 
 FAMILIES: dict[str, Family] = {}
 """Name -> record of each family."""
@@ -139,8 +139,8 @@ def _of_users() -> list[Family]:
 
 
 def _records() -> Iterator[Family]:
-    """The records of all packages in `hpo_envs.families`, which import nothing heavy."""
-    for name in sorted(name for folder in families.__path__ for name in os.listdir(folder) if name[0] not in "._"):
+    """The records of all packages beside this module, which import nothing heavy."""
+    for name in sorted(name for folder in families.__path__ for name in os.listdir(folder) if name.isidentifier()):
         module = importlib.import_module(f"{families.__name__}.{name}")
         yield from (v for v in vars(module).values() if isinstance(v, Family))
 
