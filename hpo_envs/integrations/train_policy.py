@@ -1,6 +1,7 @@
 """Trains the weights of the agent `learned-policy`: `python -m hpo_envs.integrations.train_policy` (extra `rl`).
 
-Writes `policy.npz`, and `policy.csv`, the score on languages kept for early stopping after every few updates.
+Writes `policy.npz`, and `policy.csv` and `policy-training.png`, the regret on languages kept for early stopping after
+every few updates.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from hpo_envs.agents.models.stacked_gp import START, distance
 from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.ridge import Prior
+from hpo_envs.benchmarks import plots
 from hpo_envs.integrations.sb3 import SB3VecEnv
 from hpo_envs.tables.catalogue import canonical
 from hpo_envs.tables.files import atomic
@@ -109,6 +111,7 @@ def fit(
     more: dict[str, Any] = {"features": features, "numbers": numbers}
     envs = for_training(SampledTasks(ENVS, train, CANDIDATES, BUDGET, Draws(sources=(0.8, 0.25))), CANDIDATES, **more)
     looks = for_training(SampledTasks(LOOKS, stop, CANDIDATES, BUDGET, as_used), CANDIDATES, **more)
+    random = f"{regret(None, looks)[0]:.4f}"
     begun = time.process_time()
     best: list[Any] = [np.inf, {}]
 
@@ -135,6 +138,7 @@ def fit(
                     "steps": self.num_timesteps,
                     "anytime": f"{score[0]:.4f}",
                     "final": f"{score[1]:.4f}",
+                    "random": random,
                     "cpu_seconds": f"{time.process_time() - begun:.1f}",
                 }
             )
@@ -165,18 +169,58 @@ def fit(
 
 
 def regret(policy: Any, envs: Any) -> tuple[float, float]:
-    """Mean anytime and final regret of sampled actions on the same episodes at every call."""
+    """Mean and final normalised regret of sampled actions (None: random search), on the same episodes at every call."""
     import torch
 
     torch.manual_seed(0)
+    rng = np.random.default_rng(0)
     observation, _ = envs.reset(seed=0)
     gained, lost = np.zeros(envs.num_envs), []
     for _ in range(envs.unwrapped.budget):
         masks = envs.action_masks()
-        observation, rewards, *_ = envs.step(policy.predict(observation, action_masks=masks)[0])
+        actions = (
+            policy.predict(observation, action_masks=masks)[0]
+            if policy
+            else (masks * rng.random(masks.shape)).argmax(1)
+        )
+        observation, rewards, *_ = envs.step(actions)
         gained += rewards
         lost.append(1.0 - gained.mean())
     return float(np.mean(lost)), float(lost[-1])
+
+
+def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw the regret of all trainings against evaluations, and that of the untrained policy and of random search."""
+    names = list(dict.fromkeys(row["weights"] for row in log))
+    figure, (axes,) = plots.panels(1, len(names), (3.2 * len(names), 3.8), sharey=True)
+    of_seeds, random = [], []
+    for a, name in zip(axes, names, strict=True):
+        rows = [row for row in log if row["weights"] == name]
+        seeds = len({row["seed"] for row in rows})
+        curves = np.array([row["anytime"] for row in rows], dtype=float).reshape(seeds, -1)
+        of_seeds.append(curves)
+        random.append(np.mean([float(row["random"]) for row in rows]))
+        thousands = [int(row["steps"]) / 1000 for row in rows][: curves.shape[1]]
+        a.axhline(random[-1], color="0.6", linewidth=3, label="random search")
+        a.axhline(curves[:, 0].mean(), color="black", linestyle="--", label="untrained policy")
+        a.plot(thousands, curves.T, color=plots.COLOURS[0], linewidth=0.6)
+        a.plot(
+            thousands,
+            curves.mean(axis=0),
+            color=plots.COLOURS[0],
+            linewidth=2.5,
+            label=f"trained, mean of {seeds} seeds",
+        )
+        a.set_xlabel("training evaluations (thousands)")
+        a.set_title(name.replace("without ", "trained without\n").replace("CharHPO", "trained on\nall of CharHPO"))
+    axes[0].set_ylabel("mean normalised regret on languages\nheld out for early stopping (0: best)")
+    axes[0].set_ylim(0, None)
+    axes[0].legend(loc="lower left", frameon=False)
+    first, last = (np.mean([c[:, at].mean() for c in of_seeds]) for at in (0, -1))
+    figure.suptitle(
+        f"Training changes the policy's regret from {first:.2f} to {last:.2f}; random search has {np.mean(random):.2f}"
+    )
+    plots.save(figure, path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -197,6 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     policy_file.write(args.out / "policy.npz", made, priors())
     atomic.write_csv(args.out / "policy.csv", log, tuple(log[0]))
+    picture(log, args.out / "policy-training")
     return 0
 
 

@@ -1,5 +1,6 @@
 """A policy that scores candidates, trained by unmodified maskable PPO (extra `rl`)."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ pytest.importorskip("sb3_contrib", reason="extra rl is not installed")
 import torch
 from sb3_contrib import MaskablePPO
 
+from hpo_envs.benchmarks import plots
 from hpo_envs.integrations.candidate_policy import CandidatePolicy, save_policy
 from hpo_envs.integrations.sb3 import SB3VecEnv
-from hpo_envs.integrations.train_policy import regret
+from hpo_envs.integrations.train_policy import picture, regret
+from tests.helpers import ROOT
 
 
 def environments(num_envs: int, candidates: int = 24, **more: Any) -> Any:
@@ -93,3 +96,15 @@ def test_training_beats_its_untrained_start_and_the_file_is_an_agent(tmp_path: P
     assert "seen" not in one.header
     with pytest.raises(ValueError, match="model must have a CandidatePolicy"):
         save_policy(MaskablePPO("MultiInputPolicy", SB3VecEnv(envs), device="cpu"), file)
+
+
+def test_picture_of_committed_training_has_both_baselines_on_one_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(plots, "save", lambda figure, path: drawn.append(figure))
+    with (ROOT / "benchmarks/learned/results/policy.csv").open(encoding="utf-8", newline="") as stream:
+        picture(list(csv.DictReader(stream)), Path("policy-training"))
+    axes = drawn[0].axes
+    assert {a.get_ylim() for a in axes} == {axes[0].get_ylim()}
+    for a in axes:
+        assert {"random search", "untrained policy"} <= {line.get_label() for line in a.lines}
+        assert all(max(line.get_ydata()) < a.get_ylim()[1] for line in a.lines)
