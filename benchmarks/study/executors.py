@@ -1,4 +1,4 @@
-"""Executors: this process, several processes, or a Dask cluster.
+"""Executors: this process, or several processes of this machine.
 
 An executor takes calls of functions (`submit`), gives back what they returned in any order (`next`) and is left as a
 context manager. Each survives the loss of a worker: its call is retried. Functions and arguments must be
@@ -26,7 +26,6 @@ from typing import Any
 
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.core import screen
-from hpo_envs.tables.checks import extra_module
 
 LOSSES = 2
 """Retries of a call whose worker died."""
@@ -80,9 +79,9 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
     def __init__(self) -> None:
         self._calls: collections.deque[Call] = collections.deque()  # that have not begun
 
-    @abc.abstractmethod
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Take the call `function(argument)`."""
+        self._calls.append(Call(function, argument))
 
     @abc.abstractmethod
     def next(self) -> Any:
@@ -126,10 +125,6 @@ def _numbered(call: tuple[int, Callable[[Any], Any], Any]) -> tuple[int, Any]:
 class Serial(Executor):
     """This process, one call after another."""
 
-    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Submit a call."""
-        self._calls.append(Call(function, argument))
-
     def next(self) -> Any:
         """Run the oldest call."""
         call = self._calls.popleft()
@@ -155,8 +150,8 @@ class Processes(Executor):
         self.close = weakref.finalize(self, _end, self._pool)  # type: ignore[method-assign]
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Submit a call."""
-        self._calls.append(Call(function, argument))
+        """Submit a call, and begin it if a worker is idle."""
+        super().submit(function, argument)
         self._assign()
 
     def next(self) -> Any:
@@ -323,71 +318,3 @@ def prepare() -> None:
 def _follow(parent: Any) -> None:
     parent.join()
     os._exit(1)
-
-
-class Dask(Executor):
-    """A Dask cluster.
-
-    Its workers need this package in the same versions, and the same tables; what differs is not stored.
-
-    Args:
-        scheduler: Address, such as `tcp://host:8786`; `local` starts a cluster on this machine.
-        workers: Size of a local cluster.
-
-    Raises:
-        ModuleNotFoundError: Dask is missing; the message says how to install it.
-    """
-
-    _GONE = "the Dask scheduler must stay, it is gone; what is stored stays, the same command goes on with another one"
-
-    def __init__(self, scheduler: str, workers: int = 2) -> None:
-        super().__init__()
-        distributed = extra_module("distributed", "dask", "clusters")
-        self._cluster: Any = None
-        if scheduler == "local":
-            self._cluster = distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
-            )
-        self.client = distributed.Client(self._cluster or scheduler)
-        self._results = distributed.as_completed()
-        self._futures: dict[Any, Any] = {}
-
-    @property
-    def workers(self) -> int:  # type: ignore[override]
-        """Threads of all workers that are connected now, at least 1."""
-        return int(max(1, sum(self.client.nthreads().values())))
-
-    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Submit a call."""
-        if self.client.status != "running":
-            raise ConnectionError(self._GONE)
-        # Not pure: what was computed for another study must not answer.
-        future = self.client.submit(function, argument, pure=False, retries=LOSSES)
-        self._futures[future] = argument
-        self._results.add(future)
-
-    def next(self) -> Any:
-        """Return the result of the first finished call.
-
-        Raises:
-            ConnectionError: The scheduler is gone.
-        """
-        from distributed import CancelledError, KilledWorker
-        from distributed.comm import CommClosedError
-
-        future = next(self._results)
-        try:
-            done = future.result()
-        except KilledWorker:
-            raise WorkerLost(self._futures.pop(future)) from None
-        except (CommClosedError, CancelledError):
-            raise ConnectionError(self._GONE) from None
-        del self._futures[future]
-        return done
-
-    def close(self) -> None:
-        """Cancel pending calls; close the cluster if it is local."""
-        self.client.cancel(list(self._futures), force=True)
-        self.client.close()
-        if self._cluster is not None:
-            self._cluster.close()

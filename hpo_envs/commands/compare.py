@@ -108,9 +108,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only simulate the power of this study to find an agent that is better by EFFECT standard "
         "deviations of a run",
     )
-    parser.add_argument(
-        "--scheduler", help="run on Dask: tcp://HOST:PORT, or 'local' for a cluster of --jobs workers on this machine"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -193,8 +190,6 @@ def _executor(args: argparse.Namespace) -> Executor:
 
     if args.jobs < 1:
         raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
-    if args.scheduler is not None:
-        return executors.Dask(args.scheduler, args.jobs)
     return executors.of_jobs(args.jobs)
 
 

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=float, default=50, help="budget of the search (default: 50 evaluations)")
     parser.add_argument("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
     parser.add_argument("--workers", type=int, default=1, help="parallel evaluations (default: %(default)s)")
-    parser.add_argument("--executor", default="auto", help=f"{', '.join(KINDS)}, or a Dask address (default: auto)")
+    parser.add_argument("--executor", default="auto", choices=KINDS, help="(default: auto)")
     parser.add_argument("--agent", help="optimizer (default: auto, chosen by the problem)")
     parser.add_argument("--objective", default="score", help="name(s) of the score, separated by commas")
     parser.add_argument("--goal", default="max", help="max or min, one for each score (default: %(default)s)")

@@ -93,8 +93,7 @@ def tune(
         budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `evaluations`, with `epochs` these.
         workers: Evaluations at the same time.
         out: Folder of the search; None keeps it in a temporary one.
-        executor: `serial`, `processes`, `threads`, `dask`, the address of a Dask scheduler, or `auto`; see
-            `executor_of`.
+        executor: `serial`, `processes`, `threads` or `auto`; see `executor_of`.
         objective: Name of the score, or a tuple of names.
         goal: `max` or `min`, one for each.
         bounds: What scores can be, as of `FunctionHPO-v0`.

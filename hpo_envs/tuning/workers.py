@@ -10,13 +10,13 @@ from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from hpo_envs.benchmarks.study.executors import Dask, Executor, Processes, Serial, WorkerLost
+from hpo_envs.benchmarks.study.executors import Executor, Processes, Serial, WorkerLost
 from hpo_envs.engines.function.calls import Function, name_of
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 
 GUARD = "programs that tune with processes must keep to `if __name__ == '__main__':`"
 
-KINDS = ("auto", "serial", "processes", "threads", "dask")
+KINDS = ("auto", "serial", "processes", "threads")
 
 
 class Threads(Executor):
@@ -69,18 +69,15 @@ def executor_of(kind: str, workers: int, function: Function) -> Executor:
     """The workers that evaluate a function.
 
     Args:
-        kind: `serial` (this process), `processes`, `threads`, `dask` (a cluster on this machine), the address of a
-            Dask scheduler, or `auto`: serial for one worker, processes for more, or threads where no other process can
-            import the function.
+        kind: `serial` (this process), `processes`, `threads`, or `auto`: serial for one worker, processes for more, or
+            threads where no other process can import the function.
         workers: Their number.
         function: What they call.
 
     Raises:
         ValueError: Another kind; or processes that cannot import the function.
     """
-    if ":" not in kind and kind not in KINDS:
-        known = ", ".join(KINDS)
-        raise ValueError(f"executor must be one of {known} or an address, got {kind!r}{nearest(kind, KINDS)}")
+    one_of("executor", kind, KINDS)
     reason = not_importable(function)
     if kind == "auto":
         kind = "serial" if workers == 1 else "processes" if reason is None else "threads"
@@ -92,8 +89,6 @@ def executor_of(kind: str, workers: int, function: Function) -> Executor:
         return Threads(workers)
     if reason is not None:
         raise ValueError(f"function must be one that other processes can import (or executor='threads'): {reason}")
-    if kind != "processes":
-        return Dask("local" if kind == "dask" else kind, workers)
     return processes(workers, function)
 
 

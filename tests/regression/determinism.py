@@ -35,8 +35,8 @@ class Way:
     """How runs are made.
 
     Attributes:
-        engine: `together` (both seeds in one batch, in a pool of processes), `processes` (a pool, one seed after the
-            other) or `dask` (the same on a Dask cluster of this machine).
+        engine: `together` (both seeds in one batch, in a pool of processes) or `processes` (a pool, one seed after the
+            other).
         variables: Of the environment; they hold from the start of each interpreter.
     """
 
@@ -54,7 +54,6 @@ BASE = {"together": Way("together", _PLAIN)}
 WAYS = {
     **BASE,
     "processes": Way("processes", {**_threads(2), "PYTHONHASHSEED": "1"}),
-    "dask": Way("dask", {**_threads(4), "PYTHONHASHSEED": "2"}),
 }
 
 
@@ -80,7 +79,7 @@ def _together(task: Task) -> Done:
 def work(folder: Path, engine: str, ids: Sequence[str], agents: Sequence[str], jobs: int) -> None:
     """Makes what is missing of one way's runs, and says which agents failed; they must do so in every way."""
     warnings.simplefilter("ignore")
-    make = {"together": Together, "processes": executors.Processes, "dask": lambda n: executors.Dask("local", n)}
+    make = {"together": Together, "processes": executors.Processes}
     with make[engine](jobs) as executor:
         known = [*ids] or [i for i, spec in SPECS.items() if installed(spec)]
         study = from_data({"environments": known, "agents": list(agents), "seeds": [*SEEDS]})

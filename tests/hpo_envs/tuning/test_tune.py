@@ -190,26 +190,3 @@ def test_box_agents_search_box() -> None:
     tuned = tune(helpers.train, helpers.SPACE, agent="box-bo", budget=12, progress=False)
     assert len(tuned.evaluations[0].action) == 3
     assert tuned.best.score > 1.0
-
-
-def test_workers_of_dask(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    given: dict[str, Any] = {"agent": "random", "workers": 2, "executor": "dask", "progress": False}
-    tuned = tune(helpers.train, helpers.SPACE, budget=6, out=tmp_path, **given)
-    assert len(tuned) == 6
-    for evaluation in tuned:
-        assert evaluation.status == "ok"
-        assert evaluation.metrics["score"] == helpers.train(evaluation.config)["score"]
-
-
-def test_worker_of_dask_that_dies_costs_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is tried by another worker, as often as Dask is told, and fails; the others are carried out once."""
-    dask = pytest.importorskip("dask")
-    given: dict[str, Any] = {"agent": "random", "budget": 5, "executor": "dask", "workers": 2, "seed": 1}
-    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
-        tuned = tune(helpers.deadly, {"x": (0.0, 1.0)}, progress=False, **given)
-    lost = [e for e in tuned if e.config["x"] < 0.25]
-    assert len(tuned) == 5
-    assert len(lost) == 1
-    assert [e.status for e in tuned] == ["failed" if e in lost else "ok" for e in tuned]
-    assert "died" in lost[0].error
