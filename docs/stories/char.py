@@ -119,11 +119,19 @@ def main(arguments=None):
             np.arange(curves.shape[1]), *np.quantile(curves, [0.25, 0.75], axis=0), color=colour, alpha=0.2
         )
         right.plot(budgets, np.median(lacking[m], axis=0), color=colour, label=m)
-    left.set(xlabel="runs that are better", ylabel="per cent of the best accuracy", title="a sweep, sorted (Rel@k)")
-    right.set(xlabel="random runs", ylabel="points lacking to the best", title="what tuning costs", yscale="log")
+    left.set_title(
+        "With poor settings (151st of 200 runs), transformers reach\n{:.0f} % of the best score, LSTMs {:.0f} %".format(
+            *(mean(found, "rel@150", m) for m in MODELS[::-1])
+        )
+    )
+    left.set(xlabel="rank of the run in its sweep", ylabel="% of the best accuracy (median over tasks)")
+    right.set_title(
+        "Random search comes within 1 point of the best\nafter {:.0f} LSTMs or {:.0f} transformers".format(
+            *(np.median(need[m]) for m in MODELS)
+        )
+    )
+    right.set(xlabel="random runs", ylabel="points below the best (median over tasks)", yscale="log")
     right.axhline(1, color="k", linestyle=":", linewidth=1)
-    for axes in (left, right):
-        axes.legend(frameon=False)
     save(drawn, args.out, "char")
     return story.verdicts
 

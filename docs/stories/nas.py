@@ -86,16 +86,18 @@ def main(arguments=None):
 
     drawn, (left, right) = figure(2)
     left.plot(EPOCHS, [rho[e] for e in EPOCHS], "o-", color=COLOURS[0])
-    left.set(
-        xlabel="epoch", ylabel="rank correlation with the final test loss", title="how early one knows", ylim=(0, 1.02)
-    )
+    left.set_title(f"After 10 of 50 epochs, ranks of cells correlate\nat {rho[10]:.2f} with the final ones")
+    left.set(xlabel="epoch", ylabel="rank correlation with the final test loss", ylim=(0, 1.02))
     grid = np.linspace(hours / 100, hours, 200)
     for (a, (label, _)), colour in zip(AGENTS.items(), COLOURS, strict=False):
         at = on_grid(traces[a], grid) - best
         known = np.isfinite(at).all(axis=0)
-        right.plot(grid[known], at[:, known].mean(axis=0), color=colour, label=label)
-    right.set(xlabel="GPU hours", ylabel="regret (test loss)", title="search on WikiText-2", yscale="log")
-    right.legend(fontsize=8, frameon=False)
+        look = {"color": "0.6", "linewidth": 3} if a == "random" else {"color": colour}
+        right.plot(grid[known], at[:, known].mean(axis=0), label=label, **look)
+    right.set_title(
+        f"{AGENTS[first][0][0].upper()}{AGENTS[first][0][1:]} has the lowest regret after {hours:.0f} GPU hours"
+    )
+    right.set(xlabel="GPU hours", ylabel="regret (test loss on WikiText-2)", yscale="log")
     save(drawn, args.out, "nas")
     return story.verdicts
 

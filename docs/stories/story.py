@@ -4,10 +4,9 @@ import argparse
 import textwrap
 from pathlib import Path
 
-from hpo_envs.benchmarks.plots import panels
+from hpo_envs.benchmarks.plots import COLOURS, panels
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
-"""Colour-blind safe palette (Okabe and Ito)."""
+__all__ = ["COLOURS", "Story", "figure", "options", "save"]
 
 
 def options(doc, seeds, arguments=None):
@@ -49,7 +48,11 @@ def figure(columns):
 
 
 def save(drawn, out, name):
-    """Write the figure and says where."""
+    """Write the figure and print its path."""
+    for a in drawn.axes:
+        a.title.set_size(10)
+        if a.get_legend_handles_labels()[0]:
+            a.legend(fontsize=8, frameon=False)
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name}.png"
     drawn.savefig(path, dpi=110)
