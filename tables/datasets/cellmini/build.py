@@ -6,14 +6,14 @@ numbers ship. Losses are kept to 1e-6 nats.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from hpo_envs.tables import catalogue, cells
-from hpo_envs.tables.cells import features
-from hpo_envs.tables.datasets.cellmini import EPOCHS, cost
-from hpo_envs.tables.datasets.cellmini.drawn import drawn
-from hpo_envs.tables.datasets.cellmini.measured import PACKING
-from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, machines
+from hpo_envs.tables.cells.features import NAMES as FEATURE_NAMES
+from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS, SEEDS, cost, drawn
+from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, Packing, machines
 from hpo_envs.tables.table import GRAPHS, STATUSES, Metric, Provenance, Table
 
 TABLE = "cellmini/shakespeare"
@@ -38,6 +38,18 @@ METRICS = (
 
 HELD_OUT = ("test_loss",)
 """Metrics that agents must not see."""
+
+_LOSSES = ("development", "loss", "test")
+
+PACKING = Packing(
+    file=Path(__file__).with_name("measured.npz"),
+    axes=(range(DRAWN), range(SEEDS)),
+    epochs=EPOCHS,
+    fields=_LOSSES,
+    counts=(),
+    losses=_LOSSES,
+)
+"""Layout of the trainings, which ship; fields are those of `training.run.Epoch`."""
 
 GRAPHS["cellmini"] = lambda key: cells.graph(cells.Cell.from_text(key))
 
@@ -64,7 +76,7 @@ def assemble(arrays: Arrays) -> Table:
     values[np.arange(EPOCHS) >= finished, :3] = np.nan
     done = np.arange(EPOCHS) < finished + diverged
     values[~done] = np.nan
-    of_rows = drawn()[:rows]
+    of_rows = drawn.drawn()[:rows]
     each = np.array([cost.epoch(cell) for cell in of_rows])
     return Table(
         TABLE,
@@ -74,8 +86,8 @@ def assemble(arrays: Arrays) -> Table:
         np.where(done, each[:, None, None] * np.arange(1, EPOCHS + 1), np.nan),
         provenance(arrays, part["machine"]),
         "s",
-        feature_names=features.NAMES,
-        features=features.embed(of_rows),
+        feature_names=FEATURE_NAMES,
+        features=drawn.features()[:rows],
         levels=np.arange(1.0, EPOCHS + 1.0),
         level_unit="epochs",
         status=part["status"],

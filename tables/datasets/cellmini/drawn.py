@@ -1,7 +1,8 @@
 """The cells of CellMini: 300 computations drawn by this package's generator, in the order in which they are trained.
 
 None was taken from a release; some of the smallest are among the released ones too, because there are few of them.
-`cells.csv` has their canonical keys, and `python -m hpo_envs.tables.datasets.cellmini.drawn` draws them again.
+`cells.npz` has their canonical keys, and their features as integers; `python -m
+hpo_envs.tables.datasets.cellmini.drawn` draws and embeds them again.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.tables import cells
+from hpo_envs.tables.cells.features import DECIMALS
 from hpo_envs.tables.datasets.cellmini import DRAWN
-from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files import atomic, packs
+from hpo_envs.tables.table import Floats
 
-FILE = Path(__file__).with_name("cells.csv")
+FILE = Path(__file__).with_name("cells.npz")
 
 SEED = 2020
 """Seed of the draw."""
@@ -33,12 +36,24 @@ def draw(count: int = DRAWN) -> list[str]:
 @functools.cache
 def drawn() -> tuple[cells.Cell, ...]:
     """The 300 cells in canonical form."""
-    return tuple(cells.Cell.from_text(row["cell"]) for row in atomic.read_csv(FILE))
+    return tuple(map(cells.Cell.from_text, _stored()["keys"].astype(str).tolist()))
+
+
+def features() -> Floats:
+    """(300, 50) the features of the cells, `cells.embed`."""
+    return packs.unscaled(_stored()["features"], DECIMALS)
+
+
+@functools.cache
+def _stored() -> dict[str, packs.Array]:
+    return packs.from_bytes(FILE.read_bytes())
 
 
 def main() -> None:
-    """Draw the cells again."""
-    atomic.write_csv(FILE, [{"cell": key} for key in draw()])
+    """Draw and embed the cells again."""
+    keys = draw()
+    features = packs.scaled(cells.embed([*map(cells.Cell.from_text, keys)]), DECIMALS)
+    atomic.write(FILE, packs.to_bytes({"keys": np.array(keys, "S"), "features": features}))
 
 
 if __name__ == "__main__":

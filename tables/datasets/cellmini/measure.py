@@ -6,9 +6,8 @@ from typing import Any
 
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS
-from hpo_envs.tables.datasets.cellmini.build import TABLE
+from hpo_envs.tables.datasets.cellmini.build import PACKING, TABLE
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
-from hpo_envs.tables.datasets.cellmini.measured import PACKING
 from hpo_envs.tables.datasets.trained.record import Training, record, trainer
 from hpo_envs.tables.datasets.trained.suite import Suite
 from hpo_envs.tables.table import Floats
