@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 class Policy(CandidateAgent):
     """Asks for a candidate drawn from the probabilities of a network that was trained by reinforcement learning.
 
-    The network reads what `wrappers.CandidateObservation` shows, computed by the same code: features of each candidate,
+    The network reads what `tasks.CandidateObservation` shows, computed by the same code: features of each candidate,
     which were evaluated, and the state of the episode. It was trained by masked proximal policy optimisation on whole
     episodes over many tables, where the reward is the gain over the best evaluation so far.
 

@@ -23,9 +23,8 @@ from hpo_envs.benchmarks import plots
 from hpo_envs.integrations.sb3 import SB3VecEnv
 from hpo_envs.tables.catalogue import canonical
 from hpo_envs.tables.files import atomic
-from hpo_envs.tasks import sampled
+from hpo_envs.tasks import for_training, sampled
 from hpo_envs.tasks.sampled import Draws, Pool, SampledTasks
-from hpo_envs.wrappers import for_training
 
 FEATURES = ("observed", "posterior", "prior", "stacked")
 """What the network reads: nothing that names a family's hyperparameters."""

@@ -11,7 +11,8 @@ Ids that draw a task at each reset (`NMTHPO-v0`, `CharHPO-v0`) take a whole part
     env_id, kwargs = hpo_envs.tasks.split("NMTHPO-v0").drawn("train")
     envs = gym.make_vec(env_id, num_envs=1024, **kwargs)
 
-`make_vec` draws table, objective, sub-space and subsample at each reset, for policies that score candidates.
+`make_vec` draws table, objective, sub-space and subsample at each reset, for policies that score candidates, which
+`CandidateObservation` shows; `for_training` adds the reward that a learner wants by default.
 
 No language but English is on both sides of a split, so that what is measured is generalisation to data that were not
 seen. Splits never change: another division is another version.
@@ -27,6 +28,21 @@ from hpo_envs.core.family import Distribution, Task
 from hpo_envs.families.registry import FAMILIES
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tasks import sampled
+from hpo_envs.tasks.candidates import CandidateObservation, for_training
+
+__all__ = [
+    "DISTRIBUTIONS",
+    "PARTS",
+    "VERSION",
+    "CandidateObservation",
+    "Split",
+    "for_training",
+    "languages",
+    "leave_one_out",
+    "make_vec",
+    "names",
+    "split",
+]
 
 PARTS = ("train", "validation", "test")
 

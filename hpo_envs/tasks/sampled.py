@@ -195,7 +195,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
     An action is the index of a candidate, `Discrete(candidates)`, counted from the first again where a task has fewer;
     indices carry no information from one episode to another. The reward is normalised: 0 for the median and 1 for the
     best candidate of the task, at least -1. The observation is reward, best reward and budget left;
-    `wrappers.CandidateObservation` shows the candidates. All episodes have the same budget and end in the same step.
+    `CandidateObservation` shows the candidates. All episodes have the same budget and end in the same step.
 
     Args:
         num_envs: Number of episodes.

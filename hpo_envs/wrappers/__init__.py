@@ -1,28 +1,23 @@
-"""Wrappers for training: other rewards, observations and actions on the same environments.
+"""Wrappers: other rewards, observations and actions on the same environments.
 
 Every wrapper has a scalar form here and a batched form of the same name in `hpo_envs.wrappers.vector`; both run the
 same code, the scalar one on a batch of one.
 
 Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (training only: it knows the optimum),
-`CostAwareReward`. Observations: `HistoryObservation`, `CandidateObservation`. Actions: `ContinuousAction`,
-`HyperparameterAction`, `FlattenAction`. `for_training` applies those that a learner wants by default.
+`CostAwareReward`. Observations: `HistoryObservation`; candidates as a set: `hpo_envs.tasks.CandidateObservation`.
+Actions: `ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `hpo_envs.tasks.for_training` applies those that a
+learner wants by default.
 """
 
-from hpo_envs.wrappers.candidates import CandidateObservation
-from hpo_envs.wrappers.scalar import (
-    ContinuousAction,
-    CostAwareReward,
-    FlattenAction,
-    HistoryObservation,
-    HyperparameterAction,
-    ImprovementReward,
-    NormalisedReward,
-    RegretReward,
-)
-from hpo_envs.wrappers.training import for_training
+from hpo_envs.wrappers.continuous import ContinuousAction
+from hpo_envs.wrappers.cost_aware import CostAwareReward
+from hpo_envs.wrappers.flatten import FlattenAction
+from hpo_envs.wrappers.history import HistoryObservation
+from hpo_envs.wrappers.hyperparameters import HyperparameterAction
+from hpo_envs.wrappers.improvement import ImprovementReward
+from hpo_envs.wrappers.normalise import NormalisedReward, RegretReward
 
 __all__ = [
-    "CandidateObservation",
     "ContinuousAction",
     "CostAwareReward",
     "FlattenAction",
@@ -31,5 +26,4 @@ __all__ = [
     "ImprovementReward",
     "NormalisedReward",
     "RegretReward",
-    "for_training",
 ]

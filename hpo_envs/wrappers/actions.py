@@ -1,31 +1,25 @@
-"""Action maps of wrappers."""
+"""Bases of the wrappers of actions: a map from actions of another space, on k actions at once, and its two forms."""
 
 from __future__ import annotations
 
 import abc
-import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Discrete
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
 
-from hpo_envs.core import boxes
-from hpo_envs.core.params import check_ints, kind_of, whole_table
+from hpo_envs.core.infos import MaskedInfo
+from hpo_envs.core.params import kind_of, unmasked, whole_table
 
 Rows = npt.NDArray[np.int64]
 Given = tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]
 """(k, ...) actions, and what `info` says of each."""
-
-
-def _table_of(env: Any, action: gym.Space[Any]) -> Any:
-    base = env.unwrapped
-    if not isinstance(action, Discrete) or kind_of(env) != "rows" or not base.tables[0].feature_names:
-        raise ValueError(f"env must have a row per action, with features, for this wrapper, got {base}")
-    whole_table(env)
-    return base.tables[0]
 
 
 class ActionMap(abc.ABC):
@@ -51,85 +45,104 @@ class ActionMap(abc.ABC):
     def of(self, actions: npt.NDArray[Any]) -> Rows:
         """(k, ...) actions of the environment that k checked ones mean."""
 
+    def useful(self) -> Callable[[npt.NDArray[Any]], npt.NDArray[Any]]:
+        """`mask`.
 
-class Flat(ActionMap):
-    """One number for each combination of the parts of an action, the last part varying fastest."""
-
-    def __init__(self, env: Any, action: gym.Space[Any]) -> None:
-        if not isinstance(action, MultiDiscrete) or len(action.shape) != 1:
-            raise ValueError(f"env must have actions of several parts (MultiDiscrete) for this wrapper, got {action}")
-        self._sizes = tuple(action.nvec.tolist())
-        self.space = Discrete(int(np.prod(action.nvec)))
-        self.mask = self._combined
-
-    def check(self, actions: Any, k: int) -> Given:
-        """Ints."""
-        return check_ints(actions, (k,), int(self.space.n)), {}  # type: ignore[attr-defined]
-
-    def of(self, actions: npt.NDArray[Any]) -> Rows:
-        """The parts."""
-        return np.stack(np.unravel_index(actions, self._sizes), axis=-1).astype(np.int64)
-
-    def _combined(self, masks: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """A combination is useful where all of its parts are."""
-        whole = np.ones((len(masks), 1), masks.dtype)
-        for part in np.split(masks, np.cumsum(self._sizes)[:-1], axis=1):
-            whole = (whole[:, :, None] & part[:, None, :]).reshape(len(masks), -1)
-        return whole
+        Raises:
+            AttributeError: There is none.
+        """
+        if self.mask is None:
+            raise AttributeError(f"action_masks: there is no useful mask of actions in {self.space}")
+        return self.mask
 
 
-class NearestFeatures(ActionMap):
-    """[-1, 1]^d: the row whose features, in [0, 1], are nearest to (action + 1) / 2."""
+def table_of(env: Any, action: gym.Space[Any]) -> Any:
+    """The table of an environment with a row per action.
 
-    def __init__(self, env: Any, action: gym.Space[Any]) -> None:
-        self._features = _table_of(env, action).features
-        self._squares = (self._features**2).sum(axis=1)
-        self.space = Box(-1.0, 1.0, (self._features.shape[1],), np.float32)
-
-    def check(self, actions: Any, k: int) -> Given:
-        """Numbers; those beyond a bound are set to it."""
-        points, clipped = boxes.clip(actions, (k, self._features.shape[1]), "actions")
-        return points, {"clipped": clipped}
-
-    def of(self, actions: npt.NDArray[Any]) -> Rows:
-        """Nearest in Euclidean distance, the first of several."""
-        x = (actions + 1.0) / 2.0
-        # Row by row in the same order of summation, so that a batch says what single actions say.
-        distance = self._squares - 2.0 * (x[:, None, :] * self._features[None]).sum(axis=2)
-        out: Rows = distance.argmin(axis=1)
-        return out
+    Raises:
+        ValueError: Another environment.
+    """
+    base = env.unwrapped
+    if not isinstance(action, Discrete) or kind_of(env) != "rows" or not base.tables[0].feature_names:
+        raise ValueError(f"env must have a row per action, with features, for this wrapper, got {base}")
+    whole_table(env)
+    return base.tables[0]
 
 
-class NearestValues(ActionMap):
-    """One index per hyperparameter into its distinct values in the table."""
+class ActionWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Scalar form."""
 
-    def __init__(self, env: Any, action: gym.Space[Any]) -> None:
-        table = _table_of(env, action)
-        if not table.space:
-            raise ValueError(f"table must have hyperparameters for this wrapper, got {table.name}")
-        values = [np.unique(column) for column in table.configs.T]
-        sizes = [len(v) for v in values]
-        if np.prod([float(s) for s in sizes]) > 1e6:
-            raise ValueError(f"hyperparameters must have at most 10^6 combinations, got {sizes}")
-        self.space = MultiDiscrete(sizes)
-        self._sizes = tuple(sizes)
-        scaled = [h.scale(v) for h, v in zip(table.space, values, strict=True)]
-        cells = np.array(list(itertools.product(*scaled)))
-        own = np.column_stack([h.scale(c) for h, c in zip(table.space, table.configs.T, strict=True)])
-        # In chunks: memory stays bounded whatever the grid. Without BLAS: it breaks ties by the processor.
-        parts = []
-        for chunk in np.array_split(cells, 1 + len(cells) // 4096):
-            distance = np.zeros((len(chunk), len(own)))
-            for x, y in zip(chunk.T, own.T, strict=True):
-                distance += np.subtract.outer(x, y) ** 2
-            parts.append(distance.argmin(axis=1))
-        self._row = np.concatenate(parts)
+    meaning: ClassVar[Callable[..., ActionMap]]
 
-    def check(self, actions: Any, k: int) -> Given:
-        """Ints."""
-        return check_ints(actions, (k, len(self._sizes)), [*self._sizes]), {}
+    def __init__(self, env: gym.Env[Any, Any]) -> None:
+        RecordConstructorArgs.__init__(self)
+        super().__init__(env)
+        self._meaning = self.meaning(env, env.action_space)
+        self.action_space = self._meaning.space
 
-    def of(self, actions: npt.NDArray[Any]) -> Rows:
-        """Nearest on the hyperparameters' own scales."""
-        out: Rows = self._row[np.ravel_multi_index(tuple(actions.T), self._sizes)]
-        return out
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, self._masked(info)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Perform the evaluation that an action of the new space means."""
+        given, noted = self._meaning.check([unmasked(action)], 1)
+        meant = self._meaning.of(given)[0]
+        *out, info = self.env.step(int(meant) if meant.ndim == 0 else meant)
+        return (*out, self._masked(info) | {name: value[0] for name, value in noted.items()})
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """Masks below this wrapper are of other actions."""
+        return self.action_masks if name == "action_masks" else super().get_wrapper_attr(name)
+
+    @property
+    def action_masks(self) -> Callable[[], Any]:
+        """`action_masks()` of the new actions, where there is a useful one."""
+        masks, change = self.env.get_wrapper_attr("action_masks"), self._meaning.useful()
+        return lambda: change(masks()[None])[0]
+
+    def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
+        mask, change = info.pop("action_mask", None), self._meaning.mask
+        if mask is not None and change is not None:
+            info["action_mask"] = change(mask[None])[0]
+        return info
+
+
+class VectorActionWrapper(VectorWrapper):
+    """Vectorized form."""
+
+    meaning: ClassVar[Callable[..., ActionMap]]
+
+    def __init__(self, env: VectorEnv[Any, Any, Any]) -> None:
+        super().__init__(env)
+        self._meaning = self.meaning(env, env.single_action_space)
+        self.single_action_space = self._meaning.space
+        self.action_space = batch_space(self._meaning.space, env.num_envs)
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start fresh episodes."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        return observation, self._masked(info)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Perform the evaluations that actions of the new space mean."""
+        given, noted = self._meaning.check(unmasked(actions), self.num_envs)
+        *out, info = self.env.step(self._meaning.of(given))
+        nobody = np.zeros(self.num_envs, bool)
+        for part in (self._masked(info), self._masked(info.get("final_info", {}))):
+            reported = part.get("_cost", nobody)  # who evaluated something
+            for name, value in noted.items() if reported.any() else ():
+                part[name], part["_" + name] = value & reported, reported
+        return (*out, info)
+
+    @property
+    def action_masks(self) -> Callable[[], Any]:
+        """`action_masks()` of the new actions, where there is a useful one."""
+        masks, change = self.env.unwrapped.action_masks, self._meaning.useful()  # type: ignore[attr-defined]
+        return lambda: change(masks())
+
+    def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
+        if isinstance(info, MaskedInfo):
+            info.change_mask(self._meaning.mask)
+        return info

@@ -1,34 +1,27 @@
-"""Rewards of wrappers, on arrays of n episodes; the scalar wrappers use n = 1."""
+"""Bases of the wrappers of rewards: a rule on arrays of n episodes, and its two forms."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import VectorEnv
 
-from hpo_envs.core.params import kind_of
+from hpo_envs.wrappers.episodes import EpisodesWrapper
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 
-class RewardTransform(abc.ABC):
-    """State and rule of a reward wrapper.
+class RewardRule(abc.ABC):
+    """State and rule of a wrapper of rewards, made of the number of episodes, the environment and its arguments."""
 
-    Args:
-        n: Number of episodes.
-        scales: By table name, the (lowest, highest) reward in the table; empty where the transform needs none.
-    """
-
-    needs_scales = False
-
-    def __init__(self, n: int, scales: Mapping[str, tuple[float, float]]) -> None:
-        self.scales = scales
-
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:  # noqa: B027 (a transform may have no state)
+    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:  # noqa: B027 (a rule may have no state)
         """Start fresh episodes at `index` (k,) on the tables named in `tables` (k,)."""
 
     @abc.abstractmethod
@@ -42,107 +35,47 @@ class RewardTransform(abc.ABC):
         """
 
 
-class Improvement(RewardTransform):
-    """Improvement over the incumbent, at least 0.
+class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Scalar form: the rule on a batch of one."""
 
-    The rewards of an episode add up to its best minus the baseline.
+    rule: ClassVar[Callable[..., RewardRule]]
 
-    Args:
-        baseline: What the first evaluation is compared with; None: with itself, so that it is worth 0.
-    """
+    def __init__(self, env: gym.Env[Any, Any], **kwargs: Any) -> None:
+        RecordConstructorArgs.__init__(self, **kwargs)
+        super().__init__(env)
+        self._rule = self.rule(1, env, **kwargs)
 
-    def __init__(self, n: int, scales: Mapping[str, tuple[float, float]], baseline: float | None = None) -> None:
-        super().__init__(n, scales)
-        self.baseline = np.nan if baseline is None else float(baseline)
-        self.best = np.full(n, self.baseline)
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._rule.start(np.zeros(1, np.intp), np.array([info["table"]], dtype=object))
+        return observation, info
 
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Reset the incumbent."""
-        self.best[index] = self.baseline
-
-    def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
-        """Improvement over the best before."""
-        before = np.where(np.isnan(self.best), reward, self.best)
-        gain = np.where(evaluated, np.maximum(reward - before, 0.0), 0.0)
-        self.best = np.where(evaluated, np.maximum(reward, before), self.best)
-        return gain
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Perform one evaluation."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        cost, evaluated = np.array([info["cost"]]), np.array([info.get("finished", True)])
+        new = self._rule(np.array([reward], dtype=np.float64), cost, evaluated)
+        return observation, float(new[0]), terminated, truncated, info
 
 
-class _Scaled(RewardTransform):
-    needs_scales = True
+class VectorRewardWrapper(EpisodesWrapper):
+    """Vectorized form."""
 
-    def __init__(self, n: int, scales: Mapping[str, tuple[float, float]]) -> None:
-        super().__init__(n, scales)
-        self.low, self.high = np.zeros(n), np.ones(n)
+    rule: ClassVar[Callable[..., RewardRule]]
 
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Look up the scale of each episode's table."""
-        bounds = np.array([self.scales[name] for name in tables]).reshape(-1, 2)
-        self.low[index], self.high[index] = bounds[:, 0], bounds[:, 1]
+    def __init__(self, env: VectorEnv[Any, Any, Any], *args: Any, **kwargs: Any) -> None:
+        super().__init__(env)
+        self._rule = self.rule(env.num_envs, env, *args, **kwargs)
 
+    def _begin(self, index: Indices, observation: Any, info: dict[str, Any]) -> Any:
+        if len(index):
+            self._rule.start(index, info["table"][index])
+        return observation
 
-class Normalised(_Scaled):
-    """0 for the worst row of the table, 1 for its best: comparable between tables."""
-
-    def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
-        """Position between the table's worst and best reward."""
-        span = np.where(self.high > self.low, self.high - self.low, 1.0)
-        return np.where(evaluated, (reward - self.low) / span, 0.0)
-
-
-class Regret(_Scaled):
-    """Minus the distance of the best evaluation so far to the table's best. Training only: it uses the optimum."""
-
-    def __init__(self, n: int, scales: Mapping[str, tuple[float, float]]) -> None:
-        super().__init__(n, scales)
-        self.best = np.full(n, -np.inf)
-
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """Reset the incumbent."""
-        super().start(index, tables)
-        self.best[index] = -np.inf
-
-    def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
-        """Minus the simple regret."""
-        self.best = np.where(evaluated, np.maximum(self.best, reward), self.best)
-        return np.where(evaluated, self.best - self.high, 0.0)
-
-
-class CostAware(RewardTransform):
-    """The reward minus a price for each unit of cost.
-
-    Args:
-        price: Reward that one unit of cost is worth, >= 0.
-
-    Raises:
-        ValueError: The price is negative or not finite.
-    """
-
-    def __init__(self, n: int, scales: Mapping[str, tuple[float, float]], price: float) -> None:
-        super().__init__(n, scales)
-        if not (np.isfinite(price) and price >= 0):
-            raise ValueError(f"price must be a finite number >= 0, got {price!r}")
-        self.price = float(price)
-
-    def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
-        """Reward minus price times cost."""
-        return np.where(evaluated, reward - self.price * cost, 0.0)
-
-
-def scales_of(env: Any) -> dict[str, tuple[float, float]]:
-    """Lowest and highest reward of each table behind a look-up environment, by name.
-
-    Raises:
-        ValueError: The environment has no finite tables of rewards, or a vector reward.
-    """
-    base = env.unwrapped
-    if kind_of(env) not in ("rows", "grid") or len(base.objectives) != 1:
-        raise ValueError(f"env must look one objective up in finite tables for this wrapper, got {base}")
-    out = {}
-    for table in base.tables:
-        metric = table.metrics[table.metric(base.objectives[0])]
-        final = table.final(metric.name) * metric.sign
-        # Rows without a value are rewarded with the metric's worst, see the environment's page.
-        final = np.where(np.isnan(final), metric.sign * metric.worst, final)
-        out[table.name] = (float(final.min()), float(final.max()))
-    return out
+    def _take(self, observation: Any, reward: Any, evaluated: npt.NDArray[np.bool_], info: dict[str, Any]) -> Any:
+        # An array would be missing only if every episode was restarted in this step.
+        cost = np.zeros(self.num_envs) if "cost" not in info else info["cost"]
+        if "final_info" in info:
+            cost = np.where(info["_final_info"], info["final_info"]["cost"], cost)
+        return self._rule(np.asarray(reward, dtype=np.float64), cost, evaluated)

@@ -13,10 +13,12 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
+from hpo_envs import wrappers
 from hpo_envs.agents.models import candidate_set
 from hpo_envs.agents.models.candidate_set import CandidateSet, Space
 from hpo_envs.core.params import check_int, check_ints, kind_of, unmasked
 from hpo_envs.core.subsample import View
+from hpo_envs.wrappers import vector
 
 _STREAM = np.uint64(0x5E7)
 """Sets the draws of candidates apart from those of the environment."""
@@ -44,9 +46,9 @@ class Presented:
         episodes: int,
         candidates: int,
         features: tuple[str, ...],
-        predictions: npt.NDArray[Any] | None,
-        distances: npt.NDArray[Any] | None,
-        numbers: Mapping[str, float] | None,
+        predictions: npt.NDArray[Any] | None = None,
+        distances: npt.NDArray[Any] | None = None,
+        numbers: Mapping[str, float] | None = None,
     ) -> None:
         self._base, self.features, self._given = env.unwrapped, tuple(features), (predictions, distances)
         self.numbers = dict(numbers or {})
@@ -174,7 +176,7 @@ class CandidateObservation(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         return {name: values[0] for name, values in observation.items()}
 
 
-class VectorCandidateObservation(VectorWrapper, RecordConstructorArgs):
+class VectorCandidateObservation(VectorWrapper):
     """See `CandidateObservation`; also of `hpo_envs.tasks.make_vec`. All episodes end together."""
 
     def __init__(
@@ -182,18 +184,14 @@ class VectorCandidateObservation(VectorWrapper, RecordConstructorArgs):
         env: VectorEnv[Any, Any, Any],
         candidates: int = 64,
         features: tuple[str, ...] = candidate_set.DEFAULT,
-        predictions: npt.NDArray[Any] | None = None,
-        distances: npt.NDArray[Any] | None = None,
-        numbers: Mapping[str, float] | None = None,
+        *more: Any,
+        **named: Any,
     ) -> None:
-        RecordConstructorArgs.__init__(self, candidates=candidates, features=tuple(features))
         super().__init__(env)
-        n = env.num_envs
-        self.shown = Presented(env, n, candidates, features, predictions, distances, numbers)
+        self.shown = Presented(env, env.num_envs, candidates, features, *more, **named)
         self.single_observation_space, self.single_action_space = self.shown.space, self.shown.action_space
-        self.observation_space, self.action_space = (
-            batch_space(space, n) for space in (self.shown.space, self.shown.action_space)
-        )
+        self.observation_space = batch_space(self.shown.space, env.num_envs)
+        self.action_space = batch_space(self.shown.action_space, env.num_envs)
         self._next_step = env.metadata.get("autoreset_mode") is AutoresetMode.NEXT_STEP
         self._ended = False
 
@@ -234,3 +232,23 @@ class VectorCandidateObservation(VectorWrapper, RecordConstructorArgs):
     def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
         mask = self.action_masks().astype(np.int8)
         return {**info, "action_mask": mask, "_action_mask": np.ones(len(mask), bool)}
+
+
+def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:
+    """Default wrappers for training: the gain in normalised reward, candidates as a set, and masks.
+
+    The rewards of an episode add up to its best normalised reward: position between the worst and the best result of
+    the table, or of sampled tasks between the median and the best; so a discount below 1 makes early gains count more.
+
+    Args:
+        env: See `CandidateObservation`, scalar or vectorized, or `hpo_envs.tasks.make_vec`.
+        candidates: Size of the set.
+        features: Names of groups of columns.
+        **more: Other arguments of `CandidateObservation`.
+    """
+    batched = hasattr(env, "num_envs")
+    forms: Any = vector if batched else wrappers
+    shown: Any = VectorCandidateObservation if batched else CandidateObservation
+    if not hasattr(env.unwrapped, "candidates"):
+        env = forms.NormalisedReward(env)
+    return shown(forms.ImprovementReward(env, baseline=0.0), candidates, features, **more)

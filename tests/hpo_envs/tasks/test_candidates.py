@@ -9,11 +9,11 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-import hpo_envs.wrappers as scalar
 import hpo_envs.wrappers.vector as vector
 from hpo_envs import tasks
 from hpo_envs.agents.models.candidate_set import GROUPS
 from hpo_envs.tasks import sampled
+from hpo_envs.tasks.candidates import VectorCandidateObservation
 
 EVERY = tuple(GROUPS)
 
@@ -21,7 +21,7 @@ EVERY = tuple(GROUPS)
 def made(env_id: str, size: int, **kwargs: Any) -> Any:
     env = gym.make(env_id, **kwargs)
     predictions = np.random.default_rng(0).standard_normal((3, len(env.unwrapped.table)))
-    return scalar.CandidateObservation(env, size, EVERY, predictions, np.array([0.1, 0.0, 0.3]))
+    return tasks.CandidateObservation(env, size, EVERY, predictions, np.array([0.1, 0.0, 0.3]))
 
 
 @pytest.mark.parametrize("size", [40, 150])
@@ -36,8 +36,8 @@ def test_gymnasium_checker_accepts_sets_smaller_and_larger_than_the_table(size: 
 @pytest.mark.parametrize("kwargs", [{}, {"shuffle": True, "subsample": 0.5}])
 def test_both_forms_show_the_same_and_reward_wrappers_hide_nothing(mode: AutoresetMode, kwargs: dict[str, Any]) -> None:
     envs = vector.ImprovementReward(gym.make_vec("NMTHPO-zhen-v0", num_envs=2, autoreset_mode=mode, budget=4, **kwargs))
-    many = vector.CandidateObservation(envs, 30, EVERY)
-    ones = [scalar.CandidateObservation(gym.make("NMTHPO-zhen-v0", budget=4, **kwargs), 30, EVERY) for _ in range(2)]
+    many = VectorCandidateObservation(envs, 30, EVERY)
+    ones = [tasks.CandidateObservation(gym.make("NMTHPO-zhen-v0", budget=4, **kwargs), 30, EVERY) for _ in range(2)]
     batch, info = many.reset(seed=5)
     apart = [env.reset(seed=5 + i)[0] for i, env in enumerate(ones)]
     for step in range(11):
@@ -57,7 +57,7 @@ def test_both_forms_show_the_same_and_reward_wrappers_hide_nothing(mode: Autores
 
 
 def test_columns_say_what_was_evaluated_and_actions_name_candidates() -> None:
-    env = scalar.CandidateObservation(gym.make("NMTHPO-zhen-v0", budget=6), 20, ("observed", "hyperparameters"))
+    env = tasks.CandidateObservation(gym.make("NMTHPO-zhen-v0", budget=6), 20, ("observed", "hyperparameters"))
     env.reset(seed=3)
     rewards = {}
     for action in (7, 0, 12):
@@ -74,7 +74,7 @@ def test_columns_say_what_was_evaluated_and_actions_name_candidates() -> None:
 
 
 def test_a_table_smaller_than_the_set_is_filled_up() -> None:
-    env = scalar.CandidateObservation(gym.make("NMTHPO-zhen-v0"), 150)
+    env = tasks.CandidateObservation(gym.make("NMTHPO-zhen-v0"), 150)
     seen, _ = env.reset(seed=0)
     assert seen["mask"].sum() == 118
     assert not seen["candidates"][118:].any()
@@ -85,13 +85,13 @@ def test_a_table_smaller_than_the_set_is_filled_up() -> None:
 def test_what_cannot_be_shown_is_refused() -> None:
     for env_id in ("NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-zhen-v0", "FIESTA-ner-v0"):
         with pytest.raises(ValueError, match="env must have one table with features, a row per action"):
-            scalar.CandidateObservation(gym.make(env_id))
+            tasks.CandidateObservation(gym.make(env_id))
     with pytest.raises(ValueError, match="features must be a tuple of names among hyperparameters"):
-        scalar.CandidateObservation(gym.make("NMTHPO-zhen-v0"), 20, ("hyperparameter",))
+        tasks.CandidateObservation(gym.make("NMTHPO-zhen-v0"), 20, ("hyperparameter",))
 
 
 def test_training_defaults_add_up_to_the_best_normalised_reward() -> None:
-    env = scalar.for_training(gym.make("NMTHPO-zhen-v0", budget=5), 64)
+    env = tasks.for_training(gym.make("NMTHPO-zhen-v0", budget=5), 64)
     env.reset(seed=0)
     best = sum(env.step(action)[1] for action in (3, 40, 8))
     table = env.unwrapped.table.values[:, 0, -1, 0]
@@ -104,9 +104,9 @@ def test_sampled_tasks_leave_languages_out_and_end_together() -> None:
     names = {p.name.partition(" ")[0] for p in sampled.pools(without=("ron", "jpn"))}
     assert {"nmthpo/swen", "charmini/eng-lstm"} <= names
     assert not [n for n in names if "rom" in n or "ja" in n]
-    envs = scalar.for_training(tasks.make_vec(3, candidates=40, budget=5), 40)
+    envs = tasks.for_training(tasks.make_vec(3, candidates=40, budget=5), 40)
     seen, _ = envs.reset(seed=1)
-    again = scalar.for_training(tasks.make_vec(2, candidates=40, budget=5), 40).reset(seed=2)[0]
+    again = tasks.for_training(tasks.make_vec(2, candidates=40, budget=5), 40).reset(seed=2)[0]
     assert np.array_equal(seen["candidates"][1:, :, :25], again["candidates"][:, :, :25])
     total = np.zeros(3)
     for step in range(10):
