@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.points import Points
-from hpo_envs.tables.user.space import space_of
+from hpo_envs.tables.user.space import space_of, to_configspace
 from tests.tables.user.helpers import PLAIN
 
 
@@ -120,6 +121,21 @@ def test_candidates_are_distinct_seeded_and_grow() -> None:
     # Each half of each range has its share.
     unit = points.unit(many)
     assert abs((unit[:, 0] < 0.5).mean() - 0.5) < 0.05
+
+
+def test_export_to_configspace_keeps_ranges_and_conditions() -> None:
+    pytest.importorskip("ConfigSpace")
+    env: Any = gym.make("CharHPO-v0", architecture="transformer").unwrapped
+    env.reset(seed=0)
+    exported = to_configspace(env.table.space, seed=1)
+    assert (len(exported), exported["learning_rate"].log, len(exported.conditions)) == (16, True, 4)
+    for configuration in exported.sample_configuration(40):
+        config = dict(configuration)
+        assert ("factor" in config) == (config["scheduler"] == "reduceonplateau")
+        got = env.step(env.action_of(config))[4]["config"]
+        assert (got["hidden_size"], got["attention_heads"]) == (config["hidden_size"], config["attention_heads"])
+        assert got["warmup_samples"] // 100 == config.get("warmup_samples", 0) // 100
+    assert to_configspace((Hyperparameter("heads", "int", 1.0, 1.0),))["heads"].value == 1
 
 
 def test_small_space_is_listed_as_whole() -> None:

@@ -1,0 +1,78 @@
+"""Runs as studies of Optuna. Needs the extra `optuna`."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.runs import Runs
+from hpo_envs.tables.checks import extra_module
+from hpo_envs.tables.table import STATUSES, Table
+
+
+def to_studies(runs: Runs) -> list[Any]:
+    """An in-memory Optuna study for each run, named ENV-AGENT-SEED; its trials are the evaluations in their order.
+
+    Parameters are those of the frame (`runs.to_frame()`), with the table's ranges and logarithms; rewards are
+    maximised. Failed and diverged runs are failed trials. User attributes have the cost, of a study the header.
+
+    Args:
+        runs: What `benchmarks.run` returned, on rows, grids or boxes.
+
+    Raises:
+        ModuleNotFoundError: Optuna is not installed.
+    """
+    optuna = extra_module("optuna", "optuna", "studies")
+    return [_study(optuna, runs[i : i + 1]) for i in range(len(runs))]
+
+
+def _study(optuna: Any, one: Runs) -> Any:
+    run, frame = one[0], one.to_frame()
+    h, names = run.header, [c for c in frame.attrs["configuration"] if frame[c].notna().all()]
+    study = optuna.create_study(
+        study_name=f"{h['env']}-{h['agent']}-{run.seed}", directions=["maximize"] * len(h["objectives"])
+    )
+    study.set_metric_names(list(h["objectives"]))
+    study.set_user_attr("header", json.loads(json.dumps(h)))
+    table = one._table(h) if "row" in run.evaluated else None
+    axes = {name: _distribution(optuna, name, frame[name].tolist(), table) for name in names}
+    for i, rewards in enumerate(run.rewards.reshape(len(run), -1)):
+        values = {"state": optuna.trial.TrialState.FAIL} if _lost(run, i) else {"values": rewards.tolist()}
+        params = {name: _plain(frame[name].iloc[i]) for name in names}
+        trial = optuna.trial.create_trial(
+            params=params, distributions=axes, user_attrs={"cost": float(run.costs[i])}, **values
+        )
+        study.add_trial(trial)
+    return study
+
+
+def _lost(run: Any, step: int) -> bool:
+    """Return whether an evaluation failed or diverged."""
+    status = run.evaluated.get("status")
+    return status is not None and STATUSES[int(status[step])] in ("failed", "diverged")
+
+
+def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None) -> Any:
+    d, known = optuna.distributions, {h.name: h for h in (table.space if table else ())}.get(name)
+    plain = [_plain(v) for v in values]
+    if known is not None and known.kind == "categorical":
+        return d.CategoricalDistribution([_plain(v) for v in known.values])
+    if any(isinstance(v, (str, bool)) for v in plain):
+        return d.CategoricalDistribution([*dict.fromkeys(plain)])
+    low, high = (known.low, known.high) if known is not None else (min(plain), max(plain))
+    log = known is not None and known.log and low > 0
+    if all(isinstance(v, int) for v in plain):
+        return d.IntDistribution(int(low), int(high), log=log)
+    return d.FloatDistribution(float(low), float(high), log=log)
+
+
+def _plain(value: Any) -> Any:
+    """A value in Python's own types."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return None if isinstance(value, float) and math.isnan(value) else value
