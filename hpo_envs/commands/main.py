@@ -31,10 +31,8 @@ COMMANDS = {
     "leaderboard": "run your agent for the leaderboard, and check its runs",
     "reproduce": "reproduce a paper's tables and figures, with verdicts",
     "importance": "hyperparameter importance and sensitivity of any table or study",
-    "select": "select the best model by your own scores, and the next to evaluate",
     "tune": "tune your own training function: durable, parallel, with a report",
     "table": "build an environment from a CSV file or an Optuna study",
-    "lepor": "score translations with hLEPOR, or tune its weights to human scores",
 }
 """Subcommand, a module of `hpo_envs.commands` -> what it does."""
 
@@ -44,7 +42,11 @@ examples:
   hpo-envs describe NMTHPO-swen-v0      spaces, table and page of an environment
   hpo-envs fetch --list                 data sets that do not ship
   hpo-envs compare                      random search on NMTHPO-swen-v0, 100 seeds
-  hpo-envs COMMAND --help               options and examples of a command"""
+  hpo-envs COMMAND --help               options and examples of a command
+
+modules:
+  python -m hpo_envs.agents.bandits.select --help              the best model by your own scores, the next to evaluate
+  python -m hpo_envs.tables.datasets.cushlepor.score --help    hLEPOR scores of your translations"""
 
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 

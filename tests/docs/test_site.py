@@ -112,8 +112,6 @@ def run_command(words: list[str]) -> None:
             if option in words:
                 words[words.index(option) + 1] = value
         words += ["--seeds", "2"] * (not args.study and "--seeds" not in words)
-    if words[0] == "lepor" and words[1] == "tune":
-        words += ["--budget", "15"]
     assert main.main(words) == 0, words
 
 

@@ -23,14 +23,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hpo_envs import benchmarks
+from hpo_envs.agents.bandits import select
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet, store, study
 from hpo_envs.benchmarks.study.block import Block
-from hpo_envs.commands import lepor, main, select
+from hpo_envs.commands import main
 from hpo_envs.families.registry import SPECS, installed
 from hpo_envs.tables import hlepor
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.cells import recipe
+from hpo_envs.tables.datasets.cushlepor import score as cushlepor_score
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.user import reader
@@ -370,15 +372,15 @@ SELECT = b"bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,.74\n.81,.79
 
 
 @many
-@given(content=bytes_like(SELECT), name=st.sampled_from(["ttts", "lucb"]))
-@example(content=b"a,b\n1e308,1\n-1e308,2\n1e308,3\n", name="ttts")
-@example(content=b"a,b\n1,1\n1,1\n1,1\n", name="ttts")
-@example(content=b'a,"b\n' + b"x" * 200_000, name="ttts")
-def test_scores_of_select(tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str) -> None:
+@given(content=bytes_like(SELECT))
+@example(content=b"a,b\n1e308,1\n-1e308,2\n1e308,3\n")
+@example(content=b"a,b\n1,1\n1,1\n1,1\n")
+@example(content=b'a,"b\n' + b"x" * 200_000)
+def test_scores_of_select(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "scores.csv"
     path.write_bytes(content)
     with hostile.guarded("CSV of select"):
-        result = select.advise(select.read_scores(path), agent=name)
+        result = select.advise(select.read_scores(path))
         assert all(0.0 <= m["probability"] <= 1.0 for m in result["models"].values())
         select.format_advice(result)
 
@@ -387,19 +389,18 @@ def test_scores_of_select(tmp_path_factory: pytest.TempPathFactory, content: byt
 @given(
     content=st.one_of(
         anything.map(lambda v: json.dumps(v).encode()),
-        anything.map(lambda v: json.dumps({"parameters": v, "variant": v}).encode()),
+        anything.map(lambda v: json.dumps(dict.fromkeys(hlepor.NAMES, v)).encode()),
         st.binary(max_size=50),
     )
 )
 @example(content=DEEP)
-@example(content=json.dumps({"parameters": dict.fromkeys(hlepor.NAMES, "x")}).encode())
-@example(content=json.dumps({"parameters": dict.fromkeys(hlepor.NAMES, 1e300)}).encode())
+@example(content=json.dumps(dict.fromkeys(hlepor.NAMES, "x")).encode())
+@example(content=json.dumps(dict.fromkeys(hlepor.NAMES, 1e300)).encode())
 def test_settings_of_lepor(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "setting.json"
     path.write_bytes(content)
     with hostile.guarded("JSON setting of lepor"):
-        parameters, variant = lepor._setting(str(path))
-        hlepor.score(["a b"], ["a c"], parameters, variant=variant)
+        hlepor.score(["a b"], ["a c"], cushlepor_score.setting_of(str(path)))
 
 
 @many
@@ -415,17 +416,14 @@ def test_texts_of_lepor(hypotheses: list[str], references: list[str]) -> None:
 
 VOCABULARY = [
     *main.COMMANDS, "--help", "--version", "--debug", "--json", "--env", "--agents", "--seeds", "--budget", "--table",
-    "--out", "--list", "--all", "--from", "--mirror", "--batch", "--confidence", "--transform", "--bounds", "--agent",
-    "score", "tune", "presets", "--setting", "--variant", "-1", "0", "nan", "1e999", "all", "NMTHPO-zhen-v0", "nmthpo",
+    "--out", "--list", "--all", "--from", "--mirror", "--bounds", "--agent",
+    "-1", "0", "nan", "1e999", "all", "NMTHPO-zhen-v0", "nmthpo",
     "random", "surrogate", "measured", "..", "/", "/dev/null", "logit", "ftp://x", "https://", "--held-out", "-", "--",
 ]  # fmt: skip
 
 
 @many
 @given(words=st.lists(st.one_of(st.sampled_from(VOCABULARY), st.text(string.printable, max_size=6)), max_size=7))
-@example(words=["select", "/dev/null"])
-@example(words=["lepor", "score", "/"])
-@example(words=["lepor", "tune", "/dev/null"])
 @example(words=["fetch", "nmthpo", "--from", "/"])
 def test_command_line(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
     """Words in any order: help, an error in one line, or the command's own work, which here is kept from starting."""

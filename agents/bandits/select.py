@@ -1,0 +1,159 @@
+"""Select the best model by your own scores, with its probability, and the next model to evaluate.
+
+    python -m hpo_envs.agents.bandits.select scores.csv --confidence 0.99 --batch 4
+    python -m hpo_envs.agents.bandits.select accuracies.csv --transform logit --bounds 0 100
+    python -m hpo_envs.agents.bandits.select losses.csv --lower-is-better --json
+
+scores.csv has one column per model with its name as header, one evaluation per line (empty: not evaluated), or the
+columns `model` and `score`. Each evaluation should be on a random train-test split with a random seed (Moss et al.
+2019); each model needs three. The confidence is the posterior probability that the model has the highest mean, for
+independent Gaussian scores. If all models were evaluated on the same splits, it is too low.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents.bandits.best_arm import MINIMUM, best_probability, moments
+from hpo_envs.agents.bandits.top_two import TTTS
+from hpo_envs.agents.base import whole
+from hpo_envs.agents.problem import Problem
+
+
+def read_scores(path: Path | str) -> dict[str, list[float]]:
+    """Scores by model, in the order of the file.
+
+    Raises:
+        ValueError: Not such a file, or a score that is no number; the message names the column.
+        FileNotFoundError: No such file.
+    """
+    import pandas as pd
+
+    frame = pd.read_csv(path, dtype=str, skipinitialspace=True, index_col=False)
+    known = {str(name).strip().lower(): name for name in frame}
+    if {"model", "score"} <= known.keys():
+        groups = frame.groupby(known["model"], sort=False)[known["score"]]
+        columns = {str(name): column for name, column in groups}
+    else:
+        columns = {str(name).strip(): frame[name] for name in frame}
+    scores = {}
+    for name, column in columns.items():
+        try:
+            scores[name] = [float(text) for text in column.dropna()]
+        except ValueError as error:
+            raise ValueError(f"scores of {name} in {path} must be numbers, got {error}") from None
+    return scores
+
+
+def advise(
+    scores: Mapping[str, Sequence[float]],
+    *,
+    confidence: float = 0.95,
+    batch: int = 1,
+    lower_is_better: bool = False,
+    transform: str = "none",
+    bounds: tuple[float, float] = (0.0, 1.0),
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Select the best model, its confidence, and the models to evaluate next, proposed by `ttts`.
+
+    Args:
+        scores: At least two models, at least three finite scores each.
+        confidence: Selection is decided once the best model's probability exceeds this.
+        batch: Evaluations to propose.
+        lower_is_better: For losses.
+        transform: `none` or `logit`.
+        bounds: Lowest and highest score of the metric, for `logit`.
+        seed: Of the proposal.
+
+    Returns:
+        `models` (name -> evaluations, mean, deviation, probability), `best`, `confidence` (reached), `wanted`,
+        `decided`, `tied` (models as probable as the best), `next` (names to evaluate; empty once decided).
+
+    Raises:
+        ValueError: One model, a model with fewer than three scores, a score that is not finite or outside the
+            bounds of the logit, or a wrong argument.
+    """
+    names, (low, high) = list(scores), bounds
+    if len(names) < 2:
+        raise ValueError(f"scores must have at least two models, got {len(names)}")
+    if few := [f"{name} has {len(values)}" for name, values in scores.items() if len(values) < MINIMUM]:
+        raise ValueError(f"each model must have at least {MINIMUM} evaluations, got too few: {', '.join(few)}")
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise ValueError(f"bounds must be two finite numbers, the lower first, got {bounds!r}")
+    batch, sign = whole("batch", batch, 1), -1.0 if lower_is_better else 1.0
+    counts, means, squares = moments(scores.values())
+    ends = np.sort(sign * np.array([[low, high]]), axis=1)
+    problem = Problem(gym.spaces.Discrete(len(names)), reward_bounds=ends)
+    agent = TTTS(problem, seed, confidence=confidence, transform=transform, rule="exact")
+    for i, name in enumerate(names):
+        for score in scores[name]:
+            agent.tell(i, sign * score, {})
+    pi = best_probability(agent.belief.posterior())
+    top, deviations = int(pi.argmax()), np.sqrt(squares / (counts - 1.0))
+    decided = bool(pi[top] > confidence)
+    facts = zip(counts.astype(int).tolist(), means.tolist(), deviations.tolist(), pi.tolist(), strict=True)
+    return {
+        "models": {
+            name: dict(zip(("evaluations", "mean", "deviation", "probability"), row, strict=True))
+            for name, row in zip(names, facts, strict=True)
+        },
+        "best": names[top],
+        "confidence": float(pi[top]),
+        "wanted": confidence,
+        "decided": decided,
+        "tied": [names[i] for i in range(len(names)) if i != top and pi[top] - pi[i] < 1e-9],
+        "next": [] if decided else [names[int(agent.ask())] for _ in range(batch)],
+    }
+
+
+def format_advice(result: Mapping[str, Any]) -> str:
+    """The result for people."""
+    models, best = result["models"], result["best"]
+    width = max(5, *map(len, models))
+    lines = [f"{'model':{width}} {'evaluations':>11} {'mean':>10} {'deviation':>10} {'P(best)':>8}"]
+    for name, m in sorted(models.items(), key=lambda item: -item[1]["probability"]):
+        numbers = f"{m['evaluations']:11d} {m['mean']:10.5g} {m['deviation']:10.3g} {m['probability']:8.4f}"
+        lines.append(f"{name:{width}} {numbers}")
+    said = "is the best model with confidence" if result["decided"] else "leads with confidence"
+    if result["tied"] and not result["decided"]:
+        said = f"and {', '.join(result['tied'])} tie at"
+    lines += ["", f"{'' if result['decided'] else 'undecided: '}{best} {said} {result['confidence']:.4f} "
+              f"(wanted: {result['wanted']:g})."]  # fmt: skip
+    return "\n".join([*lines, *([f"evaluate next: {', '.join(result['next'])}"] if result["next"] else [])])
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Print the advice on a file of scores; exits with status 2 after a wrong argument or file."""
+    parser = argparse.ArgumentParser(
+        prog="python -m hpo_envs.agents.bandits.select",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", type=Path, help="CSV file with scores")
+    parser.add_argument("--confidence", type=float, default=0.95, help="where to stop (default: %(default)s)")
+    parser.add_argument("--batch", type=int, default=1, help="evaluations to propose (default: %(default)s)")
+    parser.add_argument("--lower-is-better", action="store_true", help="for losses and error rates")
+    parser.add_argument("--transform", default="none", help="none, or logit of the score between its bounds")
+    parser.add_argument("--bounds", type=float, nargs=2, default=(0.0, 1.0), help="of the metric (default: 0 1)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the proposal (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="machine-readable output")
+    options = vars(parser.parse_args(words))
+    file, as_json = options.pop("file"), options.pop("json")
+    try:
+        result = advise(read_scores(file), **options)
+    except (ValueError, OSError) as error:
+        parser.error(str(error))
+    print(json.dumps(result, indent=1) if as_json else format_advice(result))
+
+
+if __name__ == "__main__":
+    main()
