@@ -4,8 +4,6 @@ Hutter, Hoos and Leyton-Brown (2014), whose package is `fanova`: each tree of a 
 mean over the space, over all of it but one hyperparameter and over all but two are exact sums over its leaves. Shares
 of the variance are computed for each tree and averaged over trees. A performance cutoff (their section 5: what
 distinguishes bad configurations from each other should not count) raises every leaf below it to it.
-
-Where a grid is complete or nearly so, `importance.decompose` needs no forest.
 """
 
 from __future__ import annotations

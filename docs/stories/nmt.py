@@ -7,7 +7,7 @@ import numpy as np
 from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.analysis.importance import decompose
+from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import nmthpo
 
@@ -61,8 +61,8 @@ def main(arguments=None):
         f"and en-ja, which share their data, and at {far:.2f} between ja-en and so-en.",
     )
 
-    names = [h.name for h in tables[0].space]
-    shares = np.array([decompose(t.configs, t.final("bleu")).main for t in tables])
+    found = [forest_importance.importance(*forest_importance.of_table(t, "bleu")) for t in tables]
+    names, shares = found[0].names, np.array([f.main for f in found])
     top = [names[i] for i in shares.argmax(axis=1)]
     story.claim(
         "which hyperparameter matters most depends on the data set (section 3.5)",
