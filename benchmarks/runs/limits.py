@@ -1,4 +1,4 @@
-"""Limits of a run: time and memory, and the state of the process, which is restored afterwards."""
+"""Limits of a run: time and memory."""
 
 from __future__ import annotations
 
@@ -7,17 +7,11 @@ import ctypes
 import os
 import signal
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-import numpy as np
-
 RUN_SECONDS = 3600.0
 """Default time limit of a run."""
-
-TICKS = 20
-"""In how many steps such a time passes; a process that is stopped, as by Ctrl-Z, loses one of them, however long."""
 
 GRACE = 5.0
 """Seconds after its limit at which code that does not stop is killed with its process, where that is a worker."""
@@ -48,7 +42,6 @@ def deadline(
 ) -> Iterator[None]:
     """Raise `RunTimeout` in the code within once this time is over, and again every second until it gives up.
 
-    Time passes while the process may run, whatever the wall clock says: not while it is stopped or the machine sleeps.
     In the main thread of a process of POSIX a signal does it, which wakes whatever sleeps; elsewhere the interpreter
     does it between two steps of Python. A loop inside compiled code is stopped by neither, but a worker is killed.
 
@@ -71,18 +64,11 @@ def deadline(
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    passed = 0
-
     def ring(number: int, frame: FrameType | None) -> None:
-        nonlocal passed
-        passed += 1
-        if passed == TICKS:
-            signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
-        if passed >= TICKS:
-            raise RunTimeout
+        raise RunTimeout
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds / TICKS, seconds / TICKS)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
         yield
     finally:
@@ -95,13 +81,10 @@ def _thread(seconds: float) -> Iterator[None]:
     over, me = threading.Event(), threading.get_ident()
 
     def ring() -> None:
-        for _ in range(TICKS):
-            if over.wait(seconds / TICKS):
-                return
-        while True:
+        wait = seconds
+        while not over.wait(wait):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(me), ctypes.py_object(RunTimeout))
-            if over.wait(1.0):
-                return
+            wait = 1.0
 
     watch = threading.Thread(target=ring, daemon=True)
     watch.start()
@@ -110,31 +93,6 @@ def _thread(seconds: float) -> Iterator[None]:
     finally:
         over.set()
         watch.join()
-
-
-@contextlib.contextmanager
-def interrupts() -> Iterator[None]:
-    """Let Ctrl-C through; a `KeyboardInterrupt` that the code within raises by itself becomes a `RuntimeError`."""
-    before = signal.getsignal(signal.SIGINT)
-    ours = threading.current_thread() is threading.main_thread() and callable(before)
-    pressed = False
-
-    def note(number: int, frame: FrameType | None) -> None:
-        nonlocal pressed
-        pressed = True
-        before(number, frame)  # type: ignore[operator, misc]
-
-    if ours:
-        signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        if pressed:
-            raise
-        raise RuntimeError("code must not raise KeyboardInterrupt, which is the user's") from error
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager
@@ -158,23 +116,6 @@ def memory(share: float = SHARE) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-@contextlib.contextmanager
-def restored() -> Iterator[None]:
-    """Restore the process state that the code within changes.
-
-    That is: working folder, environment variables, filters of warnings, NumPy's handling of floating-point errors.
-    """
-    variables, folder = dict(os.environ), os.getcwd()
-    with warnings.catch_warnings(), np.errstate():
-        try:
-            yield
-        finally:
-            os.chdir(folder)
-            for name in os.environ.keys() - variables.keys():
-                del os.environ[name]
-            os.environ.update(variables)
 
 
 def available() -> int | None:

@@ -39,20 +39,14 @@ class Call:
     """A function and its argument.
 
     Attributes:
-        function: Called with the argument.
-        argument: Its `foreign`, if it has one, names code from outside of this package: the worker that has run it
-            runs nothing else.
+        function: What is called.
+        argument: Of the function.
         losses: How many workers died at it.
     """
 
     function: Callable[[Any], Any]
     argument: Any
     losses: int = 0
-
-    @property
-    def foreign(self) -> str | None:
-        """Code from outside of this package that the call runs."""
-        return getattr(self.argument, "foreign", None)
 
 
 class WorkerLost(ChildProcessError):
@@ -134,9 +128,8 @@ class Serial(Executor):
 class Processes(Executor):
     """Processes on this machine, each with one call at a time: what one does is not felt by the others.
 
-    A worker that dies, whose call exceeds its `limits.deadline` by `limits.GRACE`, or that is stopped for so long
-    without such a limit, is killed and replaced. Programs that use it must keep to `if __name__ == "__main__":`, as
-    with every pool of fresh processes.
+    A worker that dies, or whose call exceeds its `limits.deadline` by `limits.GRACE`, is killed and replaced. Programs
+    that use it must keep to `if __name__ == "__main__":`, as with every pool of fresh processes.
 
     Args:
         workers: Number of processes, an int >= 1.
@@ -192,10 +185,8 @@ class Processes(Executor):
                 if len(self._pool) >= self.workers:
                     return
                 self._pool.append(idle := _Worker())
-            call = next((call for call in self._calls if call.foreign == idle.foreign), self._calls[0])
-            if idle.foreign in (None, call.foreign) and idle.process.is_alive():
-                self._calls.remove(call)
-                idle.take(call)
+            if idle.process.is_alive():
+                idle.take(self._calls.popleft())
             else:
                 self._pool.remove(idle)
                 idle.end()
@@ -214,15 +205,14 @@ class _Worker:
         theirs.close()
         output.close()
         self.call: Call | None = None
-        self.foreign: str | None = None
         self._limit: tuple[float, str] | None = None
-        self._age = self._stopped = 0.0
+        self._age = 0.0
 
     def take(self, call: Call) -> None:
         """Begin a call."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has just died, which `answer` sees
             self.pipe.send((call.function, call.argument))
-        self.call, self.foreign, self._limit, self._stopped = call, call.foreign, None, 0.0
+        self.call, self._limit = call, None
 
     def answer(self, passed: float) -> tuple[bool, Any] | None:
         """Return whether the call succeeded and its result or exception; None while it runs.
@@ -245,10 +235,9 @@ class _Worker:
                 self.call = None
                 return facts[0], facts[1]
             self._limit, self._age = facts[0], 0.0
-        self._stopped = self._stopped + passed if alive and _is_stopped(self.process.pid) else 0.0
         if self._limit is not None and self._age > self._limit[0] + limits.GRACE:
             raise ChildProcessError(self._limit[1])
-        if not alive or (self._limit is None and self._stopped > limits.GRACE):
+        if not alive:
             raise ChildProcessError
         return None
 
@@ -264,13 +253,6 @@ def _end(pool: list[_Worker]) -> None:
         worker.process.kill()
     while pool:
         pool.pop().end()
-
-
-def _is_stopped(pid: int | None) -> bool:
-    try:
-        return os.waitid(os.P_PID, pid or 0, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
-    except (AttributeError, ChildProcessError):  # macOS has it since Python 3.13, Windows never
-        return False
 
 
 def _work(pipe: connection.Connection, output: connection.Connection) -> None:

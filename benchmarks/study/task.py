@@ -6,11 +6,14 @@ import contextlib
 import dataclasses
 import time
 import traceback
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from hpo_envs.benchmarks.runs import Run, limits, run
-from hpo_envs.benchmarks.study.study import POLICY, Entrant, Environment
+from hpo_envs.benchmarks.study.study import Entrant, Environment
 from hpo_envs.tables.checks import advice
 
 if TYPE_CHECKING:
@@ -37,12 +40,6 @@ class Task:
     seeds: tuple[int, ...]
     seconds: float
     run_seconds: float = limits.RUN_SECONDS
-
-    @property
-    def foreign(self) -> str | None:
-        """The factory of an agent from outside of this package that shares the worker's process."""
-        algorithm = self.agent.algorithm
-        return algorithm if ":" in algorithm and algorithm != POLICY and not self.agent.isolated else None
 
     def __str__(self) -> str:
         return f"{self.agent.name} on {self.environment.id}"
@@ -101,8 +98,8 @@ def _perform(task: Task, isolate: Literal[False] | IsolatedProcess) -> Done:
         seeds = task.seeds[len(runs) : len(runs) + size]
         try:
             with (
-                limits.interrupts(),
-                limits.restored(),
+                warnings.catch_warnings(),
+                np.errstate(),
                 limits.deadline(task.run_seconds * len(seeds)),
                 limits.memory(),
             ):

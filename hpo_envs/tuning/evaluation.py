@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import faulthandler
-import multiprocessing
 import os
 import platform
 import time
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,7 +77,7 @@ def perform(job: Job) -> Done:
     started, clock = time.time(), time.perf_counter()
     ended = True
     try:
-        with limits.interrupts(), _limited(job.seconds):
+        with _limited(job.seconds):
             outcomes, ended = _carry_out(job)
     except KeyboardInterrupt:
         raise
@@ -106,18 +104,8 @@ def _carry_out(job: Job) -> tuple[list[tuple[int, Outcome]], bool]:
     return outcomes, kept.ended
 
 
-@contextlib.contextmanager
-def _limited(seconds: float | None) -> Iterator[None]:
-    """Stop what is within after some seconds; in a process of its own, even if it never comes back to Python."""
+def _limited(seconds: float | None) -> contextlib.AbstractContextManager[None]:
+    """Stop what is within after some seconds."""
     if seconds is None:
-        yield
-        return
-    alone = multiprocessing.parent_process() is not None
-    if alone:  # for workers of a cluster, which nobody watches
-        faulthandler.dump_traceback_later(seconds + 2 * limits.GRACE, exit=True)
-    try:
-        with limits.deadline(seconds, "an evaluation must end within {:g} s, this one did not"):
-            yield
-    finally:
-        if alone:
-            faulthandler.cancel_dump_traceback_later()
+        return contextlib.nullcontext()
+    return limits.deadline(seconds, "an evaluation must end within {:g} s, this one did not")

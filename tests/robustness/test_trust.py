@@ -3,7 +3,6 @@
 import gc
 import os
 import re
-import time
 import types
 from collections.abc import Mapping
 from pathlib import Path
@@ -186,15 +185,6 @@ class Pops(RandomSearch):
         assert sizes == [1, 2, 3]
         sizes.pop()
 
-class Messy(RandomSearch):
-    def ask(self):
-        os.chdir("/")
-        raise RuntimeError("what a mess")
-
-class Interrupts(RandomSearch):
-    def ask(self):
-        raise KeyboardInterrupt
-
 class Prints(RandomSearch):
     """Prints what a terminal would obey, from Python and past it."""
 
@@ -215,20 +205,11 @@ class Masks(RandomSearch):
     def ask(self):
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
         time.sleep(1000)
-
-class Lowers(RandomSearch):
-    """Leaves its process without files to open."""
-
-    def ask(self):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
-        return super().ask()
 '''
 WHY = {
     "Exits": "SystemExit: 0",
     "Raises": "no Exception",
     "Undecided": "must be True or False, got 'no'",
-    "Messy": "what a mess",
-    "Interrupts": "must not raise KeyboardInterrupt",
     "Swells": "MemoryError",
     "Recommends": "recommends must be an int in [0, 94), got 'garbage'",
 }
@@ -289,37 +270,6 @@ def test_output_of_agents_reaches_terminal_escaped(
         assert r"warned \x1b[2J" in said
         assert r"written \x1b[2J\xff" in said
     assert not any(c in said for c in "\x1b\x07")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="limits of processes")
-def test_worker_is_replaced_after_foreign_code(tmp_path: Path, bad: str) -> None:
-    honest = ("random", "bo-spread", "regularized-evolution")
-    entrants = tuple(Entrant(name, name) for name in (f"{bad}:Lowers", *honest))
-    ids = ("NMTHPO-zhen-v0", "NMTHPO-jaen-v0")
-    study = Study(tuple(Environment(i, {"budget": 4}) for i in ids), entrants, (0, 1))
-    with executors.Processes(2) as executor:
-        outcome = conduct(study, tmp_path / "runs", executor)
-    assert {agent for _, agent in outcome.errors} <= {f"{bad}:Lowers"}
-    assert {r.header["agent"] for r in store.read(tmp_path / "runs")} >= {*honest}
-
-
-def test_deadline_holds_in_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    import threading
-
-    seen: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            with limits.deadline(0.05):
-                while True:
-                    time.sleep(0.001)
-        except limits.RunTimeout as error:
-            seen.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join(120)
-    assert len(seen) == 1
 
 
 def test_limits_leave_nothing_behind() -> None:
