@@ -19,7 +19,7 @@ from hpo_envs.benchmarks.papers.nasbenchnlp.numbers import FINAL, WIKITEXT2, num
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
+from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
 

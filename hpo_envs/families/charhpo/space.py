@@ -152,9 +152,8 @@ class CharSpaceEnv(BoxEnv):
     Boosted trees on the ranks of accuracies, trained on the twelve tasks of an architecture together, and each task's
     quantile function; `hpo_envs.tables.datasets.charhpo.model` has the details. Held-out error, mean over the 24 tasks
     (five-fold): rank correlation of accuracy 0.86, R2 0.63, mean absolute error 6.0 points (with noise 0.80, 0.54 and
-    7.2); runtime within a factor of 1.32. By task in `tables/datasets/charhpo/charhpo_fit.csv` and in
-    `env.unwrapped.table.provenance.notes`. The 200 rows of a task's table get the same answers here, up to the rounding
-    of actions to float32.
+    7.2); runtime within a factor of 1.32. By task in `tables/datasets/charhpo/charhpo_fit.csv`. The
+    200 rows of a task's table get the same answers here, up to the rounding of actions to float32.
 
     ## References
     Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural

@@ -219,20 +219,9 @@ def table(name: str) -> Table:
     configs = draws(name)
     values = load().evaluate(TABLES.index(name), configs)
     note = f"{RUNS} seeded draws from the distributions of Table 2, answered by a surrogate fitted to the sweeps."
-    provenance = catalogue.provenance("charhpo", "surrogate", note, held_out_error(name))
+    provenance = catalogue.provenance("charhpo", "surrogate", note)
     keys = tuple(f"draw-{i:03d}" for i in range(RUNS))
     return frames.hashed(build.assemble(name, keys, configs, values, provenance))
-
-
-def held_out_error(name: str) -> str:
-    """One sentence on the held-out error of a task, from the fit's record."""
-    errors = atomic.read_csv(DATA.with_name("charhpo_fit.csv"))
-    e = next(r for r in errors if r["task"] == name.partition("/")[2])
-    return (
-        f"Held-out error: accuracy mean absolute error {e['accuracy_mae']} points, R2 {e['accuracy_r2']}, rank "
-        f"correlation {e['accuracy_rho']} (with noise {e['accuracy_mae_noisy']}, {e['accuracy_r2_noisy']}, "
-        f"{e['accuracy_rho_noisy']}); runtime off by a factor of {e['runtime_factor']}."
-    )
 
 
 def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:

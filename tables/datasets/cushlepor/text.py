@@ -98,14 +98,11 @@ def parse_psqm(
     labelled, of_labels = _texts(labels, labels_file)
     text, documents = {**text, **labelled}, {**documents, **of_labels}
     given: dict[tuple[str, int], list[float]] = {}
-    for number, (system, segment, score) in _lines(labels, labels_file, ("system", "seg_id", "score")):
-        try:
-            value = float(score)
-        except ValueError:
-            value = math.nan
+    for number, row in _rows(labels, labels_file, ("system", "seg_id", "score")):
+        value = _number(row["score"])
         if not 0.0 <= value <= BEST_PSQM:
-            raise ValueError(f"{labels_file}, line {number}: score must be in [0, {BEST_PSQM:g}], got {score!r}")
-        given.setdefault((system, int(segment)), []).append(value)
+            raise ValueError(f"{labels_file}, line {number}: score must be in [0, {BEST_PSQM:g}], got {row['score']!r}")
+        given.setdefault((row["system"], int(row["seg_id"])), []).append(value)
     human: dict[tuple[str, int], float | None] = {k: exact.total(v) / len(v) / BEST_PSQM for k, v in given.items()}
     return _join(text, documents, human, labels_file, labels_file, reference)
 
@@ -142,32 +139,42 @@ def _join(
     return found
 
 
-def _lines(content: bytes, file: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and the chosen columns of an error spans file."""
-    lines = content.decode("utf-8-sig").split("\n")
-    header = lines[0].rstrip("\r").split("\t")
-    if not set(columns) <= set(header):
-        raise ValueError(f"{file}, line 1: must name the columns {', '.join(columns)}, got {lines[0]!r}")
-    where = [header.index(c) for c in columns]
+def _rows(
+    content: bytes, file: str, needed: tuple[str, ...], of_segments: bool = True
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Line numbers and fields by column name (lower case) of a TSV without quoting; blank lines are left out.
+
+    Args:
+        content: The file.
+        file: Its name, for messages.
+        needed: Columns that it must have.
+        of_segments: Whether its `seg_id` must be a number; such files may lack fields at the end of a line.
+    """
+    lines = [line.rstrip("\r") for line in content.decode("utf-8-sig").split("\n")]
+    header = [c.strip().lower() for c in lines[0].split("\t")]
+    if not set(needed) <= set(header):
+        raise ValueError(f"{file}, line 1: must name the columns {', '.join(needed)}, got {lines[0]!r}")
     for number, line in enumerate(lines[1:], start=2):
-        if not line.rstrip("\r"):
+        if not line.strip():
             continue
-        fields = line.rstrip("\r").split("\t")
-        if len(fields) <= max(where) or not fields[header.index("seg_id")].isdigit():
+        row = dict(zip(header, fields := line.split("\t"), strict=False))
+        if of_segments and not (set(needed) <= row.keys() and row["seg_id"].isdigit()):
             raise ValueError(
                 f"{file}, line {number}: must have {len(header)} fields and a numeric seg_id, got {line!r}"
             )
-        yield number, [fields[i] for i in where]
+        if not of_segments and len(fields) != len(header):
+            raise ValueError(f"{file}, line {number}: must have {len(header)} fields, got {len(fields)}")
+        yield number, row
 
 
 def _texts(content: bytes, file: str) -> tuple[dict[tuple[str, int], str], dict[int, str]]:
     """Text by (system, segment), the most frequent one of its lines, and the document of each segment."""
     versions: dict[tuple[str, int], Counter[str]] = {}
     documents: dict[int, str] = {}
-    for number, (system, document, segment, target) in _lines(content, file, ("system", "doc", "seg_id", "target")):
-        versions.setdefault((system, int(segment)), Counter())[_SPAN.sub("", target)] += 1
-        if documents.setdefault(int(segment), document) != document:
-            known = documents[int(segment)]
+    for number, row in _rows(content, file, ("system", "doc", "seg_id", "target")):
+        segment, document = int(row["seg_id"]), row["doc"]
+        versions.setdefault((row["system"], segment), Counter())[_SPAN.sub("", row["target"])] += 1
+        if (known := documents.setdefault(segment, document)) != document:
             raise ValueError(f"{file}, line {number}: segment {segment} must be of {known}, got {document}")
     # Counter keeps the order of first appearance among equal counts.
     return {key: found.most_common(1)[0][0] for key, found in versions.items()}, documents
@@ -179,15 +186,14 @@ def span_scores(content: bytes, file: str) -> dict[tuple[str, int], float | None
     Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1, non-translation 25, anything else 0.
     """
     points: dict[tuple[str, int], dict[str, float]] = {}
-    columns = ("system", "seg_id", "rater", "category", "severity")
-    for _, (system, segment, rater, category, severity) in _lines(content, file, columns):
-        weight = {"major": 5.0, "minor": 1.0}.get(severity.lower(), 0.0)
-        if severity.lower() == "minor" and category == "Fluency/Punctuation":
+    for _, row in _rows(content, file, ("system", "seg_id", "rater", "category", "severity")):
+        weight = {"major": 5.0, "minor": 1.0}.get(row["severity"].lower(), 0.0)
+        if row["severity"].lower() == "minor" and row["category"] == "Fluency/Punctuation":
             weight = 0.1
-        if category.lower().startswith("non-translation"):
+        if row["category"].lower().startswith("non-translation"):
             weight = WORST_MQM
-        raters = points.setdefault((system, int(segment)), {})
-        raters[rater] = raters.get(rater, 0.0) + weight
+        raters = points.setdefault((row["system"], int(row["seg_id"])), {})
+        raters[row["rater"]] = raters.get(row["rater"], 0.0) + weight
     # The scheme caps a segment at five major errors; a few files have more spans than that.
     return {k: -min(exact.total(v.values()) / len(v), WORST_MQM) for k, v in points.items()}
 
@@ -217,16 +223,11 @@ def _scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
 
 def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None = None) -> tuple[list[Segment], str]:
     """Read a user's TSV, see `build.from_tsv`; return the segments and a sentence on how scores were scaled."""
-    rows: list[tuple[dict[str, str], float]] = []
-    for number, row in _rows(content, file, ("hypothesis", "reference", "score")):
-        try:
-            score = float(row["score"])
-        except ValueError:
-            score = math.nan
-        if not math.isfinite(score):
+    rows = _pairs(content, file, "score")
+    values = [_number(row["score"]) for _, row in rows]
+    for (number, row), value in zip(rows, values, strict=True):
+        if not math.isfinite(value):
             raise ValueError(f"{file}, line {number}: score must be a finite number, got {row['score']!r}")
-        rows.append((row, score))
-    values = [score for _, score in rows]
     if score_range is None:
         inside = all(0.0 <= v <= 1.0 for v in values)
         low, high = (0.0, 1.0) if inside else (min(values), max(values))
@@ -239,38 +240,30 @@ def parse_tsv(content: bytes, file: str, score_range: tuple[float, float] | None
         )
     segments = [
         Segment(
-            row.get("system", "system"),
-            row.get("document", "document"),
-            i,
-            row["hypothesis"],
-            row["reference"],
-            (score - low) / (high - low),
+            row.get("system", "system"), row.get("document", "document"), i, row["hypothesis"], row["reference"],
+            (value - low) / (high - low),
         )
-        for i, (row, score) in enumerate(rows, start=1)
-    ]
+        for i, ((_, row), value) in enumerate(zip(rows, values, strict=True), start=1)
+    ]  # fmt: skip
     return segments, f"Human scores scaled from [{low:g}, {high:g}] to [0, 1]."
 
 
 def parse_pairs(content: bytes, file: str) -> tuple[list[str], list[str]]:
     """Hypotheses and references of a user's TSV."""
-    rows = [row for _, row in _rows(content, file, ("hypothesis", "reference"))]
-    return [row["hypothesis"] for row in rows], [row["reference"] for row in rows]
+    rows = _pairs(content, file)
+    return [row["hypothesis"] for _, row in rows], [row["reference"] for _, row in rows]
 
 
-def _rows(content: bytes, file: str, needed: tuple[str, ...]) -> list[tuple[int, dict[str, str]]]:
-    """Line numbers and fields by column name (lower case) of a TSV with a header; blank lines are left out."""
-    lines = [line.rstrip("\r") for line in content.decode("utf-8-sig").split("\n")]
-    header = [c.strip().lower() for c in lines[0].split("\t")]
-    if not set(needed) <= set(header):
-        raise ValueError(f"{file}, line 1: must name the columns {', '.join(needed)}, got {lines[0]!r}")
-    rows = []
-    for number, line in enumerate(lines[1:], start=2):
-        if not line.strip():
-            continue
-        fields = line.split("\t")
-        if len(fields) != len(header):
-            raise ValueError(f"{file}, line {number}: must have {len(header)} fields, got {len(fields)}")
-        rows.append((number, dict(zip(header, fields, strict=True))))
+def _pairs(content: bytes, file: str, *more: str) -> list[tuple[int, dict[str, str]]]:
+    rows = [*_rows(content, file, ("hypothesis", "reference", *more), of_segments=False)]
     if not rows:
         raise ValueError(f"{file} must have at least one row below its header, got none")
     return rows
+
+
+def _number(text: str) -> float:
+    """The number that a text is, else NaN."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

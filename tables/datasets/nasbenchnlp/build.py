@@ -11,32 +11,42 @@ trained nothing but lists the last-epoch test loss of 12,341 multi-run ids: one 
 of ids with released features (4,114 rows; 130 groups without features are left out), seeds as repeats. RNN, LSTM and
 GRU are not in it. A loss of NaN is a run that diverged.
 
-Both ship, see `pack`. `ptb`, the curves on the Penn Treebank, is built from fetched files, see `build_ptb`.
+`ptb`: curves on the Penn Treebank, one row per architecture with released features (Table: 14,322 generated
+architectures), in the order of their ids, and up to three runs of each: the released single runs and multi runs, of
+which 4,114 were trained with three seeds. Keys are the ids. Its two archives of logs are large and are fetched on their
+own (data set `nasbenchnlp-ptb-logs`). An architecture without an acceptable log has status `failed`. The others ship,
+see `pack`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue, cells
+from hpo_envs.tables.cells import features as graph
 from hpo_envs.tables.datasets.nasbenchnlp import (
     EPOCHS,
     LOGS,
+    MULTI,
     PARAMETERS,
     PTB,
     PTB_FINAL,
+    PTB_REPEATS,
+    PTB_ROWS,
+    RELEASED_FEATURES,
+    SINGLE,
     TABLES,
     WIKITEXT2,
-    assemble,
-    build_ptb,
 )
-from hpo_envs.tables.datasets.nasbenchnlp.features import RELEASED_NAMES
-from hpo_envs.tables.datasets.nasbenchnlp.logs import FINAL_METRICS, METRICS
+from hpo_envs.tables.datasets.nasbenchnlp.features import FEATURE_NAMES, RELEASED_NAMES, group, read_released
+from hpo_envs.tables.datasets.nasbenchnlp.logs import FINAL_METRICS, METRICS, Log, read_acceptable
 from hpo_envs.tables.files import packs
-from hpo_envs.tables.table import GRAPHS, Table
+from hpo_envs.tables.table import GRAPHS, STATUSES, Floats, Provenance, Table
+
+OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
 
 NAMES = TABLES
 
@@ -49,6 +59,9 @@ WORDS = np.array([4352.0, 4911.0, 41772.0])
 TICK = 2.0**-22
 """Seconds between two 64-bit floats that count the seconds since 1970: released wall times are multiples of it."""
 
+SHARED = 0.01
+"""Largest share of logs that may be unacceptable before the archive is."""
+
 LOSS_DECIMALS, FEATURE_DECIMALS = 9, 6
 """Digits of the final losses on PTB as released, and of all features."""
 
@@ -57,12 +70,13 @@ GRAPHS["nasbenchnlp"] = lambda key: cells.graph(cells.Cell.from_text(key.partiti
 
 def files(name: str) -> tuple[str, ...]:
     """Upstream files of a table that does not ship."""
-    return build_ptb.FILES if name == PTB else ()
+    return (SINGLE, MULTI, RELEASED_FEATURES) if name == PTB else ()
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
     """Build `ptb`; `read` gives the content of fetched files, a message about a wrong one names member and rule."""
-    return build_ptb.build(read)
+    released = read_released(read(RELEASED_FEATURES), RELEASED_FEATURES)
+    return build_curves({SINGLE: read(SINGLE), MULTI: read(MULTI)}, released)
 
 
 def shipped(name: str) -> Table:
@@ -82,14 +96,14 @@ def _wikitext2() -> Table:
     row = np.repeat(np.arange(len(repeats)), repeats)
     at = (row, np.concatenate([np.arange(n) for n in repeats]))
     values = np.full((len(repeats), repeats.max(), EPOCHS, len(METRICS)), np.nan)
-    cost, status = np.full(values.shape[:3], np.nan), np.full(values.shape[:2], assemble.OK, np.uint8)
+    cost, status = np.full(values.shape[:3], np.nan), np.full(values.shape[:2], OK, np.uint8)
     trained = ticks > 0
     losses = data["losses"].astype(np.float64) / WORDS
     sizes = np.where(trained, data["parameters"][row, None], np.nan)
     values[at] = np.concatenate([losses, sizes[..., None]], axis=2)
     cost[at] = np.where(trained, np.cumsum(ticks * TICK, axis=1), np.nan)
     diverged = (trained & np.isnan(losses[..., 0])).any(axis=1)
-    status[at] = np.where(diverged, assemble.DIVERGED, np.where(trained.all(axis=1), assemble.OK, assemble.TRUNCATED))
+    status[at] = np.where(diverged, DIVERGED, np.where(trained.all(axis=1), OK, TRUNCATED))
     features = packs.unscaled(data["features"], FEATURE_DECIMALS)
     computations = len({key.partition("#")[0] for key in keys})
     note = (
@@ -97,7 +111,7 @@ def _wikitext2() -> Table:
         f"{features[:, -1].sum():.0f} recipes."
     )
     provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=LOGS)
-    return assemble.curves_table(WIKITEXT2, keys, features, values, cost, status, provenance)
+    return curves_table(WIKITEXT2, keys, features, values, cost, status, provenance)
 
 
 def _ptb_final() -> Table:
@@ -105,7 +119,7 @@ def _ptb_final() -> Table:
     run = np.arange(data["losses"].shape[1]) < data["repeats"][:, None]
     losses = np.where(data["losses"] > 0, packs.unscaled(data["losses"], LOSS_DECIMALS), np.nan)
     values = np.stack([losses, np.where(run, data["parameters"][:, None], np.nan)], axis=-1)[:, :, None]
-    status = np.where(run & np.isnan(losses), assemble.DIVERGED, assemble.OK).astype(np.uint8)
+    status = np.where(run & np.isnan(losses), DIVERGED, OK).astype(np.uint8)
     note = (
         "12341 ids, 10032 with a finite loss, 4244 architectures, 4114 with features. "
         "The losses are of the last epoch and of the test set."
@@ -117,3 +131,93 @@ def _ptb_final() -> Table:
         feature_names=RELEASED_NAMES, features=packs.unscaled(data["features"], FEATURE_DECIMALS),
         levels=np.array([float(EPOCHS)]), level_unit="epochs", status=status,
     )  # fmt: skip
+
+
+def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: int = PTB_ROWS) -> Table:
+    """The table of curves from the content of each archive, and the released features of `rows` groups.
+
+    Raises:
+        ValueError: An archive is not acceptable, or more than `SHARED` of its logs are not.
+    """
+    if len(released) != rows:
+        raise ValueError(f"{RELEASED_FEATURES} must have {rows} architectures, got {len(released)}")
+    runs: dict[int, dict[int, Log]] = {}
+    refused: list[str] = []
+    for file, content in archives.items():
+        logs, bad = read_acceptable(content, file)
+        if len(bad) > SHARED * (len(logs) + len(bad)):
+            raise ValueError(f"{file}: at most {SHARED:.0%} of the logs may be unacceptable, got {len(bad)}: {bad[0]}")
+        refused.extend(bad)
+        for log in logs:
+            # A run may be in both archives; its experiment id tells.
+            runs.setdefault(group(log.architecture), {}).setdefault(log.experiment, log)
+    ids = sorted(released)
+    per_row = [
+        sorted(runs.get(i, {}).values(), key=lambda r: (r.architecture, r.started, r.experiment))[:PTB_REPEATS]
+        for i in ids
+    ]
+    cells = [r[0].cell if r else None for r in per_row]
+    known = [c for c in cells if c is not None]
+    own = np.zeros((len(ids), graph.SIZE))
+    if known:
+        own[[c is not None for c in cells]] = graph.embed(known)
+    features = np.hstack([own, np.stack([released[i] for i in ids]), np.ones((len(ids), 1))])
+    unused = sum(len(r) for g, r in runs.items() if g not in released)
+    note = (
+        f"{sum(map(len, per_row))} runs of {len(known)} architectures; {len(ids) - len(known)} rows have no log, "
+        f"{unused} runs have no row, {len(refused)} logs were refused."
+    )
+    provenance = catalogue.provenance("nasbenchnlp", "measured", note, file=SINGLE)
+    return curves_table(PTB, tuple(map(str, ids)), features, *arrays(per_row, PTB_REPEATS), provenance)
+
+
+def arrays(runs: Sequence[Sequence[Log]], repeats: int) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
+    """Values (rows, repeats, epochs, metrics), cumulative seconds and status of the runs of each row.
+
+    A row without runs has failed.
+    """
+    values = np.full((len(runs), repeats, EPOCHS, len(METRICS)), np.nan)
+    cost = np.full(values.shape[:3], np.nan)
+    status = np.full(values.shape[:2], OK, np.uint8)
+    for row, of_row in enumerate(runs):
+        for repeat, run in enumerate(of_row):
+            end = len(run.seconds)
+            values[row, repeat, :end, :3] = run.losses
+            values[row, repeat, :end, 3] = run.parameters
+            cost[row, repeat, :end] = np.cumsum(run.seconds)
+            status[row, repeat] = DIVERGED if run.diverged else TRUNCATED if end < EPOCHS else OK
+        if not of_row:
+            # Somebody who tries it learns that at once and pays nothing.
+            values[row, 0, 0, 3] = cost[row, 0, 0] = 0.0
+            status[row, 0] = FAILED
+    return values, cost, status
+
+
+def curves_table(
+    name: str,
+    keys: tuple[str, ...],
+    features: Floats,
+    values: Floats,
+    cost: Floats,
+    status: npt.NDArray[np.uint8],
+    provenance: Provenance,
+) -> Table:
+    """A table of 50 epochs; shapes as `arrays` returns them."""
+    return Table(
+        name, keys, METRICS, values, cost, provenance, "s", feature_names=FEATURE_NAMES, features=features,
+        levels=np.arange(1.0, EPOCHS + 1), level_unit="epochs", status=status,
+    )  # fmt: skip
+
+
+def paired_losses(curves: Table, final: Table) -> tuple[Floats, Floats]:
+    """Final test losses (WikiText-2, PTB) of the recipes that were trained on both and diverged on neither."""
+    ids, ends = architectures(), curves.values[:, :, -1, curves.metric("test_loss")]
+    losses = dict(zip(map(int, final.keys), final.final("test_loss"), strict=True))
+    x, y = [], []
+    for row in np.argsort(curves.source_index):
+        g = next((g for i in ids[curves.source_index[row]] if (g := group(int(i))) in losses), None)
+        finite = ends[row][~np.isnan(ends[row])]
+        if len(finite) and g is not None and not np.isnan(losses[g]):
+            x.append(np.mean(finite))
+            y.append(losses[g])
+    return np.array(x), np.array(y)

@@ -100,11 +100,6 @@ def uniforms(count: int, *parts: object) -> Floats:
     return (bits.astype(np.float64) + 0.5) * 2.0**-53
 
 
-def normals(count: int, *parts: object) -> Floats:
-    """(count,) standard normal draws: the quantiles at `uniforms`."""
-    return np.asarray(exact.normal_quantile(uniforms(count, *parts)))
-
-
 @functools.cache
 def _parameters() -> dict[str, npt.NDArray[np.float64]]:
     arrays = atomic.read_npz(Path(__file__).parent / "data" / "cells_model.npz")
@@ -162,12 +157,8 @@ def divergence_inputs(cell: Cell) -> Floats:
     return np.array([largest, sum(OPERATIONS[op] == "elementwise_prod" for op, _ in cell.nodes)])
 
 
-def noise(name: str, parameters: Mapping[str, Floats] | None = None) -> Floats:
-    """(COMPONENTS + 1,) residual noise of a canonical key: quantiles of held-out residuals, correlated normals."""
-    return _noise(normals(COMPONENTS + 1, "cell", name), parameters or _parameters())
-
-
-def _noise(draws: Floats, p: Mapping[str, Floats]) -> Floats:
+def noise(draws: Floats, p: Mapping[str, Floats]) -> Floats:
+    """(COMPONENTS + 1,) residual noise of a cell from as many normal draws: quantiles of held-out residuals."""
     levels = map(exact.normal_level, exact.product(p["root"], draws).tolist())
     grid = _grid(p["quantiles"].shape[1])
     return np.array([np.interp(u, grid, q) for u, q in zip(levels, p["quantiles"], strict=True)])
@@ -185,7 +176,7 @@ def simulate(cell: Cell, repeat: int = 0, name: str = "") -> Outcome:
     # All draws at once: the quantiles of many take hardly longer than those of few.
     draws = [uniforms(n, "cell", name), uniforms(n, "repeat", name, repeat), uniforms(EPOCHS, "seconds", name, repeat)]
     of_cell, of_repeat, jitter = np.split(exact.normal_quantile(np.concatenate(draws)), (n, 2 * n))
-    targets = predict(cell) + _noise(of_cell, p)
+    targets = predict(cell) + noise(of_cell, p)
     targets += p["repeat"] * of_repeat
     probability = divergence_probability(cell)
     diverged = uniform("diverges", name) < probability

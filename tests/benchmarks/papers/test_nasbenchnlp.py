@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.papers.nasbenchnlp import cells as study
 from hpo_envs.engines.curves.params import CurveParams
 from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
+from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
 from hpo_envs.tables.table import Metric
 from tests.hpo_envs.engines.curves.helpers import KWARGS, T1
 

@@ -9,8 +9,7 @@ import pytest
 from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.cells import key
 from hpo_envs.tables.datasets import nasbenchnlp as names
-from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS, assemble, build, features, fit
-from hpo_envs.tables.datasets.nasbenchnlp.paired import paired_losses
+from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS, build, features, fit
 
 
 @pytest.mark.parametrize("name", names.TABLES)
@@ -26,10 +25,10 @@ def run(epochs: int, parameters: int, diverged: bool = False) -> Any:
 
 def test_runs_become_arrays() -> None:
     runs = [[run(EPOCHS, 10), run(7, 10)], [run(3, 20, diverged=True)], []]
-    values, cost, status = assemble.arrays(runs, 2)
+    values, cost, status = build.arrays(runs, 2)
     assert values.shape == (3, 2, EPOCHS, 4)
-    assert status[0].tolist() == [assemble.OK, assemble.TRUNCATED]
-    assert status[1:, 0].tolist() == [assemble.DIVERGED, assemble.FAILED]
+    assert status[0].tolist() == [build.OK, build.TRUNCATED]
+    assert status[1:, 0].tolist() == [build.DIVERGED, build.FAILED]
     assert cost[0, 1, :8].tolist()[:7] == [2.0 * k for k in range(1, 8)]
     assert np.isnan(cost[0, 1, 7:]).all()
     assert values[1, 0, :3, 3].tolist() == [20.0] * 3
@@ -51,7 +50,7 @@ def test_released_features_are_joined_by_group() -> None:
 
 def test_losses_are_those_of_final_table() -> None:
     final = store.load("nasbenchnlp/ptb-final")
-    wikitext2, ptb = paired_losses(store.load("nasbenchnlp/wikitext2"), final)
+    wikitext2, ptb = build.paired_losses(store.load("nasbenchnlp/wikitext2"), final)
     assert wikitext2.shape == ptb.shape == (260,)
     assert np.isfinite(wikitext2).all()
     assert np.isin(ptb, final.final("test_loss")).all()

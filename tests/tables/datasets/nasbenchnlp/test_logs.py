@@ -14,7 +14,8 @@ from hpo_envs.tables import catalogue, cells, store
 from hpo_envs.tables.cells.recipe import EXAMPLES
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets import nasbenchnlp as names
-from hpo_envs.tables.datasets.nasbenchnlp import MULTI, PTB, SINGLE, build_ptb
+from hpo_envs.tables.datasets.nasbenchnlp import MULTI, PTB, SINGLE
+from hpo_envs.tables.datasets.nasbenchnlp import build as builder
 from hpo_envs.tables.datasets.nasbenchnlp.logs import CURVES, read_archive, read_log
 from hpo_envs.tables.table import STATUSES
 from tests.helpers import needs_upstream
@@ -94,7 +95,7 @@ def run(architecture: int, experiment: int, **changes: Any) -> str:
 
 def build(single: dict[str, str], multi: dict[str, str], *groups: int) -> Any:
     archives = {SINGLE: zipped(**single), MULTI: zipped(**multi)}
-    return build_ptb.build_curves(archives, released(*groups), rows=len(groups))
+    return builder.build_curves(archives, released(*groups), rows=len(groups))
 
 
 def test_curves_join_both_archives_by_group() -> None:
@@ -129,7 +130,7 @@ def test_too_many_bad_logs_are_error() -> None:
     with pytest.raises(ValueError, match=r"at most 1% of the logs may be unacceptable, got 1: .*b\.json"):
         build({"a.json": run(2000000, 1), "b.json": "{}"}, {"c.json": run(2000000, 2)}, 2000000)
     with pytest.raises(ValueError, match="must have 2 architectures, got 1"):
-        build_ptb.build_curves({}, released(5), rows=2)
+        builder.build_curves({}, released(5), rows=2)
 
 
 def test_cycle_in_log_is_named() -> None:
