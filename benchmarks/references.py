@@ -20,13 +20,12 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-import hpo_envs
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.core import screen
-from hpo_envs.engines.box.params import BoxParams
 from hpo_envs.families.registry import SPECS, installed
+from hpo_envs.tables import VERSION
 from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]
@@ -49,9 +48,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
 """Ids with arguments that make another problem of them."""
 
 
-def on_box(
-    params: BoxParams, task: int, *, points: int = RANDOM, generations: int = GENERATIONS
-) -> tuple[float, float]:
+def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = GENERATIONS) -> tuple[float, float]:
     """Best known reward and median of random actions on a task.
 
     The evolution strategy keeps the best of parents and children. Each child is a parent with about a third of its
@@ -116,7 +113,7 @@ def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
             if name in known:
                 yield known[name]
                 continue
-            if isinstance(params, BoxParams):
+            if params.kind == "box":
                 best, reference = on_box(params, task)
             else:
                 best, reference = of_cells(env_id, dict(kwargs), _best_row(params))
@@ -154,7 +151,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 
 def _write(path: Path, found: Mapping[str, dict[str, Any]]) -> None:
-    made = {"command": COMMAND, "hpo_envs": hpo_envs.__version__, "references": [*found.values()]}
+    made = {"command": COMMAND, "hpo_envs": VERSION, "references": [*found.values()]}
     atomic.write(path, (json.dumps(made, indent=1) + "\n").encode())
 
 

@@ -8,9 +8,9 @@ import importlib
 from typing import Any
 
 from hpo_envs.families.registry import SPECS, register_all
+from hpo_envs.tables import VERSION as __version__
 
 __all__ = ["SPECS", "__version__", "load", "objective", "register_all", "tune"]
-__version__ = "0.3.0"
 
 _LATER = {"load": "hpo_envs.tuning", "objective": "hpo_envs.tuning.objective", "tune": "hpo_envs.tuning"}
 """Lazy imports: name -> module."""

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from hpo_envs.benchmarks.papers.common import COMPARED, Record, counted
+from hpo_envs.tables import VERSION
 from hpo_envs.tables.files import atomic
 
 STYLE = (
@@ -24,14 +25,12 @@ def write(folder: Path, titles: Mapping[str, str], command: str) -> Path:
         titles: Of the papers, by the name of their folders.
         command: What made them.
     """
-    from hpo_envs import __version__ as version
-
     found = {name: atomic.read_csv(folder / name / "compared.csv") for name in titles}
     sections = [_section(folder, name, titles[name], records) for name, records in found.items()]
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Papers reproduced</title>'
         f"<style>{STYLE}</style></head><body><h1>Papers reproduced</h1>"
-        f"<p>Made by <code>{escape(command)}</code>, hpo_envs {version}. <em>agrees</em>: equal up to chance and "
+        f"<p>Made by <code>{escape(command)}</code>, hpo_envs {VERSION}. <em>agrees</em>: equal up to chance and "
         "rounding; <em>differs</em>: not, with the mechanism; <em>reported</em>: not judged, with the reason.</p>"
         f"{_overview(titles, found)}{''.join(sections)}</body></html>\n"
     )

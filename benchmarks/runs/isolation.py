@@ -25,11 +25,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import hpo_envs
 from hpo_envs.agents import Agent, Problem, wire
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.benchmarks.runs.pool import AgentPool
 from hpo_envs.core import screen
+
+HERE = Path(__file__).parents[2]
+"""Folder of this package."""
 
 MOST_BYTES = 1 << 24
 """Maximum length of an answer."""
@@ -90,7 +92,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         self.agent, self.elsewhere = name_of(agent), python is not None
         self._folder = tempfile.TemporaryDirectory(prefix="hpo-envs-agent-", ignore_cleanup_errors=True)
         if self.elsewhere:  # next to this package may lie others, which are not for that interpreter
-            Path(self._folder.name, "hpo_envs").symlink_to(Path(hpo_envs.__file__).parent)
+            Path(self._folder.name, "hpo_envs").symlink_to(HERE)
         shown, output = multiprocessing.Pipe(duplex=False)
         self._output = screen.relay(shown)
         self._process = subprocess.Popen(  # noqa: S603
@@ -289,7 +291,7 @@ class _RemotePool(AgentPool):
 
 def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:
     """Variables for the process: a home that is empty, one thread, and the way to this package and the agent."""
-    path = dict.fromkeys([folder if elsewhere else str(Path(hpo_envs.__file__).parent.parent), *_folders(agent)])
+    path = dict.fromkeys([folder if elsewhere else str(HERE.parent), *_folders(agent)])
     variables = {name: os.environ[name] for name in KEPT if name in os.environ}
     variables |= dict.fromkeys(ONE_THREAD, "1")
     variables |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "TMPDIR"), folder)

@@ -22,7 +22,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-import hpo_envs
 from hpo_envs import agents
 
 LENGTH = 16
@@ -43,10 +42,12 @@ WITHOUT_NUMBERS = (
     "hpo_envs.benchmarks.plots",
     "hpo_envs.benchmarks.runs.frame",
     "hpo_envs.benchmarks.analysis.regret",
+    "hpo_envs.tables",
+    "hpo_envs.tables.checks",
     "hpo_envs.tables.frames",
     "hpo_envs",
 )
-"""Modules that draw, make frames of runs, or list what exists: no number of a run depends on them."""
+"""Modules that draw, make frames, check arguments or list what exists: no number of a run depends on them."""
 
 BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tables.catalogue", "hpo_envs.tables.user")
 """Modules that only load a table, whose content is known by its sha256."""
@@ -182,7 +183,7 @@ def _file(name: str, own: str) -> Path | None:
     if name in WITHOUT_NUMBERS or name.startswith(BEHIND_A_HASH) or not top:
         return None
     if top == "hpo_envs":
-        ours = Path(hpo_envs.__file__).parent.joinpath(*name.split(".")[1:])
+        ours = Path(__file__).parents[2].joinpath(*name.split(".")[1:])
         return next((p for p in (ours.with_suffix(".py"), ours / "__init__.py") if p.is_file()), None)
     module = sys.modules.get(name)
     if getattr(module, "__spec__", None) is None and module is not None:  # a script

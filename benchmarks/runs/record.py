@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import hpo_envs
 from hpo_envs.agents import Agent
 from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.families import registry
-from hpo_envs.tables import frames
+from hpo_envs.tables import VERSION, frames
 from hpo_envs.tables.table import STATUSES
 
 SEEN = " (seen)"
@@ -209,7 +208,7 @@ def header_of(
         "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
         "agent_source": provenance.of_agent(agent),
         "environment_source": provenance.of_environment(registry.find(env_id).vector_entry_point, env_kwargs),  # type: ignore[union-attr]
-        "versions": {"hpo_envs": hpo_envs.__version__, "python": platform.python_version(), **_versions()},
+        "versions": {"hpo_envs": VERSION, "python": platform.python_version(), **_versions()},
     }
     if isolated:
         header["isolated"] = True

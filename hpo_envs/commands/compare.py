@@ -22,7 +22,7 @@ EPILOG = """examples:
   hpo-envs compare --env 'NMTHPO-*-mo-v0' --agents random,bo-ehvi-rbf --seeds 20 --jobs 2
   hpo-envs compare --env NMTHPO-jaen-v0 --agents random --budget all
   hpo-envs compare --env NMTHPO-v0 --agents random,policy:ppo.npz   # see docs/guides/training-a-policy.md
-  hpo-envs compare study.toml --out runs/ --scheduler tcp://head:8786
+  hpo-envs compare study.toml --out runs/ --jobs 2
   hpo-envs compare --env 'NMTHPO-*-v0' --agents random,bo --seeds 20 --power 0.5   # power of the study; runs nothing
 
 study.toml:

@@ -18,8 +18,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from hpo_envs import __version__
 from hpo_envs.core import screen
+from hpo_envs.tables import VERSION
 from hpo_envs.tables.checks import advice, nearest
 
 COMMANDS = {
@@ -127,7 +127,7 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
         epilog=EPILOG,
         formatter_class=_Help,
     )
-    parser.add_argument("--version", action="version", version=f"hpo-envs {__version__}")
+    parser.add_argument("--version", action="version", version=f"hpo-envs {VERSION}")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", parser_class=_Parser)
     module: Any = None

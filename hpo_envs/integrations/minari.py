@@ -8,11 +8,11 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-import hpo_envs
 from hpo_envs.benchmarks.analysis.scales import of_header as scales_of
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import is_live, seeds_of
 from hpo_envs.families import registry
+from hpo_envs.tables import VERSION
 from hpo_envs.tables.checks import extra_module
 
 EPISODES = 100
@@ -67,7 +67,7 @@ def to_minari(
     facts.setdefault("data_format", "arrow")  # needs nothing that is not here already
     facts.setdefault("algorithm_name", first["agent"])
     facts.setdefault("description", f"{first['agent']} on {first['env']}, {first['kind']} table {first['table']}")
-    facts.setdefault("requirements", [f"hpo_envs=={hpo_envs.__version__}"])
+    facts.setdefault("requirements", [f"hpo_envs=={VERSION}"])
     if kwargs.get("table") is None:
         facts["env"] = env
         facts.setdefault("eval_env", env)

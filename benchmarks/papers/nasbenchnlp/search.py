@@ -8,7 +8,6 @@ from typing import Any
 
 import gymnasium as gym
 
-import hpo_envs  # noqa: F401
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.papers import common
