@@ -1,4 +1,4 @@
-"""Cells of a file: columns as pandas Series of numbers, truth values, times or categories of text."""
+"""Cells of a file: columns as pandas Series of numbers or of categories of text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 Cells = Any
-"""A pandas Series; text has the dtype `category`, each different text without spaces around it."""
+"""A pandas Series: float64, NaN where empty, or the dtype `category`, each different text without spaces around it."""
 
 CHOICES = 50
 """More different texts than this are no choice."""
@@ -56,8 +56,8 @@ class Sheet:
 
     def complaint(self, line: int, name: str, rule: str) -> str:
         """Error of a cell."""
-        cells = self.frame[name]
-        shown = "" if is_text(cells) and pd.isna(cells.iloc[line]) else str(cells.iloc[line])
+        cell = as_text(self.frame[name].iloc[[line]]).iloc[0]
+        shown = "" if pd.isna(cell) else str(cell)
         comma = " (decimals take a point)" if re.fullmatch(r"[+-]?\d+,\d+", shown) else ""
         return f"{self.where(line)}, column {name}: must be {rule}{comma}, got {shown[:40]!r}"
 
@@ -115,12 +115,13 @@ def of_frame(frame: Any, source: str, digest: str = "", unit: str = "line", firs
         raise ValueError(f"{source}: columns must have names, each once, got {name!r} twice")
     if not names or len(frame) == 0:
         raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
-    numbered = frame.set_axis(range(first, len(frame) + first))
-    columns = {name: of_series(numbered.iloc[:, j]) for j, name in enumerate(names)}
+    columns = {name: of_series(frame.iloc[:, j]) for j, name in enumerate(names)}
     if not digest:
-        hashes = (pd.util.hash_pandas_object(c, index=False).to_numpy().tobytes() for c in columns.values())
-        digest = hashlib.sha256(b"".join([repr(names).encode(errors="replace"), *hashes])).hexdigest()
-    return Sheet(source, pd.DataFrame(columns, copy=False), unit, digest)
+        digests = hashlib.sha256(repr(names).encode(errors="replace"))
+        for cells in columns.values():
+            digests.update(pd.util.hash_pandas_object(cells, index=False).to_numpy())
+        digest = digests.hexdigest()
+    return Sheet(source, pd.DataFrame(columns, copy=False).set_axis(range(first, len(frame) + first)), unit, digest)
 
 
 def of_rows(source: str, rows: Sequence[Mapping[str, Any]], unit: str, numbers: Sequence[Any], digest: str) -> Sheet:
@@ -138,23 +139,18 @@ def text(values: Iterable[Any], index: Any = None) -> Cells:
 
 
 def of_series(values: Any) -> Cells:
-    """Cells of a pandas Series; numbers are not copied."""
-    kind = getattr(values.dtype, "kind", "O")
-    if kind in "iuf":
-        plain = isinstance(values.dtype, np.dtype)
-        return values if plain else pd.Series(values.to_numpy(np.float64, na_value=np.nan), values.index)
-    if kind in "mM" or (kind == "b" and not values.hasnans):
-        return values
+    """Cells of a pandas Series; float64 is not copied. Integers that float64 cannot distinguish are text."""
+    if getattr(values.dtype, "kind", "O") in "iuf":
+        numbers = values.to_numpy(np.float64, na_value=np.nan)
+        if values.dtype.kind == "f" or not (np.abs(numbers) >= 2**53).any():
+            return pd.Series(numbers, values.index, copy=False)
     return text(values, values.index)
 
 
 def of_values(values: Sequence[Any]) -> Cells:
     """Cells of Python's values, None if there is none; what mixes kinds is text, as are NaN and large ints."""
-    kinds = {type(v) for v in values}
-    if kinds == {bool}:
-        return pd.Series(values)
-    if kinds <= {int, float, type(None)} and all(v is None or abs(v) < 2**53 for v in values):
-        return pd.Series([np.nan if v is None else v for v in values], dtype="int64" if kinds == {int} else "float64")
+    if all(v is None or (type(v) in (int, float) and abs(v) < 2**53) for v in values):
+        return pd.Series(values, dtype=np.float64)
     return text(str(v) if isinstance(v, float) else v for v in values)  # NaN, too: the run diverged
 
 
@@ -165,7 +161,7 @@ def is_text(cells: Cells) -> TypeGuard[Any]:
 
 def as_text(cells: Cells) -> Cells:
     """The cells as text."""
-    return cells if is_text(cells) else text(cells.tolist(), cells.index)
+    return cells if is_text(cells) else text((int(v) if v == v // 1 else v for v in cells.tolist()), cells.index)
 
 
 def different(cells: Cells) -> list[str]:
@@ -205,17 +201,17 @@ def numbers(cells: Cells) -> Floats:
     """(lines,) float64, NaN where a cell is no finite number."""
     if is_text(cells):
         return each(cells, lambda t: float("nan" if (v := number(t)) is None else v), np.nan)
-    values = cells.to_numpy(np.float64) if cells.dtype.kind in "iuf" else np.full(len(cells), np.nan)
+    values: Floats = cells.to_numpy()
     return np.where(np.isinf(values), np.nan, values) if np.isinf(values).any() else values
 
 
 def seconds(cells: Cells) -> Floats:
-    """(lines,) seconds of numbers, durations and texts such as `0 days 00:01:02.5`, `1.2min`, `1h 5m`; else NaN."""
-    if is_text(cells):
-        plain = cells.astype(object)
-        spans = pd.to_timedelta(plain.mask(each(cells, lambda t: number(t) is not None, True)), errors="coerce")
-        return np.where(np.isnan(numbers(cells)), spans.dt.total_seconds(), numbers(cells))
-    return cells.dt.total_seconds().to_numpy() if cells.dtype.kind == "m" else numbers(cells)
+    """(lines,) seconds of numbers and of texts such as `0 days 00:01:02.5`, `1.2min`, `1h 5m`; else NaN."""
+    if not is_text(cells):
+        return numbers(cells)
+    texts = pd.Series([None if number(t) is not None else t for t in cells.cat.categories], dtype=object)
+    spans = np.append(pd.to_timedelta(texts, errors="coerce").dt.total_seconds(), np.nan)[cells.cat.codes]
+    return np.where(np.isnan(numbers(cells)), spans, numbers(cells))
 
 
 def many(cells: Cells) -> bool:
@@ -225,10 +221,8 @@ def many(cells: Cells) -> bool:
 
 def numeric(cells: Cells) -> bool:
     """Return whether most cells that are not empty are numbers."""
-    if not is_text(cells):
-        return cells.dtype.kind in "iuf"
     few = cells[:1000]
-    return int((~np.isnan(numbers(few))).sum()) * 2 > int((~absent(few)).sum())
+    return not is_text(cells) or int((~np.isnan(numbers(few))).sum()) * 2 > int((~absent(few)).sum())
 
 
 def codes(cells: Cells) -> Index:
@@ -279,7 +273,7 @@ def column(name: str, cells: Cells, categorical: bool = False) -> Column:
     Raises:
         ValueError: Whole numbers that float64 cannot distinguish.
     """
-    if categorical or cells.dtype.kind not in "iuf":
+    if categorical:
         cells = as_text(cells)
     values, none = numbers(cells), None
     if is_text(cells):
@@ -291,14 +285,12 @@ def column(name: str, cells: Cells, categorical: bool = False) -> Column:
         bad = full & np.isnan(values)
         if categorical or bad.sum() * 5 > full.sum() or bad.all() or not full.any():
             return _choices(cells, known, str)
-        whole_numbers = [v for t in known if isinstance(v := number(t), int)]
+        for v in (v for t in known if isinstance(v := number(t), int) and abs(v) > 2**53):
+            raise ValueError(
+                f"column {name}: whole numbers must be at most 2**53, beyond which float64 merges them, got {v}"
+            )
     else:
         bad = np.isinf(cells.to_numpy())
-        whole_numbers = [int(cells.min()), int(cells.max())] if cells.dtype.kind in "iu" else []
-    for v in (v for v in whole_numbers if abs(v) > 2**53):
-        raise ValueError(
-            f"column {name}: whole numbers must be at most 2**53, beyond which float64 merges them, got {v}"
-        )
     whole = bool((values == np.floor(values))[~np.isnan(values)].all())
     return Column(values, whole=whole, none=none if none is not None and none.any() else None, bad=bad)
 
