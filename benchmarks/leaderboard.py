@@ -280,8 +280,8 @@ def write(found: Mapping[str, Any], root: Path) -> None:
         raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got none")
     inside = f"{BEGIN}\n{headline(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
-    html = page.render(found, citations=summary.citations(found))
-    plots.board(found, root / "docs" / "leaderboard")
+    picture = plots.board(found, root / "docs" / "leaderboard")[0].read_bytes()
+    html = page.render(found, citations=summary.citations(found), picture=picture)
     summed = json.dumps(found, separators=(",", ":")) + "\n"
     atomic.write_all({root / "docs" / "leaderboard.html": html, SUMMARY: summed, readme: text})
 

@@ -29,8 +29,7 @@ def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Ma
     first, *others = says
     text = f"<p><b>{escape(first)}</b> {escape(' '.join(others))}</p>"
     name = f'<h3><a href="#{link}">{escape(track["name"])}</a></h3><p class="soft">{sentences.runs(track)}</p>'
-    picture = "" if track.get("flat") else _picture(track, link, looks)
-    return f'<article class="card">{name}{text}{picture}</article>'
+    return f'<article class="card">{name}{text}{_picture(track, link, looks)}</article>'
 
 
 def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hpo_envs.benchmarks.plots import crowded, most
+from hpo_envs.benchmarks.report import sentences
 
 CIVIDIS = ("#fdea45", "#cab969", "#958f78", "#666970", "#31446b", "#00224e")
 """Six steps of the colour map cividis (Nunez, Anderton and Renslow 2018), from light to dark."""
@@ -66,11 +67,7 @@ def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]], 
     )
     yield (
         "profile",
-        [
-            chart(
-                f"Distribution of runs, {name}", f"{t['score']} regret", "share of runs at least as good", c["profile"]
-            )
-        ],
+        [chart(f"Distribution of runs, {name}", sentences.measure(t), "share of runs at least as good", c["profile"])],
         "Higher is better: how many runs ended with this score or a better one.",
     )
 

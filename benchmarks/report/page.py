@@ -56,19 +56,20 @@ PAGE = """<!doctype html>
 """
 
 
-def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
+def render(summary: Mapping[str, Any], *, citations: Sequence[str] = (), picture: bytes = b"") -> str:
     """The whole page.
 
     Args:
         summary: What `Comparison.summary` returns.
         citations: What to cite, next to the suite.
+        picture: A PNG file to show first.
     """
     drawn: Drawn = {}
     rows: dict[str, str] = {}
     places = looks(a["label"] for a in summary["agents"])
     says = [sentences.verdict(t) for t in summary["tracks"]]
     evidence = [
-        *(_track(t, i, _made(summary, t), drawn, rows) for i, t in enumerate(summary["tracks"])),
+        *(_track(t, i, _made(summary, t), drawn, rows) for i, t in enumerate(summary["tracks"]) if not t.get("flat")),
         *(_selections(family, records) for family, records in summary["selections"].items()),
         _environments(summary, drawn),
         _results(summary, rows),
@@ -87,7 +88,9 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
     # Charts have all curves and fronts already.
     rest = {k: v for k, v in summary.items() if k not in ("curves", "fronts", "tracks")}
     rest["tracks"] = [{k: v for k, v in t.items() if k != "curves"} for t in summary["tracks"]]
-    body = _head(summary) + '<main id="main">' + "\n".join(levels) + "</main>"
+    source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    first = f'<img src="{source}" alt="The best agents of each family: normalised regret">' if picture else ""
+    body = f'{_head(summary)}<main id="main">{first}' + "\n".join(levels) + "</main>"
     return whole(summary["title"], body, {"charts": drawn, "rows": rows, "looks": places, **rest})
 
 
@@ -138,15 +141,22 @@ def _head(summary: Mapping[str, Any]) -> str:
 
 
 def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: Mapping[str, int]) -> str:
-    """Summary: one card per track, degenerate tasks last."""
-    tracks = sorted(enumerate(summary["tracks"]), key=lambda numbered: bool(numbered[1].get("flat")))
-    cards = "".join(answer.of_track(t, says[i], f"track-{i}", places) for i, t in tracks)
+    """Summary: one card per track, and the names of degenerate tasks."""
+    cards, flat = "", []
+    for i, t in enumerate(summary["tracks"]):
+        if t.get("flat"):
+            flat.append(t["name"])
+        else:
+            cards += answer.of_track(t, says[i], f"track-{i}", places)
     scale = (
         "Normalised regret: 0 is the best known score, 1 the median configuration; in brackets, 95&nbsp;% intervals."
     )
     missing = f'<p class="missing"><b>{escape(summary["missing"])}</b></p>' if summary.get("missing") else ""
     lead = f'{missing}<p class="soft">{scale} <a href="#meaning">What the numbers mean</a></p>'
-    return f'{lead}{answer.KEY}<div class="grid">{cards}</div>'
+    last = (
+        f"<p>Degenerate tasks, whose best configuration is the median: {escape(', '.join(flat))}.</p>" if flat else ""
+    )
+    return f'{lead}{answer.KEY}<div class="grid">{cards}</div>{last}'
 
 
 def _made(summary: Mapping[str, Any], t: Mapping[str, Any]) -> str:
@@ -243,7 +253,7 @@ def _compared(summary: Mapping[str, Any]) -> str:
         )
     columns = [
         ("", "environment"),
-        ("", "table, who measured it, sha256"),
+        ("", "table, origin, sha256"),
         ("", "objective"),
         ("n", "budget"),
         ("", "regret 0 is"),
@@ -256,7 +266,7 @@ def _compared(summary: Mapping[str, Any]) -> str:
     )
     return (
         f'<section><h3 id="compared">What was compared</h3>'
-        f"{table('tables', 'Environments and the tables that answered (first 16 digits of sha256)', columns, rows)}"
+        f"{table('tables', 'Environments and their tables (first 16 digits of sha256)', columns, rows)}"
         f"{download('tables', 'Tables')}<h4>Agents</h4><ul>{agents}</ul>{made}</section>"
     )
 

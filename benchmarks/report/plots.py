@@ -182,7 +182,7 @@ def heat_map(track: Mapping[str, Any], path: Path) -> list[Path]:
         image = axes.imshow(values, cmap="cividis_r", aspect="auto", vmin=0.0)
         axes.grid(False)
         axes.set_xticks(range(len(envs)), envs, rotation=60, ha="right", rotation_mode="anchor", fontsize=7)
-        axes.set(yticks=range(len(names)), yticklabels=names, title=f"{track['name']}: {track['score']} regret")
+        axes.set(yticks=range(len(names)), yticklabels=names, title=f"{track['name']}: {sentences.measure(track)}")
         for (i, j), v in np.ndenumerate(values):
             shade = "black" if v < 0.5 * values.max() else "white"
             axes.text(j, i, f"{v:.2f}", ha="center", va="center", fontsize=6, color=shade)

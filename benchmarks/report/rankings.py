@@ -69,7 +69,7 @@ def _heat(t: Mapping[str, Any], key: str) -> str:
         ]
         rows.append([head(agent), *cells])
     columns = [("", "agent"), *(("n", e) for e in t["environments"])]
-    caption = f"{t['name']}: mean {t['score']} {_score(t)} by environment; lighter is better"
+    caption = f"{t['name']}: {sentences.measure(t)} by environment; lighter is better"
     return f"<h4>By environment</h4>{table(key, caption, columns, rows, 'sort heat')}{download(key, 'Heat map')}"
 
 

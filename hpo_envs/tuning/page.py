@@ -141,7 +141,7 @@ def _picture(title: str, x: Axis, y: Axis, marks: str, note: str = "") -> str:
         f'<text transform="translate(12 {_y(0.5)}) rotate(-90)" text-anchor="middle">{escape(y.name)}</text>'
     )
     label = escape(f"{title}: {y.name} by {x.name}")
-    drawn = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" style="max-width:42rem" aria-label="{label}">'
+    drawn = f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">'
     drawn += f"{''.join(rules)}{ends}{named}{marks}"
     below = f"<figcaption>{escape(note)}</figcaption>" if note else ""
     return f"<figure><h4>{escape(title)}</h4>{below}{drawn}</svg></figure>"
@@ -245,13 +245,12 @@ def _configurations(tuned: Any) -> str:
         )
     across = Axis("low end below, high end above; below all: inactive", 0.0, gap, labels=tuple(a.name for a in axes))
     shown = _picture("Parallel coordinates", across, Axis("", 0.0, 0.0), "".join(lines), "Dark: better scores.")
-    slices = ""
+    slices = shown if len(axes) > 1 else ""
     for j, axis in enumerate(axes):
         on = np.flatnonzero(active[:, j]).tolist()
         dots = _dots((good[i], axis.at(raw[i, j]), _inside(y.at(good[i].metrics[name]))) for i in on)
         slices += _picture(axis.name, axis, y, dots)
-    wide = f'<div class="grid wide">{shown}</div>' if len(axes) > 1 else ""
-    return _section("slices", "Configurations", f'{wide}<div class="grid">{slices}</div>')
+    return _section("slices", "Configurations", f'<div class="grid">{slices}</div>')
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

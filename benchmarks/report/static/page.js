@@ -110,7 +110,7 @@ class Chart {
     this.press();
     this.svg.setAttribute("aria-label", `${spec.title}: ${spec.ylabel} by ${spec.xlabel}. Arrow keys read values, + and - zoom, 0 resets.`);
     this.draw();
-    this.readout.textContent = `Point, or use the arrow keys, to read values; drag to zoom. Names highlight lines, at most ${MOST}.`;
+    this.readout.textContent = this.figure !== document.querySelector("figure") ? "" : `Point, or use the arrow keys, to read values; drag to zoom. Names highlight lines, at most ${MOST}.`;
   }
 
   press() {
