@@ -181,7 +181,7 @@ def test_every_agent_says_formula_paper_and_complexity(target: str) -> None:
     for heading in agents.NEEDED:
         assert doc.sections.get(heading, "").strip(), f"{target} has no {heading}"
     assert re.search(r"\b(19|20)\d\d\b", doc.sections["Paper"]), "a paper has a year"
-    assert "O(" in doc.sections["Complexity"] or target.endswith("FeatureTPE")
+    assert "O(" in doc.sections["Complexity"]
     for name, _, _, meaning in agents.hyperparameters(agents.load(target)):
         assert meaning, f"{target}: {name} is not explained"
 

@@ -80,7 +80,7 @@ def test_trainers_that_write_elsewhere_or_evaluate_less_are_rejected(tmp_path: P
 def test_hyperparameter_search_asks_our_agents(tmp_path: Path) -> None:
     """Its backends are a fixed list; that of Optuna takes a sampler."""
     pytest.importorskip("optuna")
-    from hpo_envs.agents.external.to_optuna import AgentSampler
+    from hpo_envs.integrations.optuna.sampler import AgentSampler
 
     trainer = make(CONFIG, str(tmp_path))
     trainer.model_init = lambda trial=None: model(CONFIG)

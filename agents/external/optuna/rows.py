@@ -1,4 +1,4 @@
-"""Optuna's TPE and Gaussian process with their criteria evaluated at every candidate. Needs the extra `optuna`."""
+"""Optuna's TPE and Gaussian process with their criteria evaluated at every candidate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.candidates import Floats
-from hpo_envs.agents.external.from_optuna import AnySampler
+from hpo_envs.agents.external.optuna.samplers import AnySampler
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
@@ -56,8 +56,8 @@ class OptunaOnRows(AnySampler):
 
     def _free(self) -> Floats:
         """(k, d) features of the candidates not tried."""
-        assert self._candidates is not None
-        return self._x[self._candidates.free]
+        assert self._rows is not None
+        return self._x[self._rows.free]
 
 
 def _startup(base: Any, free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Generator) -> Any:

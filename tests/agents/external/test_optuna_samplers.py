@@ -1,4 +1,4 @@
-"""Samplers of Optuna as agents, and its distributions as a cube."""
+"""Samplers of Optuna as agents."""
 
 import functools
 from typing import Any
@@ -9,7 +9,6 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.agents.external.unit_cube import Cube
 from hpo_envs.benchmarks import run
 
 optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")
@@ -72,7 +71,7 @@ def test_sampler_of_users() -> None:
             agent.tell(asked, 1.0, {})
             again.tell(asked, 1.0, {})
     made = agents.make("optuna", problem, 0, sampler="NSGAIISampler", population_size=7)
-    assert made._inner._study.sampler._population_size == 7
+    assert made._study.sampler._population_size == 7
 
 
 def test_default_is_agent_tpe() -> None:
@@ -109,28 +108,3 @@ def test_wrong_samplers_are_named() -> None:
         agents.make("optuna", problem, 0, sampler=optuna.samplers.TPESampler(), n_startup_trials=3)
     with pytest.raises(ValueError, match="problem must have features or a MultiDiscrete grid"):
         agents.make("optuna", Problem(gym.spaces.Discrete(3)), 0)
-
-
-def test_steps_ranges_and_choices_survive_cube() -> None:
-    d = optuna.distributions
-    space = [
-        d.FloatDistribution(-2.0, 3.0),
-        d.FloatDistribution(1e-5, 1.0, log=True),
-        d.FloatDistribution(-1.0, 1.0, step=0.2),
-        d.IntDistribution(0, 100, step=5),
-        d.IntDistribution(1, 1000, log=True),
-        d.IntDistribution(-5, 5),
-        d.CategoricalDistribution((None, True, 1, "a", float("nan"))),
-    ]
-    cube, rng = Cube(space), np.random.default_rng(0)
-    assert cube.size == 6 + 5
-    for _ in range(200):
-        point = cube.draw(rng)
-        assert all(e._contains(v) for e, v in zip(space, point, strict=True))
-        x = cube.encode(point)
-        assert ((x >= 0) & (x <= 1)).all()
-        assert cube.decode(x) == pytest.approx(point, rel=1e-12, abs=1e-12)
-        assert all(e._contains(v) for e, v in zip(space, cube.decode(rng.random(cube.size)), strict=True))
-    ends = cube.decode(np.zeros(11)), cube.decode(np.ones(11))
-    assert ends[0][:6] == pytest.approx((-2.0, 1e-5, -1.0, 0, 1, -5))
-    assert ends[1][:6] == pytest.approx((3.0, 1.0, 1.0, 100, 1000, 5))

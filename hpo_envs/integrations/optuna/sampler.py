@@ -1,4 +1,4 @@
-"""Our agents as samplers of Optuna: `optuna.create_study(sampler=AgentSampler("bo"))`. Needs the extra `optuna`."""
+"""Agents as samplers of Optuna: `optuna.create_study(sampler=AgentSampler("bo"))`."""
 
 from __future__ import annotations
 
@@ -14,25 +14,29 @@ import numpy.typing as npt
 
 from hpo_envs import agents
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.external.unit_cube import Cube
 from hpo_envs.agents.problem import Problem
+from hpo_envs.tables.checks import extra_module
+from hpo_envs.tables.table import Hyperparameter, feature_matrix
+from hpo_envs.tables.user.points import Points, axes_of
 
-optuna = package("optuna")
+optuna = extra_module("optuna", "optuna", "samplers")
 
 Floats = npt.NDArray[np.float64]
 
 CONSTRAINTS = "constraints"
 """Key of a trial's constraints, as in Optuna's own samplers."""
 
+LISTED = 1000
+"""Steps of a range up to which its values are listed; of more, values are rounded."""
+
 
 class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defined]
     """A sampler that asks one of our agents.
 
     Agents for featured rows choose among a finite set of candidates: the whole grid where the search space is one of
-    at most `candidates` points, else as many seeded random points of it. The agent sees them scaled to [0, 1], a choice
-    as one 0/1 feature per value. Agents for boxes get the unit cube in the same scaling; steps are rounded and the
-    largest entry of a choice is taken.
+    at most `candidates` points, else as many seeded quasi-random points of it. The agent sees them scaled to [0, 1], a
+    choice as one 0/1 feature per value. Agents for boxes get the unit cube with a coordinate per parameter, values of
+    a list in equal parts of it.
 
     The search space is that of all parameters which any trial has asked for so far, conditional ones included; a new
     parameter is drawn at random when it is first met, as all are in the first trial. Several trials may be out at a
@@ -142,21 +146,20 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             if not self._agent.done:
                 self._asked[trial.number] = action
             point = self._point(action)
-        return {name: d.to_external_repr(v) for (name, d), v in zip(space.items(), point, strict=True)}
+        return {name: _value(d, v) for (name, d), v in zip(space.items(), point.tolist(), strict=True)}
 
     def _begin(self, space: dict[str, Any], study: Any) -> None:
         """Draw candidates and make the agent, which knows of the trials that are running."""
-        self._space, self._cube = space, Cube(list(space.values()))
+        self._space, self._points = space, Points(tuple(_hyperparameter(n, d) for n, d in space.items()))
         seed, objectives = int(self._rng.integers(2**31)), len(study.directions)
+        self._raw = self._points.candidates(self._count, seed) if self._finite else np.empty((0, len(space)))
+        self._used = np.zeros(len(self._raw), bool)
         if self._finite:
-            self._points = self._cube.candidates(self._count, self._rng)
-            self._features = np.array([self._cube.encode(p) for p in self._points])
-            names = tuple(f"x{j}" for j in range(self._cube.size))
-            problem = Problem(gym.spaces.Discrete(len(self._points)), self._features, names, objectives=objectives)
+            names, features = feature_matrix(self._points.space, self._raw)
+            problem = Problem(gym.spaces.Discrete(len(features)), features, names, objectives=objectives)
         else:
-            box = gym.spaces.Box(0.0, 1.0, (self._cube.size,), np.float64)
-            problem = Problem(box, objectives=objectives)
-        self._used = np.zeros(len(self._points) if self._finite else 0, bool)
+            axes: Any = axes_of(self._points.space)
+            problem = Problem(gym.spaces.Box(0.0, 1.0, (len(space),), np.float64), objectives=objectives, axes=axes)
         self._asked = {n: self._action_of(study.trials[n].params) for n in self._asked}
         problem = dataclasses.replace(problem, pending=tuple(self._asked.values()))
         self._agent: Agent = agents.make(self._name, problem, seed, **self._hyperparameters)
@@ -165,19 +168,19 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     def _all_used(self) -> bool:
         return self._finite and bool(self._used.all())
 
-    def _point(self, action: Any) -> tuple[float, ...]:
-        """The values, as Optuna stores them, that an action stands for."""
+    def _point(self, action: Any) -> Floats:
+        """(d,) the values, as Optuna stores them, that an action stands for."""
         if not self._finite:
-            return self._cube.decode(action)
+            return np.array(self._points.raw(np.asarray(action)[None])[0])
         self._used[int(action)] = True
-        return self._points[int(action)]
+        return np.array(self._raw[int(action)])
 
     def _random(self) -> Any:
         """A random action, of those not used if there are any."""
         if not self._finite:
-            return self._cube.encode(self._cube.draw(self._rng))
+            return self._rng.random(len(self._points.space))
         free = np.flatnonzero(~self._used)
-        return int(self._rng.choice(free if len(free) else len(self._points)))
+        return int(self._rng.choice(free if len(free) else len(self._used)))
 
     def _hear(self, study: Any) -> None:
         """Report all newly finished trials to the agent."""
@@ -200,12 +203,14 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     def _action_of(self, params: dict[str, Any]) -> Any:
         """The action nearest to the parameters of a trial, which is thereby used; those it lacks say nothing."""
         assert self._space is not None
-        x = self._cube.encode(
-            [d.to_internal_repr(params[name]) if name in params else None for name, d in self._space.items()]
-        )
+        known = np.array([name in params for name in self._space])
+        raw = [d.to_internal_repr(params[n]) if n in params else 0.0 for n, d in self._space.items()]
+        x = self._points.unit(np.array(raw, np.float64)[None])
         if not self._finite:
-            return np.where(np.isnan(x), 0.5, x)
-        row = int(np.nansum((self._features - x) ** 2, axis=1).argmin())
+            return np.where(known, x[0], 0.5)
+        apart = (self._points.unit(self._raw) - x)[:, known]
+        choices = np.array([h.kind == "categorical" for h in self._points.space])[known]
+        row = int(np.where(choices, apart != 0.0, apart**2).sum(axis=1).argmin())
         self._used[row] = True
         return row
 
@@ -229,3 +234,20 @@ def _hull(one: Any, other: Any) -> Any:
     if one == other or not alike:
         return other
     return type(one)(min(one.low, other.low), max(one.high, other.high), log=one.log, step=one.step)
+
+
+def _hyperparameter(name: str, d: Any) -> Hyperparameter:
+    """A distribution as a hyperparameter of what Optuna stores: choices are their indices."""
+    if hasattr(d, "choices"):
+        return Hyperparameter(name, "categorical", 0.0, len(d.choices) - 1.0, values=tuple(range(len(d.choices))))
+    kind: Any = "int" if isinstance(d.low, int) else "float"
+    steps = 0.0 if d.step is None or d.log or (kind == "int" and d.step == 1) else (d.high - d.low) / d.step
+    values = tuple(d.low + i * d.step for i in range(round(steps) + 1)) if 0.0 < steps <= LISTED else ()
+    return Hyperparameter(name, kind, float(d.low), float(d.high), d.log, values)
+
+
+def _value(d: Any, stored: float) -> Any:
+    """The value of a parameter, on the nearest step."""
+    if getattr(d, "step", None) is not None and not d.log:
+        stored = min(d.low + round((stored - d.low) / d.step) * d.step, d.high)
+    return d.to_external_repr(stored)

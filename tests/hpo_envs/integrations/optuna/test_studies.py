@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import run
-from hpo_envs.integrations.optuna import to_studies
+from hpo_envs.integrations.optuna.studies import to_studies
 from hpo_envs.tables import user
 from hpo_envs.tables.table import STATUSES
 

@@ -1,0 +1,1 @@
+"""Samplers of Optuna as agents. Needs the extra `optuna`."""
