@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks.comparison import random_search
+from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.report.publications import FACTS, Found, number, publications
 from hpo_envs.families.registry import FAMILIES, SPECS
 from hpo_envs.tables import store
@@ -131,7 +131,7 @@ def _wrong(env_id: str, name: str, kind: str, sha256: str) -> str:
     if store.missing(name):
         return "is not installed here"
     try:
-        table = random_search.table_of({"env": env_id, "table": name, "kind": kind, "sha256": sha256})
+        table = table_of({"env": env_id, "table": name, "kind": kind, "sha256": sha256})
     except ValueError:
         table = store.load(name)
     # In its builder's order the same rows were before they were hashed.

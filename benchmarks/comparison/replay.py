@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.scales import Scales
-from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.runs import pool as strict
 from hpo_envs.benchmarks.runs import provenance, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
-from hpo_envs.tables.table import STATUSES
+from hpo_envs.tables.table import STATUSES, Table
 
 Array = npt.NDArray[Any]
 
@@ -75,10 +74,10 @@ class Replay:
             self.unchecked[env] = f"table {lacking[0]} is not installed" if lacking else "no such id is registered"
             return
         for header in used.values():
-            random_search.table_of(header)
+            table_of(header)
         try:
             for runs in _alike(block):
-                most = max(CELLS // max(len(random_search.table_of(h)) for h in used.values()), 64)
+                most = max(CELLS // max(len(table_of(h)) for h in used.values()), 64)
                 # Cut at the same seeds in every part, wherever it begins: after thousands, where most parts begin.
                 most = most - most % 1000 or most
                 cuts = range(most - int(block.seeds[runs[0]]) % most, len(runs), most)
@@ -98,7 +97,7 @@ class Replay:
         h = block.header_of(0)
         asked = json.dumps([h["env"], h["kind"], h["table"], *(h[k] for k in SETTING)]) + block.seeds.tobytes().hex()
         if asked not in self._kept:
-            cells = len(block) * len(random_search.table_of(h))
+            cells = len(block) * len(table_of(h))
             while self._kept and cells + sum(p.cells for p in self._kept.values()) > KEPT:
                 del self._kept[next(iter(self._kept))]  # before the next are made
             self._kept[asked] = _Problems(h, block.seeds.tolist())
@@ -114,6 +113,27 @@ class Replay:
         said = [f"Replayed {self.checked:,} stored runs: all rewards, costs and statuses are equal."]
         said += [f"Runs on {env} were not replayed: {why}." for env, why in sorted(self.unchecked.items())]
         return " ".join(said if self.checked else said[1:])
+
+
+def table_of(header: Mapping[str, Any]) -> Table:
+    """The table that a saved run was made on.
+
+    Raises:
+        ValueError: It has changed since.
+    """
+    spec, arguments = registry.find(header["env"]), header.get("env_kwargs", {})
+    arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
+    if spec is not None and (spec.surrogate or arms):  # the environment makes its tables
+        made = gym.make(spec.id, **arms).unwrapped.params.tables  # type: ignore[attr-defined]
+        table: Table = next(t for t in made if t.name == header["table"])
+    else:
+        table = tables.load(header["table"])
+    if table.provenance.sha256 != header["sha256"]:
+        raise ValueError(
+            f"runs must be scored against the table they were made on: {header['table']} ({header['kind']}) has "
+            f"sha256 {table.provenance.sha256}, the runs say {header['sha256']}"
+        )
+    return table
 
 
 def _at_hand(name: str) -> bool:

@@ -156,19 +156,6 @@ class _Piece:
 
 
 @dataclass
-class Problems:
-    """Problems that differ in the seed alone: with a subsample, each seed has its own.
-
-    Attributes:
-        run: On the first of them.
-        scales: Scale by seed; of the first seed alone where all have the whole table.
-    """
-
-    run: Run
-    scales: dict[int, dict[str, Any]]
-
-
-@dataclass
 class Cell:
     """The runs of one agent on one environment, as they come."""
 
@@ -189,7 +176,6 @@ class Scores:
     def __init__(self) -> None:
         self.cells: dict[tuple[str, str], Cell] = {}
         self.answered: dict[str, set[tuple[str, str, str]]] = {}
-        self._problems: dict[str, dict[tuple[str, bool], Problems]] = {}
         self._facts = _Facts()
 
     @classmethod
@@ -218,13 +204,10 @@ class Scores:
             cell = self.cells.setdefault((env, agent), Cell(rank, header))
             if rank < cell.rank:
                 cell.rank, cell.header = rank, header
-            problems = self._problems.setdefault(env, {})
             for some in _lengths(block, index):
-                self._score(block, some, cell, problems)
+                self._score(block, some, cell)
 
-    def _score(
-        self, block: Block, index: npt.NDArray[np.intp], cell: Cell, problems: dict[tuple[str, bool], Problems]
-    ) -> None:
+    def _score(self, block: Block, index: npt.NDArray[np.intp], cell: Cell) -> None:
         """Scores runs of equal length with one source of their scales."""
         seeds = block.seeds[index]
         scales = [_scale(block, i) for i in index.tolist()]
@@ -239,16 +222,10 @@ class Scores:
         own = block.rest[block.which[index[0]]]
         random = np.full(len(index), "random_search" in block.header or "random_search" in own)
         cell.pieces.append(_Piece(seeds, flat, random, _measured(block, index, scales)))
-        for i, f in zip(np.unique(flat, return_index=True)[1].tolist(), np.unique(flat).tolist(), strict=True):
+        for f in np.unique(flat).tolist():
             at = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
             if f not in cell.first or seeds[at] < cell.first[f][0]:
                 cell.first[f] = int(seeds[at]), block.header_of(int(index[at]))
-            several = block.header.get("subsample", own.get("subsample", 1.0)) < 1.0
-            key = own["sha256"], f
-            group = problems.get(key) or problems.setdefault(key, Problems(block.run(int(index[i])), {}))
-            if several or not group.scales:
-                mine = [k for k in range(len(seeds)) if flat[k] == f][: None if several else 1]
-                group.scales.update((int(seeds[k]), scales[k]) for k in mine)
         if block.rewards.shape[1:] == (2,):
             bounds = zip(block.starts[index].tolist(), block.starts[index + 1].tolist(), strict=True)
             cell.fronts += [(block.rewards[a:b], block.costs[a:b]) for a, b in bounds]
@@ -274,11 +251,6 @@ class Scores:
     def left_out(self, env: str) -> int:
         """Number of flat runs of an environment that has others."""
         return sum(cell.flat for (e, _), cell in self.cells.items() if e == env) if self.averaged(env) else 0
-
-    def problems(self, env: str) -> list[Problems]:
-        """The problems of an environment that are scored."""
-        flat = not self.averaged(env)
-        return [p for (_, f), p in self._problems[env].items() if f == flat or not f]
 
     def scored(self) -> dict[str, dict[str, ScoredRuns]]:
         """All scores, by environment and agent, in the order of their first seeds, then by rank; to be called once.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
-from hpo_envs.benchmarks.comparison import random_search
+from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.comparison.scored import ScoredRuns
 from hpo_envs.families import registry
 
@@ -36,7 +36,7 @@ def of_scored(
         header = first[env]
         family = registry.family_of(header["env"])
         if family is not None and family.score == "final":
-            arms = len(random_search.table_of(header))
+            arms = len(table_of(header))
             for agent, cell in by.items():
                 found.setdefault(family.name, {}).setdefault((agent, header["budget"]), []).append((cell, arms))
     return {

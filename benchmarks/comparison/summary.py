@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
-from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.comparison.scored import (
     GRID,
     ScoredRuns,
@@ -115,18 +114,12 @@ def _fronts(cells: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
 def _ranked(
     collected: Scores, first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> list[dict[str, Any]]:
-    """The tracks with the number of `objectives`, the exact score of `random` search, and flat runs `left_out`."""
+    """The tracks with the number of `objectives` and flat runs `left_out`."""
     tracks = []
     for name, envs in tracks_of(first, scored):
         t = track(name, envs, scored)
-        exact = [
-            [pair for p in collected.problems(e) for pair in random_search.baselines(p.run, p.scales)] for e in envs
-        ]
-        known = [[pair[t["score"] == "final"] for pair in pairs if pair] for pairs in exact]
-        complete = all(len(k) == len(e) for e, k in zip(exact, known, strict=True))
-        base = float(np.mean([np.mean(k) for k in known])) if complete else None
-        facts = {"objectives": len(first[envs[0]]["objectives"]), "random": base}
-        tracks.append({**t, **facts, "left_out": {e: n for e in envs if (n := collected.left_out(e))}})
+        left_out = {e: n for e in envs if (n := collected.left_out(e))}
+        tracks.append({**t, "objectives": len(first[envs[0]]["objectives"]), "left_out": left_out})
     return tracks
 
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals
 from hpo_envs.benchmarks.analysis.scales import of_header, scale_of
-from hpo_envs.benchmarks.comparison import random_search
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study.block import Block
 
@@ -112,8 +111,7 @@ LEGEND = """\
 best: best reward of a run; fb: how far it stays below the best of the table; ftb: evaluations until the table's best;
 ftc: evaluations until {close}. Several objectives: fbp: points of the Pareto front found; fto:
 evaluations until one of them; fta: until all. A target that some runs never met has no mean: the share that met it.
-Mean ± standard deviation [95 % interval of the mean for other seeds]; of random search exact where it is
-known: what ever more seeds would give"""
+Mean ± standard deviation [95 % interval of the mean for other seeds]"""
 
 
 CLOSE = 0.1
@@ -187,8 +185,6 @@ def summarise(
 ) -> list[dict[str, Any]]:
     """One record per agent and target: n, share of runs that met it; mean, deviation and interval where all did.
 
-    The last agent is random search without a simulation, where that is known.
-
     Args:
         by_agent: Runs on one id, by agent.
         tolerance: Of ftc, see `tolerance_of`.
@@ -218,10 +214,6 @@ def summarise(
                 mean, low, high = map(float, intervals.interval(values[None], bounds=(least, np.inf)))
                 record |= {"mean": mean, "std": float(values.std()), "low": low, "high": high}
             records.append(record)
-    first = _first(blocks)
-    for name, e in (random_search.targets_of(first, tolerance_of(first, tolerance)) or {}).items():
-        exact = {"agent": "random, exact", "score": name, "n": np.inf, "reached": 1.0, "mean": e.mean, "std": e.std}
-        records.append({**exact, "low": np.nan, "high": np.nan})
     return records
 
 
@@ -249,4 +241,4 @@ def _cell(record: Mapping[str, Any]) -> str:
     # Correlations and rates need more digits than BLEU or counts.
     digits = 2 if abs(record["mean"]) >= 1.0 else 4
     mean, std, low, high = (f"{record[k]:.{digits}f}" for k in ("mean", "std", "low", "high"))
-    return f"{mean} ± {std}" + ("" if np.isnan(record["low"]) else f" [{low}, {high}]")
+    return f"{mean} ± {std} [{low}, {high}]"

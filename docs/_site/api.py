@@ -62,7 +62,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "hpo_envs.benchmarks.analysis.regret",
         "hpo_envs.benchmarks.analysis.statistics",
         "hpo_envs.benchmarks.comparison.summary",
-        "hpo_envs.benchmarks.comparison.random_search",
         "hpo_envs.benchmarks.analysis.significance",
         "hpo_envs.benchmarks.report.sentences",
     ),

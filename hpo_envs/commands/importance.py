@@ -174,7 +174,7 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
     import numpy as np
 
     from hpo_envs.benchmarks.analysis import forest_importance
-    from hpo_envs.benchmarks.comparison import random_search
+    from hpo_envs.benchmarks.comparison.replay import table_of
     from hpo_envs.benchmarks.study import store as study
 
     every = study.read(folder)
@@ -190,7 +190,7 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
     rewards = np.concatenate([r.rewards.reshape(len(r), -1)[:, 0] for r in runs])
     distinct, where = np.unique(actions, axis=0, return_inverse=True)
     scores = np.bincount(where.ravel(), rewards) / np.bincount(where.ravel())
-    table = random_search.table_of(h)
+    table = table_of(h)
     if distinct.shape[1] == 1 and distinct.dtype.kind in "iu":
         configs, axes = forest_importance.space_of(table)
         configs = configs[distinct[:, 0]]

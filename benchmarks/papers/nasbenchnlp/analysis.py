@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
-from hpo_envs.benchmarks.comparison import random_search
+from hpo_envs.benchmarks.papers import random_search
 from hpo_envs.benchmarks.papers.common import Record
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.episodes import seeds_of

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.comparison import random_search
-from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers import common, random_search
 
 Floats = npt.NDArray[np.float64]
 

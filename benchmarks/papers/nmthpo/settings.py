@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.models.acquisition import pareto_front
-from hpo_envs.benchmarks.comparison import random_search, targets
+from hpo_envs.benchmarks.comparison import targets
+from hpo_envs.benchmarks.papers import random_search
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import store

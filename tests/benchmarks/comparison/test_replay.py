@@ -12,7 +12,7 @@ import pytest
 
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.comparison import replay as replay_module
-from hpo_envs.benchmarks.comparison.replay import Replay
+from hpo_envs.benchmarks.comparison.replay import Replay, table_of
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
@@ -211,3 +211,10 @@ def test_functions_are_not_called_again(tmp_path: Path) -> None:
     assert len(calls) == 11
     assert found["checked"] == "Runs on FunctionHPO-v0 were not replayed: a function is not called again."
     assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("auto (box-bo)", 1)]
+
+
+def test_table_is_one_run_was_made_on() -> None:
+    (one,) = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3)
+    assert table_of(one.header).provenance.sha256 == one.header["sha256"]
+    with pytest.raises(ValueError, match="runs must be scored against the table they were made on"):
+        table_of({**one.header, "sha256": "0" * 64})

@@ -11,7 +11,7 @@ from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
 from hpo_envs.benchmarks.comparison import fronts, scored
-from hpo_envs.benchmarks.comparison.random_search import table_of
+from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study.block import Block
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks.comparison import random_search
+from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.commands.main import main
@@ -45,7 +45,7 @@ def _identical(a: Run, b: Run) -> bool:
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_stored_is_in_table_at_row_level_and_repeat(case: tuple[str, dict[str, Any]]) -> None:
     for r in _runs(case, [0, 7]):
-        table = random_search.table_of(r.header)
+        table = table_of(r.header)
         at = r.evaluated
         columns = [table.metric(name) for name in r.header["objectives"]]
         signs = np.array([table.metrics[j].sign for j in columns])
@@ -73,7 +73,7 @@ def test_seed_has_same_rows_alone_and_among_others(case: tuple[str, dict[str, An
     among = _runs(case, [3, 7, 8], subsample=0.7)
     assert _identical(alone, among[1])
     assert (alone.header["shuffle"], alone.header["subsample"]) == (True, 0.7)
-    rows = len(random_search.table_of(alone.header))
+    rows = len(table_of(alone.header))
     for r in among:
         assert set(r.evaluated["row"].tolist()) <= set(
             View(subsample=0.7).rows(first_key(seeds_of(case[0], r.seed)[0]), rows).tolist()
@@ -102,7 +102,7 @@ class Watcher(RandomSearch):
 def test_agents_see_indices_of_their_own_order_and_features_to_match(case: tuple[str, dict[str, Any]]) -> None:
     Watcher.made.clear()
     stored = _runs(case, [0, 1], Watcher, subsample=0.9)
-    table = random_search.table_of(stored[0].header)
+    table = table_of(stored[0].header)
     for agent, r in zip(Watcher.made, stored, strict=True):
         rows = View(True, 0.9).rows(first_key(seeds_of(case[0], r.seed)[0]), len(table))
         seen = np.array(agent.seen)
