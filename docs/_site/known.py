@@ -35,7 +35,7 @@ def rewards(spec: Spec) -> tuple[str, str]:
     bounds, params = problem_of(env).reward_bounds, env.unwrapped.params
     scale = Scales(spec.id, params, {}).of(0)
     env.close()
-    limits = "" if bounds is None else ", ".join(f"{low:g} to {high:g}" for low, high in bounds)
+    limits = "" if bounds is None else ", ".join(f"{low:g} to {high + 0.0:g}" for low, high in bounds)
     return limits, best(scale, params)
 
 
