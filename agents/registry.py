@@ -176,8 +176,8 @@ AGENTS: dict[str, Entry] = {
     ),
     "tpe": _entry(
         "external.optuna.samplers:TPE",
-        "box grid",
-        "tree-structured Parzen estimator of Optuna",
+        "box grid rows features levels",
+        "tree-structured Parzen estimator of Optuna; on rows in the space of their features",
         extra="optuna",
         slow=("box",),
     ),
@@ -218,12 +218,6 @@ AGENTS: dict[str, Entry] = {
         "search.trees:ForestSearch",
         "rows features levels",
         "random-forest Bayesian optimisation with interleaved random rows",
-    ),
-    "tpe-features": _entry(
-        "external.optuna.samplers:TPE",
-        "rows features levels",
-        "tree-structured Parzen estimator in the space of the rows' features",
-        extra="optuna",
     ),
     "learned": _entry(
         "transfer.learned:Learned",

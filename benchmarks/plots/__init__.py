@@ -40,10 +40,10 @@ DASHES = ("-", "--", ":", "-.")
 
 SEARCH = (
     "bo", "learned", "regularized-evolution", "hyperband", "tpe", "smac-like", "bo-spread", "random",
-    "tpe-features", "asha", "successive-halving", "bo-thompson", "bagged-trees", "box-bo", "graph-ei-rbf", "bo-ucb",
+    "auto", "asha", "successive-halving", "bo-thompson", "bagged-trees", "box-bo", "graph-ei-rbf", "bo-ucb",
     "bo-ei-rbf", "bo-ei-matern52", "cmaes", "graph-ei-matern52", "graph-eif-rbf", "graph-eif-matern52", "optuna",
     "learned-unseen", "bo-ehvi-rbf", "bo-ehvi-matern52", "graph-ehvi-rbf", "graph-ehvi-matern52",
-    "freeze-thaw", "auto",
+    "freeze-thaw",
 )  # fmt: skip
 """Agents in the order of their looks: each has one colour and line style, whatever else is in a picture."""
 

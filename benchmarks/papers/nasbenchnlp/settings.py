@@ -73,7 +73,7 @@ UPSTREAM = (
         },
         _WHOLE,
     ),
-    Method("TPE", "tpe-features", {"features": GRAPH, "fresh": False, "evaluations": _MORE}, _WHOLE),
+    Method("TPE", "tpe", {"features": GRAPH, "fresh": False, "evaluations": _MORE}, _WHOLE),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}, _counted(int(1.2 * TRAININGS))),
 )
 """As in the code released with the paper: its accounting (an epoch is trained that is not paid), N = 100 trainings,
@@ -99,7 +99,7 @@ SENSIBLE = (
     Method("BO 10D", "bagged-trees", {"features": GRAPH2VEC, "initial": 10, "batch": 5}),
     Method("BO 50D", "bagged-trees", {"features": GRAPH, "initial": 10, "batch": 5}),
     Method("RE", "regularized-evolution", {"features": GRAPH2VEC, "population": 20}),
-    Method("TPE", "tpe-features", {"features": GRAPH, "count": 10}),
+    Method("TPE", "tpe", {"features": GRAPH, "count": 10}),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}),
 )
 """The same seconds for every method, all epochs paid, no cell trained twice, shallow trees."""

@@ -11,9 +11,9 @@ from tests.agents.helpers import problem
 from tests.agents.multifidelity.helpers import make, play
 
 
-@pytest.mark.parametrize("name", ["regularized-evolution", "bagged-trees", "smac-like", "tpe-features"])
+@pytest.mark.parametrize("name", ["regularized-evolution", "bagged-trees", "smac-like", "tpe"])
 def test_models_beat_random_search_where_features_tell(name: str) -> None:
-    if name == "tpe-features":
+    if name == "tpe":
         optuna = pytest.importorskip("optuna")
         if int(optuna.__version__.partition(".")[0]) < 5:
             pytest.skip("the TPE of Optuna 4.0.0 does not beat random search here")
@@ -21,7 +21,7 @@ def test_models_beat_random_search_where_features_tell(name: str) -> None:
     if name == "regularized-evolution":
         hyper = {"population": 8, "sample": 4}
     ours, random = [], []
-    for seed in range(12 if name == "tpe-features" else 5):
+    for seed in range(12 if name == "tpe" else 5):
         ours.append(np.min([row for (row, _), _, _ in play(name, make(), seed, 30, **hyper)[1]]))
         random.append(np.min([row for (row, _), _, _ in play("random", make(), seed, 30)[1]]))
     assert np.mean(ours) < np.mean(random)
