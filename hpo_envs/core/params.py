@@ -297,6 +297,30 @@ def array_of(actions: Any) -> npt.NDArray[Any]:
         return np.array(None)
 
 
+def check_action(action: Any, limits: int | list[int]) -> list[int]:
+    """An int, or several, as Python's.
+
+    Args:
+        action: What was given.
+        limits: One above the largest: an int for an action that is one, a list for one of several.
+
+    Raises:
+        ValueError: No ints of that number, or one outside of [0, limits).
+    """
+    array = action if type(action) is np.ndarray else array_of(action)
+    sizes = [limits] if isinstance(limits, int) else limits
+    if array.dtype.kind in "iu" and array.ndim == (sizes is limits):
+        parts: list[int] = array.tolist() if array.ndim else [int(array)]
+        if len(parts) == len(sizes):
+            for part, size in zip(parts, sizes):  # noqa: B905 (the loop and the keyword are most of the time)
+                if not 0 <= part < size:
+                    break
+            else:
+                return parts
+    form = "an int" if isinstance(limits, int) else f"{len(sizes)} ints"
+    raise ValueError(f"action must be {form} in [0, {limits}), got {action!r}")
+
+
 def check_ints(
     actions: Any, shape: tuple[int, ...], limits: int | list[int] | npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:

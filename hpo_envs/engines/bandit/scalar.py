@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric, provenance_info
-from hpo_envs.core.params import array_of
+from hpo_envs.core.params import check_action
 from hpo_envs.engines.bandit.arms import DrawBuffer
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import Workers
@@ -28,6 +28,7 @@ class BanditEnv(HPOEnv):
         super().__init__(params, render_mode)
         self._arms = params.actions
         self._batched = len(params.action_space.shape or ()) > 0
+        self._limits = [self._arms] * params.batch if self._batched else self._arms
         self._view: list[int] | None = None
         self._parallel, self._batch, self._cost = params.workers > 1, float(params.batch), np.float64(params.batch)
         self._every = np.ones(self._arms, np.int8)
@@ -56,7 +57,7 @@ class BanditEnv(HPOEnv):
         several = self._batched
         arm = int(action) if type(action) is _INT else action  # comparisons of NumPy's numbers take longer
         if several or type(arm) is not int or not 0 <= arm < self._arms:
-            arms = self._check(action)
+            arms = check_action(action, self._limits)
             arm = arms[0]
         if not self._live:
             raise self._not_live()
@@ -110,18 +111,6 @@ class BanditEnv(HPOEnv):
     def _masks(self) -> npt.NDArray[np.bool_]:
         """(arms,) bool, all True: pulling an arm again is the point."""
         return np.ones(self._arms, bool)
-
-    def _check(self, action: Any) -> list[int]:
-        n = self._arms
-        array = array_of(action)
-        shape = (self.params.batch,) if self._batched else ()
-        if array.shape != shape or array.dtype.kind not in "iu":
-            form = f"{self.params.batch} ints" if self._batched else "an int"
-            raise ValueError(f"action must be {form} in [0, {n}), got {action!r}")
-        arms: list[int] = array.reshape(-1).tolist()
-        if min(arms) < 0 or max(arms) >= n:
-            raise ValueError(f"action must be in [0, {n}), got {action!r}")
-        return arms
 
     def _pull_all(self, arms: list[int]) -> tuple[list[float], npt.NDArray[np.float64]]:
         """Means of the metrics of a batch of arms, and (batch,) scores."""

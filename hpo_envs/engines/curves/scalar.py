@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info, entry, numeric, provenance_info
-from hpo_envs.core.params import Floats, is_integer, unmasked
+from hpo_envs.core.params import Floats, check_action
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import Workers
 from hpo_envs.tables import draws
@@ -70,6 +70,7 @@ class CurvesEnv(HPOEnv):
         super().__init__(params, render_mode)
         p = params
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
+        self._sizes = [self._actions, self._levels]
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._peaks, self._end_of = p.costs.item, p.peaks.item, p.ends.item
         # Cell -> (reward, observation, info, the dicts in it), without what depends on the row's training so far.
@@ -100,7 +101,7 @@ class CurvesEnv(HPOEnv):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Train a row up to a checkpoint; with several workers, submit that to an idle one."""
-        index, level = self._pair(action)
+        index, level = check_action(action, self._sizes)
         if not self._live:
             raise self._not_live()
         row = index if self._view is None else self._view[index]
@@ -207,20 +208,6 @@ class CurvesEnv(HPOEnv):
             return row
         count = int(p.count[row])
         return row * p.repeats + (draws.below(draws.mix(self._key, row), count) if count > 1 else 0)
-
-    def _pair(self, action: Any) -> tuple[int, int]:
-        """The row and the level of an action of any admitted type."""
-        if type(action) is np.ndarray and action.dtype.kind in "iu":
-            pair = action.tolist()
-        else:
-            pair = [int(v) if is_integer(v) else v for v in unmasked(action)] if np.iterable(action) else None
-        if type(pair) is list and len(pair) == 2:
-            row, level = pair
-            if type(row) is type(level) is int and 0 <= row < self._actions and 0 <= level < self._levels:
-                return row, level
-        raise ValueError(
-            f"action must be two ints, a row below {self._actions} and a level below {self._levels}, got {action!r}"
-        )
 
     # -- what is useful, and what is known -----------------------------------------------------------------------
 

@@ -13,23 +13,19 @@ import numpy.typing as npt
 
 from hpo_envs.core import boxes
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric
-from hpo_envs.core.params import Floats, array_of, is_integer, unmasked
+from hpo_envs.core.params import Floats, check_action
+from hpo_envs.engines.episodes import Episode, Step
 from hpo_envs.engines.function.calls import Outcome, Training, call
 from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables import exact
 
-Step = tuple[npt.NDArray[np.float32], Any, bool, Info]
-"""Observation, reward, terminated, info."""
 
+class FunctionEpisode(Episode):
+    """An optimisation run on a function."""
 
-class Episode:
-    """An optimisation run on a function.
+    dicts = ("metrics", "config")
 
-    Args:
-        params: What the environment is made of.
-    """
-
-    def __init__(self, params: FunctionParams) -> None:
+    def __init__(self, params: FunctionParams, key: int) -> None:
         self._p = p = params
         self._left, self._best, self._count = p.budget, p.low.copy(), 0
         self._most = len(p.candidates) * len(p.table.levels) if p.kind == "fidelity" else np.inf
@@ -37,6 +33,17 @@ class Episode:
         self._finished = np.zeros(len(p.candidates), bool)
         self._folder = p.folder
         self._width = p.observation_space.shape[0] - 2 - 2 * len(p.low)
+
+    @staticmethod
+    def check(params: FunctionParams, action: Any) -> tuple[Any, Info]:
+        """An int, (2,) int64 or (d,) float64, and its `info` entries."""
+        if params.kind == "box":
+            point, clipped = boxes.clip(action, params.action_space.shape or (), "action")
+            return point, {"clipped": clipped[()]}
+        if params.kind == "rows":
+            return check_action(action, params.actions)[0], {}
+        sizes = params.action_space.nvec.tolist()  # type: ignore[attr-defined]
+        return np.array(check_action(action, sizes), np.int64), {}
 
     def first(self) -> npt.NDArray[np.float32]:
         """The observation before anything is evaluated."""
@@ -48,8 +55,9 @@ class Episode:
         epochs = len(self._p.table.levels) if self._p.kind == "fidelity" else 0
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)
 
-    def step(self, action: Any, noted: Info) -> Step:
-        """Evaluate one configuration, with the two results of `check_action`."""
+    def step(self, checked: tuple[Any, Info]) -> Step:
+        """Evaluate one configuration."""
+        action, noted = checked
         p = self._p
         raw = p.stored(action)
         config = p.points.config(raw)
@@ -72,8 +80,6 @@ class Episode:
         info = numeric({"cost": outcome.price, "spent": spent, "error": outcome.error, **said, **noted})
         info |= {"metrics": numeric(outcome.metrics), "config": numeric(config)}
         info |= {"status": outcome.status, "status_code": STATUS_CODES[outcome.status]}
-        if p.kind != "box":
-            info["action_mask"] = self.mask()
         observation = self._observe(features, reward, outcome.price)
         terminated = self._left <= 0.0 or self._count >= self._most
         return observation, reward if p.vector else float(reward[0]), terminated, info
@@ -102,7 +108,7 @@ class Episode:
             said = run.outcomes[reached]
         if run.training.ended or run.training.epoch >= len(self._p.table.levels):
             self._finished[row] = True
-        price = exact.total(outcome.price for _, outcome in new)
+        price = float(exact.total(outcome.price for _, outcome in new))
         epochs = float(new[-1][0] - run.paid) if new else 0.0
         run.paid += int(epochs)
         best = run.best if np.isfinite(run.best) else float(reward_of(said, self._p)[0])
@@ -140,26 +146,3 @@ def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
     if outcome.status in ("failed", "diverged"):
         return params.low.copy()
     return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])
-
-
-def check_action(action: Any, params: FunctionParams) -> tuple[Any, Info]:
-    """An action as the episode takes it: an int, (2,) int64 or (d,) float64; and its `info` entries.
-
-    Raises:
-        ValueError: Outside of the space.
-    """
-    given = unmasked(action)
-    if params.kind == "rows":
-        whole = is_integer(given) or (isinstance(given, np.ndarray) and given.shape == () and given.dtype.kind in "iu")
-        if not whole or not 0 <= int(given) < params.actions:
-            raise ValueError(f"action must be an int in [0, {params.actions}), got {action!r}")
-        return int(given), {}
-    if params.kind == "box":
-        point, clipped = boxes.clip(given, params.action_space.shape or (), "action")
-        return point, {"clipped": clipped[()]}
-    array = array_of(given)
-    rows, epochs = params.action_space.nvec.tolist()  # type: ignore[attr-defined]
-    inside = array.shape == (2,) and array.dtype.kind in "iu" and 0 <= array[0] < rows and 0 <= array[1] < epochs
-    if not inside:
-        raise ValueError(f"action must be two ints, a row below {rows} and an epoch below {epochs}, got {action!r}")
-    return array.astype(np.int64), {}

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info, provenance_info
-from hpo_envs.engines.function.episode import Episode, check_action
+from hpo_envs.engines.episodes import EpisodeEnv
+from hpo_envs.engines.function.episode import FunctionEpisode
 from hpo_envs.engines.function.params import FunctionParams
 
 
-class FunctionEnv(HPOEnv):
+class FunctionEnv(EpisodeEnv):
     """One step calls a function.
 
     ## Episode End
@@ -47,30 +43,8 @@ class FunctionEnv(HPOEnv):
     """
 
     params: FunctionParams
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode: nothing is evaluated."""
-        super().reset(seed=seed, options=options)
-        self._new_key(seed)
-        self._episode_state = Episode(self.params)
-        info: Info = provenance_info(self.tables)
-        if self.params.kind != "box":
-            info["action_mask"] = self._episode_state.mask()
-        return self._episode_state.first(), info
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Call the function."""
-        checked, noted = check_action(action, self.params)
-        if not self._live:
-            raise self._not_live()
-        observation, reward, terminated, info = self._episode_state.step(checked, noted)
-        self._live = not terminated
-        return observation, reward, terminated, False, info
+    episode = FunctionEpisode
 
     def action_of(self, config: Mapping[str, Any]) -> Any:
         """The action of a configuration, see `FunctionParams.action_of`."""
         return self.params.action_of(config)
-
-    def _masks(self) -> npt.NDArray[np.bool_]:
-        """Bool: candidates not evaluated in this episode; where actions are pairs, then every epoch."""
-        return self._episode_state.mask().astype(bool)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info, entry, numeric, provenance_info
-from hpo_envs.core.params import array_of, is_integer, unmasked
+from hpo_envs.core.params import check_action
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
 
@@ -83,9 +83,8 @@ class LookupEnv(HPOEnv):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluate one row."""
-        index = int(action) if type(action) in self._plain else self._index_of(action)
-        if not 0 <= index < self._actions:
-            raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
+        plain = type(action) in self._plain and 0 <= action < self._actions
+        index = int(action) if plain else self._index_of(action)
         if not self._live:
             raise self._not_live()
         at = self._offset + (index if self._view is None else self._view[index])
@@ -124,18 +123,9 @@ class LookupEnv(HPOEnv):
     def _index_of(self, action: Any) -> int:
         """The index that an action of any admitted type means."""
         if self._sizes is None:
-            if is_integer(action) or (
-                isinstance(unmasked(action), np.ndarray) and action.shape == () and action.dtype.kind in "iu"
-            ):
-                return int(action)
-            raise ValueError(f"action must be an int in [0, {self._actions}), got {action!r}")
-        array = array_of(action)
-        if array.shape != (len(self._sizes),) or array.dtype.kind not in "iu":
-            raise ValueError(f"action must be {len(self._sizes)} ints below {self._sizes}, got {action!r}")
+            return check_action(action, self._actions)[0]
         index = 0
-        for value, size in zip(array.tolist(), self._sizes, strict=True):
-            if not 0 <= value < size:
-                raise ValueError(f"action must be ints in [0, n) with n = {self._sizes}, got {action!r}")
+        for value, size in zip(check_action(action, self._sizes), self._sizes, strict=True):
             index = index * size + value
         return index
 

@@ -172,16 +172,16 @@ def test_cells_of_different_sizes_are_built_batched() -> None:
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
-        (np.zeros((2, 3), int), r"actions must be ints of shape \(2, 4\), got shape \(2, 3\)"),
-        (np.zeros((2, 4)), "actions must be ints of shape .* and dtype float64"),
-        (np.array([[0, 1, 2, 0], [8, 0, 0, 0]]), r"actions must be ints in .*, got \[8, 0, 0, 0\]"),
-        (np.array([[0, 1, 2, 0], [0, -1, 0, 0]]), r"actions must be ints in .*, got \[0, -1, 0, 0\]"),
+        (np.zeros((2, 3), int), r"array\(\[0, 0, 0\]\)"),
+        (np.zeros((2, 4)), r"array\(\[0., 0., 0., 0.\]\)"),
+        (np.array([[0, 1, 2, 0], [8, 0, 0, 0]]), r"array\(\[8, 0, 0, 0\]\)"),
+        (np.array([[0, 1, 2, 0], [0, -1, 0, 0]]), r"array\(\[ 0, -1,  0,  0\]\)"),
     ],
 )
 def test_actions_outside_space_are_rejected(actions: Any, message: str) -> None:
     envs = batch(2)
     envs.reset(seed=0)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=rf"actions: each action must be 4 ints in .*, got {message}"):
         envs.step(actions)
 
 

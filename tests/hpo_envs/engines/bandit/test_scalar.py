@@ -78,14 +78,14 @@ def test_nothing_is_submitted_after_budget() -> None:
 def test_words_about_actions() -> None:
     single, batch = FIESTAEnv(**arguments("plain")), FIESTAEnv(**arguments("batch"))
     for env, action, message in (
-        (single, 4, "action must be in [0, 4), got 4"),
-        (single, -1, "action must be in [0, 4), got -1"),
+        (single, 4, "action must be an int in [0, 4), got 4"),
+        (single, -1, "action must be an int in [0, 4), got -1"),
         (single, 1.0, "action must be an int in [0, 4), got 1.0"),
         (single, [1], "action must be an int in [0, 4), got [1]"),
-        (batch, [0, 1], "action must be 3 ints in [0, 4), got [0, 1]"),
-        (batch, [0.0, 1.0, 2.0], "action must be 3 ints in [0, 4), got [0.0, 1.0, 2.0]"),
-        (batch, [0, 1, 4], "action must be in [0, 4), got [0, 1, 4]"),
-        (batch, [0, -1, 3], "action must be in [0, 4), got [0, -1, 3]"),
+        (batch, [0, 1], "action must be 3 ints in [0, [4, 4, 4]), got [0, 1]"),
+        (batch, [0.0, 1.0, 2.0], "action must be 3 ints in [0, [4, 4, 4]), got [0.0, 1.0, 2.0]"),
+        (batch, [0, 1, 4], "action must be 3 ints in [0, [4, 4, 4]), got [0, 1, 4]"),
+        (batch, [0, -1, 3], "action must be 3 ints in [0, [4, 4, 4]), got [0, -1, 3]"),
     ):
         env.reset(seed=0)
         with raises(message):

@@ -88,7 +88,7 @@ def test_words_about_actions() -> None:
         [5, 0], [0, 7], [-1, 0], [0, -1], 3, [0], [0, 0, 0], [0.0, 1.0], "ab", None, np.array([0.0, 1.0]), [True, 0],
         np.array([[0, 1]]), [0, True],
     ):  # fmt: skip
-        with raises(f"action must be two ints, a row below 5 and a level below 7, got {action!r}"):
+        with raises(f"action must be 2 ints in [0, [5, 7]), got {action!r}"):
             env.step(action)
     for action in ([0, 0], (0, 1), [np.int8(0), np.uint64(2)], np.array([4, 6], np.uint8), np.array([4, 6])):
         env.step(action)

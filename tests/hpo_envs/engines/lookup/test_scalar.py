@@ -90,11 +90,11 @@ ACTIONS = [
     ("plain", "x", "action must be an int in [0, 6), got 'x'"),
     ("plain", np.array([1]), "action must be an int in [0, 6), got array([1])"),
     ("plain", 1.0, "action must be an int in [0, 6), got 1.0"),
-    ("grid", 3, "action must be 2 ints below [2, 3], got 3"),
-    ("grid", [0], "action must be 2 ints below [2, 3], got [0]"),
-    ("grid", [0.0, 1.0], "action must be 2 ints below [2, 3], got [0.0, 1.0]"),
-    ("grid", [0, 3], "action must be ints in [0, n) with n = [2, 3], got [0, 3]"),
-    ("grid", [-1, 0], "action must be ints in [0, n) with n = [2, 3], got [-1, 0]"),
+    ("grid", 3, "action must be 2 ints in [0, [2, 3]), got 3"),
+    ("grid", [0], "action must be 2 ints in [0, [2, 3]), got [0]"),
+    ("grid", [0.0, 1.0], "action must be 2 ints in [0, [2, 3]), got [0.0, 1.0]"),
+    ("grid", [0, 3], "action must be 2 ints in [0, [2, 3]), got [0, 3]"),
+    ("grid", [-1, 0], "action must be 2 ints in [0, [2, 3]), got [-1, 0]"),
 ]
 
 

@@ -1,0 +1,141 @@
+"""Both forms of environments whose steps compute something: an object for each episode does, which both drive."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.env import HPOEnv, HPOVectorEnv
+from hpo_envs.core.infos import Info, column, provenance_info
+from hpo_envs.core.params import Params
+from hpo_envs.tables import draws
+from hpo_envs.tables.table import STATUSES
+
+Step = tuple[npt.NDArray[np.float32], Any, bool, Info]
+"""Observation, reward, terminated, info without mask."""
+
+
+class Episode(abc.ABC):
+    """One episode.
+
+    Args:
+        params: What the environment is made of.
+        key: Of the episode.
+
+    Attributes:
+        dicts: Entries of `info` whose keys differ from step to step: in a batch, arrays of dicts.
+    """
+
+    dicts: ClassVar[tuple[str, ...]] = ()
+
+    @abc.abstractmethod
+    def __init__(self, params: Any, key: int) -> None: ...
+
+    @staticmethod
+    @abc.abstractmethod
+    def check(params: Any, action: Any) -> Any:
+        """An action as `step` takes it.
+
+        Raises:
+            ValueError: Outside of the space.
+        """
+
+    @abc.abstractmethod
+    def first(self) -> npt.NDArray[np.float32]:
+        """The observation before anything is evaluated."""
+
+    @abc.abstractmethod
+    def step(self, checked: Any) -> Step:
+        """Perform an action, as `check` returned it."""
+
+    @abc.abstractmethod
+    def mask(self) -> npt.NDArray[np.int8]:
+        """Mask of the actions that are useful now."""
+
+
+class EpisodeEnv(HPOEnv):
+    """The scalar form."""
+
+    episode: ClassVar[type[Episode]]
+    _run: Any = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Start an episode: nothing is evaluated."""
+        super().reset(seed=seed, options=options)
+        self._run = self.episode(self.params, self._new_key(seed))
+        return self._run.first(), self._with_mask(provenance_info(self.tables))
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Perform an action."""
+        checked = self.episode.check(self.params, action)
+        if not self._live:
+            raise self._not_live()
+        observation, reward, terminated, info = self._run.step(checked)
+        self._live = not terminated
+        return observation, reward, terminated, False, self._with_mask(info)
+
+    def _with_mask(self, info: Info) -> Info:
+        return info | {"action_mask": self._run.mask()} if self.params.masked else info
+
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        """See the mask in `info`."""
+        if self._run is None:
+            raise self._not_live()
+        mask: npt.NDArray[np.bool_] = self._run.mask().astype(bool)
+        return mask
+
+
+class EpisodeVectorEnv(HPOVectorEnv):
+    """The batched form: episode after episode, because each step computes something."""
+
+    episode: ClassVar[type[Episode]]
+
+    def __init__(self, num_envs: int, params: Params, *args: Any, **kwargs: Any) -> None:
+        super().__init__(num_envs, params, *args, **kwargs)
+        self._runs = [self.episode(params, 0) for _ in range(self.num_envs)]
+        self._observations = np.stack([run.first() for run in self._runs])
+
+    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        masks = np.stack([run.mask() for run in self._runs]).astype(bool)
+        return masks.copy
+
+    def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
+        for i, key in zip(index.tolist(), keys.tolist(), strict=True):
+            self._runs[i] = self.episode(self.params, key)
+            self._observations[i] = self._runs[i].first()
+        return self._said(index)
+
+    def _advance(self, actions: list[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_], Info]:
+        rewards = np.zeros((self.num_envs, self.reward_dim) if self.params.vector else self.num_envs)
+        terminated = np.zeros(self.num_envs, bool)
+        infos: list[Info | None] = [None] * self.num_envs
+        for i, action in enumerate(actions):
+            if not (self._any_ended and self._ended[i]):  # what waits for its reset computes nothing
+                self._observations[i], rewards[i], terminated[i], infos[i] = self._runs[i].step(action)
+        some = next(info for info in infos if info is not None)
+        every = [some if info is None else info for info in infos]
+        return rewards, terminated, {name: self._stacked(name, [info[name] for info in every]) for name in some}
+
+    def _stacked(self, name: str, values: list[Any]) -> Any:
+        """(num_envs, ...) arrays of what is said of each episode."""
+        first = values[0]
+        if isinstance(first, dict) and name not in self.episode.dicts:
+            return {key: self._stacked(key, [value[key] for value in values]) for key in first}
+        if isinstance(first, (str, dict)):
+            return column(values, STATUSES if name == "status" else ())
+        return np.array(values)
+
+    def _observe(self) -> npt.NDArray[np.float32]:
+        return self._observations.copy() if self.copy else self._observations
+
+    def _check_actions(self, actions: Any) -> list[Any]:
+        if not isinstance(actions, (np.ndarray, list, tuple)) or len(actions) != self.num_envs:
+            raise ValueError(f"actions must be {self.num_envs}, one an environment, got {actions!r}")
+        try:
+            return [self.episode.check(self.params, action) for action in actions]
+        except ValueError as error:
+            raise ValueError(f"actions: each {error}") from None
