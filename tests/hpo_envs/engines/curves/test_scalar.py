@@ -85,12 +85,12 @@ def test_words_about_actions() -> None:
     env = curves_env("toy", table=ONE, objective="loss", budget=None)
     env.reset(seed=0)
     for action in (
-        [5, 0], [0, 7], [-1, 0], [0, -1], 3, [0], [0, 0, 0], [0.0, 1.0], "ab", None, np.array([0.0, 1.0]), [True, 0],
-        np.array([[0, 1]]), [0, True],
+        [5, 0], [0, 7], [-1, 0], [0, -1], 3, [0], [0, 0, 0], [0.0, 1.0], "ab", None, np.array([0.0, 1.0]),
+        np.array([[0, 1]]), [True, False],
     ):  # fmt: skip
         with raises(f"action must be 2 ints in [0, [5, 7]), got {action!r}"):
             env.step(action)
-    for action in ([0, 0], (0, 1), [np.int8(0), np.uint64(2)], np.array([4, 6], np.uint8), np.array([4, 6])):
+    for action in ([0, 0], (0, 1), [np.int8(0), np.uint32(2)], np.array([4, 6], np.uint8), np.array([4, 6])):
         env.step(action)
     envs = curves_envs(2, "toy", table=ONE, objective="loss")
     envs.reset(seed=0)
