@@ -1,6 +1,6 @@
 """Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.speed [PART ...]`.
 
-Parts: `scalar`, `batched`, `same_step`, `memory`, `loop`, `seeds`, `imports`; by default all. Times on shared machines
+Parts: `scalar`, `batched`, `loop`, `seeds`, `imports`; by default all. Times on shared machines
 are noisy: every figure is processor time, the minimum over interleaved rounds, and what counts are the ratios. Peers:
 FrozenLake-v1 through `gym.make`, a minimal hand-written table environment that passes Gymnasium's checker, and the bare
 NumPy gathers that a batched step cannot do without. With `--against CHECKOUT` the same is run with another checkout's
@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tracemalloc
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -104,19 +103,6 @@ def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) ->
     return lambda: seconds_of(steps, time.process_time) / len(actions)
 
 
-def json_option(doc: str | None) -> argparse.ArgumentParser:
-    """A parser of the command line that knows `--json`, for `write`."""
-    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    return parser
-
-
-def write(path: Path | None, figures: Any) -> None:
-    """Write figures as JSON if a file is given."""
-    if path is not None:
-        path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-
-
 def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], float]:
     """Seconds per `step`; episodes that end are started again outside the clock."""
 
@@ -185,44 +171,6 @@ def batched(num_envs: int) -> dict[str, float]:
     return {name: 1e6 * seconds for name, seconds in best_of(10, timed).items()}
 
 
-def same_step(num_envs: int = 4096) -> dict[str, float]:
-    """Microseconds where all episodes end at a step and start again, by the mode of doing so."""
-    timed = {}
-    for name in ("NMTHPO-swen-v0", "FIESTA-tdsa8-v0", "NMTLC-swen-v0", "CharHPO-v0"):
-        for mode, steps in (("NextStep", 2), ("SameStep", 1)):
-            kwargs: dict[str, Any] = {"budget": 1}
-            envs = gym.make_vec(name, num_envs=num_envs, autoreset_mode=gym.vector.AutoresetMode(mode), **kwargs)
-            envs.action_space.seed(0)
-            envs.reset(seed=0)
-            step = functools.partial(envs.step, envs.action_space.sample())
-            timed[f"{name}, {mode}"] = functools.partial(seconds_of, _times(step, steps), time.process_time)
-    return {name: 1e6 * seconds for name, seconds in best_of(15, timed).items()}
-
-
-def _times(function: Callable[[], object], count: int) -> Callable[[], object]:
-    return lambda: [function() for _ in range(count)]
-
-
-def memory(num_envs: int = 1000) -> dict[str, float]:
-    """Bytes that one environment more takes, with a budget of 200, after a step and after a hundred."""
-    found: dict[str, float] = {}
-    kwargs: dict[str, Any] = {"budget": 200}
-    for name in ("NASBenchNLP-ptb-final-v0", "NMTHPO-swen-v0"):
-        gym.make_vec(name, num_envs=1, **kwargs)  # what all share is there
-        for n in (num_envs, 2 * num_envs):
-            tracemalloc.start()
-            envs = gym.make_vec(name, num_envs=n, **kwargs)
-            envs.action_space.seed(0)
-            envs.reset(seed=0)
-            for step in range(1, 101):
-                envs.step(envs.action_space.sample())
-                if step in (1, 100):
-                    key = f"{name}, {step} steps"
-                    found[key] = (tracemalloc.get_traced_memory()[0] - found.get(key, 0.0) * num_envs) / num_envs
-            tracemalloc.stop()
-    return found
-
-
 def loop() -> dict[str, float]:
     """Microseconds an evaluation of a batch of 100 seeds of `random`, the run loop included."""
     timed = {f"random, {budget} evaluations": _run("random", 100, budget, 1e6) for budget in (20, 200)}
@@ -267,8 +215,6 @@ def imports() -> dict[str, float]:
 PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
     "scalar": (scalar, "us a step through gym.make"),
     **{f"batched {n}": (functools.partial(batched, n), "us a step of all episodes") for n in (64, 1024, 16384)},
-    "same_step": (same_step, "us where all of 4,096 episodes end"),
-    "memory": (memory, "bytes an environment"),
     "loop": (loop, "us an evaluation"),
     "seeds": (seeds, "ms a seed"),
     "imports": (imports, "ms"),
@@ -312,11 +258,14 @@ def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict
 @screen.on()
 def main() -> None:
     """Command line."""
-    parser = json_option(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("parts", nargs="*", metavar="PART", help="what is measured; by default everything")
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another checkout to be compared with")
     args = parser.parse_args()
-    write(args.json, compare(args.parts, args.against) if args.against else report(args.parts))
+    figures = compare(args.parts, args.against) if args.against else report(args.parts)
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

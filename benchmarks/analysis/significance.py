@@ -20,27 +20,6 @@ FEW = 20
 """Runs of an agent below which an interval of scores that are mostly 0 is marked as unreliable."""
 
 
-def moderated(plain: intervals.Estimate, count: int) -> intervals.Estimate:
-    """Variances of all pairs of agents shrunk towards a common one (Smyth 2004, limma).
-
-    For the table of pairs only: a single winner is never named by it.
-
-    Args:
-        plain: What `elsewhere` says of (pairs, environments, seeds) differences.
-        count: Number of clusters.
-    """
-    prior, prior_df = _common_variance(plain.se**2, count - 1)
-    if prior_df == 0.0:
-        return plain
-    if np.isinf(prior_df):
-        variance, df = np.full_like(plain.se, prior), np.full_like(plain.df, np.inf)
-    else:
-        variance = (prior_df * prior + plain.df * plain.se**2) / (prior_df + plain.df)
-        df = prior_df + plain.df
-    zero = np.zeros(plain.mean.shape)
-    return intervals.estimate(plain.mean, variance, df, zero, np.full(zero.shape, count), np.isfinite(plain.low))
-
-
 def holm(p_values: npt.ArrayLike) -> Floats:
     """Adjusted p-values of Holm (1979) over the last axis: below alpha exactly where the procedure rejects."""
     p = np.asarray(p_values, dtype=float)
@@ -149,17 +128,16 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
         raise ValueError(f"agents must share a seed on every environment, got none for {a!r} and {b!r}")
     here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, clusters)
     count = len(dict.fromkeys(clusters))
-    table = moderated(there, count) if len(names) > 2 else there
     ahead = np.nanmean(apart, axis=-1)
     improvement = statistics.probability_of_improvement(scores)
     enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= intervals.FEWEST_SEEDS
     decides = count >= intervals.FEWEST_CLUSTERS
-    kinds = (("here", here, here, enough), ("there", there, table, decides))
-    adjusted = {where: holm(tested.p) for where, _, tested, _ in kinds}
+    kinds = (("here", here, enough), ("there", there, decides))
+    adjusted = {where: holm(e.p) for where, e, _ in kinds}
     records = []
     for i, (j, k) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         record: dict[str, Any] = {"a": names[j], "b": names[k]}
-        for where, e, _, tested in kinds:
+        for where, e, tested in kinds:
             ends = [float(x[i]) for x in (e.low, e.high)] if enough or where == "there" else [np.nan, np.nan]
             p, p_holm = (float(e.p[i]), float(adjusted[where][i])) if tested else (np.nan, np.nan)
             verdict = DIFFERENT if tested else INCONCLUSIVE
@@ -195,31 +173,3 @@ def _standing(
         sole, tied = np.array(False), holm(p_values) >= intervals.ALPHA
     rest = {r: TIED if kept else "worse" for r, kept in zip(rivals, tied, strict=True)}
     return {first: "best" if sole else TIED, **rest}
-
-
-def _common_variance(variances: Floats, df: int) -> tuple[float, float]:
-    """Prior variance and its degrees of freedom from many variances, by the moments of their logarithms."""
-    from scipy.special import digamma, polygamma
-
-    positive = variances[variances > 0]
-    if len(positive) < 2 or df < 1:
-        return 0.0, 0.0
-    e = np.log(positive) - digamma(df / 2) + np.log(df / 2)
-    excess = float(e.var(ddof=1) - polygamma(1, df / 2))
-    if excess <= 0:
-        return float(np.exp(e.mean())), float("inf")
-    half = _trigamma_inverse(excess)
-    return float(np.exp(e.mean() + digamma(half) - np.log(half))), 2 * half
-
-
-def _trigamma_inverse(x: float) -> float:
-    """The y with trigamma(y) = x, by Newton's method on 1 / trigamma, which is nearly linear."""
-    from scipy.special import polygamma
-
-    y = 0.5 + 1 / x
-    for _ in range(50):
-        step = float(polygamma(1, y) * (1 - polygamma(1, y) / x) / polygamma(2, y))
-        y += step
-        if -step < 1e-10 * y:
-            break
-    return y

@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.frame import Runs
-from hpo_envs.benchmarks.runs.pool import AgentPool, LocalPool
+from hpo_envs.benchmarks.runs.pool import AgentPool
 from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
 from hpo_envs.core.params import is_integer
 from hpo_envs.families import registry
@@ -174,7 +174,7 @@ def _local(
     hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[np.int64] | None,
 ) -> AgentPool:
-    return LocalPool(agents.make_each(agent, problem, seeds, hyperparameters, rows))
+    return AgentPool(agents.make_each(agent, problem, seeds, hyperparameters, rows))
 
 
 def one_blas_thread() -> contextlib.AbstractContextManager[Any]:

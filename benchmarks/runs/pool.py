@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,57 +15,29 @@ from hpo_envs.core.params import is_integer
 from hpo_envs.tables.checks import shown
 
 
-class AgentPool(abc.ABC):
-    """Agents of episodes 0, 1, ..., in this process or in an isolated one."""
-
-    observes: bool = False
-    """Whether the agents use observations, see `Agent.observes`."""
-
-    @abc.abstractmethod
-    def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:
-        """Pass observations and masks to the agents of these episodes, see `Agent.observe`."""
-
-    @abc.abstractmethod
-    def ask(self, who: Sequence[int]) -> Iterable[Any]:
-        """Return the next action of each of these episodes."""
-
-    @abc.abstractmethod
-    def tell(
-        self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
-    ) -> Sequence[bool]:
-        """Report outcomes to the agents of these episodes; return which of them are done."""
-
-    @abc.abstractmethod
-    def recommend(self) -> Iterable[Any]:
-        """Return the recommendation of each agent."""
-
-    @abc.abstractmethod
-    def random(self, counts: Sequence[int]) -> Sequence[bool]:
-        """Return whether all evaluations of each agent are of its random initial design, see `Agent.random_first`."""
-
-    @abc.abstractmethod
-    def training_languages(self) -> Sequence[Iterable[str]]:
-        """Return the training languages of each agent, see `Agent.training_languages`."""
-
-
-class LocalPool(AgentPool):
-    """Agents in this process, which get copies of all arrays.
+class AgentPool:
+    """Agents of episodes 0, 1, ..., in this process, which get copies of all arrays.
 
     Args:
         agents: One per episode.
+
+    Attributes:
+        observes: Whether the agents use observations, see `Agent.observes`.
     """
+
+    observes: bool
 
     def __init__(self, agents: Iterable[Agent]) -> None:
         self._agents = list(agents)
         self.observes = any(agent.observes for agent in self._agents)
 
     def observe(self, who: Sequence[int], observations: npt.NDArray[Any], masks: npt.NDArray[Any] | None) -> None:
-        """Pass each agent a copy."""
+        """Pass observations and masks to the agents of these episodes, see `Agent.observe`."""
         for k, i in enumerate(who):
             self._agents[i].observe(observations[k].copy(), None if masks is None else masks[k].copy())
 
     def ask(self, who: Sequence[int]) -> Iterable[Any]:
-        """Ask the agents lazily, one after the other: their actions may share a buffer."""
+        """Next action of each of these episodes, lazily: the agents' actions may share a buffer."""
         asked = [self._agents[i] for i in who]
         prepare_each(asked)
         return (agent.ask() for agent in asked)
@@ -74,7 +45,7 @@ class LocalPool(AgentPool):
     def tell(
         self, who: Sequence[int], actions: Sequence[Any], rewards: Sequence[Any], infos: Sequence[Mapping[str, Any]]
     ) -> Sequence[bool]:
-        """Report to each agent."""
+        """Report outcomes to the agents of these episodes; return which of them are done."""
         told = [self._agents[i] for i in who]
         for agent, action, reward, info in zip(told, actions, rewards, infos, strict=True):
             action = action.copy() if isinstance(action, np.ndarray) else action
@@ -82,15 +53,15 @@ class LocalPool(AgentPool):
         return [agent.done for agent in told]
 
     def recommend(self) -> Iterable[Any]:
-        """Ask the agents lazily."""
+        """Return the recommendation of each agent, lazily."""
         return (agent.recommend() for agent in self._agents)
 
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
-        """Compare the counts with each agent's."""
+        """Return whether all evaluations of each agent are of its random initial design, see `Agent.random_first`."""
         return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
 
     def training_languages(self) -> Sequence[Iterable[str]]:
-        """Return the training languages of each agent."""
+        """Return the training languages of each agent, see `Agent.training_languages`."""
         return [agent.training_languages for agent in self._agents]
 
 

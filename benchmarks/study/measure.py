@@ -1,4 +1,4 @@
-"""Trains what the tables of this project are made of, or one row of them again.
+"""Train what the tables of this project are made of, or some rows of them again.
 
 Trainings are kept one by one in a folder of `--out`: stopped however, the same command continues where it was, and
 nothing is trained twice. They take one thread each. `--pack` writes what is kept, and what ships, as the table's data.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import itertools
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ import numpy as np
 
 from hpo_envs.benchmarks.study import executors, trainings
 from hpo_envs.core import screen
-from hpo_envs.tables import store
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.cellmini import measure as cellmini
 from hpo_envs.tables.datasets.charmini import measure as charmini
@@ -39,7 +37,6 @@ examples, after `python -m hpo_envs.benchmarks.study.measure`:
   CharMini-hun --pack hun.npz             what is stored, as the data of the tables
   CharMini --check                        which configurations are complete
   CharMini --check 6                      the same, and retrain six that ship
-  CharMini-eng-lstm-v0 --row 17 --seed 1  retrain a row, and compare epoch by epoch
   CellMini --jobs 2                       the cells"""
 
 
@@ -50,27 +47,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = "CharMini (all languages), CharMini-{language} or CellMini"
-    parser.add_argument("name", help=f"{names}: all that is missing; or an id of theirs: one row")
+    parser.add_argument("name", help=f"{names}: all that is missing")
     parser.add_argument("--out", type=Path, default=Path(), help="folder of the folders, such as charmini-hun")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once (default: %(default)s)")
     parser.add_argument("--rows", type=int, help="configurations (default: all)")
     check = "say which configurations are complete, and retrain and compare N trainings that ship (default: 0)"
     parser.add_argument("--check", type=int, nargs="?", const=0, metavar="N", help=check)
-    parser.add_argument("--row", type=int, help="row of the id's table to train again")
-    parser.add_argument("--seed", type=int, default=0, help="which of its trainings, from 0 (default: %(default)s)")
     parser.add_argument("--pack", type=Path, metavar="FILE", help="train nothing; write what is stored to FILE")
     return run(parser.parse_args(argv))
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, check or pack as the arguments say."""
-    ids = {env_id: suite for suite in SUITES.values() for env_id in suite.ids}
-    if args.name in ids:
-        return _again(ids[args.name], args.name, args.row, args.seed)
-    name = one_of("name", args.name, (*GROUPS, *SUITES, *ids))
+    name = one_of("name", args.name, (*GROUPS, *SUITES))
     suites = [SUITES[part] for part in GROUPS.get(name, (name,))]
-    if args.row is not None:
-        raise ValueError(f"--row must go with an id, such as {next(iter(ids))}, got {args.name}")
     if args.pack is not None:
         if len(suites) > 1:
             raise ValueError(f"--pack must go with one of {', '.join(SUITES)}, got {args.name}")
@@ -93,25 +83,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _folder(out: Path, suite: Suite) -> Path:
     return out / suite.name.lower()
-
-
-def _again(suite: Suite, env_id: str, row: int | None, seed: int) -> int:
-    """Train a row again; the exit status is 1 where it differs by more than seeds do."""
-    table, prefix = suite.ids[env_id]
-    stored, seeds = store.load(table), len(suite.packing.axes[-1])
-    if row is None or not 0 <= row < len(stored):
-        raise ValueError(f"--row must be an int from 0 to {len(stored) - 1}, got {row}")
-    if not 0 <= seed < seeds:
-        raise ValueError(f"--seed must be an int from 0 to {seeds - 1}, got {seed}")
-    record = suite.train(f"{prefix}{stored.source_index[row]}-{seed}")
-    check = suite.compare(suite.packing.load(), record)
-    print(f"{'epoch':>5}" + "".join(f"{name:>24}" for name, _ in suite.columns))
-    for epoch, (old, new) in enumerate(itertools.zip_longest(check.stored.tolist(), check.new.tolist()), 1):
-        cells = [_pair(old, new, j, digits) for j, (_, digits) in enumerate(suite.columns)]
-        print(f"{epoch:>5}" + "".join(f"{cell:>24}" for cell in cells))
-    print(f"stored and new: {VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
-    print(f"{record['processor']}, torch {record['versions']['torch']}, {sum(record['seconds'][-1:]):.0f} s")
-    return 1 if check.verdict == "differs" else 0
 
 
 def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
@@ -143,10 +114,6 @@ def _complete(suite: Suite, folder: Path) -> None:
     for kind, count in shipped.items():
         more = f"; with {folder}: {done[kind]}" if kept else ""
         print(f"{kind or suite.name}: {count} of {suite.rows} configurations complete{more}")
-
-
-def _pair(old: list[float] | None, new: list[float] | None, j: int, digits: int) -> str:
-    return "  ".join("-" if values is None else f"{values[j]:.{digits}f}" for values in (old, new))
 
 
 def _pack(suite: Suite, folder: Path, target: Path) -> int:

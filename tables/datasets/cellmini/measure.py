@@ -6,7 +6,7 @@ from typing import Any
 
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS
-from hpo_envs.tables.datasets.cellmini.build import PACKING, TABLE
+from hpo_envs.tables.datasets.cellmini.build import PACKING
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
 from hpo_envs.tables.datasets.trained.record import Training, record, trainer
 from hpo_envs.tables.datasets.trained.suite import Suite
@@ -38,11 +38,9 @@ def scores(counts: Floats, losses: Floats) -> Floats:
 
 SUITE = Suite(
     name="CellMini",
-    ids={"CellMini-v0": (TABLE, "")},
     rows=DRAWN,
     packing=PACKING,
     train=train,
     scores=scores,
-    columns=(("development", 6), ("training", 6), ("test", 6)),
     judged=1,
 )

@@ -27,15 +27,11 @@ class Check:
     """Comparison of a repeated training with the stored one.
 
     Attributes:
-        stored: (epochs, scores) of the stored training.
-        new: (epochs, scores) of the new one.
         verdict: `same` (every count of all epochs equal, losses within their rounding), `agrees` (the judged scores at
             the end within three pooled seed standard deviations) or `differs`.
         deviations: How many of these the two differ by, the largest of all.
     """
 
-    stored: Floats
-    new: Floats
     verdict: str
     deviations: float
 
@@ -46,22 +42,18 @@ class Suite:
 
     Attributes:
         name: Name for `benchmarks/study/measure.py`.
-        ids: Ids whose rows can be retrained -> (table, prefix of the names of their trainings).
         rows: Default number of rows to train.
         packing: Layout of the stored trainings.
         train: Trains by name and returns a record.
         scores: Displayed scores from (..., counts) and (..., losses).
-        columns: Name and decimals of each.
         judged: Number of leading columns that a comparison checks.
     """
 
     name: str
-    ids: Mapping[str, tuple[str, str]]
     rows: int
     packing: Packing
     train: Callable[[str], dict[str, Any]]
     scores: Callable[[Floats, Floats], Floats]
-    columns: tuple[tuple[str, int], ...]
     judged: int
 
     def tasks(self, rows: int) -> list[str]:
@@ -86,12 +78,12 @@ class Suite:
         old, again = packing.kept(arrays, at), packing.measured(record)
         stored, new = self.scores(*old), self.scores(*again)
         if STATUSES[arrays["status"][at]] != record["status"] or len(stored) != len(new):
-            return Check(stored, new, "differs", np.inf)
+            return Check("differs", np.inf)
         apart = np.abs(stored - new)[-1, : self.judged] if len(new) else np.zeros(self.judged)
         spread = self.pooled(arrays, at[:-2])
         off = np.divide(apart, spread, out=np.where(apart > 0, np.inf, 0.0), where=spread > 0).max()
         same = np.array_equal(old[0], again[0]) and np.allclose(old[1], again[1], rtol=0.0, atol=2 * UNIT)
-        return Check(stored, new, "same" if same else "agrees" if off <= DEVIATIONS else "differs", float(off))
+        return Check("same" if same else "agrees" if off <= DEVIATIONS else "differs", float(off))
 
     def pooled(self, arrays: Arrays, at: tuple[int, ...] = ()) -> Floats:
         """(judged,) standard deviation between seeds of the final scores, pooled over complete rows."""

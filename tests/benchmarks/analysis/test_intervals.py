@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.special import digamma, polygamma
 
 from hpo_envs.benchmarks.analysis import intervals, significance
 from tests.helpers import raises
@@ -151,36 +150,6 @@ def test_weights_of_clusters_are_those_of_mean() -> None:
     m = np.random.default_rng(8).standard_normal(5)
     labels = ("b", "a", "b", "c", "b")
     assert float(intervals._weights(5, labels) @ m) == pytest.approx(float(intervals.grouped(m, labels).mean()))
-
-
-def test_moderated_variances_are_those_of_limma() -> None:
-    rng = np.random.default_rng(9)
-    spread = np.exp(rng.standard_normal((30, 1, 1)))
-    # Differences without noise of seeds: the variances are those of the environments' means.
-    d = np.repeat(spread * rng.standard_normal((30, 6, 1)), 2, axis=2)
-    s2 = d[..., 0].var(axis=-1, ddof=1)
-    df = 5
-    e = np.log(s2) - digamma(df / 2) + np.log(df / 2)
-    excess = e.var(ddof=1) - polygamma(1, df / 2)
-    assert excess > 0
-    half = significance._trigamma_inverse(float(excess))
-    assert polygamma(1, half) == pytest.approx(excess)
-    d0, s02 = 2 * half, np.exp(e.mean() + digamma(half) - np.log(half))
-    shrunk = (d0 * s02 + df * s2) / (d0 + df)
-    p = 2 * stats.t.sf(np.abs(d[..., 0].mean(axis=-1)) / np.sqrt(shrunk / 6), d0 + df)
-    assert significance.moderated(intervals.across_tasks(d), 6).p.tolist() == pytest.approx(p.tolist())
-
-
-def test_equal_variances_are_pooled() -> None:
-    d = np.repeat(np.random.default_rng(10).standard_normal((40, 6, 1)), 2, axis=2)
-    e = significance.moderated(intervals.across_tasks(d), 6)
-    assert np.isinf(e.df).all() or (e.df > 20).all()
-    assert np.isfinite(e.p).all()
-
-
-def test_one_pair_is_not_moderated() -> None:
-    d = np.random.default_rng(11).standard_normal((1, 6, 5))
-    assert significance.moderated(intervals.across_tasks(d), 6).p.tolist() == intervals.across_tasks(d).p.tolist()
 
 
 def test_holm_by_hand() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
-from hpo_envs.benchmarks.runs.pool import LocalPool
+from hpo_envs.benchmarks.runs.pool import AgentPool
 
 BUFFER = np.zeros(1)
 """The one array that all agents of a test answer with."""
@@ -39,7 +39,7 @@ class Counts(Agent):
 
 
 def test_each_agent_is_asked_when_its_turn_comes() -> None:
-    pool = LocalPool([Counts(0), Counts(1), Counts(2)])
+    pool = AgentPool([Counts(0), Counts(1), Counts(2)])
     assert [float(action[0]) for action in pool.ask([2, 0])] == [21.0, 1.0]  # from one buffer
     assert [float(action[0]) for action in pool.ask([0, 1])] == [2.0, 11.0]
     assert list(pool.recommend()) == [0, 1, 2]
@@ -48,7 +48,7 @@ def test_each_agent_is_asked_when_its_turn_comes() -> None:
 def test_agents_are_told_copies_of_their_outcomes() -> None:
     agents = [Counts(0), Counts(1)]
     action, rewards, info = np.array([3]), np.array([[1.0, 2.0]]), {"a": 1}
-    assert LocalPool(agents).tell([1], [action], [rewards[0]], [info]) == [False]
+    assert AgentPool(agents).tell([1], [action], [rewards[0]], [info]) == [False]
     action[:], rewards[:] = 0, 0.0
     ((kept, reward, same),) = agents[1].told
     assert (kept.tolist(), reward.tolist()) == ([3], [1.0, 2.0])
@@ -57,7 +57,7 @@ def test_agents_are_told_copies_of_their_outcomes() -> None:
 
 
 def test_agents_are_done_one_by_one() -> None:
-    pool = LocalPool([Counts(0), Counts(1)])
+    pool = AgentPool([Counts(0), Counts(1)])
     assert pool.tell([0, 1], [0, 0], [1.0, 1.0], [{}, {}]) == [True, False]
     assert pool.tell([1], [0], [1.0], [{}]) == [True]
 
@@ -99,5 +99,5 @@ def test_policies_see_what_environment_shows(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_who_does_not_observe_is_shown_nothing() -> None:
-    assert not LocalPool([Counts(0)]).observes
-    assert LocalPool([Counts(0), object.__new__(Watches)]).observes
+    assert not AgentPool([Counts(0)]).observes
+    assert AgentPool([Counts(0), object.__new__(Watches)]).observes

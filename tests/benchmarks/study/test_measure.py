@@ -4,12 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.study import measure
-from hpo_envs.tables import store
-from hpo_envs.tables.datasets.charmini import build
 from hpo_envs.tables.datasets.charmini.measure import suite as suite_of
 from hpo_envs.tables.datasets.trained.packed import Packing
 from tests.tables.datasets.charmini.test_build import arrays
@@ -48,26 +45,6 @@ def test_sweep_goes_on_and_is_packed(
     assert len(trained) == 12
 
 
-def test_row_is_trained_again_and_compared(
-    trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(build, "NAMES", ("charmini/eng-lstm",))
-    monkeypatch.setattr(build, "shipped", lambda name: build.assemble(name, arrays()))
-    monkeypatch.setattr(Packing, "load", lambda self: arrays())
-    store.forget()
-    try:
-        row = int(np.flatnonzero(store.load("charmini/eng-lstm").source_index == 0)[0])
-        assert measure.main(["CharMini-eng-lstm-v0", "--row", str(row), "--seed", "1"]) == 0
-        out = capsys.readouterr().out
-        assert trained == ["eng-lstm-0-1"]
-        assert "stored and new: the same in every epoch (0.00 seed standard deviations apart)" in out
-        assert len([line for line in out.splitlines() if "20.0  20.0" in line]) == 20
-        with pytest.raises(ValueError, match="--row must be an int from 0 to 2, got 3"):
-            measure.main(["CharMini-eng-lstm-v0", "--row", "3"])
-    finally:
-        store.forget()
-
-
 def test_some_of_what_ships_are_trained_again(
     trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,7 +72,6 @@ def test_some_of_what_ships_are_trained_again(
         (["CharMini", "--rows", "65"], "--rows must be an int from 1 to 64, got 65"),
         (["CellMini", "--rows", "301"], "--rows must be an int from 1 to 300, got 301"),
         (["CharMini", "--jobs", "0"], "--jobs must be an int >= 1, got 0"),
-        (["CharMini", "--row", "1"], "--row must go with an id"),
     ],
 )
 def test_wrong_arguments_are_named(words: list[str], message: str) -> None:

@@ -27,14 +27,12 @@ def test_spread_of_seeds_is_pooled_over_complete_configurations(arrays):
 def test_equal_counts_and_losses_within_their_rounding_are_same(arrays):
     check = SUITE.compare(arrays, record("eng-lstm-0-0", 100, nll=1.0 + 4e-7))
     assert (check.verdict, check.deviations) == ("same", 0.0)
-    assert check.stored[-1].tolist() == pytest.approx([20.0, check.new[-1, 1], 1.0])
 
 
 def test_loss_beyond_what_is_kept_is_same_again():
     exploded = record("eng-lstm-3-0", 50, nll=4e5)
     check = SUITE.compare(SUITE.packing.pack([exploded]), exploded)
     assert check.verdict == "same"
-    assert check.new[0, 2] == 2000.0
 
 
 @pytest.mark.parametrize(
