@@ -87,8 +87,6 @@ class Candidates(Incumbent):
         self.failed = np.zeros(self.count, bool)
         self.pending: list[int] = []
         self._order: list[int] = []
-        for action in problem.pending:
-            self.submit(self.row(action))
 
     @functools.cached_property
     def features(self) -> Floats:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import html
-import io
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents import wire
 from hpo_envs.agents.models.source import Source, immutable, read_only
 
 Floats = npt.NDArray[np.float64]
@@ -60,7 +59,6 @@ class Problem:
         base: (table rows, d) features that several problems share, such as those of a whole table: `features` is
             `base[index]`, and what depends on features alone is computed once for the base. Default: `features`.
         index: (rows,) which row of `base` each candidate is; None = all, in order.
-        pending: Actions of pending evaluations; each will be reported.
         sources: Observations of other tables.
         held_out_languages: Languages of the problem's tables. Weights trained on one of them have seen this problem and
             are used only if the user asks for them.
@@ -81,13 +79,14 @@ class Problem:
     reward_bounds: Floats | None = None
     base: Floats | None = None
     index: npt.NDArray[np.intp] | None = None
-    pending: tuple[Any, ...] = ()
     sources: tuple[Source, ...] = ()
     held_out_languages: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", tuple(a if isinstance(a, Axis) else Axis(**a) for a in self.axes))
+        for name in ("feature_names", "held_out_languages"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("features", "levels", "reward_bounds", "base"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
@@ -107,7 +106,7 @@ class Problem:
         many = None if self.features is None else self.features.shape
         parts = [str(self.action_space) if many is None else f"{many[0]} candidates with {many[1]} features"]
         counts = {"levels": 0 if self.levels is None else len(self.levels), "objectives": self.objectives}
-        counts |= {"pending": len(self.pending), "sources": len(self.sources)}
+        counts["sources"] = len(self.sources)
         parts += [f"{count} {name}" for name, count in counts.items() if count > (name == "objectives")]
         return ", ".join([*parts, "no budget" if self.budget is None else f"budget {self.budget:g} {self.unit}"])
 
@@ -147,25 +146,19 @@ class Problem:
         raise ValueError(f"action_space must be finite for this agent, got {self.action_space}")
 
     def to_bytes(self) -> bytes:
-        """The problem as an .npz file without pickled objects; `from_bytes` reads it in any process.
+        """The problem as a message of `wire`, without pickled objects; `from_bytes` reads it in any process.
 
         Raises:
             ValueError: A space of another kind than Gymnasium's plain ones, or a grammar that is no module's function.
         """
         from hpo_envs.agents.encoding import encode_function, encode_space
 
-        plain = {name: getattr(self, name) for name in _PLAIN}
+        plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "features"}
         plain["action_space"] = encode_space(self.action_space)
         plain["mutate"] = None if self.mutate is None else encode_function(self.mutate)
-        plain["pending"] = self.action_space.to_jsonable(list(self.pending))
         plain["axes"] = [dataclasses.asdict(axis) for axis in self.axes]
-        plain["sources"] = [source.plain() for source in self.sources]
-        arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
-        for i, source in enumerate(self.sources):
-            arrays |= {f"{name}:{i}": array for name, array in source.arrays().items()}
-        file = io.BytesIO()
-        np.savez(file, problem=np.array(json.dumps(plain)), **arrays)
-        return file.getvalue()
+        plain["sources"] = [dataclasses.asdict(source) for source in self.sources]
+        return wire.encode(plain)
 
     @classmethod
     def from_bytes(cls, data: bytes, trusted: tuple[str, ...] = ("hpo_envs",)) -> Problem:
@@ -180,18 +173,15 @@ class Problem:
         """
         from hpo_envs.agents.encoding import decode_function, decode_space
 
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        plain = json.loads(str(arrays.pop("problem")))
-        space = plain["action_space"] = decode_space(plain["action_space"])
+        head = wire.HEAD.size
+        text, arrays = wire.lengths(data[:head])
+        if len(data) != head + text + arrays:
+            raise ValueError(f"a problem must have {head + text + arrays} bytes, got {len(data)}")
+        plain = wire.decode(data[head : head + text], data[head + text :])
+        plain["action_space"] = decode_space(plain["action_space"])
         plain["mutate"] = None if plain["mutate"] is None else decode_function(plain["mutate"], trusted)
-        plain["pending"] = tuple(space.from_jsonable(plain["pending"]))
-        plain |= {name: tuple(plain[name]) for name in ("feature_names", "held_out_languages")}
-        plain["sources"] = tuple(
-            Source.of(one, {k.removesuffix(f":{i}"): a for k, a in arrays.items() if k.endswith(f":{i}")})
-            for i, one in enumerate(plain["sources"])
-        )
-        return cls(**plain, **{name: arrays[name] for name in _ARRAYS if name in arrays})
+        plain["sources"] = tuple(Source(**source) for source in plain["sources"])
+        return cls(**plain)
 
 
 def sealed(problem: Problem) -> Problem:
@@ -202,7 +192,8 @@ def sealed(problem: Problem) -> Problem:
         if isinstance(value := getattr(problem, f.name), np.ndarray)
     }
     sources = tuple(
-        Source.of(s.plain(), {name: immutable(array) for name, array in s.arrays().items()}) for s in problem.sources
+        dataclasses.replace(s, **{name: immutable(array) for name, array in s.arrays().items()})
+        for s in problem.sources
     )
     return dataclasses.replace(problem, **arrays, sources=sources)
 
@@ -226,10 +217,6 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     own = object.__new__(Problem)
     own.__dict__.update(problem.__dict__, **changed)  # checked when the shared one was made
     return own
-
-
-_PLAIN = ("feature_names", "objectives", "budget", "unit", "held_out_languages")
-_ARRAYS = ("levels", "reward_bounds", "base", "index")
 
 
 def matching(names: tuple[str, ...], width: int, prefix: str | tuple[str, ...]) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,6 +46,7 @@ class Source:
     curve_costs: Floats | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "feature_names", tuple(self.feature_names))
         for name in (*COLUMNS, *CURVES):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
@@ -91,15 +91,6 @@ class Source:
         at = [self.feature_names.index(name) for name in kept]
         same = tuple(kept) == names
         return dataclasses.replace(self, features=self.features[:, at], feature_names=() if same else tuple(kept))
-
-    def plain(self) -> dict[str, Any]:
-        """Arguments of `of` besides the arrays."""
-        return {"name": self.name, "feature_names": list(self.feature_names)}
-
-    @classmethod
-    def of(cls, plain: Mapping[str, Any], arrays: Mapping[str, Floats]) -> Source:
-        """The source of what `plain` and `arrays` returned."""
-        return cls(plain["name"], **arrays, feature_names=tuple(plain["feature_names"]))
 
 
 def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:

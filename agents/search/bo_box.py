@@ -71,7 +71,7 @@ class BoxBayesianOptimisation(Agent):
         self._design = self._first(count)
         self._x: list[Floats] = []
         self._y: list[Floats | None] = []
-        self._pending = [self._point(action) for action in problem.pending]
+        self._pending: list[Floats] = []
         self._incumbent = Incumbent()
         self._fits: list[KernelFit | None] = [None] * problem.objectives
         self._fitted_at = 0

@@ -31,8 +31,8 @@ def test_actions_and_candidates_are_one_to_one(problem: Problem) -> None:
 
 
 def test_what_is_pending_or_tried_is_not_free() -> None:
-    c = Candidates(Problem(gym.spaces.Discrete(3), pending=(2,)))
-    assert c.pending == [2]
+    c = Candidates(Problem(gym.spaces.Discrete(3)))
+    assert c.submit(2) == 2
     assert c.submit(0) == 0
     assert c.free.tolist() == [False, True, False]
     assert not c.note(0, 0.0, LATE)

@@ -93,11 +93,3 @@ def test_believer_stays_away_from_what_is_pending(monkeypatch: pytest.MonkeyPatc
     believed = distance()
     monkeypatch.setattr(BayesianOptimisation, "_models", None)
     assert believed > 5 * distance()
-
-
-def test_pending_evaluations_of_problem_are_not_asked_for() -> None:
-    import dataclasses
-
-    agent = agents.make("bo", dataclasses.replace(ROWS, pending=(3, 4)), 0)
-    asked = [agent.ask() for _ in range(58)]
-    assert sorted([*asked, 3, 4]) == list(range(60))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -149,7 +148,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: _value(d, v) for (name, d), v in zip(space.items(), point.tolist(), strict=True)}
 
     def _begin(self, space: dict[str, Any], study: Any) -> None:
-        """Draw candidates and make the agent, which knows of the trials that are running."""
+        """Draw candidates and make the agent."""
         self._space, self._points = space, Points(tuple(_hyperparameter(n, d) for n, d in space.items()))
         seed, objectives = int(self._rng.integers(2**31)), len(study.directions)
         self._raw = self._points.candidates(self._count, seed) if self._finite else np.empty((0, len(space)))
@@ -161,7 +160,6 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             axes: Any = axes_of(self._points.space)
             problem = Problem(gym.spaces.Box(0.0, 1.0, (len(space),), np.float64), objectives=objectives, axes=axes)
         self._asked = {n: self._action_of(study.trials[n].params) for n in self._asked}
-        problem = dataclasses.replace(problem, pending=tuple(self._asked.values()))
         self._agent: Agent = agents.make(self._name, problem, seed, **self._hyperparameters)
         self._told: set[int] = set()
 

@@ -85,7 +85,7 @@ def test_arrays_agree_and_cannot_be_written_to() -> None:
         Source("x", np.zeros((2, 1)), np.zeros((3, 1)), np.zeros(2))
     with pytest.raises(ValueError, match="read-only"):
         ONE.features[0, 0] = 2.0
-    assert Source.of(ONE.plain(), ONE.arrays()).digest == ONE.digest
+    assert Source(**dataclasses.asdict(ONE)).digest == ONE.digest
     assert dataclasses.replace(ONE, costs=np.zeros(3)).digest != ONE.digest
 
 

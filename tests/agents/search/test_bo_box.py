@@ -26,9 +26,9 @@ def minimum(name: str, evaluations: int, seed: int = 0) -> float:
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="action_space must be a Box or MultiDiscrete .*, got Discrete"):
+    with pytest.raises(ValueError, match="problem must have features .*, got Discrete"):
         agents.make("tpe", Problem(gym.spaces.Discrete(3)), 0)
-    with pytest.raises(ValueError, match="action_space must be a Box without levels"):
+    with pytest.raises(ValueError, match="action_space must be a Box for this agent"):
         agents.make("cmaes", Problem(gym.spaces.MultiDiscrete([2, 2])), 0)
     with pytest.raises(ValueError, match="objectives must be 1 for CMA-ES, got 2"):
         agents.make("cmaes", Problem(BOX.action_space, objectives=2), 0)
