@@ -88,42 +88,50 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
     lines, row = lines[alone], pd.factorize(row[alone])[0]
     repeat = _repeats(runs, lines, row, say)
     first = lines[np.unique(row, return_index=True)[1]]
-    columns = [runs.columns[h.name].values[first] for h in space]
-    # Lines come in the order in which someone tried them, or sorted by score: configurations are hashed, not lines.
-    hashes = np.zeros(len(first), np.uint64)
-    for part in (*map(np.isnan, columns), *columns):
-        hashes = draws.mix_many(hashes, part.astype(np.uint64) if part.dtype == bool else _stored(part).view(np.uint64))
-    key = np.array([int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")], np.uint64)
-    order = np.argsort(draws.mix_many(key, hashes), kind="stable")
-    rank = np.argsort(order)
     levels = np.unique(runs.level[lines]) if runs.level is not None else np.ones(1)
-    shape = (len(order), int(repeat.max()) + 1, len(levels))
+    shape = (len(first), int(repeat.max()) + 1, len(levels))
     if np.prod(shape, dtype=float) * len(runs.metrics) > CELLS:
         raise ValueError(
             f"rows x repeats x {runs.level_unit} x scores must be at most {CELLS}, got {shape[0]} x {shape[1]} x "
             f"{shape[2]} x {len(runs.metrics)}"
         )
+    say("", f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {len(lines)} lines")
+    order, configs = _hashed(name, [runs.columns.pop(h.name).values[first] for h in space])
     keys = [str(runs.keys[i]) for i in first[order]] if runs.keys is not None and shape[0] == len(lines) else []
     if len(set(keys)) < shape[0]:
         keys = [f"row-{r}" for r in order.tolist()]
-    say("", f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {len(lines)} lines")
-    raw = np.empty((shape[0], len(space)))
-    for j, column in enumerate(columns):
-        raw[:, j] = _stored(column[order])
-    del columns, hashes, alone, kept
+    arrays = _arrays(runs, lines, np.argsort(order)[row], repeat, levels, shape)
+    arrays |= {"levels": levels, "source_index": first[order]}
+    del lines, row, repeat, first, alone, kept, order
+    arrays |= searched(space, configs)
+    for array in (a for a in arrays.values() if isinstance(a, np.ndarray)):
+        array.setflags(write=False)  # then the table does not copy it
     table = Table(
         name=user.PREFIX + user.check_name(name),
         keys=tuple(keys),
         metrics=runs.metrics,
         provenance=dataclasses.replace(provenance, notes=(*provenance.notes, *notes)),
         cost_unit=runs.cost_unit,
-        levels=levels,
         level_unit=runs.level_unit,
-        source_index=first[order],
-        **searched(space, raw),
-        **_arrays(runs, lines, rank[row], repeat, levels, shape),
+        **arrays,
     )
     return user.remember(table)
+
+
+def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
+    """The order of rows, and (rows, d) stored numbers of the columns, which are dropped, in that order.
+
+    Lines come in the order in which someone tried them, or sorted by score: configurations are hashed, not lines.
+    """
+    hashes = np.zeros(len(columns[0]), np.uint64)
+    for part in (*map(np.isnan, columns), *columns):
+        hashes = draws.mix_many(hashes, part.astype(np.uint64) if part.dtype == bool else _stored(part).view(np.uint64))
+    key = np.array([int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")], np.uint64)
+    order = np.argsort(draws.mix_many(key, hashes), kind="stable")
+    configs = np.empty((len(order), len(columns)))
+    for j in reversed(range(len(columns))):
+        configs[:, j] = _stored(columns.pop()[order])
+    return order, configs
 
 
 def _stored(values: Floats) -> Floats:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import hashlib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -32,42 +30,6 @@ UNNAMED = "Unnamed: "
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT = re.compile(r"[+-]?\d{1,300}")
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """Raw sheet, before columns have roles.
-
-    Attributes:
-        source: What to call it in errors and in the provenance.
-        frame: A column of cells each, a line per row; its index has their numbers or names.
-        unit: What a line is called ("line", "row", "run").
-        digest: SHA-256 of the content.
-    """
-
-    source: str
-    frame: pd.DataFrame
-    unit: str
-    digest: str
-
-    def where(self, line: int) -> str:
-        """Name of a line in errors."""
-        return f"{self.unit} {self.frame.index[line]}"
-
-    def complaint(self, line: int, name: str, rule: str) -> str:
-        """Error of a cell."""
-        cell = as_text(self.frame[name].iloc[[line]]).iloc[0]
-        shown = "" if pd.isna(cell) else str(cell)
-        comma = " (decimals take a point)" if re.fullmatch(r"[+-]?\d+,\d+", shown) else ""
-        return f"{self.where(line)}, column {name}: must be {rule}{comma}, got {shown[:40]!r}"
-
-    def complaints(self, wrong: Mask, name: str, rule: str) -> list[str]:
-        """Errors of the cells of a mask (lines,)."""
-        return [self.complaint(i, name, rule) for i in np.flatnonzero(wrong).tolist()]
-
-    def with_columns(self, columns: Mapping[str, Cells]) -> Sheet:
-        """The same lines with these columns only."""
-        return dataclasses.replace(self, frame=pd.DataFrame(dict(columns), index=self.frame.index))
 
 
 @dataclass(frozen=True)
@@ -101,34 +63,6 @@ class Column:
         choices = self.choices if self.choices is not None else tuple(map(self.natural, different))
         at = self.values if self.choices is not None else np.searchsorted(different, self.values)
         return Column(np.where(np.isnan(self.values), float(len(choices)), at), (*choices, "none"))
-
-
-def of_frame(frame: Any, source: str, digest: str = "", unit: str = "line", first: int = 2) -> Sheet:
-    """The columns of a pandas DataFrame or of an Arrow table; lines are counted from 2, as in a file.
-
-    Raises:
-        ValueError: No columns, no lines, or a name twice.
-    """
-    frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
-    names = [".".join(str(p) for p in n if str(p)) if isinstance(n, tuple) else str(n) for n in frame.columns]
-    for name in (n for j, n in enumerate(names) if n in names[:j]):
-        raise ValueError(f"{source}: columns must have names, each once, got {name!r} twice")
-    if not names or len(frame) == 0:
-        raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
-    columns = {name: of_series(frame.iloc[:, j]) for j, name in enumerate(names)}
-    if not digest:
-        digests = hashlib.sha256(repr(names).encode(errors="replace"))
-        for cells in columns.values():
-            digests.update(pd.util.hash_pandas_object(cells, index=False).to_numpy())
-        digest = digests.hexdigest()
-    return Sheet(source, pd.DataFrame(columns, copy=False).set_axis(range(first, len(frame) + first)), unit, digest)
-
-
-def of_rows(source: str, rows: Sequence[Mapping[str, Any]], unit: str, numbers: Sequence[Any], digest: str) -> Sheet:
-    """The columns of mappings, None where a mapping lacks one."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: of_values([row.get(name) for row in rows]) for name in names}
-    return Sheet(source, pd.DataFrame(columns).set_axis(list(numbers)), unit, digest)
 
 
 def text(values: Iterable[Any], index: Any = None) -> Cells:

@@ -18,7 +18,8 @@ import pandas as pd
 import pyarrow as pa
 
 from hpo_envs.tables.user import json_runs
-from hpo_envs.tables.user.cells import UNNAMED, Sheet, of_frame, of_rows
+from hpo_envs.tables.user.cells import UNNAMED
+from hpo_envs.tables.user.sheet import Sheet, of_frame, of_rows
 
 BYTES = 2_000_000_000
 """Largest plain file."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from hpo_envs.tables.table import Hyperparameter, Table
 from hpo_envs.tables.user import reader, trackers
-from hpo_envs.tables.user.cells import of_rows
 from hpo_envs.tables.user.schema import Schema
+from hpo_envs.tables.user.sheet import of_rows
 from hpo_envs.tables.user.space import space_of
 
 

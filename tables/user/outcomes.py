@@ -12,7 +12,6 @@ from hpo_envs.tables.table import LOST, STATUSES
 from hpo_envs.tables.user.cells import (
     Cells,
     Floats,
-    Sheet,
     absent,
     as_text,
     different,
@@ -24,6 +23,7 @@ from hpo_envs.tables.user.cells import (
     numbers,
     seconds,
 )
+from hpo_envs.tables.user.sheet import Sheet
 
 Codes = npt.NDArray[np.uint8]
 
@@ -87,8 +87,10 @@ def scores(sheet: Sheet, names: Sequence[str], errors: list[str]) -> tuple[Float
             said = each(cells, _ended, FAILED)
             errors += sheet.complaints(said == UNFINISHED, name, "a number, or empty for a failed run")
             status[:, j] = np.where(said == UNFINISHED, FAILED, said)
-        elif cells.dtype.kind == "f":
+        else:
             status[np.isinf(cells), j] = DIVERGED
+    for name in (n for n, column in zip(names, values.T, strict=True) if np.isnan(column).all() and not errors):
+        errors.append(f"column {name}: must have at least one score, got none")
     return values, status.max(axis=1).astype(np.uint8)
 
 
@@ -107,7 +109,7 @@ def scorable(cells: Cells) -> bool:
     words = [t for t in different(cells) if number(t) is None and not missing(t)]
     if len(words) > 50 or any(meaning(t) is None for t in words):
         return False
-    return not np.isnan(numbers(cells)).all() if is_text(cells) else cells.dtype.kind in "iuf"
+    return not is_text(cells) or not np.isnan(numbers(cells)).all()
 
 
 def costs(

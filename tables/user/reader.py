@@ -17,10 +17,10 @@ from hpo_envs.tables.user import assemble, files, outcomes, roles, trackers
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user import schema as schemas
 from hpo_envs.tables.user.assemble import Runs
-from hpo_envs.tables.user.cells import Column, Floats, Index, Mask, is_text
+from hpo_envs.tables.user.cells import Column, Floats, Index, is_text
 from hpo_envs.tables.user.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED, count
 from hpo_envs.tables.user.schema import NO_COST, Schema
-from hpo_envs.tables.user.trackers import Reading
+from hpo_envs.tables.user.sheet import Sheet, of_frame
 
 Goal = Literal["max", "min"]
 
@@ -61,23 +61,23 @@ def from_csv(
     """
     path = Path(path)
     results, known = trackers.metadata(path)
-    reading = trackers.read(files.of_path(results, max_bytes))
-    known = {k: v for k, v in known.items() if k != "level" or v in reading.sheet.frame}
+    sheet = trackers.read(files.of_path(results, max_bytes))
+    known = {k: v for k, v in known.items() if k != "level" or v in sheet.frame}
     if options.get("name") is None:
         options["name"] = re.sub(r"[^A-Za-z0-9]+", "-", path.name.partition(".")[0]).strip("-") or "mine"
-    return table_of(reading, score=score, goal=goal, known=known, **options)
+    return table_of(sheet, score=score, goal=goal, known=known, **options)
 
 
 def from_frame(
     frame: Any, score: str | Sequence[str] | None = None, goal: Goal | Sequence[Goal] | None = None, **options: Any
 ) -> Table:
     """Build a table from a pandas DataFrame or an Arrow table, one run per row, see `from_csv`."""
-    read = of_cells.of_frame(frame, options.pop("source", "DataFrame"))
-    return table_of(trackers.read(read), score=score, goal=goal, **options)
+    sheet = trackers.read(of_frame(frame, options.pop("source", "DataFrame")))
+    return table_of(sheet, score=score, goal=goal, **options)
 
 
 def table_of(
-    reading: Reading,
+    sheet: Sheet,
     *,
     known: Mapping[str, Any] | None = None,
     schema: Schema | str | Path | None = None,
@@ -91,7 +91,7 @@ def table_of(
     """Build a table from an export.
 
     Args:
-        reading: Its columns.
+        sheet: Its columns.
         known: What stands next to the file, as fields of a `Schema`.
         schema: See `from_csv`, as all that follow but `settle`.
         name: Of the table.
@@ -105,21 +105,21 @@ def table_of(
 
     def say(columns: str | Sequence[str], text: str) -> None:
         listed = ([columns] if columns else []) if isinstance(columns, str) else columns
-        notes.append(": ".join(filter(None, [", ".join(reading.names.get(c, c) for c in listed), text])))
+        notes.append(": ".join(filter(None, [", ".join(sheet.names.get(c, c) for c in listed), text])))
         explain(notes[-1])
 
-    source = reading.sheet.source
+    source = sheet.source
     given = schemas.from_file(schema) if isinstance(schema, (str, Path)) else schema or Schema()
     both = {**(known or {}), **_stated(vars(given)), **_stated(options)}
     if options.get("score") and not options.get("goal"):
         both.pop("goal", None)
-    if reading.recipe.tool:
-        say("", f"read as an export of {reading.recipe.tool}")
+    if sheet.recipe.tool:
+        say("", f"read as an export of {sheet.recipe.tool}")
     try:
-        reader = _Reader(reading, schemas.schema_of(both), say)
+        reader = _Reader(sheet, schemas.schema_of(both), say)
         runs, file = reader.runs(), Path(source).name
         cited = citation or f"{file}, the user's own measurements"
-        provenance = Provenance("measured", file, reading.sheet.digest[:40], licence, cited, notes=tuple(notes))
+        provenance = Provenance("measured", file, sheet.digest[:40], licence, cited, notes=tuple(notes))
         made = assemble.table_of(runs, name, provenance, say)
     except ValueError as error:
         text = str(error)
@@ -136,26 +136,27 @@ def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
 class _Reader:
     """Inference of each column's role; `schema` is complete after `runs`."""
 
-    def __init__(self, reading: Reading, given: Schema, say: Callable[[str | Sequence[str], str], None]) -> None:
-        self.say = say
+    def __init__(self, sheet: Sheet, given: Schema, say: Callable[[str | Sequence[str], str], None]) -> None:
+        self.say, self.sheet = say, sheet
         self.errors: list[str] = []
-        self.reading, self.sheet = reading, reading.sheet
+        self.aside: dict[str, list[str]] = {}
         self._clean()
-        self.schema = schemas.resolved(given, self.reading)
+        self.schema = schemas.resolved(given, self.sheet)
         for name, value in self.schema.fill.items():
             cells, holes = of_cells.filled(self.sheet.frame[name], str(value))
-            self._set(self.sheet.frame.assign(**{name: cells}))
+            self._keep(self.sheet.frame.assign(**{name: cells}))
             self.say(name, f"{count(holes, 'cell')} without a value filled with {value}")
         states = self._states()
-        self.goals = schemas.goals(self.schema, self.reading)
+        self.goals = schemas.goals(self.schema, self.sheet)
         self.scores, self.status = outcomes.scores(self.sheet, self.schema.score, self.errors)
         if states is not None:
             self._end(states)
+        self.lost = np.isin(self.status, LOST)
+        self.charged = bool(self.schema.cost)
         self.cost = self._cost()
 
-    def _set(self, frame: Any) -> None:
+    def _keep(self, frame: Any) -> None:
         self.sheet = dataclasses.replace(self.sheet, frame=frame)
-        self.reading = dataclasses.replace(self.reading, sheet=self.sheet)
 
     def _clean(self) -> None:
         """Leave out repeated headers; read decimal commas, percent signs and uncertainties of whole columns."""
@@ -173,25 +174,26 @@ class _Reader:
                 if note:
                     changed[str(name)] = plain
                     self.say(str(name), note)
-        self._set(frame.assign(**changed) if changed else frame)
+        self._keep(frame.assign(**changed) if changed else frame)
 
     def _states(self) -> npt.NDArray[np.uint8] | None:
         """(lines,) what the column of states says, if there is one; runs that continue are left out."""
         s = self.schema
-        certain = s.status or self.reading.one(self.reading.recipe.state)
+        certain = s.status or self.sheet.one(self.sheet.recipe.state)
         column = certain or next((c for c in self.sheet.frame if c.lower() in outcomes.STATES), None)
-        others = (*s.score, *s.drop, *(s.hyperparameters or ()))
-        states = None if column is None or column in others else outcomes.states(self.sheet, column, bool(certain))
+        if column is None or column in (*s.score, *s.drop, *(s.hyperparameters or ())):
+            return None
+        states = outcomes.states(self.sheet, column, bool(certain))
         self.schema = dataclasses.replace(s, status=None if states is None else column)
         if states is None:
             return None
         going = states == UNFINISHED
-        said = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
-        self.say(str(column), f"how a run ended{said}")
         if going.all():
             raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} that go on")
+        said = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
+        self.say(column, f"how a run ended{said}")
         if going.any():
-            self._set(self.sheet.frame[~going])
+            self._keep(self.sheet.frame[~going])
         return np.asarray(states[~going])
 
     def _end(self, states: npt.NDArray[np.uint8]) -> None:
@@ -209,12 +211,11 @@ class _Reader:
         used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
         if len(set(used)) < len(used):
             raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
-        column = s.cost or self.reading.one(self.reading.recipe.cost)
+        column = s.cost or self.sheet.one(self.sheet.recipe.cost)
         if column is None or column == NO_COST or column in s.score:
             return None
         cost = outcomes.costs(self.sheet, column, self.status, self.errors, self.say, bool(s.cost))
         if cost is not None:
-            self.unit = column if s.cost else "seconds"
             self.schema = dataclasses.replace(s, cost=column)
             unit = "" if s.cost else ", in seconds"
             self.say(column, f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)")
@@ -227,34 +228,31 @@ class _Reader:
             ValueError: Cells or arguments that are wrong; lines and columns are named.
         """
         s, frame = self.schema, self.sheet.frame
-        names, settings, aside = self._settings()
-        level, levels = self._level(names, settings, aside)
+        names, settings = self._settings()
+        level, levels = self._level(names, settings)
         repeat, labels = self._repeat(names, settings, level is not None)
-        for why, columns in aside.items():
-            rest = [c for c in columns if c not in (level, repeat)]
-            if rest:
+        for why, columns in self.aside.items():
+            if rest := [c for c in columns if c not in (level, repeat)]:
                 self.say(rest, why)
         if self.errors:
             more = f"; and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
             raise ValueError(f"{'; '.join(self.errors[:SHOWN])}{more}")
         metrics = []
         for column, goal, scores in zip(s.score, self.goals, self.scores.T, strict=True):
-            if np.isnan(scores).all():
-                raise ValueError(f"column {column}: must have at least one score, got none")
             metric, text = roles.metric(column, scores[~np.isnan(scores)], goal, s.bounds.get(column))
             self.say(column, text)
             metrics.append(metric)
         if names:
             self.say(names, "names the runs, no hyperparameter")
+        unit = (level or NO_COST) if self.cost is None else s.cost if self.charged else "seconds"
         self.schema = dataclasses.replace(s, goal=self.goals, cost=s.cost or NO_COST, level=level, repeat=repeat)
-        once = s.duplicates if s.duplicates is not None else True if names or repeat else None
         return Runs(
             where=self.sheet.where,
             columns=settings,
             scores=self.scores,
             metrics=tuple(metrics),
             cost=self.cost,
-            cost_unit=self.unit if self.cost is not None else level or NO_COST,
+            cost_unit=str(unit),
             level=levels,
             level_unit=level or "full training",
             repeat=labels,
@@ -263,55 +261,47 @@ class _Reader:
             fixed={h.name: h for h in s.space},
             log=dict(s.log),
             twice=lambda lines: frame.iloc[lines].duplicated().to_numpy(),
-            duplicates=once,
+            duplicates=s.duplicates if s.duplicates is not None else True if names or repeat else None,
         )
 
-    def _settings(self) -> tuple[list[str], dict[str, Column], dict[str, list[str]]]:
-        """Columns that name the runs, the hyperparameters with their values, and reason -> columns that are neither."""
+    def _settings(self) -> tuple[list[str], dict[str, Column]]:
+        """Columns that name the runs, and the hyperparameters with their values."""
         s, frame = self.schema, self.sheet.frame
         taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
-        aside: dict[str, list[str]] = {"left out, as asked": list(s.drop)}
-        chosen, names = roles.hyperparameters(
-            self.reading, taken, np.isin(self.status, LOST), set(s.categorical),
-            lambda column, why: aside.setdefault(why, []).append(column),
-        )  # fmt: skip
+        chosen, names, self.aside = roles.hyperparameters(self.sheet, taken, self.lost, set(s.categorical))
+        self.aside["left out, as asked"] = list(s.drop)
         if s.hyperparameters is not None:
-            chosen, kept = list(s.hyperparameters), set(s.hyperparameters)
-            names = [n for n in names if n not in kept]
-            aside = {"no hyperparameter, as asked": [c for c in frame if c not in {*taken, *kept, *names}]}
+            chosen, names = list(s.hyperparameters), [n for n in names if n not in s.hyperparameters]
+            self.aside = {"no hyperparameter, as asked": [c for c in frame if c not in {*taken, *chosen, *names}]}
         fixed, settings = {h.name: h for h in s.space}, {}
         for name in chosen:
             if name in fixed:
                 settings[name], rule = of_cells.within(frame[name], fixed[name])
             else:
                 settings[name] = of_cells.column(name, frame[name], name in s.categorical)
-                others = len(frame) - int(np.sum(self._bad(settings[name])))
+                bad = settings[name].bad
+                others = len(frame) - (0 if bad is None else int(bad.sum()))
                 rule = f"a number like {others} others (or --categorical {quote(name)})"
-            self.errors += self.sheet.complaints(self._bad(settings[name]), name, rule)
-        return names, settings, aside
+            self.errors += self.sheet.complaints(settings[name].bad, name, rule)
+        return names, settings
 
-    def _bad(self, column: Column) -> Mask:
-        return np.zeros(len(column.values), bool) if column.bad is None else column.bad
-
-    def _level(
-        self, names: Sequence[str], settings: dict[str, Column], aside: dict[str, list[str]]
-    ) -> tuple[str | None, Floats | None]:
+    def _level(self, names: Sequence[str], settings: dict[str, Column]) -> tuple[str | None, Floats | None]:
+        """The column of the checkpoint, and (lines,) its values."""
         s, frame = self.schema, self.sheet.frame
         level = s.level
         if level is None and s.hyperparameters is None:
             free = [c for c in frame if c not in {*s.score, s.cost, s.repeat, s.status, *s.drop}]
-            level = roles.level_of(self.reading, names, settings, free)
+            level = roles.level_of(self.sheet, names, settings, free)
         if level is None:
             return None, None
         settings.pop(level, None)
-        moving = roles.moving(self.reading, names, settings) if s.hyperparameters is None else []
-        if moving:
-            aside["changes from one checkpoint of a run to the next: left out (--cost takes one in)"] = moving
-            for column in moving:
-                del settings[column]
+        for column in roles.moving(self.sheet, names, settings) if s.hyperparameters is None else ():
+            why = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
+            self.aside.setdefault(why, []).append(column)
+            del settings[column]
         made = of_cells.column(level, frame[level])
         values = made.values if made.choices is None else of_cells.numbers(frame[level])
-        self.errors += self.sheet.complaints(np.isnan(values) & ~np.isin(self.status, LOST), level, "a number")
+        self.errors += self.sheet.complaints(np.isnan(values) & ~self.lost, level, "a number")
         if np.isnan(values).all():
             raise ValueError(f"column {level}: must have a number, got none")
         said = "" if s.level else "; runs have several lines each"
@@ -324,14 +314,13 @@ class _Reader:
         """The column that tells runs of one configuration apart, and (lines,) codes of it."""
         s, frame = self.schema, self.sheet.frame
         column = s.repeat
-        if column is None and s.hyperparameters is None and self.reading.settings is None:
+        if column is None and s.hyperparameters is None and self.sheet.settings is None:
             column = next((c for c in settings if re.fullmatch(roles.REPEATS, c.lower())), None)
         if column is not None:
             settings.pop(column, None)
             hint = "" if s.repeat else " (--hyperparameters takes it in)"
             self.say(column, f"tells runs of one configuration apart{hint}")
-        label = s.repeat or (column if several and not names else None)
-        label = label or (names[0] if several and names else None)
+        label = s.repeat or (names[0] if several and names else column if several else None)
         if label is None:
             return column, None
         code, empty = of_cells.codes(frame[label]).copy(), of_cells.absent(frame[label])

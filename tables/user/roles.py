@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
 from typing import Any, Literal
 
@@ -31,8 +31,8 @@ from hpo_envs.tables.user.cells import (
     numeric,
 )
 from hpo_envs.tables.user.outcomes import scorable
+from hpo_envs.tables.user.sheet import Sheet
 from hpo_envs.tables.user.space import LOG
-from hpo_envs.tables.user.trackers import Reading
 
 FEW = 12
 """Up to so many different numbers count as a grid."""
@@ -74,16 +74,16 @@ CHECKED = {"val", "valid", "validation", "dev", "test", "eval"}
 TAKES = "(--hyperparameters takes it in)"
 
 
-def resolve(word: str, reading: Reading) -> str:
+def resolve(word: str, sheet: Sheet) -> str:
     """The column that someone means: by its name, its name in the file, or the only one that ends in it.
 
     Raises:
         ValueError: There is none.
     """
-    names = list(reading.sheet.frame)
+    names = list(sheet.frame)
     if word in names:
         return word
-    ending = [new for new, old in reading.names.items() if word == old]
+    ending = [new for new, old in sheet.names.items() if word == old]
     ending = ending or [n for n in names if re.fullmatch(rf".*[./_ ]{re.escape(word)}", n)]
     if len(ending) == 1:
         return ending[0]
@@ -97,17 +97,17 @@ def goal_of(name: str) -> Literal["max", "min"] | None:
     return None if low == high else ("min" if low else "max")
 
 
-def guess_score(reading: Reading) -> str:
+def guess_score(sheet: Sheet) -> str:
     """The score of a file, if not given: the tool's, or the only column with the name of a score.
 
     Raises:
         ValueError: None, or several; one that is the same in all runs is none.
     """
-    frame = reading.sheet.frame
-    if reading.recipe.first in frame:
-        return reading.recipe.first
-    guessed = (n for n in frame if goal_of(n) and n not in (reading.settings or ()))
-    measured = [n for n in reading.scores or guessed if scorable(frame[n])]
+    frame = sheet.frame
+    if sheet.recipe.first in frame:
+        return sheet.recipe.first
+    guessed = (n for n in frame if goal_of(n) and n not in (sheet.settings or ()))
+    measured = [n for n in sheet.scores or guessed if scorable(frame[n])]
     varied = [n for n in measured if pd.Series(numbers(frame[n])).nunique() > 1]
     checked = [n for n in varied if set(re.split(r"[^a-z0-9]+", n.lower())) & CHECKED]
     for some in (varied, checked, [n for n in varied if goal_of(n) == "max"]):
@@ -117,39 +117,42 @@ def guess_score(reading: Reading) -> str:
 
 
 def hyperparameters(
-    reading: Reading,
-    taken: Iterable[str | None],
-    lost: Mask,
-    categorical: Iterable[str],
-    aside: Callable[[str, str], None],
-) -> tuple[list[str], list[str]]:
-    """Columns that are hyperparameters, and those that name the runs.
+    sheet: Sheet, taken: Iterable[str | None], lost: Mask, categorical: Iterable[str]
+) -> tuple[list[str], list[str], dict[str, list[str]]]:
+    """Columns that are hyperparameters, those that name the runs, and the others by the reason why they are neither.
 
     Args:
-        reading: The columns.
+        sheet: The columns.
         taken: Those that are something else already.
         lost: (lines,) which runs have no score.
         categorical: Those that the user calls a choice.
-        aside: Called with each other column and why it is no hyperparameter.
     """
-    frame, recipe = reading.sheet.frame, reading.recipe
-    run = reading.one(recipe.run)
+    frame, recipe, settings = sheet.frame, sheet.recipe, sheet.settings
+    run = sheet.one(recipe.run)
     chosen: list[str] = []
     names: list[str] = []
+    aside: dict[str, list[str]] = {}
+    bookkeeping = f"bookkeeping of {recipe.tool}, no hyperparameter"
     for column in (c for c in frame if c not in set(taken)):
+        reason = ""
         if column == run:
             names.insert(0, column)
-        elif column in categorical or column in (reading.settings or ()):
-            chosen.append(column)
-        elif reading.settings is not None:
-            whose = f"bookkeeping of {recipe.tool}" if recipe.tool else "not among the settings"
-            aside(column, "measured, not set" if column in reading.scores else f"{whose}, no hyperparameter")
+            continue
+        if column in categorical or column in (settings or ()):
+            pass
+        elif settings is not None and column in sheet.scores:
+            reason = "measured, not set"
+        elif settings is not None:
+            reason = bookkeeping if recipe.tool else "not among the settings, no hyperparameter"
         elif recipe.noted and re.fullmatch(recipe.noted, column):
-            aside(column, f"bookkeeping of {recipe.tool}, no hyperparameter")
-        elif _names_runs(reading, column):
+            reason = bookkeeping
+        elif _names_runs(sheet, column):
             names.append(column)
-        elif reason := _reason(column, frame[column], lost):
-            aside(column, reason)
+            continue
+        else:
+            reason = _reason(column, frame[column], lost)
+        if reason:
+            aside.setdefault(reason, []).append(column)
         else:
             chosen.append(column)
     # A first column that numbers the lines, whatever it is called.
@@ -158,12 +161,12 @@ def hyperparameters(
     others = any(frame[column].nunique() > 1 for column in chosen[1:])
     if counts and not names and others and chosen[0] == first not in categorical:
         names.append(chosen.pop(0))
-    return chosen, names
+    return chosen, names, aside
 
 
-def _names_runs(reading: Reading, column: str) -> bool:
+def _names_runs(sheet: Sheet, column: str) -> bool:
     """Return whether a column is called a name and hardly repeats, or only from one checkpoint to the next."""
-    frame = reading.sheet.frame
+    frame = sheet.frame
     if not re.fullmatch(IDENTIFIERS, column.lower().strip()):
         return False
     steps = (c for n, c in frame.items() if re.fullmatch(LEVELS, str(n).lower()) and numeric(c))
@@ -178,12 +181,10 @@ def _reason(column: str, cells: Cells, lost: Mask) -> str:
     if column.startswith(UNNAMED):
         return "has no name: left out"
     dates = bool(first) and all(re.fullmatch(DATE, t) for t in first)
-    if dates or re.fullmatch(STAMPS, low) or (not is_text(cells) and cells.dtype.kind in "mM"):
+    if dates or re.fullmatch(STAMPS, low):
         return f"when, not what: left out {TAKES}"
     if numeric(cells):
         return _measured(column, cells, lost)
-    if not is_text(cells):
-        return ""
     if re.fullmatch(NOTES, low):
         return f"a note: left out {TAKES}"
     if many(cells):
@@ -210,17 +211,17 @@ def _measured(column: str, cells: Cells, lost: Mask) -> str:
     return ""
 
 
-def level_of(reading: Reading, names: Iterable[str], settings: Mapping[str, Column], left: Iterable[str]) -> str | None:
+def level_of(sheet: Sheet, names: Iterable[str], settings: Mapping[str, Column], left: Iterable[str]) -> str | None:
     """The column of the checkpoint, if runs have several lines each: by the name of the run, else by configuration.
 
     Args:
-        reading: The columns.
+        sheet: The columns.
         names: Columns that name the runs.
         settings: Hyperparameters -> values.
         left: Columns that are neither score nor cost.
     """
-    frame = reading.sheet.frame
-    certain = reading.one(reading.recipe.level)
+    frame = sheet.frame
+    certain = sheet.one(sheet.recipe.level)
     for column in [*filter(None, [certain]), *(c for c in left if re.fullmatch(LEVELS, c.lower()))]:
         if not numeric(frame[column]):
             continue
@@ -235,12 +236,12 @@ def level_of(reading: Reading, names: Iterable[str], settings: Mapping[str, Colu
     return None
 
 
-def moving(reading: Reading, names: Sequence[str], settings: Mapping[str, Column]) -> list[str]:
+def moving(sheet: Sheet, names: Sequence[str], settings: Mapping[str, Column]) -> list[str]:
     """Columns that have several values in one run, by the column that names the runs."""
     if not names:
         return []
-    known = ~absent(reading.sheet.frame[names[0]])
-    run = codes(reading.sheet.frame[names[0]])[known]
+    known = ~absent(sheet.frame[names[0]])
+    run = codes(sheet.frame[names[0]])[known]
     return [n for n, c in settings.items() if _count([run, pd.factorize(c.values)[0][known]]) > _count([run])]
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Table
 from hpo_envs.tables.user import files, roles
+from hpo_envs.tables.user.sheet import Sheet
 from hpo_envs.tables.user.space import space_of, to_plain
-from hpo_envs.tables.user.trackers import Reading
 
 NO_COST = "evaluations"
 """Cost without a column: every evaluation costs 1."""
@@ -57,45 +57,36 @@ class Schema:
     space: tuple[Hyperparameter, ...] = ()
 
 
-_LISTS = ("score", "goal", "hyperparameters", "drop", "categorical")
-
-
-def resolved(schema: Schema, reading: Reading) -> Schema:
+def resolved(schema: Schema, sheet: Sheet) -> Schema:
     """The schema with the columns' short names, and a score.
 
     Raises:
         ValueError: A column that is not there, or no score.
     """
-    s = schema
 
-    def name(word: str) -> str:
-        return roles.resolve(word, reading)
+    def named(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(named, value))
+        if isinstance(value, Mapping):
+            return {named(k): v for k, v in value.items()}
+        if isinstance(value, Hyperparameter):
+            return dataclasses.replace(value, name=named(value.name))
+        return value and roles.resolve(value, sheet)
 
-    space = tuple(dataclasses.replace(h, name=name(h.name)) for h in s.space)
-    return dataclasses.replace(
-        s,
-        score=tuple(map(name, s.score)) or (roles.guess_score(reading),),
-        cost=s.cost if s.cost in (None, NO_COST) and NO_COST not in reading.sheet.frame else name(str(s.cost)),
-        level=s.level and name(s.level),
-        repeat=s.repeat and name(s.repeat),
-        status=s.status and name(s.status),
-        hyperparameters=tuple(h.name for h in space) or (s.hyperparameters and tuple(map(name, s.hyperparameters))),
-        drop=tuple(map(name, s.drop)),
-        categorical=tuple(map(name, s.categorical)),
-        log={name(k): v for k, v in s.log.items()},
-        fill={name(k): v for k, v in s.fill.items()},
-        bounds={name(k): v for k, v in s.bounds.items()},
-        space=space,
-    )
+    free = schema.cost == NO_COST and NO_COST not in sheet.frame
+    columns = {*vars(schema)} - {"goal", "duplicates", *(["cost"] if free else [])}
+    s = dataclasses.replace(schema, **{n: named(getattr(schema, n)) for n in columns})
+    score, settings = s.score or (roles.guess_score(sheet),), tuple(h.name for h in s.space)
+    return dataclasses.replace(s, score=score, hyperparameters=settings or s.hyperparameters)
 
 
-def goals(schema: Schema, reading: Reading) -> tuple[Any, ...]:
+def goals(schema: Schema, sheet: Sheet) -> tuple[Any, ...]:
     """`max` or `min` for each score: given by the user, else by the tool, else inferred from its name.
 
     Raises:
         ValueError: Not one for each score, or none can be inferred from its name.
     """
-    tools = dict.fromkeys(reading.scores, reading.recipe.goal)
+    tools = dict.fromkeys(sheet.scores, sheet.recipe.goal)
     given = schema.goal or tuple(tools.get(c) or roles.goal_of(c) for c in schema.score)
     if len(given) != len(schema.score):
         raise ValueError(f"goal must be one for each score ({len(schema.score)}), got {len(given)}")
@@ -105,39 +96,33 @@ def goals(schema: Schema, reading: Reading) -> tuple[Any, ...]:
     return given
 
 
+_LIST, _MAPPING = ("a list of names", Iterable), ("a mapping of columns", Mapping)
+_RULES: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(("score", "goal", "hyperparameters", "drop", "categorical"), _LIST),
+    **dict.fromkeys(("log", "fill", "bounds"), _MAPPING),
+    **dict.fromkeys(("cost", "level", "repeat", "status"), ("the name of a column", str)),
+    "duplicates": ("true or false", bool),
+    "space": ("a search space", object),
+}
+
+
 def schema_of(given: Mapping[str, Any], source: str = "schema") -> Schema:
     """A schema of plain data: names of `Schema` with texts, lists or mappings; see `space_of` for the space.
 
     Raises:
         ValueError: An unknown name, or a value of another kind.
     """
-    known = [f.name for f in dataclasses.fields(Schema)]
     made: dict[str, Any] = {}
     for key, value in given.items():
-        if key not in known:
-            raise ValueError(f"{source}: keys must be among {', '.join(known)}, got {key!r}{nearest(key, known)}")
+        rule, kind = _RULES[one_of(f"{source}: key", key, _RULES)]
         if value is None:
             continue
-        if key == "space":
-            made[key] = space_of(value)
-        elif key in _LISTS:
-            made[key] = (value,) if isinstance(value, str) else tuple(_each(source, key, value))
-        elif key in ("log", "fill", "bounds"):
-            if not isinstance(value, Mapping):
-                raise ValueError(f"{source}: {key} must map columns to values, got {value!r}")
-            made[key] = dict(value)
-        elif not isinstance(value, bool if key == "duplicates" else str):
-            kind = "true or false" if key == "duplicates" else "the name of a column"
-            raise ValueError(f"{source}: {key} must be {kind}, got {value!r}")
-        else:
-            made[key] = value
+        if not isinstance(value, kind):
+            raise ValueError(f"{source}: {key} must be {rule}, got {value!r}")
+        if kind is Iterable:
+            value = (value,) if isinstance(value, str) else tuple(map(str, value))
+        made[key] = space_of(value) if key == "space" else value
     return Schema(**made)
-
-
-def _each(source: str, key: str, value: Any) -> Iterable[str]:
-    if not isinstance(value, Iterable) or isinstance(value, Mapping):
-        raise ValueError(f"{source}: {key} must be a list of names, got {value!r}")
-    return (str(v) for v in value)
 
 
 def from_file(path: str | Path) -> Schema:
@@ -171,8 +156,4 @@ def to_toml(schema: Schema, table: Table) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+    return json.dumps(value, ensure_ascii=False)  # TOML's, too

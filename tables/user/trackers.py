@@ -6,77 +6,20 @@ import ast
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.user.cells import Sheet, absent, as_text, different, each, numbers, of_values, text
+from hpo_envs.tables.user.cells import as_text, different, each, numbers, of_values, text
 from hpo_envs.tables.user.files import content_of
 from hpo_envs.tables.user.json_runs import flat
+from hpo_envs.tables.user.sheet import Recipe, Sheet
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """The columns of a tool's export, each as a regular expression that its whole name matches.
-
-    Attributes:
-        tool: Whose export it is.
-        signs: Each is the name of some column: then it is this tool's.
-        settings: Hyperparameters; its group is their name without a prefix. Empty: all that nothing else explains.
-        scores: What was measured; likewise.
-        first: The score that is taken if nobody says which.
-        cost: What a run cost, in seconds.
-        level: The checkpoint, where a run has several lines.
-        run: The name of a run.
-        state: How it ended.
-        noted: Bookkeeping, where settings have no prefix.
-        goal: Whether all its scores are to be high or low, if the tool has a rule.
-        prepare: Makes plain columns of what is not.
-    """
-
-    tool: str
-    signs: tuple[str, ...]
-    settings: str = ""
-    scores: str = ""
-    first: str = ""
-    cost: str = ""
-    level: str = ""
-    run: str = ""
-    state: str = ""
-    noted: str = ""
-    goal: Literal["max", "min"] | None = None
-    prepare: Callable[[Sheet], Sheet] = lambda sheet: sheet
-
-
-@dataclass(frozen=True)
-class Reading:
-    """An export and its columns, with their short names.
-
-    Attributes:
-        sheet: The columns.
-        recipe: Of the tool; `PLAIN` where none is recognised.
-        settings: The hyperparameters, None if the export does not mark them.
-        scores: What was measured.
-        names: Short name -> name in the file, where they differ.
-    """
-
-    sheet: Sheet
-    recipe: Recipe
-    settings: tuple[str, ...] | None
-    scores: tuple[str, ...]
-    names: dict[str, str]
-
-    def one(self, pattern: str) -> str | None:
-        """The first column of a pattern that has a value, None if there is none."""
-        some = (n for n, c in self.sheet.frame.items() if re.fullmatch(pattern, str(n)) and not absent(c).all())
-        return next(some, None) if pattern else None
-
-
-def read(sheet: Sheet) -> Reading:
+def read(sheet: Sheet) -> Sheet:
     """Recognise the tool of an export, and shorten the names of its columns.
 
     Raises:
@@ -89,7 +32,7 @@ def read(sheet: Sheet) -> Reading:
         )
     if not _has(sheet, SKLEARN):
         sheet = expanded(sheet)
-    recipe = next((r for r in RECIPES if _has(sheet, r)), PLAIN)
+    recipe = next((r for r in RECIPES if _has(sheet, r)), Recipe())
     sheet = recipe.prepare(sheet)
     short: dict[str, str] = {}
     matched: dict[str, list[str]] = {recipe.settings: [], recipe.scores: []}
@@ -102,8 +45,10 @@ def read(sheet: Sheet) -> Reading:
                 found.append(short[name])
     names = {new: old for old, new in short.items() if new != old}
     settings, scores = matched[recipe.settings], matched[recipe.scores] if recipe.scores else []
-    sheet = dataclasses.replace(sheet, frame=sheet.frame.rename(columns=short))
-    return Reading(sheet, recipe, tuple(settings) or None, tuple(scores), names)
+    frame = sheet.frame.set_axis([short.get(n, n) for n in sheet.frame], axis=1)
+    return dataclasses.replace(
+        sheet, frame=frame, recipe=recipe, settings=tuple(settings) or None, scores=tuple(scores), names=names
+    )
 
 
 def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
@@ -199,9 +144,6 @@ def of_search(sheet: Sheet) -> Sheet:
 def _has(sheet: Sheet, recipe: Recipe) -> bool:
     return all(any(re.fullmatch(sign, name) for name in sheet.frame) for sign in recipe.signs)
 
-
-PLAIN = Recipe("", ())
-"""A file of no tool that is known."""
 
 OPTUNA = Recipe(
     "Optuna", ("number", "state", "values?(_.*)?"), settings=r"params_(.+)", scores=r"values_(.+)|value",

@@ -61,7 +61,6 @@ _DEPENDS = frozenset(
 """Names of functions and modules whose results may depend on the processor."""
 
 ALLOWED = {
-    "tables/exact.py": "is the substitute",
     "tables/cells/forward.py": "products of matrices, of which the probe keeps four decimals",
     "tables/cells/probe.py": "singular values, of which four decimals are kept",
     "tables/cells/features.py": "fits the components that ship",

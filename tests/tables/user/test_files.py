@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from hpo_envs.tables import user
-from hpo_envs.tables.user import cells, files
+from hpo_envs.tables.user import files, sheet
 from hpo_envs.tables.user.reader import from_csv
 from tests.tables.user.helpers import from_text
 
@@ -92,12 +92,12 @@ def test_lines_are_counted_as_editor_counts_them(tmp_path: Path) -> None:
 
 def test_frame_of_mixed_cells_and_levels() -> None:
     frame = pd.DataFrame({("p", "lr"): [1, "x"], ("p", "n"): [1.5, None]})
-    read = cells.of_frame(frame, "frame")
+    read = sheet.of_frame(frame, "frame")
     assert read.frame["p.lr"].tolist() == ["1", "x"]
     assert np.array_equal(read.frame["p.n"], [1.5, np.nan], equal_nan=True)
-    assert read.digest != cells.of_frame(frame.iloc[::-1], "frame").digest
+    assert read.digest != sheet.of_frame(frame.iloc[::-1], "frame").digest
     with pytest.raises(ValueError, match="must have columns and at least one line"):
-        cells.of_frame(frame[:0], "frame")
+        sheet.of_frame(frame[:0], "frame")
 
 
 def test_quoted_file_is_read_as_plain_one(tmp_path: Path) -> None:

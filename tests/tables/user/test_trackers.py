@@ -225,7 +225,7 @@ def test_schema_is_shown_written_and_kept_to(tmp_path: Path, capsys: pytest.Capt
     assert "optuna.csv: line 5, column optimizer: must be one of sgd, got 'adam'" in complaint
     Path(out).write_text("scores = 3")
     assert main(["table", "from-csv", file, "--schema", out]) == 2
-    assert "keys must be among score, goal" in capsys.readouterr().err
+    assert "key must be one of score, goal" in capsys.readouterr().err
 
 
 def _options(extra: list[str]) -> dict[str, Any]:

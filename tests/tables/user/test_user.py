@@ -59,11 +59,11 @@ def test_file_says_all_that_was_guessed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("scores = 1", "keys must be among score, .*, got 'scores', did you mean 'score'"),
+        ("scores = 1", "key must be one of score, .*, got 'scores', did you mean 'score'"),
         ("cost = 1", "cost must be the name of a column, got 1"),
         ("duplicates = 'no'", "duplicates must be true or false, got 'no'"),
         ("drop = 3", "drop must be a list of names, got 3"),
-        ("fill = 3", "fill must map columns to values, got 3"),
+        ("fill = 3", "fill must be a mapping of columns, got 3"),
         ("[space]\nlr = {low = 1}", "lr must have numbers as low and high"),
         ("a = ", "must be TOML"),
     ],

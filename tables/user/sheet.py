@@ -1,0 +1,125 @@
+"""Sheets: the columns of a file or frame, and what those of a tool's export are."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from hpo_envs.tables.user.cells import Cells, Mask, absent, as_text, of_series, of_values
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The columns of a tool's export, each as a regular expression that its whole name matches.
+
+    Attributes:
+        tool: Whose export it is.
+        signs: Each is the name of some column: then it is this tool's.
+        settings: Hyperparameters; its group is their name without a prefix. Empty: all that nothing else explains.
+        scores: What was measured; likewise.
+        first: The score that is taken if nobody says which.
+        cost: What a run cost, in seconds.
+        level: The checkpoint, where a run has several lines.
+        run: The name of a run.
+        state: How it ended.
+        noted: Bookkeeping, where settings have no prefix.
+        goal: Whether all its scores are to be high or low, if the tool has a rule.
+        prepare: Makes plain columns of what is not.
+    """
+
+    tool: str = ""
+    signs: tuple[str, ...] = ()
+    settings: str = ""
+    scores: str = ""
+    first: str = ""
+    cost: str = ""
+    level: str = ""
+    run: str = ""
+    state: str = ""
+    noted: str = ""
+    goal: Literal["max", "min"] | None = None
+    prepare: Callable[[Sheet], Sheet] = lambda sheet: sheet
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Columns, before they have roles.
+
+    Attributes:
+        source: What to call it in errors and in the provenance.
+        frame: A column of cells each, a line per row; its index has their numbers or names.
+        unit: What a line is called ("line", "row", "run").
+        digest: SHA-256 of the content.
+        recipe: Of the tool; `Recipe()` where none is recognised.
+        settings: The hyperparameters, None if the export does not mark them.
+        scores: What was measured.
+        names: Short name of a column -> name in the file, where they differ.
+    """
+
+    source: str
+    frame: pd.DataFrame
+    unit: str
+    digest: str
+    recipe: Recipe = Recipe()
+    settings: tuple[str, ...] | None = None
+    scores: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def where(self, line: int) -> str:
+        """Name of a line in errors."""
+        return f"{self.unit} {self.frame.index[line]}"
+
+    def complaint(self, line: int, name: str, rule: str) -> str:
+        """Error of a cell."""
+        cell = as_text(self.frame[name].iloc[[line]]).iloc[0]
+        shown = "" if pd.isna(cell) else str(cell)
+        comma = " (decimals take a point)" if re.fullmatch(r"[+-]?\d+,\d+", shown) else ""
+        return f"{self.where(line)}, column {name}: must be {rule}{comma}, got {shown[:40]!r}"
+
+    def complaints(self, wrong: Mask | None, name: str, rule: str) -> list[str]:
+        """Errors of the cells of a mask (lines,), None for none."""
+        return [] if wrong is None else [self.complaint(i, name, rule) for i in np.flatnonzero(wrong).tolist()]
+
+    def with_columns(self, columns: Mapping[str, Cells]) -> Sheet:
+        """The same lines with these columns only."""
+        return dataclasses.replace(self, frame=pd.DataFrame(dict(columns), index=self.frame.index, copy=False))
+
+    def one(self, pattern: str) -> str | None:
+        """The first column of a pattern that has a value, None if there is none."""
+        some = (n for n, c in self.frame.items() if re.fullmatch(pattern, str(n)) and not absent(c).all())
+        return next(some, None) if pattern else None
+
+
+def of_frame(frame: Any, source: str, digest: str = "", unit: str = "line", first: int = 2) -> Sheet:
+    """The columns of a pandas DataFrame or of an Arrow table; lines are counted from 2, as in a file.
+
+    Raises:
+        ValueError: No columns, no lines, or a name twice.
+    """
+    frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+    names = [".".join(str(p) for p in n if str(p)) if isinstance(n, tuple) else str(n) for n in frame.columns]
+    for name in (n for j, n in enumerate(names) if n in names[:j]):
+        raise ValueError(f"{source}: columns must have names, each once, got {name!r} twice")
+    if not names or len(frame) == 0:
+        raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
+    columns = {name: of_series(frame.iloc[:, j]) for j, name in enumerate(names)}
+    if not digest:
+        digests = hashlib.sha256(repr(names).encode(errors="replace"))
+        for cells in columns.values():
+            digests.update(pd.util.hash_pandas_object(cells, index=False).to_numpy())
+        digest = digests.hexdigest()
+    return Sheet(source, pd.DataFrame(columns, copy=False).set_axis(range(first, len(frame) + first)), unit, digest)
+
+
+def of_rows(source: str, rows: Sequence[Mapping[str, Any]], unit: str, numbers: Sequence[Any], digest: str) -> Sheet:
+    """The columns of mappings, None where a mapping lacks one."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: of_values([row.get(name) for row in rows]) for name in names}
+    return Sheet(source, pd.DataFrame(columns).set_axis(list(numbers)), unit, digest)
