@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import copy as copying
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from hpo_envs.core.infos import (
     blank,
     blanks,
     column,
-    copy_info,
+    mapped,
     merge,
     provenance_info,
     scatter,
@@ -409,7 +410,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         final[index] = np.fromiter(self._observe()[index], object, len(index))
         keys = tuple(k for k in info if not k.startswith("_"))
         every = len(index) == self.num_envs
-        ended: Info = {k: info[k] if every else copy_info(info[k]) for k in keys}
+        ended: Info = {k: info[k] if every else mapped(info[k], operator.methodcaller("copy")) for k in keys}
         ended |= {"_" + k: terminated.copy() for k in keys}
         if self._masked:
             ended = MaskedInfo(ended).defer_mask(self._then(), terminated.copy())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -109,16 +110,21 @@ def numeric(values: Mapping[str, Any]) -> Info:
 _NUMPYS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, int: np.int64, float: np.float64}
 
 
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A nested batched value with a function of each array in it."""
+    return {k: mapped(v, change) for k, v in value.items()} if isinstance(value, dict) else change(value)
+
+
 def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
     """Spread (k, ...) values to (n, ...), zeros elsewhere."""
-    if isinstance(value, dict):
-        return {k: scatter(v, index, n) for k, v in value.items()}
-    if len(index) == n:
-        return value
-    make = np.empty if value.dtype.kind == "O" else np.zeros  # objects are None
-    whole = make((n, *value.shape[1:]), value.dtype)
-    whole[index] = value
-    return whole
+
+    def spread(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        make = np.empty if array.dtype.kind == "O" else np.zeros  # objects are None
+        whole = make((n, *array.shape[1:]), array.dtype)
+        whole[index] = array
+        return whole
+
+    return value if len(index) == n else mapped(value, spread)
 
 
 def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
@@ -128,7 +134,7 @@ def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
 
 def entry(value: Any, i: int = 0) -> Any:
     """Entry i of a nested batched value."""
-    return {k: entry(v, i) for k, v in value.items()} if isinstance(value, dict) else value[i]
+    return mapped(value, operator.itemgetter(i))
 
 
 def merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
@@ -162,19 +168,12 @@ def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
 
 def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
     """Zero (None for objects) the entries of environments that reported nothing."""
-    if isinstance(value, dict):
-        for v in value.values():
-            blank(v, index)
-    else:
-        value[index] = nothing(value)
+    mapped(value, lambda array: array.__setitem__(index, nothing(array)))
 
 
 def blanks(value: Any) -> Any:
     """A nested batched value like another one, with nothing reported."""
-    if isinstance(value, dict):
-        return {k: blanks(v) for k, v in value.items()}
-    empty = nothing(value)
-    return np.zeros_like(value) if empty == 0 else np.full_like(value, empty)
+    return mapped(value, lambda array: np.full_like(array, nothing(array)))
 
 
 def nothing(value: npt.NDArray[Any]) -> Any:
@@ -182,31 +181,20 @@ def nothing(value: npt.NDArray[Any]) -> Any:
     return {"O": None, "U": ""}.get(value.dtype.kind, 0)
 
 
-def copy_info(value: Any) -> Any:
-    """A deep copy of a nested batched value."""
-    return {k: copy_info(v) for k, v in value.items()} if isinstance(value, dict) else value.copy()
-
-
 class Column(np.ndarray):
     """An (n,) array of texts or of arrays, which hands out numbers where they are asked for by DLPack.
 
     So wrappers that turn a whole info into tensors of another library, such as Gymnasium's `NumpyToTorch`, find a
-    number for each text and a row for each array; NumPy and Python see what the array holds.
-
-    Attributes:
-        words: The texts that there are; their numbers are places in here. With none, a text's number is a hash.
+    hash for each text and a row for each array; NumPy and Python see what the array holds.
     """
 
-    words: tuple[Any, ...] = ()
-
     def numbers(self) -> npt.NDArray[Any]:
-        """(n,) int64 of texts, -1 for one that is no word (nothing reported, for one); (n, ...) of arrays, else 0."""
+        """(n,) int64 hashes of texts, 0 for one that is empty; (n, ...) of arrays, zeros for one that is missing."""
         values = self.tolist()
         first = next((v for v in values if isinstance(v, np.ndarray)), None)
         if first is not None:
             return np.stack([np.zeros_like(first) if v is None else v for v in values])
-        place = {word: i for i, word in enumerate(self.words)} if self.words else None
-        return np.array([_hash(v) if place is None else place.get(v, -1) for v in values], np.int64)
+        return np.array([_hash(v) for v in values], np.int64)
 
     def __dlpack__(self, **options: Any) -> Any:
         """See `numbers`."""
@@ -216,53 +204,36 @@ class Column(np.ndarray):
         """The processor."""
         return np.empty(0).__dlpack_device__()
 
-    def __reduce__(self) -> Any:
-        """A column of the same words; its class, which is made for them, has no name to be pickled by."""
-        return _with_words, (np.asarray(self), self.words)
 
-
-def _with_words(values: npt.NDArray[Any], words: tuple[Any, ...]) -> Column:
-    return values.view(_of_words(words))
-
-
-def column(values: Iterable[Any], words: Iterable[Any] = ()) -> Column:
+def column(values: Iterable[Any]) -> Column:
     """A column of these values, as objects."""
     listed = list(values)
-    made: Any = np.empty(len(listed), dtype=object).view(_of_words(tuple(words)))
+    made: Any = np.empty(len(listed), dtype=object).view(Column)
     for i, value in enumerate(listed):  # not at once: arrays of one length would be taken for a matrix
         made[i] = value
     return made  # type: ignore[no-any-return]
 
 
-@functools.cache
-def _of_words(words: tuple[Any, ...]) -> type[Column]:
-    """A class for each list of words: views and copies are of the same, at no cost."""
-    return type("Column", (Column,), {"words": words})
-
-
-@functools.cache
-def choices_of(h: Hyperparameter) -> Column | None:
-    """The choices of a categorical as a column, None for numbers."""
-    return column(h.values, h.values) if h.kind == "categorical" else None
-
-
-def natural(space: Iterable[Hyperparameter], choices: Iterable[Column | None], raw: npt.NDArray[np.float64]) -> Info:
-    """(k,) hyperparameters by name.
+def configs_of(space: Iterable[Hyperparameter], first: int = 0) -> Callable[[npt.NDArray[np.float64]], Info]:
+    """Return a function of (k, columns) raw values, as tables have them, to (k,) natural ones by name.
 
     Args:
         space: The hyperparameters.
-        choices: `choices_of` each.
-        raw: (k, hyperparameters) values as tables have them.
+        first: Column of the first.
     """
-    columns = zip(space, choices, raw.T, strict=True)
-    return {h.name: v if c is None else c.take(v.astype(np.intp)) for h, c, v in columns}
+    columns = [(h.name, j, column(h.values) if h.kind == "categorical" else None) for j, h in enumerate(space, first)]
+    return functools.partial(_configs, columns)
+
+
+def _configs(columns: Sequence[tuple[str, int, Column | None]], raw: npt.NDArray[np.float64]) -> Info:
+    return {name: raw[:, j] if c is None else c.take(raw[:, j].astype(np.intp)) for name, j, c in columns}
 
 
 def _hash(text: Any) -> int:
     return int.from_bytes(hashlib.sha256(str(text).encode()).digest()[:8], "little", signed=True) if text else 0
 
 
-STATUS_COLUMN: Column = np.array(STATUSES).view(type(column((), STATUSES)))
+STATUS_COLUMN: Column = np.array(STATUSES).view(Column)
 """Every status; `STATUS_COLUMN.take(codes)` has the texts of codes."""
 STATUS_CODES = {name: np.int64(code) for code, name in enumerate(STATUSES)}
 """`info["status_code"]` of each status."""

@@ -13,7 +13,6 @@ from hpo_envs.core.env import HPOEnv, HPOVectorEnv
 from hpo_envs.core.infos import Info, column, provenance_info
 from hpo_envs.core.params import Params
 from hpo_envs.tables import draws
-from hpo_envs.tables.table import STATUSES
 
 Step = tuple[npt.NDArray[np.float32], Any, bool, Info]
 """Observation, reward, terminated, info without mask."""
@@ -126,7 +125,7 @@ class EpisodeVectorEnv(HPOVectorEnv):
         if isinstance(first, dict) and name not in self.episode.dicts:
             return {key: self._stacked(key, [value[key] for value in values]) for key in first}
         if isinstance(first, (str, dict)):
-            return column(values, STATUSES if name == "status" else ())
+            return column(values)
         return np.array(values)
 
     def _observe(self) -> npt.NDArray[np.float32]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import STATUS_COLUMN, Info
+from hpo_envs.core.infos import Column, Info
 from hpo_envs.core.params import check_ints
 from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import VectorWorkers
@@ -39,7 +39,7 @@ class BanditVectorEnv(HPOVectorEnv):
         self._workers = VectorWorkers(k, p.workers, 1)
         self._seen = np.zeros((k, 3 * n + 3), np.float32)
         self._shown = np.empty_like(self._seen)
-        self._ok = np.full(k, "ok").view(type(STATUS_COLUMN))
+        self._ok = np.full(k, "ok").view(Column)
 
     def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
         return lambda: np.ones(self._counts.shape, bool)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
-from hpo_envs.core.infos import choices_of
+from hpo_envs.core.infos import configs_of
 from hpo_envs.core.params import (
     Floats,
     Objective,
@@ -102,9 +102,11 @@ class BoxFunction(abc.ABC):
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
         """Values of n configurations (n, d) by name, choices as objects."""
-        choices = (choices_of(h) for h in self.spaces[0])
-        values = (raw[:, j] if c is None else c.take(raw[:, j].astype(np.intp)) for j, c in enumerate(choices))
-        return {h.name: v for h, v in zip(self.spaces[0], values, strict=True)}
+        return self._columns(raw)
+
+    @functools.cached_property
+    def _columns(self) -> Callable[[Floats], dict[str, npt.NDArray[Any]]]:
+        return configs_of(self.spaces[0])
 
 
 def _choice(values: tuple[Any, ...], raw: float) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
 
-from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, choices_of, natural
+from hpo_envs.core.infos import STATUS_COLUMN, Info, configs_of
 from hpo_envs.core.params import (
     Floats,
     Index,
@@ -166,15 +167,15 @@ class CurveParams(Params):
         held_out = {name: metrics.pop(name) for name in self.held_out}
         info: Info = {"metrics": metrics, "status": STATUS_COLUMN.take(codes), "status_code": codes}
         if t.space:
-            info["config"] = natural(t.space, self._choices, t.configs.take(rows, axis=0))
+            info["config"] = self._configs(t.configs.take(rows, axis=0))
         if held_out:
             info["held_out"] = held_out
         # Rewards of their own: those of episodes that ended are overwritten.
         return found[:, :m].copy(), found[:, m], info
 
     @cached_property
-    def _choices(self) -> tuple[Column | None, ...]:
-        return tuple(choices_of(h) for h in self.table.space)
+    def _configs(self) -> Callable[[Floats], Info]:
+        return configs_of(self.table.space)
 
     def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""

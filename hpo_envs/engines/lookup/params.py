@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, choices_of
+from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, configs_of
 from hpo_envs.core.params import (
     Floats,
     Index,
@@ -126,27 +127,31 @@ class LookupParams(Params):
 
     def answer(self, cells: npt.NDArray[np.int64]) -> tuple[Floats, Info]:
         """Rewards, (k,) or (k, m), and info of (k,) cells."""
-        metrics, held_out, config = self._columns
         found, m = self.answers.take(cells, axis=0), len(self.rewarded)
         codes = np.zeros(len(cells), np.int64) if self._statuses.itemsize == 8 else self.status.take(cells)
-        info: Info = {"cost": found[:, m], "metrics": {name: found[:, j] for name, j in metrics}}
-        info["status"], info["status_code"] = self._statuses.take(codes), codes
-        if held_out:
-            info["held_out"] = {name: found[:, j] for name, j in held_out}
-        if config:  # rows of some tables have features but no hyperparameters
-            info["config"] = {
-                name: found[:, j] if choices is None else choices.take(found[:, j].astype(np.intp))
-                for name, j, choices in config
-            }
+        metrics = {name: found[:, j] for name, j in self._shown}
+        info: Info = {
+            "cost": found[:, m],
+            "metrics": metrics,
+            "status": self._statuses.take(codes),
+            "status_code": codes,
+        }
+        if self.held_out:
+            info["held_out"] = {name: metrics.pop(name) for name in self.held_out}
+        if self._configs is not None:
+            info["config"] = self._configs(found)
         return found[:, :m] if self.vector else found[:, 0], info
 
     @cached_property
-    def _columns(self) -> tuple[list[tuple[str, int]], list[tuple[str, int]], list[tuple[str, int, Column | None]]]:
-        """Columns of `answers`: metrics that agents see, those held out, hyperparameters and their choices."""
-        at = itertools.count(len(self.rewarded) + 1)
-        metrics = dict(zip(self.table.metric_names, at, strict=False))
-        held_out = [(name, metrics.pop(name)) for name in self.held_out]
-        return [*metrics.items()], held_out, [(h.name, next(at), choices_of(h)) for h in self.table.space]
+    def _shown(self) -> list[tuple[str, int]]:
+        """Metrics and their columns of `answers`."""
+        return [*zip(self.table.metric_names, itertools.count(len(self.rewarded) + 1), strict=False)]
+
+    @cached_property
+    def _configs(self) -> Callable[[Floats], Info] | None:
+        """None where rows have features but no hyperparameters."""
+        space = self.table.space
+        return configs_of(space, self.answers.shape[1] - len(space)) if space else None
 
     @cached_property
     def _statuses(self) -> Column:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from hpo_envs.core.infos import choices_of
+from hpo_envs.core.infos import configs_of
 from hpo_envs.engines.lookup.params import LookupParams, grid_sizes
 from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import STATUSES, ByHash, Provenance
@@ -138,9 +138,9 @@ def test_prepared_arrays() -> None:
     assert ByHash(ONE) == ByHash(tiny())
     assert ByHash(ONE) != ByHash(TWO)
     assert ByHash(ONE) != ONE
-    assert choices_of(SPACE[0]) is None
-    assert choices_of(SPACE[1]).tolist() == ["adam", "sgd", "none"]
-    assert choices_of(SPACE[1]).dtype == object
+    natural = configs_of(SPACE)(ONE.configs)
+    assert [column.dtype for column in natural.values()] == [np.float64, object]
+    assert set(natural[SPACE[1].name]) <= {"adam", "sgd", "none"}
     assert grid_sizes(ONE).tolist() == [2, 3]
     with raises("table must be a complete grid, got toy/one with 5 rows"):
         grid_sizes(ONE.subset(range(5)))
