@@ -98,18 +98,21 @@ def _overlap(header: Header) -> list[str]:
     return overlap(languages, known.get("excluded", ()))
 
 
+COLUMNS = ("seeds", "random", "flat", "anytime", "final", "evaluations", "costs", "spent")
+
+
 @dataclass
 class ScoredRuns:
-    """The runs of one agent on one environment and their scores; every array has one entry or row per run."""
+    """Runs of one agent on one environment and their scores; every array has one entry or row per run."""
 
-    seeds: npt.NDArray[np.int64]
     budget: float
-    random: bool
-    """Whether no run could differ from one of random search."""
     raw: bool
     """Whether no scale is known: scores are minus the rewards."""
-    flat: bool
-    """Whether all runs are flat: regret is 0/0 for each, and all scores are 0."""
+    seeds: npt.NDArray[np.int64]
+    random: npt.NDArray[np.bool_]
+    """Whether a run could not differ from one of random search."""
+    flat: npt.NDArray[np.bool_]
+    """Whether a run is degenerate: its regret is 0/0, and its scores are 0."""
     anytime: Floats
     final: Floats
     evaluations: Floats
@@ -122,6 +125,10 @@ class ScoredRuns:
     def score(self, name: str) -> Floats:
         """The scores that a track is ranked by."""
         return self.anytime if name == "anytime" else self.final
+
+    def take(self, some: Any) -> ScoredRuns:
+        """Return some of the runs."""
+        return ScoredRuns(self.budget, self.raw, *(getattr(self, name)[some] for name in COLUMNS))
 
     @property
     def shares(self) -> Floats:
@@ -140,28 +147,13 @@ class ScoredRuns:
 
 
 @dataclass
-class _Piece:
-    """Scored runs of equal length."""
-
-    seeds: npt.NDArray[np.int64]
-    flat: npt.NDArray[np.bool_]
-    random: npt.NDArray[np.bool_]
-    measured: list[Floats]
-    """Arrays as of `ScoredRuns`; `evaluations` and `costs` have the length of the runs."""
-
-    def kept(self) -> _Piece:
-        """Return the runs that are not degenerate."""
-        some = ~self.flat
-        return _Piece(self.seeds[some], self.flat[some], self.random[some], [m[some] for m in self.measured])
-
-
-@dataclass
 class Cell:
     """The runs of one agent on one environment, as they come."""
 
     rank: tuple[Any, ...]
     header: dict[str, Any]
-    pieces: list[_Piece] = field(default_factory=list)
+    pieces: list[ScoredRuns] = field(default_factory=list)
+    """Runs of equal length each."""
     first: dict[bool, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     """Lowest seed and its header, for degenerate and other runs."""
     flat: int = 0
@@ -221,7 +213,8 @@ class Scores:
         cell.flat += int(flat.sum())
         own = block.rest[block.which[index[0]]]
         random = np.full(len(index), "random_search" in block.header or "random_search" in own)
-        cell.pieces.append(_Piece(seeds, flat, random, _measured(block, index, scales)))
+        raw, budget = regret.raw(cell), float(cell.header["budget"])
+        cell.pieces.append(ScoredRuns(budget, raw, seeds, random, flat, *_measured(block, index, scales)))
         for f in np.unique(flat).tolist():
             at = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
             if f not in cell.first or seeds[at] < cell.first[f][0]:
@@ -260,38 +253,22 @@ class Scores:
         """
         if not self.cells:
             raise ValueError("runs must be at least one, got none")
-        kept = {env: self.averaged(env) for env, _ in self.cells}
-        pieces = {}
+        pieces, lengths = {}, dict[str, int]()
         for key in self.ordered():
-            cell = self.cells[key]
+            cell, averaged = self.cells[key], self.averaged(key[0])
             seeds, times = np.unique(np.concatenate([p.seeds for p in cell.pieces]), return_counts=True)
             if times.max() > 1:
                 seed = seeds[times.argmax()]
                 raise ValueError(f"runs must be there once, got {key[1]} on {key[0]} with seed {seed} twice")
-            some = [p.kept() if kept[key[0]] and p.flat.any() else p for p in cell.pieces]
+            some = [p.take(~p.flat) if averaged and p.flat.any() else p for p in cell.pieces]
             cell.pieces = []  # free the joined parts
             if some := [p for p in some if len(p.seeds)]:
                 pieces[key] = some
-        lengths: dict[str, int] = {}
-        for (env, _), some in pieces.items():
-            lengths[env] = max(lengths.get(env, 0), *(p.measured[2].shape[1] for p in some))
+                lengths[key[0]] = max(lengths.get(key[0], 0), *(p.evaluations.shape[1] for p in some))
         found: dict[str, dict[str, ScoredRuns]] = {}
         for env, agent in sorted(pieces, key=lambda key: min(int(p.seeds.min()) for p in pieces[key])):
-            raw = regret.raw(self.cells[env, agent])
-            budget = float(self.cells[env, agent].header["budget"])
-            found.setdefault(env, {})[agent] = _joined(pieces.pop((env, agent)), lengths[env], raw, budget)
+            found.setdefault(env, {})[agent] = _joined(pieces.pop((env, agent)), lengths[env])
         return found
-
-
-def score(runs: Sequence[Run]) -> dict[str, dict[str, ScoredRuns]]:
-    """Scores all runs, by environment and agent, each with the scale in its header.
-
-    Raises:
-        ValueError: No runs; runs of one environment with
-            different tables, budgets, objectives, cost units, sources or versions of the suite; a run that is there
-            twice, has learned from its problem's language, or is without an evaluation.
-    """
-    return Scores.of(runs).scored()
 
 
 def _groups(block: Block) -> Iterable[npt.NDArray[np.intp]]:
@@ -339,17 +316,11 @@ def _narrow(costs: Floats) -> npt.NDArray[Any]:
     return counts if (counts == costs).all() else costs
 
 
-def _joined(pieces: Sequence[_Piece], length: int, raw: bool, budget: float) -> ScoredRuns:
+def _joined(pieces: Sequence[ScoredRuns], length: int) -> ScoredRuns:
     """All runs of an agent on an environment, by seed."""
-    seeds = np.concatenate([p.seeds for p in pieces])
-    order = np.argsort(seeds)
-    columns = []
-    for k in range(len(pieces[0].measured)):
-        parts = [p.measured[k] for p in pieces]
-        if k == 2:
-            parts = [regret.at_evaluations(part, length) for part in parts]
-        elif k == 3:
-            parts = [np.pad(part, ((0, 0), (0, length - part.shape[1]))) for part in parts]
-        columns.append(np.concatenate(parts)[order])
-    random, flat = (bool(np.concatenate([getattr(p, name) for p in pieces]).all()) for name in ("random", "flat"))
-    return ScoredRuns(seeds[order], budget, random, raw, flat, *columns)
+    for p in pieces:
+        p.costs = np.pad(p.costs, ((0, 0), (0, length - p.evaluations.shape[1])))
+        p.evaluations = regret.at_evaluations(p.evaluations, length)
+    columns = (np.concatenate([getattr(p, name) for p in pieces]) for name in COLUMNS)
+    whole = ScoredRuns(pieces[0].budget, pieces[0].raw, *columns)
+    return whole.take(np.argsort(whole.seeds))

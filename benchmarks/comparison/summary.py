@@ -135,7 +135,7 @@ def tracks_of(
     for env, by in scored.items():
         h = first[env]
         family = spec.family if (spec := registry.find(h["env"])) else h["env"]
-        alone = env if next(iter(by.values())).raw or all(c.flat for c in by.values()) else ""
+        alone = env if next(iter(by.values())).raw or all(c.flat.all() for c in by.values()) else ""
         helped = h.get("transfer", {}).get("distribution", "")
         ours = tables.exists(h["table"]) and tables.ours(h["table"])
         key = (family, len(h["objectives"]), frozenset(by), budget_apart(h), alone, helped, ours)
@@ -174,14 +174,14 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
         record["final"] = intervals.interval(intervals.padded(ends))
         record["solved"] = np.nan if raw else float(np.mean([(s <= 1e-9).mean() for s in ends]))
         record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
-        record["random"] = sum(scored[e][a].random for e in envs)
+        record["random"] = sum(bool(scored[e][a].random.all()) for e in envs)
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
         ranking.append(record)
     return {
         "name": name,
         "score": measure,
         "raw": raw,
-        "flat": all(scored[e][a].flat for e in envs for a in order),
+        "flat": all(scored[e][a].flat.all() for e in envs for a in order),
         "environments": list(envs),
         "clusters": judged["clusters"],
         "best": judged["best"],

@@ -29,7 +29,7 @@ from hpo_envs.benchmarks.study.block import Block
 def test_what_differs_is_not_mixed(runs: list[Run], changes: dict[str, Any], message: str) -> None:
     other = dataclasses.replace(runs[0], header={**runs[0].header, **changes})
     with pytest.raises(ValueError, match=message):
-        scored.score([*runs, other])
+        scored.Scores.of([*runs, other]).scored()
 
 
 def test_arguments_are_part_of_names(runs: list[Run]) -> None:
@@ -37,9 +37,9 @@ def test_arguments_are_part_of_names(runs: list[Run]) -> None:
     other = dataclasses.replace(runs[0], header=header)
     assert scored.environment_of(other.header) == "NMTHPO-zhen-v0 (cost=s)"
     assert scored.agent_of(other.header) == "random (a=1, k=2)"
-    scored.score([*runs, other])
+    scored.Scores.of([*runs, other]).scored()
     with pytest.raises(ValueError, match="at least one, got none"):
-        scored.score([])
+        scored.Scores.of([]).scored()
 
 
 def test_agent_that_has_seen_language_is_another_agent(runs: list[Run]) -> None:
@@ -48,7 +48,7 @@ def test_agent_that_has_seen_language_is_another_agent(runs: list[Run]) -> None:
     assert [scored.agent_of(r.header) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
     unseen = {k: v for k, v in header.items() if k != "seen"}
     assert scored.agent_of(unseen) == "random (k=2, seen=True)"
-    found = scored.score([*runs, dataclasses.replace(runs[0], header={**runs[0].header, "seen": ["zh"]})])
+    found = scored.Scores.of([*runs, dataclasses.replace(runs[0], header={**runs[0].header, "seen": ["zh"]})]).scored()
     assert {a: len(s.seeds) for a, s in found[runs[0].header["env"]].items() if "random" in a} == {
         "random": 6,
         "random (seen)": 1,
@@ -57,7 +57,7 @@ def test_agent_that_has_seen_language_is_another_agent(runs: list[Run]) -> None:
 
 def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     some = [r for r in runs if r.header["env"].startswith("NMTHPO")]
-    found = scored.score(some[::-1])
+    found = scored.Scores.of(some[::-1]).scored()
     assert {env: set(by) for env, by in found.items()} == {
         "NMTHPO-zhen-v0": {"random", "graph-ei-rbf", "bo-ei-rbf"},
         "NMTHPO-jaen-v0": {"random", "graph-ei-rbf", "bo-ei-rbf"},
@@ -91,9 +91,9 @@ def test_runs_scored_batched_have_scores_of_each(runs: list[Run], monkeypatch: p
     timed = [dataclasses.replace(r, costs=r.costs * (0.3 + r.seed), header={**r.header, **seconds}) for r in tabled]
     everything = [r for r in runs if r.seed != 1] + short + timed
     monkeypatch.setattr(scored, "TOGETHER", 4)
-    together = scored.score(everything)
+    together = scored.Scores.of(everything).scored()
     monkeypatch.setattr(scored, "_measured", one_by_one)
-    alone = scored.score(everything)
+    alone = scored.Scores.of(everything).scored()
     for env, by in alone.items():
         for agent, cell in by.items():
             for field in dataclasses.fields(cell):

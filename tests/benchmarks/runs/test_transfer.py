@@ -165,7 +165,7 @@ def test_runs_with_sources_are_apart_and_resumed_only_on_same(tmp_path: Path) ->
     with pytest.raises(ValueError, match="agree on what was run: .* with transfer sources"):
         store.Store(tmp_path).check([other.header])
     with pytest.raises(ValueError, match="runs must share their sources"):
-        scored.score([runs[1], other])
+        scored.Scores.of([runs[1], other]).scored()
     other.header["transfer"]["sources"][0]["languages"] = ["zh"]
     with pytest.raises(ValueError, match="sources must share no language with .*, got chi"):
-        scored.score([other])
+        scored.Scores.of([other]).scored()
