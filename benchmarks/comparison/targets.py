@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals
-from hpo_envs.benchmarks.analysis.scales import of_header, scale_of
+from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.study.block import Block
 
 Floats = npt.NDArray[np.float64]
 
@@ -132,9 +131,9 @@ def tolerance_of(run: Run, tolerance: float | None) -> float:
     return tolerance
 
 
-def legend(by_agent: Mapping[str, Sequence[Run] | Sequence[Block]], tolerance: float | None = None) -> str:
+def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> str:
     """Legend of the targets; arguments as of `summarise`."""
-    first = _first(by_agent)
+    first = next(iter(by_agent.values()))[0]
     (name, *others), close = first.header["objectives"], "close to it"
     if not others and of_header(first.header).source != "none":
         close = f"within {tolerance_of(first, tolerance):.3g} of it, in the unit of {name}"
@@ -143,46 +142,28 @@ def legend(by_agent: Mapping[str, Sequence[Run] | Sequence[Block]], tolerance: f
 
 
 def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
-    """Targets of one run; see `of_block`."""
-    return {name: float(values[0]) for name, values in of_block(Block.of([run]), tolerance).items()}
-
-
-def of_block(block: Block, tolerance: float | None = None) -> dict[str, Floats]:
-    """Targets, (runs,) each: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several.
+    """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several.
 
     Raises:
         ValueError: Several objectives on what is no table, so that no front is known; a run without an evaluation.
     """
-    first, lengths = block.starts[:-1], np.diff(block.starts)
-    if not lengths.all():
-        raise ValueError(f"runs must have an evaluation, got none with seed {block.seeds[lengths.argmin()]}")
-    scales = [own or scale_of(block.header_of(i)) for i, own in enumerate(block.each_scale)]
-    sources = {scale["source"] for scale in scales}
-    if block.rewards.ndim == 2:
-        if sources & {"bounds", "none"}:
-            raise ValueError(f"objective must be one name on {block.header['env']}, whose Pareto front is not known")
-        runs = np.split(block.rewards, first[1:])
-        found = [
-            (fbp(r, s["front"], len(r)), fto(r, s["front"]), fta(r, s["front"]))
-            for r, s in zip(runs, scales, strict=True)
-        ]
-        return dict(zip(("fbp", "fto", "fta"), np.array(found).T, strict=True))
-    top = np.maximum.reduceat(block.rewards, first)
-    if "none" in sources:
+    scale, rewards = of_header(run.header), run.rewards
+    if not len(run):
+        raise ValueError(f"runs must have an evaluation, got none with seed {run.seed}")
+    if rewards.ndim == 2:
+        if scale.source in ("bounds", "none"):
+            raise ValueError(f"objective must be one name on {run.header['env']}, whose Pareto front is not known")
+        front = scale.front
+        return {"fbp": fbp(rewards, front, len(run)), "fto": fto(rewards, front), "fta": fta(rewards, front)}
+    top = float(rewards.max())
+    if scale.source == "none":
         return {"best": top}
-    best, reference = (np.array([scale[name][0] for scale in scales]) for name in ("best", "reference"))
-    close = CLOSE * (best - reference) if tolerance is None else tolerance
-    place = np.arange(1.0, len(block.rewards) + 1.0) - np.repeat(first, lengths)
-
-    def until(wanted: Floats) -> Floats:
-        return np.minimum.reduceat(np.where(block.rewards >= np.repeat(wanted, lengths), place, np.inf), first)
-
-    return {"best": top, "fb": best - top, "ftb": until(best), "ftc": until(best - close - HAIR)}
+    best = float(scale.best[0])
+    close = ftc(rewards, best, tolerance_of(run, tolerance))
+    return {"best": top, "fb": best - top, "ftb": ftb(rewards, best), "ftc": close}
 
 
-def summarise(
-    by_agent: Mapping[str, Sequence[Run] | Sequence[Block]], tolerance: float | None = None
-) -> list[dict[str, Any]]:
+def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> list[dict[str, Any]]:
     """One record per agent and target: n, share of runs that met it; mean, deviation and interval where all did.
 
     Args:
@@ -192,21 +173,14 @@ def summarise(
     Raises:
         ValueError: Runs on different ids, or on different kinds of tables, are mixed.
     """
-    blocks = {agent: _blocks(runs) for agent, runs in by_agent.items()}
-    mixed = {
-        (b.header["env"], {**b.header, **b.rest[k]}["kind"])
-        for some in blocks.values()
-        for b in some
-        for k in np.unique(b.which)
-    }
+    mixed = {(run.header["env"], run.header["kind"]) for runs in by_agent.values() for run in runs}
     if len(mixed) != 1:
         raise ValueError(f"runs must share id and kind of table, got {sorted(mixed)}")
     records = []
-    for agent, some in blocks.items():
-        scores = [of_block(block, tolerance) for block in some]
-        order = np.argsort(np.concatenate([block.seeds for block in some]))
+    for agent, runs in by_agent.items():
+        scores = [score(run, tolerance) for run in sorted(runs, key=lambda run: run.seed)]
         for name in scores[0]:
-            values = np.concatenate([score[name] for score in scores])[order]
+            values = np.array([found[name] for found in scores])
             met = np.isfinite(values)
             record = {"agent": agent, "score": name, "n": len(values), "reached": float(met.mean())}
             if met.all():
@@ -215,16 +189,6 @@ def summarise(
                 record |= {"mean": mean, "std": float(values.std()), "low": low, "high": high}
             records.append(record)
     return records
-
-
-def _blocks(runs: Sequence[Run] | Sequence[Block]) -> list[Block]:
-    return [some if isinstance(some, Block) else Block.of([some]) for some in runs]
-
-
-def _first(by_agent: Mapping[str, Sequence[Run] | Sequence[Block]]) -> Run:
-    """The run of the first agent with the lowest seed."""
-    block = min(_blocks(next(iter(by_agent.values()))), key=lambda block: block.seeds.min())
-    return block.run(int(block.seeds.argmin()))
 
 
 def rows(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:

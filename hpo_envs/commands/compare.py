@@ -246,12 +246,13 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
     return 1 if outcome.errors else 0
 
 
-def _show_targets(env: str, by_agent: dict[str, list[Block]], out: Path, tolerance: float | None) -> None:
+def _show_targets(env: str, blocks: dict[str, list[Block]], out: Path, tolerance: float | None) -> None:
     """Print the targets of an id and save them beside its runs."""
     from hpo_envs.benchmarks.comparison import targets
     from hpo_envs.benchmarks.report import terminal
     from hpo_envs.tables.files import atomic
 
+    by_agent = {agent: [run for block in some for run in block.runs()] for agent, some in blocks.items()}
     try:
         records = targets.summarise(by_agent, tolerance)
     except ValueError as error:

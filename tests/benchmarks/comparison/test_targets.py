@@ -11,7 +11,6 @@ from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.study.block import Block
 
 NAN = float("nan")
 
@@ -104,25 +103,17 @@ def test_summary_and_its_refusals() -> None:
 
 
 @pytest.mark.parametrize("objective", ["bleu", ("bleu", "decoding_seconds")])
-def test_many_runs_have_targets_of_each(objective: Any) -> None:
-    runs = run("random", "NMTHPO-zhen-v0", range(8), env_kwargs={"objective": objective}, budget=90)
-    part = [
-        dataclasses.replace(r, **{n: getattr(r, n)[: k + 83] for n in ("actions", "rewards", "costs")}, evaluated={})
-        for k, r in enumerate(runs)
-    ]
-    together = targets.of_block(Block.of(part))
-    for k, one in enumerate(part):
-        scale, rewards = of_header(one.header), one.rewards
-        best, close = scale.best[0], targets.tolerance_of(one, None)
-        known = (
-            {"best": rewards.max(), "fb": targets.fb(rewards, best, 90), "ftb": targets.ftb(rewards, best)}
-            | {"ftc": targets.ftc(rewards, best, close)}
-            if objective == "bleu"
-            else {f.__name__: f(rewards, scale.front) for f in (targets.fto, targets.fta)}
-            | {"fbp": targets.fbp(rewards, scale.front, 90)}
-        )
-        assert {name: values[k] for name, values in together.items()} == known
-    none = {n: getattr(runs[3], n)[:0] for n in ("actions", "rewards", "costs")}
-    block = Block.of([part[0], dataclasses.replace(runs[3], **none, evaluated={})])
-    with pytest.raises(ValueError, match="must have an evaluation, got none with seed 3"):
-        targets.of_block(block)
+def test_run_has_targets_of_its_rewards(objective: Any) -> None:
+    (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"objective": objective}, budget=90)
+    scale, rewards = of_header(one.header), one.rewards
+    best, close = scale.best[0], targets.tolerance_of(one, None)
+    known = (
+        {"best": rewards.max(), "fb": targets.fb(rewards, best, 90), "ftb": targets.ftb(rewards, best)}
+        | {"ftc": targets.ftc(rewards, best, close)}
+        if objective == "bleu"
+        else {f.__name__: f(rewards, scale.front) for f in (targets.fto, targets.fta)}
+        | {"fbp": targets.fbp(rewards, scale.front, 90)}
+    )
+    assert targets.score(one) == known
+    with pytest.raises(ValueError, match="must have an evaluation, got none with seed 0"):
+        targets.score(dataclasses.replace(one, costs=one.costs[:0]))
