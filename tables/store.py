@@ -37,7 +37,7 @@ class TableNotInstalled(FileNotFoundError):
 def names(dataset: str | None = None) -> list[str]:
     """Names of all tables, or of those of one data set."""
     found: list[str] = []
-    for d in catalogue.DATASETS.values() if dataset is None else [catalogue.dataset(dataset)]:
+    for d in catalogue.known().values() if dataset is None else [catalogue.dataset(dataset)]:
         found.extend(_builder(d.name).NAMES)
     return found
 
@@ -46,7 +46,7 @@ def exists(name: str) -> bool:
     """Return whether a table of this name can be loaded: one of `names()`, or one of the user's own."""
     if _is_users(name):
         return user.exists(name)
-    return _dataset_of(name) in catalogue.DATASETS and name in _builder(_dataset_of(name)).NAMES
+    return _dataset_of(name) in catalogue.known() and name in _builder(_dataset_of(name)).NAMES
 
 
 def missing(name: str) -> list[Path]:

@@ -56,7 +56,7 @@ def _list() -> int:
         state = "yes" if there == len(records) else "no" if not there else f"{there} files"
         size = f"{sum(r.bytes for r in records):,}" + ("+" if any(not r.bytes for r in records) else "")
         licence = ", ".join(dict.fromkeys(r.licence for r in records))
-        title = catalogue.DATASETS[name].title if name in catalogue.DATASETS else records[0].repository
+        title = catalogue.known()[name].title if name in catalogue.known() else records[0].repository
         print(f"{name:<14} {len(records):>5} {size:>12}  {state:<9}  {licence:<27}  {title}")
     print(f"folder: {folder.data_folder()}")
     return 0

@@ -1,4 +1,4 @@
-"""Catalogue of upstream: one record per data set, one CSV row per file (size, commit, licence, sha256)."""
+"""Catalogue of upstream: one CSV row per data set, and per file (size, commit, licence, sha256)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Provenance
 
 LARGEST = 100 * 2**20
@@ -84,74 +84,10 @@ class File(NamedTuple):
         return f"must have {self.promise}, got {len(content)} bytes with {digest}"
 
 
-DATASETS: dict[str, Dataset] = {
-    d.name: d
-    for d in (
-        Dataset(
-            "nmthpo",
-            "1,983 transformers for machine translation on six language pairs",
-            "Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of "
-            "Neural Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.",
-            "hpo_envs.tables.datasets.nmthpo.build",
-        ),
-        Dataset(
-            "nasbenchnlp",
-            "Recurrent cells as language models: learning curves on WikiText-2, final losses on PTB",
-            "Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny "
-            "Burnaev. NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. "
-            "arXiv:2006.07116, 2020.",
-            "hpo_envs.tables.datasets.nasbenchnlp.build",
-        ),
-        Dataset(
-            "cushlepor",
-            "Translated segments of TED talks and news with human MQM and pSQM scores, to German and from Chinese",
-            "Markus Freitag, George Foster, David Grangier, Viresh Ratnakar, Qijun Tan and Wolfgang Macherey. Experts, "
-            "Errors, and Context: A Large-Scale Study of Human Evaluation for Machine Translation. Transactions of the "
-            "ACL 9:1460-1474, 2021. Tuning task: Lifeng Han, Irina Sorokina, Gleb Erofeev and Serge Gladkoff. "
-            "cushLEPOR: customising hLEPOR metric using Optuna for higher agreement with human judgments or "
-            "pre-trained language model LaBSE. WMT 2021.",
-            "hpo_envs.tables.datasets.cushlepor.build",
-        ),
-        Dataset(
-            "charhpo",
-            "24 random searches of 200 runs on character transduction, LSTMs and transformers",
-            "Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of "
-            "Neural Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024.",
-            "hpo_envs.tables.datasets.charhpo.build",
-        ),
-        Dataset(
-            "fiesta",
-            "Repeated evaluations of 12 sentiment models and 2 named entity recognisers, for model selection",
-            "Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of "
-            "State-of-The-Art models using adaptive bandit algorithms. ACL 2019.",
-            "hpo_envs.tables.datasets.fiesta.build",
-        ),
-        Dataset(
-            "nmtlc",
-            "2,483 learning curves of machine translation: from scratch on six corpora, fine-tuned LLMs on two",
-            "Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of "
-            "Neural Machine Translation Systems. Transactions of the ACL 8:393-408, 2020. Curves: "
-            "https://github.com/Este1le/hpo_nmt",
-            "hpo_envs.tables.datasets.nmtlc.build",
-        ),
-        Dataset(
-            "charmini",
-            "Small LSTMs and transformers that learn to pronounce English words, trained by this project",
-            "The hpo_envs developers. CharMini, measured by `benchmarks.study.measure`. Words: Carnegie Mellon "
-            "University, The CMU Pronouncing Dictionary.",
-            "hpo_envs.tables.datasets.charmini.build",
-        ),
-        Dataset(
-            "cellmini",
-            "Recurrent cells as character language models of Shakespeare, trained by this project",
-            "The hpo_envs developers. CellMini, measured by `benchmarks.study.measure`. Search space: Nikita "
-            "Klyuchnikov et al., NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing, "
-            "arXiv:2006.07116, 2020.",
-            "hpo_envs.tables.datasets.cellmini.build",
-        ),
-        Dataset("user", "users' own tables", "the user's own table", "hpo_envs.tables.datasets.user_table.build"),
-    )
-}
+@functools.cache
+def known() -> dict[str, Dataset]:
+    """All data sets by name."""
+    return {row["name"]: Dataset(**row) for row in _rows(Path(__file__).with_name("datasets.csv"))}
 
 
 def dataset(name: str) -> Dataset:
@@ -160,24 +96,27 @@ def dataset(name: str) -> Dataset:
     Raises:
         ValueError: No such data set.
     """
-    if name not in DATASETS:
-        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {name!r}{nearest(name, [*DATASETS])}")
-    return DATASETS[name]
+    return known()[one_of("dataset", name, known())]
 
 
 @functools.cache
 def files() -> dict[str, File]:
     """All upstream files by their path below the data folder."""
-    with open(Path(__file__).with_name("catalogue.csv"), newline="", encoding="utf-8") as stream:
-        records = [File(**{**row, "bytes": int(row["bytes"])}) for row in csv.DictReader(stream)]  # type: ignore[arg-type]
-    return {f.file: f for f in records}
+    return {
+        row["file"]: File(**{**row, "bytes": int(row["bytes"])})
+        for row in _rows(Path(__file__).with_name("catalogue.csv"))
+    }  # type: ignore[arg-type]
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with open(file, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
 
 
 @functools.cache
 def pins() -> dict[str, str]:
     """The sha256 of each pack, by its path below `tables/datasets`, and of each table that ships in one, by name."""
-    with open(PINS, newline="", encoding="ascii") as stream:
-        return {row["name"]: row["sha256"] for row in csv.DictReader(stream)}
+    return {row["name"]: row["sha256"] for row in _rows(PINS)}
 
 
 def files_of(name: str) -> list[File]:

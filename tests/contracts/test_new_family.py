@@ -18,7 +18,7 @@ from tests.helpers import ROOT
 
 HERE = Path(__file__).with_name("new_family")
 UPSTREAM = HERE / "upstream"
-DATASET = 'Dataset("tiny", "Twelve taggers", "Nobody. Twelve taggers. 2026.", "hpo_envs.tables.datasets.tiny.build"),\n'
+DATASET = ("tiny", "Twelve taggers", "Nobody. Twelve taggers. 2026.", "hpo_envs.tables.datasets.tiny.build")
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +38,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _catalogue(tables: Path) -> None:
     """Adds the data set and its only file."""
-    module = tables / "catalogue" / "__init__.py"
-    text, first = module.read_text(encoding="utf-8"), 'Dataset("user",'
-    assert text.count(first) == 1
-    module.write_text(text.replace(first, DATASET + " " * 8 + first), encoding="utf-8")
     content = (UPSTREAM / "tiny" / "taggers.csv").read_bytes()
     row = ("tiny", "tiny/taggers.csv", "nobody/taggers", "0" * 40, "taggers.csv", "CC0", len(content))
-    with open(tables / "catalogue" / "catalogue.csv", "a", newline="", encoding="utf-8") as stream:
-        csv.writer(stream, lineterminator="\n").writerow((*row, hashlib.sha256(content).hexdigest()))
+    added = {"datasets.csv": DATASET, "catalogue.csv": (*row, hashlib.sha256(content).hexdigest())}
+    for file, cells in added.items():
+        with open(tables / "catalogue" / file, "a", newline="", encoding="utf-8") as stream:
+            csv.writer(stream, lineterminator="\n").writerow(cells)
 
 
 def _run(copy: Path, *words: str) -> None:

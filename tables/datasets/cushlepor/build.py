@@ -243,5 +243,5 @@ def statistics(table: Table, variant: str = "released") -> hlepor.Statistics:
 
 
 def _users(note: str) -> Provenance:
-    citation = catalogue.DATASETS["cushlepor"].citation
+    citation = catalogue.dataset("cushlepor").citation
     return Provenance("measured", "user's file", "", "the user's", citation, notes=(note,))
