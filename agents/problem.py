@@ -186,16 +186,13 @@ class Problem:
 
 def sealed(problem: Problem) -> Problem:
     """A problem with read-only arrays: they are backed by bytes, which no flag makes writable."""
-    arrays: dict[str, Any] = {
-        f.name: immutable(value)
-        for f in dataclasses.fields(problem)
-        if isinstance(value := getattr(problem, f.name), np.ndarray)
-    }
-    sources = tuple(
-        dataclasses.replace(s, **{name: immutable(array) for name, array in s.arrays().items()})
-        for s in problem.sources
-    )
-    return dataclasses.replace(problem, **arrays, sources=sources)
+
+    def arrays(of: Problem | Source) -> dict[str, Any]:
+        values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of)}
+        return {name: immutable(value) for name, value in values.items() if isinstance(value, np.ndarray)}
+
+    sources = tuple(dataclasses.replace(s, **arrays(s)) for s in problem.sources)
+    return dataclasses.replace(problem, **arrays(problem), sources=sources)
 
 
 def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:

@@ -5,19 +5,88 @@ Needs the extra `syne_tune`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.integrations.blackboxes import from_blackbox
+from hpo_envs.tables import user
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.table import Table
-
-__all__ = ["LEVEL", "SECONDS", "from_blackbox", "to_backend", "to_blackbox"]
+from hpo_envs.tables.table import Hyperparameter, Table
 
 LEVEL, SECONDS = "level", "elapsed_time"
 """Names of the resource and of the time that has passed, in reports of the blackbox."""
+
+
+TIMES = ("metric_elapsed_time", "elapsed_time", "metric_train_time", "metric_runtime")
+"""Objectives of the published blackboxes that are times, the first two since the start of a run."""
+
+
+def from_blackbox(
+    blackbox: Any,
+    name: str = "blackbox",
+    *,
+    score: str | Sequence[str] | None = None,
+    goal: str | Sequence[str] | None = None,
+    cost: str | None = None,
+    **options: Any,
+) -> Table:
+    """Make a table of a blackbox, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` where it has checkpoints.
+
+    Its configurations are rows, seeds repeats, fidelities checkpoints, objectives metrics; search spaces become ours,
+    logarithms included.
+
+    Args:
+        blackbox: A tabular one of `syne_tune.blackbox_repository`, as `load_blackbox` returns for each task.
+        name: Of the table.
+        score: Objective(s) that are rewarded, the first by default; default: all that are no time.
+        goal: `max` or `min` for each; guessed from the name where it is telling: blackboxes do not say.
+        cost: Objective that is the cumulative cost in seconds; default: the first of `TIMES` there is; `*runtime` and
+            `*train_time` are added up. Without one, an evaluation costs 1.
+        **options: See `hpo_envs.tables.user.from_frame`: `licence`, `citation`, `bounds`, `explain`.
+
+    Raises:
+        ValueError: No such objective, one whose goal cannot be guessed, or a blackbox that lists no configurations.
+    """
+    if not hasattr(blackbox, "objectives_evaluations"):
+        raise ValueError(f"blackbox must list its configurations (BlackboxTabular), got {type(blackbox).__name__}")
+    names = [str(n) for n in blackbox.objectives_names]
+    time = next((t for t in TIMES if t in names), None) if cost is None else cost
+    scores = [score] if isinstance(score, str) else list(score or (n for n in names if n not in (time, *TIMES)))
+    if unknown := [n for n in (*scores, *([time] if time else [])) if n not in names]:
+        raise ValueError(f"score and cost must be of {', '.join(names)}, got {unknown[0]!r}")
+    values = np.asarray(blackbox.objectives_evaluations, dtype=np.float64)
+    row, seed, level = np.indices(values.shape[:3]).reshape(3, -1)
+    domains = {k: d for k, d in blackbox.configuration_space.items() if hasattr(d, "sample")}
+    frame = blackbox.hyperparameters[[*domains]].iloc[row].reset_index(drop=True)
+    space = tuple(_hyperparameter(k, d, frame[k].tolist()) for k, d in domains.items())
+    frame[names] = values.reshape(len(frame), -1)
+    options |= {"repeat": "seed", "hyperparameters": [*domains], "space": space}
+    frame["seed"] = seed
+    if values.shape[2] > 1:
+        options["level"] = blackbox.fidelity_name()
+        frame[options["level"]] = np.asarray(blackbox.fidelity_values)[level]
+    if time is not None:
+        spent, options["cost"] = np.nan_to_num(values[..., names.index(time)]), "seconds"
+        added = time.endswith(("runtime", "train_time"))
+        frame["seconds"] = (np.cumsum if added else np.maximum.accumulate)(spent, axis=2).ravel()
+    goals = [goal] * len(scores) if isinstance(goal, str) else goal
+    kept = frame[scores].notna().all(axis=1)
+    source = f"Syne Tune blackbox {type(blackbox).__name__}"
+    return user.from_frame(frame[kept], scores, goals, name=name, source=source, **options)
+
+
+def _hyperparameter(name: str, domain: Any, values: list[Any]) -> Hyperparameter:
+    choices = getattr(domain, "categories", None)
+    if choices is not None and not all(type(c) in (int, float) for c in choices):
+        return Hyperparameter(name, "categorical", 0.0, len(choices) - 1.0, values=tuple(choices))
+    grid = tuple(sorted(getattr(domain, "values", ()) if choices is None else choices))
+    low, high = (grid[0], grid[-1]) if grid else (domain.lower, domain.upper)
+    low, high = min(float(low), *map(float, values)), max(float(high), *map(float, values))
+    whole = all(float(v).is_integer() for v in grid) if grid else type(domain).__name__ == "Integer"
+    log = "LogUniform" in type(domain.get_sampler()).__name__ or bool(getattr(domain, "log_scale", False))
+    return Hyperparameter(name, "int" if whole else "float", low, high, log and low > 0, grid)
 
 
 def to_blackbox(table: Table) -> Any:

@@ -1,19 +1,25 @@
-"""Tables as blackboxes of Syne Tune. Skipped where Syne Tune is absent."""
+"""Tables as blackboxes of Syne Tune, and its blackboxes as environments. Skipped where Syne Tune is absent."""
 
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
 
+from hpo_envs.benchmarks import run
+from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, from_blackbox, to_backend, to_blackbox
 from hpo_envs.tables import store, user
 
 
 @pytest.fixture
-def synetune(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("SYNETUNE_FOLDER", str(tmp_path))
     pytest.importorskip("syne_tune.blackbox_repository", reason="Syne Tune is not installed")
+    import syne_tune.config_space
+
+    return syne_tune.config_space
 
 
 def reports(backend: Any, scheduler: Any, trials: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -36,15 +42,16 @@ def reports(backend: Any, scheduler: Any, trials: int) -> list[tuple[dict[str, A
 
 
 def row_of(table: Any, config: dict[str, Any]) -> int:
-    (row,) = [i for i in range(len(table)) if all(config[k] == v for k, v in table.config(i).items())]
+    def same(mine: Any, theirs: Any) -> bool:
+        return bool(np.isclose(mine, theirs, atol=0.0)) if isinstance(mine, float) else mine == theirs
+
+    (row,) = [i for i in range(len(table)) if all(same(v, config[k]) for k, v in table.config(i).items())]
     return row
 
 
-def test_syne_tune_reports_what_table_says(synetune: None) -> None:
+def test_syne_tune_reports_what_table_says(spaces: Any) -> None:
     """Its ASHA, stopping trials early, on learning curves: every report is the table's entry."""
     from syne_tune.optimizer.baselines import ASHA
-
-    from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, to_backend
 
     table = store.load("nmtlc/ft-zhen")
     top, given = table.values.shape[2], range(0, 150, 5)  # more than are started
@@ -67,10 +74,8 @@ def test_syne_tune_reports_what_table_says(synetune: None) -> None:
         assert result[SECONDS] == pytest.approx(table.cost[row, 0, last - 1] + 0.01 * (level - last))
 
 
-def test_syne_tune_searches_complete_grid(synetune: None) -> None:
+def test_syne_tune_searches_complete_grid(spaces: Any) -> None:
     from syne_tune.optimizer.baselines import RandomSearch
-
-    from hpo_envs.integrations.syne_tune import SECONDS, to_backend
 
     table = store.load("nmthpo/zhen-grid")
     backend = to_backend(table, seed=0)
@@ -83,13 +88,11 @@ def test_syne_tune_searches_complete_grid(synetune: None) -> None:
         assert result[SECONDS] == table.cost[row, 0, 0]
 
 
-def test_syne_tune_on_tables_that_are_no_grid(synetune: None) -> None:
+def test_syne_tune_on_tables_that_are_no_grid(spaces: Any) -> None:
     """With the nearest row as its surrogate, any combination of values is answered by some row."""
     from sklearn.neighbors import KNeighborsRegressor
     from syne_tune.blackbox_repository import add_surrogate
     from syne_tune.optimizer.baselines import RandomSearch
-
-    from hpo_envs.integrations.syne_tune import to_backend, to_blackbox
 
     table = store.load("charhpo/g2p-dut-lstm")
     backend = to_backend(table, add_surrogate(to_blackbox(table), KNeighborsRegressor(1)))
@@ -100,9 +103,7 @@ def test_syne_tune_on_tables_that_are_no_grid(synetune: None) -> None:
     assert len({result["accuracy"] for _, result in seen}) > 1
 
 
-def test_repeats_are_seeds_and_gaps_are_filled(synetune: None) -> None:
-    from hpo_envs.integrations.syne_tune import LEVEL, SECONDS, to_blackbox
-
+def test_repeats_are_seeds_and_gaps_are_filled(spaces: Any) -> None:
     sheet = pd.DataFrame(
         [(1, "x", 0, 1, 0.1, 2.0), (1, "x", 0, 2, 0.4, 3.0), (1, "x", 1, 1, 0.2, 1.0), (2, "y", 0, 1, 0.7, 5.0)],
         columns=["a", "b", "run", "epoch", "y", "s"],
@@ -117,17 +118,13 @@ def test_repeats_are_seeds_and_gaps_are_filled(synetune: None) -> None:
     assert [[r[SECONDS] for r in levels] for levels in said[0]] == [[2.0, 3.0], [1.0, 1.0]]
 
 
-def test_tables_that_are_no_blackbox(synetune: None) -> None:
-    from hpo_envs.integrations.syne_tune import to_blackbox
-
+def test_tables_that_are_no_blackbox(spaces: Any) -> None:
     with pytest.raises(ValueError, match="table must have hyperparameters"):
         to_blackbox(store.load("fiesta/tdsa8"))
 
 
 @pytest.mark.parametrize("name", ["charhpo/inflection-alb-transformer", "nmthpo/soen", "nmtlc/ruen", "user/example"])
-def test_every_kind_of_table_is_blackbox(synetune: None, name: str) -> None:
-    from hpo_envs.integrations.syne_tune import LEVEL, to_blackbox
-
+def test_every_kind_of_table_is_blackbox(spaces: Any, name: str) -> None:
     table = store.load(name)
     blackbox = to_blackbox(table)
     alike: dict[tuple[Any, ...], int] = {}
@@ -141,3 +138,80 @@ def test_every_kind_of_table_is_blackbox(synetune: None, name: str) -> None:
             assert said == {**values, "elapsed_time": table.cost[row, 0, 0]}
     assert blackbox.num_seeds == max(alike.values()) + 1
     assert np.isfinite(blackbox.objectives_evaluations).all()
+
+
+def tabular(spaces: Any, objectives: tuple[str, ...] = ("metric_valid_error", "metric_train_loss")) -> Any:
+    """Six configurations, two seeds, three epochs; one run stopped after the first epoch."""
+    from syne_tune.blackbox_repository.blackbox_tabular import BlackboxTabular
+
+    frame = pd.DataFrame(
+        [(lr, layers, act) for lr in (1e-4, 1e-3, 1e-2) for layers, act in ((1, "relu"), (4, "tanh"))],
+        columns=["lr", "layers", "act"],
+    )
+    rng = np.random.default_rng(0)
+    values = rng.random((6, 2, 3, len(objectives) + 1))
+    values[..., -1] = np.cumsum(values[..., -1] + 0.5, axis=2)  # seconds since the start
+    values[4, 1, 1:] = np.nan
+    space = {
+        "lr": spaces.loguniform(1e-5, 1.0), "layers": spaces.finrange(1, 4, 4, cast_int=True),
+        "act": spaces.choice(["relu", "tanh"]),
+    }  # fmt: skip
+    return BlackboxTabular(
+        hyperparameters=frame, configuration_space=space, fidelity_space={"epochs": spaces.randint(1, 3)},
+        objectives_evaluations=values, objectives_names=[*objectives, "metric_elapsed_time"],
+    )  # fmt: skip
+
+
+def test_tabular_blackbox_answers_as_ever(spaces: Any) -> None:
+    blackbox = tabular(spaces)
+    table = from_blackbox(blackbox, "bb", goal="min", bounds={"metric_valid_error": (0.0, 1.0)}, licence="CC0")
+    assert (len(table), table.values.shape[1:], table.levels.tolist()) == (6, (2, 3, 2), [1.0, 2.0, 3.0])
+    assert [(m.name, m.goal) for m in table.metrics] == [("metric_valid_error", "min"), ("metric_train_loss", "min")]
+    assert [(h.name, h.kind, h.log) for h in table.space] == [
+        ("lr", "float", True),
+        ("layers", "int", False),
+        ("act", "categorical", False),
+    ]
+    assert (table.cost_unit, table.level_unit, table.provenance.kind) == ("seconds", "epochs", "measured")
+    assert table.provenance.licence == "CC0"
+    for config in blackbox.all_configurations():
+        row = row_of(table, config)
+        for seed in range(2):
+            for level in range(3):
+                said = blackbox(config, fidelity={"epochs": level + 1}, seed=seed)
+                np.testing.assert_array_equal(table.values[row, seed, level], [said[m.name] for m in table.metrics])
+                np.testing.assert_array_equal(table.cost[row, seed, level], said["metric_elapsed_time"])
+
+
+def test_it_is_environment_with_checkpoints_or_two_objectives(spaces: Any) -> None:
+    table = from_blackbox(tabular(spaces), "bb2", goal="min")
+    curves = run("hyperband", "TableLC-v0", [0], budget=20, env_kwargs={"table": table})[0]
+    assert len(curves) > 3
+    pair = ("metric_valid_error", "metric_train_loss")
+    env = gym.make("TableLC-v0", table=table, objective=pair)
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(np.array([0, 0]))
+    assert reward.shape == (2,)  # type: ignore[attr-defined]
+    assert set(info["metrics"]) == {*pair}
+
+
+def test_there_and_back(spaces: Any) -> None:
+    ours = store.load("nmthpo/zhen-grid")
+    back = from_blackbox(
+        to_blackbox(ours), "back", goal=[m.goal for m in ours.metrics], score=[m.name for m in ours.metrics]
+    )
+    assert len(back) == len(ours)
+    for row in range(0, len(ours), 7):
+        config = ours.config(row)
+        (same,) = [i for i in range(len(back)) if all(back.config(i).get(k, v) == v for k, v in config.items())]
+        assert back.values[same, 0, 0].tolist() == ours.values[row, 0, 0].tolist()
+        assert back.cost[same, 0, 0] == ours.cost[row, 0, 0]
+
+
+def test_what_it_cannot_know_must_be_said(spaces: Any) -> None:
+    with pytest.raises(ValueError, match="goal of y must be max or min, got None; its name does not say"):
+        from_blackbox(tabular(spaces, ("y", "z")), "bb")
+    with pytest.raises(ValueError, match="score and cost must be of .*, got 'x'"):
+        from_blackbox(tabular(spaces), "bb", score="x")
+    with pytest.raises(ValueError, match="blackbox must list its configurations .*, got object"):
+        from_blackbox(object())
