@@ -115,7 +115,7 @@ def _sentence(record: Any, known: float | None) -> str:
     spent, budget = (f"{v:,.0f}" if v >= 100 else f"{v:g}" for v in (record.spent, env.budget))
     if not record.entries:
         return f"Nothing is evaluated yet; the budget is {budget} {unit}"
-    best = max(record.entries, key=lambda e: float(e["rewards"][0]))["values"][0]
+    best = _best(record)["values"][0]
     text = f"After {spent} of {budget} {unit}, the best {env.objectives[0]} is {best:.4g}"
     return text if known is None else f"{text} ({_name_of_known(env)}: {known:.4g})"
 
@@ -194,7 +194,7 @@ def _curves(record: Any, axes: Any) -> None:
         rows.setdefault(row, []).append((float(env.levels[at]), float(e["values"][0])))
     best = None
     if record.entries:
-        best = int(np.ravel(max(record.entries, key=lambda e: float(e["rewards"][0]))["action"])[0])
+        best = int(np.ravel(_best(record)["action"])[0])
     for row, points in rows.items():
         x, y = np.array(sorted(points)).T
         bold = row == best
@@ -202,23 +202,15 @@ def _curves(record: Any, axes: Any) -> None:
 
 
 def _arms(record: Any, axes: Any) -> None:
-    """Posterior of each arm's mean under the usual vague prior: Student's t, from two pulls on; a dot before."""
-    from scipy import stats
-
+    """Mean score of each arm, with 1.96 standard errors from two pulls on."""
     env = record.env
     _style(axes, "means (pulls; orange: best)", env.objectives[0], "")
     order = sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))[:SHOWN]
     for place, arm in enumerate(reversed(order)):
         scores = np.array(record.pulls[arm])
+        error = 1.96 * scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
         colour = BEST if place == len(order) - 1 else RUN
-        axes.plot([scores.mean()], [place], "o", ms=3, color=colour)
-        scale = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
-        if scale > 0.0:
-            t = stats.t(len(scores) - 1, scores.mean(), scale)
-            low, high = t.interval(0.95)
-            x = np.linspace(low, high, 60)
-            density = t.pdf(x)
-            axes.fill_between(x, place, place + 0.8 * density / density.max(), color=colour, alpha=0.4, lw=0)
+        axes.errorbar(scores.mean(), place, xerr=error, fmt="o", ms=3, capsize=2, color=colour)
     rows, keys = env.rows, env.table.keys
     axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:16]} ({len(record.pulls[a])})" for a in reversed(order)])
 
@@ -266,50 +258,25 @@ def _best_cell(record: Any, axes: Any) -> None:
     env = record.env
     axes.set_axis_off()
     if record.entries:
-        best = max(record.entries, key=lambda e: float(e["rewards"][0]))
         axes.set_title("best cell so far", fontsize=9)
-        draw(Cell.from_text(env.table.keys[env.rows[int(best["action"])]]), axes)
+        draw(Cell.from_text(env.table.keys[env.rows[int(_best(record)["action"])]]), axes)
 
 
 def _configuration(record: Any, axes: Any) -> None:
     """The best configuration so far and the last one, in natural values."""
     axes.set_axis_off()
-    axes.set_title("configuration", fontsize=9)
-    if not record.entries:
-        return
-    best = max(record.entries, key=lambda e: float(e["rewards"][0]))
-    columns = [_values(record.env, entry) for entry in (best, record.entries[-1])]
-    for x, text, colour in ((0.72, "best so far", BEST), (1.02, "last", RUN)):
-        axes.text(x, 0.97, text, color=colour, fontsize=8, ha="right")
-    for line, name in enumerate([*columns[0]][:SHOWN]):
-        y = 0.9 - 0.065 * line
-        axes.text(0.0, y, name[:20], fontsize=8)
-        for x, values in zip((0.72, 1.02), columns, strict=True):
-            axes.text(x, y, values.get(name, "-"), fontsize=8, ha="right")
-    hidden = len(columns[0]) - SHOWN
-    if hidden > 0:
-        axes.text(0.0, 0.9 - 0.065 * SHOWN, f"and {hidden} more", fontsize=8, color=FAINT)
+    for x, title, colour in ((0.0, "best so far", BEST), (0.56, "last", RUN)) if record.entries else ():
+        entry = _best(record) if x == 0.0 else record.entries[-1]
+        config = entry["info"].get("config") or {"action": np.round(entry["action"], 3).tolist()}
+        lines = [f"{k}={_short(v)}" for k, v in config.items()]
+        text = "\n".join(line[:22] for line in [title, *lines[:SHOWN]])
+        axes.text(x, 0.97, text, color=colour, fontsize=7, va="top", linespacing=1.6)
 
 
-def _values(env: Any, entry: dict[str, Any]) -> dict[str, str]:
-    """Name -> value of what an action sets: hyperparameters, or features where a table has no others."""
-    config = entry["info"].get("config")
-    if not config:
-        config = dict(zip(*_features(env, entry), strict=True))
-    return {name: _short(value) for name, value in config.items()}
+def _best(record: Any) -> dict[str, Any]:
+    """The evaluation with the highest reward in the first objective."""
+    return max(record.entries, key=lambda e: float(e["rewards"][0]))
 
 
 def _short(value: Any) -> str:
-    """A value in at most about ten characters."""
-    if isinstance(value, (str, bool)):
-        return str(value)[:10]
-    return f"{value:,.0f}" if value == int(value) and abs(value) < 1e8 else f"{value:.3g}"
-
-
-def _features(env: Any, entry: dict[str, Any]) -> tuple[list[str], npt.NDArray[np.float64]]:
-    """Names and values in [0, 1] of what an action sets."""
-    if env.params.kind == "rows":
-        return list(env.table.feature_names), env.table.features[env.rows[int(entry["action"])]]
-    flat = np.ravel(entry["action"]) / np.maximum(np.ravel(env.action_space.nvec) - 1, 1)
-    names = [h.name for h in env.table.space]
-    return (names if len(names) == len(flat) else [f"x{i}" for i in range(len(flat))]), flat
+    return str(value) if isinstance(value, (str, bool, list)) else f"{value:.3g}" if value < 1e3 else f"{value:.0f}"

@@ -203,24 +203,8 @@ class _Monitor:
         self.asked: list[tuple[int, ...]] = []
         self.told: list[tuple[tuple[int, ...], float]] = []
 
-    @property
-    def done(self) -> bool:
-        return self.agent.done
-
-    @property
-    def observes(self) -> bool:
-        return self.agent.observes
-
-    def observe(self, observation: Any, mask: Any) -> None:
-        self.agent.observe(observation, mask)
-
-    @property
-    def random_first(self) -> float:
-        return self.agent.random_first
-
-    @property
-    def training_languages(self) -> frozenset[str]:
-        return self.agent.training_languages
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.agent, name)
 
     def ask(self) -> Any:
         action = self.agent.ask()
@@ -231,9 +215,6 @@ class _Monitor:
         if info["finished"]:
             self.told.append((tuple(int(a) for a in action), float(reward)))
         self.agent.tell(action, reward, info)
-
-    def recommend(self) -> Any:
-        return self.agent.recommend()
 
 
 def _late_results(subject: _Subject) -> None:

@@ -63,72 +63,44 @@ def _equal(what: str, scalar: Any, batched: Any, rtol: float) -> None:
     require(same(scalar, batched, rtol), f"{what} must be that of the scalar form, {scalar!r}, got {batched!r}")
 
 
-def _both(subject: Subject, **arguments: Any) -> tuple[Any, list[Any]]:
-    """A batch and as many scalar environments."""
+def _trajectories(subject: Subject, mode: AutoresetMode) -> None:
+    """Step a batch and as many scalar environments, through the ends of episodes."""
     assert subject.batched is not None
-    envs = subject.batched(NUM_ENVS, **subject.short, **arguments)
-    return envs, [subject.scalar(**subject.short) for _ in range(NUM_ENVS)]
-
-
-def _next_step(subject: Subject) -> None:
-    envs, singles = _both(subject)
-    rtol = subject.rtol
+    rtol, same_step = subject.rtol, mode is AutoresetMode.SAME_STEP
+    envs = subject.batched(NUM_ENVS, **subject.short, autoreset_mode=mode)
+    singles = [subject.scalar(**subject.short) for _ in range(NUM_ENVS)]
+    require(envs.metadata["autoreset_mode"] is mode, f"metadata['autoreset_mode'] must be {mode}")
     envs.action_space.seed(0)
     observation, info = envs.reset(seed=SEED)
     for i, env in enumerate(singles):
         one, one_info = env.reset(seed=SEED + i)
         _equal("the observation at reset", one, observation[i], rtol)
         agree(one_info, pick(info, i), rtol)
-    ended, ends = [False] * NUM_ENVS, 0
+    waiting, ends = [False] * NUM_ENVS, 0
     for _ in range(STEPS):
         actions = envs.action_space.sample()
         observation, reward, terminated, truncated, info = envs.step(actions)
         require(observation in envs.observation_space, f"observations must be in the space, got {observation!r}")
         require(not truncated.any(), f"truncated must be False without a time limit, got {truncated!r}")
         for i, env in enumerate(singles):
-            if ended[i]:
+            batched = pick(info, i)
+            if waiting[i]:
                 one, one_info = env.reset()
                 one_reward, one_end = np.zeros_like(reward[i]), False
             else:
                 one, one_reward, one_end, _, one_info = env.step(actions[i])
-            _equal("the observation", one, observation[i], rtol)
             _equal("the reward", one_reward, reward[i], rtol)
             _equal("terminated", one_end, terminated[i], 0.0)
-            agree(one_info, pick(info, i), rtol)
-            ended[i] = one_end
-            ends += one_end
-            if "action_mask" in one_info and not one_end:
-                masks = envs.unwrapped.action_masks()
-                _equal("the mask of actions", env.unwrapped.action_masks(), masks[i], 0.0)
-    require(ends >= NUM_ENVS, f"short must end episodes within {STEPS // 2} steps, got {ends} ends in {STEPS}")
-
-
-def _same_step(subject: Subject) -> None:
-    mode = AutoresetMode.SAME_STEP
-    envs, singles = _both(subject, autoreset_mode=mode)
-    rtol = subject.rtol
-    require(envs.metadata["autoreset_mode"] is mode, f"metadata['autoreset_mode'] must be {mode}")
-    envs.action_space.seed(1)
-    envs.reset(seed=SEED)
-    for i, env in enumerate(singles):
-        env.reset(seed=SEED + i)
-    ends = 0
-    for _ in range(STEPS):
-        actions = envs.action_space.sample()
-        observation, reward, terminated, _, info = envs.step(actions)
-        for i, env in enumerate(singles):
-            one, one_reward, one_end, _, one_info = env.step(actions[i])
-            _equal("the reward", one_reward, reward[i], rtol)
-            _equal("terminated", one_end, terminated[i], 0.0)
-            batched = pick(info, i)
-            final_obs, final_info = batched.pop("final_obs", None), batched.pop("final_info", None)
-            if one_end:
-                ends += 1
-                _equal("info['final_obs']", one, final_obs, rtol)
-                agree(one_info, final_info, rtol)
+            if one_end and same_step:
+                _equal("info['final_obs']", one, batched.pop("final_obs", None), rtol)
+                agree(one_info, batched.pop("final_info", {}), rtol)
                 one, one_info = env.reset()
             _equal("the observation", one, observation[i], rtol)
             agree(one_info, batched, rtol)
+            waiting[i], ends = one_end and not same_step, ends + one_end
+            if "action_mask" in one_info and not waiting[i]:
+                masks = envs.unwrapped.action_masks()
+                _equal("the mask of actions", env.unwrapped.action_masks(), masks[i], 0.0)
     require(ends >= NUM_ENVS, f"short must end episodes within {STEPS // 2} steps, got {ends} ends in {STEPS}")
 
 
@@ -167,8 +139,8 @@ def _if_batched(rule: Callable[[Subject], None]) -> Callable[[Subject], None]:
 
 
 BATCH_RULES: dict[str, Callable[[Subject], None]] = {
-    "batch-next-step": _if_batched(_next_step),
-    "batch-same-step": _if_batched(_same_step),
+    "batch-next-step": _if_batched(lambda subject: _trajectories(subject, AutoresetMode.NEXT_STEP)),
+    "batch-same-step": _if_batched(lambda subject: _trajectories(subject, AutoresetMode.SAME_STEP)),
     "batch-copy": _if_batched(_copy),
     "batch-actions": _if_batched(_actions_kept),
 }
