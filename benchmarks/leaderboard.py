@@ -42,8 +42,8 @@ from hpo_envs.benchmarks.study.study import (
     Study,
     entrants,
 )
-from hpo_envs.core import screen
 from hpo_envs.families.registry import FAMILIES, SPECS, installed
+from hpo_envs.tables import screen
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic

@@ -23,9 +23,8 @@ import numpy.typing as npt
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
-from hpo_envs.core import screen
 from hpo_envs.families.registry import SPECS, installed
-from hpo_envs.tables import VERSION
+from hpo_envs.tables import VERSION, screen
 from hpo_envs.tables.files import atomic
 
 Floats = npt.NDArray[np.float64]

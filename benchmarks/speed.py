@@ -26,7 +26,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.benchmarks import runs
-from hpo_envs.core import screen
+from hpo_envs.tables import screen
 
 STEPS = 400
 

@@ -20,8 +20,8 @@ from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.learned.evolution import Settings, train
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
-from hpo_envs.core import screen
 from hpo_envs.families import registry
+from hpo_envs.tables import screen
 from hpo_envs.tables.catalogue import canonical
 from hpo_envs.tables.files import atomic
 

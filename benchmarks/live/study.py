@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, Problem
-from hpo_envs.core import screen
+from hpo_envs.tables import screen
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tables.user.space import space_of

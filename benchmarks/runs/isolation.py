@@ -28,7 +28,7 @@ import numpy.typing as npt
 from hpo_envs.agents import Agent, Problem, wire
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.benchmarks.runs.pool import AgentPool
-from hpo_envs.core import screen
+from hpo_envs.tables import screen
 
 HERE = Path(__file__).parents[2]
 """Folder of this package."""

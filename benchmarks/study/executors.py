@@ -25,7 +25,7 @@ from multiprocessing import connection
 from typing import Any
 
 from hpo_envs.benchmarks.runs import limits
-from hpo_envs.core import screen
+from hpo_envs.tables import screen
 
 LOSSES = 2
 """Retries of a call whose worker died."""

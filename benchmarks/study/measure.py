@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.study import executors, trainings
-from hpo_envs.core import screen
+from hpo_envs.tables import screen
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.cellmini import measure as cellmini
 from hpo_envs.tables.datasets.charmini import measure as charmini

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from _site import markdown
-from hpo_envs.core import docstrings
+from hpo_envs.commands import docstrings
 from hpo_envs.families.registry import SPECS
 
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -14,7 +14,7 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.agents.registry import install
-from hpo_envs.core import docstrings
+from hpo_envs.commands import docstrings
 from hpo_envs.families.registry import SPECS, installed, languages_of
 
 WORKS_ON = {

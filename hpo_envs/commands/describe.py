@@ -19,8 +19,7 @@ import numpy as np
 
 from hpo_envs.agents import AGENTS, names
 from hpo_envs.commands import agents
-from hpo_envs.core.family import Spec
-from hpo_envs.families.registry import FAMILIES, SPECS, find
+from hpo_envs.families.registry import FAMILIES, SPECS, Spec, find
 from hpo_envs.tables import store
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.table import Hyperparameter, Table

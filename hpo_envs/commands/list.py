@@ -12,8 +12,7 @@ import json
 from typing import Any
 
 from hpo_envs.commands import agents
-from hpo_envs.core.family import Spec
-from hpo_envs.families.registry import SPECS, installed, kind_of, own
+from hpo_envs.families.registry import SPECS, Spec, installed, kind_of, own
 from hpo_envs.tables import store
 
 EPILOG = """\

@@ -18,8 +18,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from hpo_envs.core import screen
-from hpo_envs.tables import VERSION
+from hpo_envs.tables import VERSION, screen
 from hpo_envs.tables.checks import advice, nearest
 
 COMMANDS = {

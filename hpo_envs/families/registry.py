@@ -12,8 +12,16 @@ from typing import Literal
 import gymnasium as gym
 
 from hpo_envs import families
-from hpo_envs.core.family import Family, Spec
+from hpo_envs.core.family import HEADINGS, Family, Spec
 from hpo_envs.tables.checks import nearest
+
+__all__ = [
+    "FAMILIES",
+    "HEADINGS",
+    "SPECS",
+    "Family",
+    "Spec",
+]
 
 FAMILIES: dict[str, Family] = {}
 """Name -> record of each family."""

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from hpo_envs.core.infos import of_one
-
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ModuleNotFoundError:
@@ -78,8 +76,11 @@ class SB3VecEnv(VecEnv):
         self._lengths += 1
         done = terminated | truncated
         last = info.get("final_info", info)
-        infos = [of_one(last if done[i] else info, i, self._keys) for i in range(self.num_envs)]
-        for i in np.flatnonzero(done):
+        infos = []
+        for i in range(self.num_envs):
+            said = last if done[i] else info
+            infos.append({k: _entry(said[k], i) for k in self._keys if k in said and said[f"_{k}"][i]})
+        for i in np.flatnonzero(done).tolist():
             infos[i] |= {
                 "terminal_observation": info["final_obs"][i],
                 "TimeLimit.truncated": bool(truncated[i] and not terminated[i]),
@@ -126,6 +127,11 @@ class SB3VecEnv(VecEnv):
         while not wrapped and hasattr(env, "env"):
             wrapped, env = isinstance(env, wrapper_class), env.env
         return [wrapped for _ in self._get_indices(indices)]
+
+
+def _entry(value: Any, i: int) -> Any:
+    """Entry i of a value of a batched info, which may be a dict of arrays."""
+    return {k: _entry(v, i) for k, v in value.items()} if isinstance(value, dict) else value[i]
 
 
 def _attribute(envs: Any, name: str) -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 import gymnasium as gym
 
-from hpo_envs.core.family import HEADINGS, Family, Spec
 from hpo_envs.families import registry
+from hpo_envs.families.registry import HEADINGS, Family, Spec
 from hpo_envs.testing.envs import check_env
 from hpo_envs.testing.rules import check_rules, require
 

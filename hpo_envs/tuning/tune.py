@@ -18,11 +18,11 @@ from threadpoolctl import threadpool_limits
 
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
+from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.runs.provenance import CHOOSES
 from hpo_envs.benchmarks.runs.record import called, header_of
-from hpo_envs.core.params import check_workers
 from hpo_envs.engines.function.params import FunctionParams, count_of
 from hpo_envs.engines.function.scalar import FunctionEnv
 from hpo_envs.tables.checks import nearest
@@ -125,7 +125,7 @@ def tune(
         RuntimeError: A program that tunes with processes does not keep to `if __name__ == "__main__":`.
     """
     check_main()
-    workers, sources = check_workers(workers), tuple(sources)
+    workers, sources = whole("workers", workers, 1), tuple(sources)
     if seconds is not None and not seconds > 0:
         raise ValueError(f"seconds must be None or a number > 0, got {seconds!r}")
     unit = budget_unit or ("evaluations" if epochs is None else "epochs")

@@ -25,7 +25,7 @@ sys.path.insert(0, str(DOCS))
 
 from _site import agents, environments, links, markdown, results  # noqa: E402
 
-from hpo_envs.core import docstrings  # noqa: E402
+from hpo_envs.commands import docstrings  # noqa: E402
 
 ABOVE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md") if (ROOT / name).is_file()]
 PAGES = [*ABOVE, *sorted(DOCS.rglob("*.md"))]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.commands.main import main
-from hpo_envs.core import screen
+from hpo_envs.tables import screen
 
 pytestmark = pytest.mark.hostile
 
