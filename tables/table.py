@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import hashlib
 import json
@@ -321,13 +320,6 @@ class Table:
         arrays = {a: getattr(self, a)[index] for a in names}
         keys, fresh = tuple(self.keys[i] for i in index), dataclasses.replace(self.provenance, sha256="")
         return dataclasses.replace(self, name=name or self.name, keys=keys, provenance=fresh, **arrays)
-
-    def noted(self, *notes: str) -> Table:
-        """The same table with more notes; they affect neither invariants nor the hash."""
-        table = copy.copy(self)
-        noted = dataclasses.replace(self.provenance, notes=(*self.provenance.notes, *notes))
-        object.__setattr__(table, "provenance", noted)
-        return table
 
 
 def _index_of(table: Table, config: Mapping[str, Any]) -> int:

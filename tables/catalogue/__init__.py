@@ -102,10 +102,8 @@ def dataset(name: str) -> Dataset:
 @functools.cache
 def files() -> dict[str, File]:
     """All upstream files by their path below the data folder."""
-    return {
-        row["file"]: File(**{**row, "bytes": int(row["bytes"])})
-        for row in _rows(Path(__file__).with_name("catalogue.csv"))
-    }  # type: ignore[arg-type]
+    rows = _rows(Path(__file__).with_name("catalogue.csv"))
+    return {row["file"]: File(**{**row, "bytes": int(row["bytes"])}) for row in rows}  # type: ignore[arg-type]
 
 
 def _rows(file: Path) -> list[dict[str, str]]:

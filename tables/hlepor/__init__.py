@@ -11,7 +11,7 @@ operations. Han et al. 2021, section 2; Han et al. 2013 for the alignment.
 
 from hpo_envs.tables.hlepor.align import MAX_N, VARIANTS, Statistics, collect, collect_variants
 from hpo_envs.tables.hlepor.parameters import NAMES, PRESETS, Parameters, preset
-from hpo_envs.tables.hlepor.score import Basis, corpus_score, score, segment_scores
+from hpo_envs.tables.hlepor.score import Basis, score, segment_scores
 from hpo_envs.tables.hlepor.tokens import tokenize
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "Statistics",
     "collect",
     "collect_variants",
-    "corpus_score",
     "preset",
     "score",
     "segment_scores",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,30 +116,6 @@ def segment_scores(statistics: Statistics, setting: Setting = "default") -> Floa
     return Basis(statistics).scores(_parameters(setting).vector())
 
 
-def corpus_score(statistics: Statistics, setting: Setting = "default") -> float:
-    """The corpus score: the mean over segments.
-
-    Raises:
-        ValueError: No segments.
-    """
-    if not len(statistics):
-        raise ValueError("statistics must have at least one segment, got 0")
-    return float(segment_scores(statistics, setting).mean())
-
-
-@overload
-def score(  # type: ignore[overload-overlap]  # a str is a sequence of str, too
-    hypothesis: str, reference: str, setting: Setting = ..., *, variant: str = ..., tokenizer: Tokenizer = ...
-) -> float: ...
-@overload
-def score(
-    hypothesis: Sequence[str],
-    reference: Sequence[str],
-    setting: Setting = ...,
-    *,
-    variant: str = ...,
-    tokenizer: Tokenizer = ...,
-) -> Floats: ...
 def score(
     hypothesis: str | Sequence[str],
     reference: str | Sequence[str],
@@ -147,7 +123,7 @@ def score(
     *,
     variant: str = "paper",
     tokenizer: Tokenizer = tokenize,
-) -> float | Floats:
+) -> Any:
     """Score text with hLEPOR.
 
     Args:

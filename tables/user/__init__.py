@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import os
 import re
@@ -32,7 +31,6 @@ __all__ = [
     "load",
     "names",
     "remember",
-    "renamed",
     "save",
 ]
 
@@ -99,12 +97,6 @@ def remember(table: Table) -> Table:
     """Make a table known by its name until the process ends; one saved under that name is shadowed."""
     _remembered[table.name] = table
     return table
-
-
-def renamed(table: Table, name: str) -> Table:
-    """The same table under another name."""
-    fresh = dataclasses.replace(table.provenance, sha256="")
-    return remember(dataclasses.replace(table, name=PREFIX + check_name(name), provenance=fresh))
 
 
 def save(table: Table, path: str | Path | None = None, *, replace: bool = False) -> Path:

@@ -149,12 +149,9 @@ def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], Mask]:
     kept = np.ones(len(runs.scores), bool)
     for name, column in list(runs.columns.items()):
         holes = np.isnan(column.values)
-        different = roles.few(column.values[~holes], 1)
-        if holes.all() and not column.choices:
-            say(name, "empty, left out")
-            del runs.columns[name]
-        elif different is not None and name not in runs.fixed and (column.none is None and not holes.any()):
-            say(name, f"always {column.natural(different[0])}, left out")
+        same = name not in runs.fixed and column.none is None and not holes.any() and roles.few(column.values, 1)
+        if same or (holes.all() and not column.choices):
+            say(name, f"always {column.natural(same[0])}, left out" if same else "empty, left out")
             del runs.columns[name]
     found: dict[str, Hyperparameter] = {}
     for name, column in list(runs.columns.items()):
@@ -276,31 +273,27 @@ def _arrays(
 
 
 def _check_curves(runs: Runs, lines: Index, cell: tuple[Index, Index, Index], levels: Floats) -> None:
-    """Names the lines that break the laws of a table: gaps inside a run, and costs that fall."""
+    """Name the line that breaks a law of a table: gaps inside a run, costs that fall, a score after a hole."""
     order = np.lexsort(cell[::-1])
     row, repeat, level = (index[order] for index in cell)
     i = lines[order]
-    new = np.ones(len(i), bool)
-    new[1:] = (np.diff(row) != 0) | (np.diff(repeat) != 0)
-    before = np.where(new, -1, np.roll(level, 1))
-    for at in _first(level != before + 1, i):
+    goes_on = np.append(False, (np.diff(row) == 0) & (np.diff(repeat) == 0))
+    before = np.where(goes_on, np.roll(level, 1), -1)
+    spent = np.zeros(len(i)) if runs.cost is None else runs.cost[i]
+    holes = np.isnan(runs.scores[i]).all(axis=1)
+
+    def first(wrong: Mask) -> list[int]:
+        return [min(np.flatnonzero(wrong).tolist(), key=i.__getitem__)] if wrong.any() else []
+
+    for at in first(level != before + 1):
+        missing = f"{levels[before[at] + 1]:g}"
         raise ValueError(
-            f"{runs.where(i[at])}: the run must have every {runs.level_unit} before it, "
-            f"{levels[before[at] + 1]:g} is missing"
+            f"{runs.where(i[at])}: the run must have every {runs.level_unit} before it, {missing} is missing"
         )
-    if runs.cost is not None:
-        spent = runs.cost[i]
-        for at in _first(~new & (spent < np.roll(spent, 1)), i):
-            raise ValueError(
-                f"{runs.where(i[at])}, column {runs.cost_unit}: must be the cost since the start of the "
-                f"run, not below {spent[at - 1]:g}, got {spent[at]:g}"
-            )
-    scored = ~np.isnan(runs.scores[i]).all(axis=1)
-    for at in _first(~new & scored & ~np.roll(scored, 1), i):
+    for at in first(goes_on & (spent < np.roll(spent, 1))):
+        raise ValueError(
+            f"{runs.where(i[at])}, column {runs.cost_unit}: must be the cost since the start of the run, not below "
+            f"{spent[at - 1]:g}, got {spent[at]:g}"
+        )
+    for at in first(goes_on & ~holes & np.roll(holes, 1)):
         raise ValueError(f"{runs.where(i[at - 1])}: must have a score, for the run goes on after it")
-
-
-def _first(wrong: Mask, lines: Index) -> list[int]:
-    """The index of the first line of the file that is wrong, if one is."""
-    at = np.flatnonzero(wrong)
-    return [int(at[np.argmin(lines[at])])] if len(at) else []

@@ -42,18 +42,17 @@ def from_study(
     if not any(t.state.name == "COMPLETE" for t in trials):
         raise ValueError(f"study must have a complete trial, got {len(trials)} finished ones")
     goals = ["min" if d.name == "MINIMIZE" else "max" for d in study.directions]
-    several = [f"value_{i}" for i in range(len(goals))] if len(goals) > 1 else ["value"]
-    metrics = list(study.metric_names or several)
+    metrics = [f"value_{i}" for i in range(len(goals))] if len(goals) > 1 else ["value"]
+    metrics = list(study.metric_names or metrics)
     space: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
     for t in trials:
         space |= t.distributions
-    rows: list[dict[str, Any]] = [
-        {f"values_{m}": v for m, v in zip(metrics, _values(t, len(goals)), strict=True)} for t in trials
-    ]
-    for row, t in zip(rows, trials, strict=True):
-        row |= {f"params_{k}": v if _is_plain(v) else str(v) for k, v in t.params.items()}
-        row |= {"number": f"trial-{t.number}", "state": t.state.name}
-        row["duration"] = max(t.duration.total_seconds(), 0.0) if t.duration is not None else 0.0
+        values = t.values or [None] * len(goals)  # those of a pruned one are its last report
+        rows.append({f"values_{m}": v for m, v in zip(metrics, values, strict=True)})
+        rows[-1] |= {f"params_{k}": v if _is_plain(v) else str(v) for k, v in t.params.items()}
+        seconds = t.duration.total_seconds() if t.duration is not None else 0.0
+        rows[-1] |= {"number": f"trial-{t.number}", "state": t.state.name, "duration": max(seconds, 0.0)}
     digest = hashlib.sha256(repr([(t.number, sorted(t.params.items()), t.values) for t in trials]).encode()).hexdigest()
     sheet = of_rows(f"Optuna study {study.study_name}", rows, "trial", [t.number for t in trials], digest)
     short = "-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name))
@@ -68,15 +67,6 @@ def from_study(
         bounds={f"values_{k}": v for k, v in (bounds or {}).items()},
         schema=Schema(space=axes),
     )
-
-
-def _values(trial: Any, objectives: int) -> list[float | None]:
-    """Values of a trial; of a pruned one, its last report."""
-    if trial.state.name == "COMPLETE":
-        return list(trial.values)
-    if trial.state.name == "PRUNED" and objectives == 1 and trial.intermediate_values:
-        return [float(trial.intermediate_values[max(trial.intermediate_values)])]
-    return [None] * objectives
 
 
 def _is_plain(choice: Any) -> bool:

@@ -458,7 +458,7 @@ def test_saved_table_that_rots_is_rejected(tmp_path: Path) -> None:
 
 
 def test_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = user.renamed(store.load("nmthpo/zhen"), "full")
+    table = store.load("nmthpo/zhen").subset(range(118), "user/full")
 
     class Full(io.FileIO):
         def write(self, data: Any) -> int:

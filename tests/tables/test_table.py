@@ -174,9 +174,6 @@ def test_what_table_answers() -> None:
     for field in ("values", "cost", "configs", "features", "status"):
         assert np.array_equal(getattr(part, field), getattr(one, field)[[4, 1]], equal_nan=field != "status")
     assert part.provenance.sha256 != one.provenance.sha256
-    noted = one.noted("well")
-    assert noted.provenance == dataclasses.replace(one.provenance, notes=(*one.provenance.notes, "well"))
-    assert noted.values is one.values
     assert METRICS[0].sign == 1.0
     assert METRICS[1].sign == -1.0
     assert METRICS[0].worst == 0.0

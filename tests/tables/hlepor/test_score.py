@@ -139,13 +139,6 @@ def test_edges(variant):
     assert score("b a", "a c d", 0, 1, 2, 0, 0, 1) == pytest.approx(1 / 2)
 
 
-def test_corpus_score_is_mean():
-    s = hlepor.collect([["a"], ["b"]], [["a"], ["c"]])
-    assert hlepor.corpus_score(s) == 0.5
-    with pytest.raises(ValueError, match="at least one segment"):
-        hlepor.corpus_score(hlepor.collect([], []))
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

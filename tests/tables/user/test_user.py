@@ -95,7 +95,7 @@ def test_failed_save_leaves_old_table(table: Table, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(user.os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        user.save(user.renamed(table.subset([0, 1]), "sweep"), replace=True)
+        user.save(table.subset([0, 1]), replace=True)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["sweep.npz"]
 

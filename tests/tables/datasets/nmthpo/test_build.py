@@ -114,22 +114,3 @@ def test_grid_id_draws_all_four_tables_and_sets_values() -> None:
     assert info["config"] == {
         "bpe": 50000, "layers": 4, "embed": 256, "hidden": 2048, "heads": 8, "init_lr": 0.001,
     }  # fmt: skip
-
-
-def test_objective_and_cost_arguments() -> None:
-    env = gym.make("NMTHPO-swen-v0", objective="perplexity", cost="updates", budget=150_000)
-    env.reset(seed=0)
-    spent, terminated = 0.0, False
-    while not terminated:
-        _, reward, terminated, _, info = env.step(5)
-        assert reward == -info["metrics"]["perplexity"]
-        assert info["cost"] == info["metrics"]["updates"]
-        spent += info["cost"]
-    assert spent >= 150_000 > spent - info["cost"]
-    assert env.unwrapped.cost_unit == "updates"
-    mo = gym.make("NMTHPO-swen-mo-v0")
-    mo.reset(seed=0)
-    _, reward, _, _, info = mo.step(3)
-    assert reward.tolist() == [info["metrics"]["bleu"], -info["metrics"]["decoding_seconds"]]
-    assert mo.unwrapped.reward_dim == 2
-    assert mo.unwrapped.budget == 200
