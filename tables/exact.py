@@ -202,6 +202,49 @@ def product(a: Floats, b: Floats) -> Floats:
     return out.reshape(*a.shape[:-1], m)
 
 
+class Factor:
+    """An (m, n) matrix to multiply by from the left, faster than by `product`: the sums are BLAS's, but exact.
+
+    Both sides are cut into three slices of so few bits that sums of n products of two slices fit into 53. No order of
+    adding, and no fused operation, then rounds anything.
+
+    Args:
+        matrix: Finite numbers.
+
+    Attributes:
+        slices: (3 m, n) the slices one below the other.
+    """
+
+    def __init__(self, matrix: Floats) -> None:
+        self._m, n = matrix.shape
+        self._bits = (52 - math.ceil(math.log2(n))) // 2
+        self.slices = np.vstack(self._cut(matrix, np.abs(matrix).max()))
+
+    def times(self, a: Floats) -> Floats:
+        """(m, k) the product of the matrix with (n, k) numbers, each column by itself."""
+        m = self._m
+        high, middle, low = self._cut(a, np.abs(a).max(axis=0))
+        first, second, small = self.slices @ high, self.slices[: 2 * m] @ middle, self.slices[:m] @ low
+        small += second[m:]
+        small += first[2 * m :]
+        out = np.add(first[m : 2 * m], second[:m], out=second[:m])
+        out += small
+        out += first[:m]
+        return out
+
+    def _cut(self, x: Floats, largest: Any) -> tuple[Floats, Floats, Floats]:
+        """The leading bits of numbers, the next ones and the rest: adding a large number cuts at its last bit."""
+        large = largest * 2.0 ** (53 - self._bits)
+        high = x + large
+        high -= large
+        rest = x - high
+        large = large * 2.0**-self._bits
+        middle = rest + large
+        middle -= large
+        rest -= middle
+        return high, middle, rest
+
+
 def rounded(x: Floats, bits: int = 40) -> Floats:
     """Numbers with so many bits of their 53, to hide the last bits of a library's result."""
     drop = 53 - bits

@@ -33,10 +33,9 @@ class Weights:
     biases: tuple[Floats | None, ...]
 
     @functools.cached_property
-    def linears(self) -> dict[int, tuple[Floats, Floats]]:
-        """Matrix of the concatenated inputs, and bias, of each linear."""
-        pairs = zip(self.matrices, self.biases, strict=True)
-        return {j: (np.vstack(ms), bias) for j, (ms, bias) in enumerate(pairs) if bias is not None}
+    def factors(self) -> dict[int, exact.Factor]:
+        """Transposed matrices of each linear layer, concatenated for products."""
+        return {j: exact.Factor(np.vstack(ms).T.copy()) for j, ms in enumerate(self.matrices) if ms}
 
     @property
     def parameters(self) -> int:
@@ -77,12 +76,19 @@ def forward(cell: Cell, weights: Weights, x: Floats, states: Sequence[Floats], c
     """
     if len(states) != cell.hidden:
         raise ValueError(f"states must be {cell.hidden} arrays, one per hidden state, got {len(states)}")
-    vectors = [x, *states]
+    last = _step(cell, weights, [v.reshape(-1, v.shape[-1]).T for v in (x, *states)], cap)
+    return [np.ascontiguousarray(v.T).reshape(*x.shape[:-1], -1) for v in last]
+
+
+def _step(cell: Cell, weights: Weights, vectors: list[Floats], cap: float) -> list[Floats]:
+    """`forward` of vectors (size, rows), to which those of the nodes are added: NumPy is quick along rows."""
     for j, (op, sources) in enumerate(cell.nodes):
         a = [vectors[k] for k in sources]
         if op == _LINEAR:
-            matrix, bias = weights.linears[j]
-            y = np.concatenate(a, axis=-1) @ matrix + bias
+            bias = weights.biases[j]
+            assert bias is not None
+            y = weights.factors[j].times(np.concatenate(a))
+            y += bias[:, None]
         else:
             y = _simple(op, a)
         if cap < np.inf:  # in place: `np.clip` takes twice as long
@@ -104,11 +110,21 @@ def unroll(cell: Cell, weights: Weights, x: Floats, states: Floats, cap: float =
     Returns:
         The hidden states at the end, and (steps, ..., size) the outputs.
     """
-    last, seen = [*states], np.empty_like(x)
-    for inputs, out in zip(x, seen, strict=True):
-        last = forward(cell, weights, inputs, last, cap)
+    last, columns = [*_columns(states)], _columns(x)
+    seen = np.empty_like(columns)
+    for inputs, out in zip(columns, seen, strict=True):
+        last = _step(cell, weights, [inputs, *last], cap)
         out[...] = last[0]
-    return np.stack(last), seen
+    return _rows(np.stack(last)).reshape(states.shape), _rows(seen).reshape(x.shape)
+
+
+def _rows(x: Floats) -> Floats:
+    return np.ascontiguousarray(x.swapaxes(1, 2))
+
+
+def _columns(x: Floats) -> Floats:
+    """(k, size, rows) from (k, ..., size) vectors."""
+    return _rows(x.reshape(len(x), -1, x.shape[-1]))
 
 
 def _simple(op: int, a: list[Floats]) -> Floats:

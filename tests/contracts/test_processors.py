@@ -61,7 +61,7 @@ _DEPENDS = frozenset(
 """Names of functions and modules whose results may depend on the processor."""
 
 ALLOWED = {
-    "tables/cells/forward.py": "products of matrices, of which the probe keeps four decimals",
+    "tables/exact.py": "is the substitute, and its product of matrices is exact",
     "tables/cells/probe.py": "singular values, of which four decimals are kept",
     "tables/cells/features.py": "fits the components that ship",
     "tables/datasets/cushlepor/agreement.py": "Kendall's tau counts pairs",

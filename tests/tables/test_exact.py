@@ -1,6 +1,7 @@
 """Arithmetic with the same bits everywhere is close to NumPy's, and does not depend on what it is computed with."""
 
 import math
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
@@ -77,6 +78,20 @@ def test_product_is_one_whatever_it_is_computed_with() -> None:
     assert exact.product(a.reshape(3, 100, 40), b).tobytes() == many.tobytes()
     assert exact.product(a[0], b).tobytes() == many[0].tobytes()
     assert exact.product(a, b[:, 0]) == pytest.approx(many[:, 0], rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 32, 96, 200])
+def test_factors_add_without_rounding(n: int) -> None:
+    matrix = RNG.normal(size=(n, 5))
+    a = RNG.normal(size=(4, n)) * np.array([[1.0], [1e6], [1e-3], [0.0]])
+    got = exact.Factor(matrix.T).times(a.T).T
+    for i, row in enumerate(a):
+        for j, column in enumerate(matrix.T):
+            want = float(sum((Fraction(x) * Fraction(y) for x, y in zip(row, column, strict=True)), Fraction(0)))
+            assert got[i, j] == pytest.approx(want, rel=1e-15, abs=2e-16 * np.abs(row).max() * np.abs(matrix).max())
+    # No order of adding changes a bit.
+    order = RNG.permutation(n)
+    assert exact.Factor(matrix[order].T).times(a[:, order].T).T.tobytes() == got.tobytes()
 
 
 def test_rounded_keeps_bits() -> None:
