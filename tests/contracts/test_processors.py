@@ -75,7 +75,6 @@ ALLOWED = {
     "tables/user/roles.py": "the decimal logarithm's ceiling",
     "tables/user/points.py": "Sobol points are whole numbers over a power of two",
     "families/function/example.py": "the function of an example",
-    "core/figures.py": "pictures",
 }
 FOLDERS = ("tables/", "core/", "engines/", "families/", "wrappers/")
 
