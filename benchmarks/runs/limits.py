@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import multiprocessing
 import os
 import signal
 import threading
@@ -93,6 +94,11 @@ def _thread(seconds: float) -> Iterator[None]:
     finally:
         over.set()
         watch.join()
+
+
+def interrupted(error: BaseException) -> bool:
+    """Return whether an exception is the user's Ctrl-C, which workers do not receive."""
+    return isinstance(error, KeyboardInterrupt) and multiprocessing.parent_process() is None
 
 
 @contextlib.contextmanager

@@ -112,9 +112,9 @@ def _perform(task: Task, isolate: Literal[False] | IsolatedProcess) -> Done:
                     transfer=task.environment.transfer,
                     **task.agent.hyperparameters,
                 )
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
+            if limits.interrupted(error):
+                raise
             said = advice(error) or traceback.format_exc()
             return Done(task, tuple(runs), time.perf_counter() - start, said)
         runs.extend(dataclasses.replace(r, header=task.agent.describe(r.header)) for r in batch)
