@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import html
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -52,10 +51,6 @@ class Agent(abc.ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} on {self.problem}>"
-
-    def _repr_html_(self) -> str:
-        summary = html.escape((type(self).__doc__ or "").partition("\n")[0])
-        return f"<p><b>{type(self).__name__}</b>: {summary}<br>on {html.escape(str(self.problem))}</p>"
 
     def observe(self, observation: npt.NDArray[np.float32], mask: npt.NDArray[np.int8] | None) -> None:  # noqa: B027
         """Receive observation and mask before an action; only called with `observes`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -112,9 +111,6 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"<Problem: {self}>"
-
-    def _repr_html_(self) -> str:
-        return f"<p><b>Problem</b>: {html.escape(str(self))}</p>"
 
     def with_features(self, prefix: str | tuple[str, ...]) -> Problem:
         """The same problem with those features only; itself for an empty prefix.

@@ -26,8 +26,6 @@ examples:
   hpo-envs table from-csv sweep.csv --dry-run --write-schema sweep.toml        then edit it, and:
   hpo-envs table from-csv sweep.csv --schema sweep.toml
   hpo-envs table from-optuna my-study --storage sqlite:///optuna.db
-  hpo-envs table list
-  hpo-envs table show sweep
 
 sweep.csv has one run per line, with a header:
 
@@ -39,13 +37,13 @@ from-csv also takes TSV, Parquet, Arrow, JSON, JSON lines, .gz and .zip, and fol
 cost, fidelity or repeat are hyperparameters, except names, dates, notes, constants and other measurements; every
 inference is printed, with the option that changes it. An empty score, OOM or failed is a failed run, nan or diverged a
 diverged one; unfinished runs are left out. The saved table is an environment: TableHPO-NAME-v0, with fidelities also
-TableLC-NAME-v0."""
+TableLC-NAME-v0, which `hpo-envs list table` and `hpo-envs describe` show."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("what", choices=("from-csv", "from-optuna", "list", "show"), help="action")
-    parser.add_argument("source", nargs="?", help="file or folder, name of the study, or name of a saved table")
+    parser.add_argument("what", choices=("from-csv", "from-optuna"), help="action")
+    parser.add_argument("source", help="file or folder, or name of the study")
     parser.add_argument(
         "--score", help="column(s) of the score(s), separated by commas; the first is the reward (default: guessed)"
     )
@@ -85,18 +83,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
-    if args.what == "list":
-        return _list(args)
-    if args.source is None:
-        what = {
-            "from-csv": "a file or folder of runs",
-            "from-optuna": "the name of a study",
-            "show": "the name of a table",
-        }
-        raise ValueError(f"hpo-envs table {args.what} must be given {what[args.what]}")
-    if args.what == "show":
-        _show(user.load(args.source), args.json, None)
-        return 0
     table = _from_csv(args) if args.what == "from-csv" else _from_optuna(args)
     path = None if args.dry_run else user.save(table, args.out, replace=args.replace)
     _show(table, args.json, path)
@@ -152,18 +138,6 @@ def _from_optuna(args: argparse.Namespace) -> Table:
     except Exception as error:  # the data base's own, as many as there are data bases
         reason = str(error).partition("\n")[0]
         raise ValueError(f"--storage must be a data base of Optuna's that can be read, got {reason}") from error
-
-
-def _list(args: argparse.Namespace) -> int:
-    tables = [user.load(name) for name in user.names()]
-    if args.json:
-        print(json.dumps([_facts(t) for t in tables], indent=2))
-        return 0
-    for t in tables:
-        print(f"{t.name.removeprefix('user/'):24} {len(t):6} rows  {', '.join(_ids(t))}")
-    if not tables:
-        print(f"no table in {user.folder()}; `hpo-envs table --help` shows how to make one")
-    return 0
 
 
 def _show(table: Table, as_json: bool, path: Path | None) -> None:

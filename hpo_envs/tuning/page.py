@@ -81,7 +81,7 @@ def render(tuned: Any) -> str:
     parts = [_answer(tuned)] if good else ["<p>No evaluation succeeded yet.</p>"]
     if good:
         parts += [_curve(tuned), _importance(tuned), _configurations(tuned)]
-    parts += [_evaluations(tuned, ended), _failures(failed), _workers(ended), _again(tuned)]
+    parts += [_evaluations(tuned, ended), _failures(failed), _again(tuned)]
     body = f'<header><h1>{escape(name)}</h1><p>{escape(lead)}</p></header><main id="main">{"".join(parts)}</main>'
     rows = json.loads(tuned.to_frame().to_json(orient="records", date_format="iso"))
     return whole(f"Search: {name}", body, {"charts": {}, "rows": {}, "looks": {}, "search": h, "evaluations": rows})
@@ -293,19 +293,6 @@ def _failures(failed: Sequence[Evaluation]) -> str:
         for kind, found in sorted(kinds.items(), key=lambda item: -len(item[1]))
     )
     return _section("failures", f"Failures: {len(failed)}", shown)
-
-
-def _workers(ended: Sequence[Evaluation]) -> str:
-    """Evaluations and seconds of each worker."""
-    found: dict[str, list[Evaluation]] = {}
-    for e in ended:
-        found.setdefault(e.worker or "lost", []).append(e)
-    rows = [
-        [head(worker), num(len(own)), num(sum(e.seconds for e in own)), num(max(e.seconds for e in own))]
-        for worker, own in found.items()
-    ]
-    columns = [("", "worker"), ("n", "evaluations"), ("n", "seconds in all"), ("n", "longest")]
-    return _section("workers", "Seconds and workers", table("by-worker", "Host and process", columns, rows))
 
 
 def _again(tuned: Any) -> str:

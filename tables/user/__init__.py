@@ -140,7 +140,7 @@ def load(name: str | Path) -> Table:
     if not exists(text):
         known = names()
         raise ValueError(
-            f"table must be one of {', '.join(known) or '(none saved yet)'} (hpo-envs table list), a Table or the path "
+            f"table must be one of {', '.join(known) or '(none saved yet)'} (hpo-envs list), a Table or the path "
             f"of an .npz file, got {text!r}{nearest(text.removeprefix(PREFIX), known)}"
         )
     full = PREFIX + text.removeprefix(PREFIX)

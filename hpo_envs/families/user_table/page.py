@@ -34,7 +34,7 @@ def own_table(name: str, table: Any) -> Table:
         if not str(table).endswith(".npz") and not user.exists(str(table)):
             known = user.names()
             raise ValueError(
-                "table must be the name of a saved table (hpo-envs table list), a Table or the path of an .npz file"
+                "table must be the name of a saved table (hpo-envs list), a Table or the path of an .npz file"
                 f", got {table!r}{nearest(str(table), known)}"
             )
         return user.load(table)

@@ -25,10 +25,10 @@ def test_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture
     assert not list(Path(file).parent.rglob("*.npz"))
     assert main(given) == 0
     assert "TableHPO-fresh-v0" in capsys.readouterr().out
-    assert main(["table", "list"]) == 0
-    assert "fresh" in capsys.readouterr().out
-    assert main(["table", "show", "fresh", "--json"]) == 0
-    assert "fresh" in json.dumps(json.loads(capsys.readouterr().out))
+    assert main(["list", "tablehpo-fresh"]) == 0
+    assert "TableHPO-fresh-v0" in capsys.readouterr().out
+    assert main(["describe", "TableHPO-fresh-v0", "--json"]) == 0
+    assert "lr: float, 0.001 to 0.1" in json.dumps(json.loads(capsys.readouterr().out))
 
 
 def test_table_of_that_name_is_kept(file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,7 +106,7 @@ def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Capture
     capsys.readouterr()
     assert main(["importance", "TableHPO-mine-v0", "--sensitivity", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["runs"] == 6
-    for words in (["describe", "TableHPO-mine-v0"], ["table", "list"], ["list", "mine"], ["table", "show", "mine"]):
+    for words in (["describe", "TableHPO-mine-v0"], ["list", "mine"]):
         assert main(words) == 0
         assert "mine" in capsys.readouterr().out
     # Another table under the same name is refused, the same one is not.
