@@ -25,7 +25,6 @@ from hpo_envs.core.infos import (
     Info,
     MaskedInfo,
     blank,
-    blanks,
     column,
     mapped,
     merge,
@@ -409,8 +408,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         final = np.full(self.num_envs, None, dtype=object).view(Column)
         final[index] = np.fromiter(self._observe()[index], object, len(index))
         keys = tuple(k for k in info if not k.startswith("_"))
-        every = len(index) == self.num_envs
-        ended: Info = {k: info[k] if every else mapped(info[k], operator.methodcaller("copy")) for k in keys}
+        ended: Info = {k: mapped(info[k], operator.methodcaller("copy")) for k in keys}
         ended |= {"_" + k: terminated.copy() for k in keys}
         if self._masked:
             ended = MaskedInfo(ended).defer_mask(self._then(), terminated.copy())
@@ -419,10 +417,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         info["_final_info"] = info["_final_obs"] = terminated.copy()
         reported = ~terminated
         for k in keys:
-            if every:
-                info[k] = blanks(info[k])
-            else:
-                blank(info[k], index)
+            blank(info[k], index)
             info["_" + k] = reported
         self._begin(index, None, info)
 

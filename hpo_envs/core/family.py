@@ -92,7 +92,6 @@ class Family:
             true mean of the row that is recommended at the end, where rows are arms with noisy scores.
         distributions: Distributions of tasks with their languages and splits.
         short: Arguments that make an episode a few steps long, so that tests meet its end several times.
-        tolerance: Relative tolerance between the two forms in tests, where a step computes instead of gathering.
         leaderboard: Arguments on the leaderboard, by what agents differ at (`docs/statistics.md`): what it shows
             first, and what it also shows, each with a `budget`.
         references: Keys in `docs/references.bib` of what users of the family should cite; none: what the catalogue
@@ -109,7 +108,6 @@ class Family:
     score: Literal["anytime", "final"] = "anytime"
     distributions: tuple[Distribution, ...] = ()
     short: Mapping[str, Any] = field(default_factory=lambda: {"budget": 4})
-    tolerance: float = 0.0
     leaderboard: tuple[Mapping[str, Any], ...] = ({},)
     references: tuple[str, ...] = ()
 

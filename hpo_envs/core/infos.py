@@ -137,6 +137,12 @@ def entry(value: Any, i: int = 0) -> Any:
     return mapped(value, operator.itemgetter(i))
 
 
+def single(batch: Info, table: Table, row: int) -> Info:
+    """The info of a batch of one as scalar environments say it, about a row of a table."""
+    info: Info = entry(batch) | {"status": str(batch["status"][0])}
+    return info | {"config": numeric(table.config(row))} if "config" in info else info
+
+
 def merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
     """Add the info of the environments at `index` to a batched info, with masks."""
     fresh: npt.NDArray[np.bool_] | None = None
@@ -169,11 +175,6 @@ def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
 def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
     """Zero (None for objects) the entries of environments that reported nothing."""
     mapped(value, lambda array: array.__setitem__(index, nothing(array)))
-
-
-def blanks(value: Any) -> Any:
-    """A nested batched value like another one, with nothing reported."""
-    return mapped(value, lambda array: np.full_like(array, nothing(array)))
 
 
 def nothing(value: npt.NDArray[Any]) -> Any:

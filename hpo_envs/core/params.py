@@ -409,14 +409,17 @@ def check_names(argument: str, names: Any) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def check_budget(budget: Any, whole: float, unit: str) -> float:
-    """Validate `budget`; None means `whole`.
+def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None) -> float:
+    """Validate `budget`; None means `whole`, and `"auto"` what `auto` is, if it is given.
 
     Raises:
         ValueError: Not None and not a positive finite number (for evaluations: not an int >= 1).
     """
     if budget is None:
         return whole
+    if auto is not None and isinstance(budget, str):
+        one_of("budget", budget, ("auto",), ", None or a number > 0")
+        return auto
     if not (is_integer(budget) or isinstance(budget, (float, np.floating))):
         raise ValueError(f"budget must be None or a number > 0, got {shown(budget)}")
     try:
@@ -445,11 +448,7 @@ def check_objective(objective: Any) -> Objective:
     Raises:
         ValueError: Neither.
     """
-    if isinstance(objective, str):
-        return objective
-    if not isinstance(objective, (tuple, list)) or not all(isinstance(name, str) for name in objective):
-        raise ValueError(f"objective must be the name of a metric or a tuple of names, got {shown(objective)}")
-    return tuple(objective)
+    return objective if isinstance(objective, str) else check_names("objective", objective)
 
 
 def rewarded(objective: Objective, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:

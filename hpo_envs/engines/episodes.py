@@ -78,7 +78,9 @@ class EpisodeEnv(HPOEnv):
         return observation, reward, terminated, False, self._with_mask(info)
 
     def _with_mask(self, info: Info) -> Info:
-        return info | {"action_mask": self._run.mask()} if self.params.masked else info
+        if self.params.masked:
+            info["action_mask"] = self._run.mask()
+        return info
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         """See the mask in `info`."""

@@ -34,7 +34,7 @@ def check_env(
     *,
     vector: Callable[..., Any] | None = None,
     short: Mapping[str, Any] | None = None,
-    rtol: float | None = None,
+    rtol: float = 0.0,
     rules: Iterable[str] | None = None,
     **arguments: Any,
 ) -> None:
@@ -47,8 +47,7 @@ def check_env(
             is checked.
         short: Arguments that end an episode within a few steps, so that its end is met; by default those of the id's
             family, and `{"budget": 4}` for a factory.
-        rtol: Relative tolerance between the two forms, for environments whose steps compute something; by default that
-            of the id's family, and 0 for a factory.
+        rtol: Relative tolerance between the two forms, for environments whose steps compute something.
         rules: Names of `ENV_RULES` to check; all by default.
         **arguments: Arguments of the environment, `budget=4` for one.
 
@@ -77,8 +76,6 @@ def check_env(
     family = registry.family_of(env) if isinstance(env, str) else None
     if short is None:
         short = family.short if family else {"budget": 4}
-    if rtol is None:
-        rtol = family.tolerance if family else 0.0
     subject = Subject(scalar, form, short, arguments.get("table"), rtol)
     check_rules(f"environment {label}", subject, ENV_RULES, rules)
 

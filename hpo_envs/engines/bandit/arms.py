@@ -37,11 +37,6 @@ class Arms(abc.ABC):
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """(n, metrics) of the k-th pull (from 0) of an arm in each of n episodes; never -0.0, as in a mean of pulls."""
 
-    def listed(self, keys: draws.Keys, arms: Ints, k: Ints) -> list[list[float]]:
-        """The same as lists."""
-        out: list[list[float]] = self.pull_many(keys, arms, k).tolist()
-        return out
-
     @abc.abstractmethod
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """(n,) the table's repeat that each of these pulls reads; 0 where scores are drawn."""
@@ -65,7 +60,7 @@ class DrawBuffer(dict[int, list[list[float]]]):
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
         k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
-        pulls = self._arms.listed(self._key, np.array(arms).repeat(AHEAD), k.reshape(-1))
+        pulls = self._arms.pull_many(self._key, np.array(arms).repeat(AHEAD), k.reshape(-1)).tolist()
         for i, a in enumerate(arms):
             self[a] = pulls[i * AHEAD : (i + 1) * AHEAD]
             self._drawn[a] += AHEAD
@@ -115,23 +110,14 @@ class MeasuredArms(Arms):
         values = np.ascontiguousarray(table.values[:, columns, 0, :]) + 0.0
         self.means = values.mean(axis=1)
         self._flat = values.reshape(-1, len(self.names))
-        self._lists = np.fromiter(self._flat.tolist(), object, len(self._flat))
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """The metrics of one column for each episode."""
-        return self._flat.take(self._cells(keys, arms, k), axis=0)
-
-    def listed(self, keys: draws.Keys, arms: Ints, k: Ints) -> list[list[float]]:
-        """List that are there already."""
-        out: list[list[float]] = self._lists.take(self._cells(keys, arms, k)).tolist()
-        return out
+        return self._flat.take(arms * self.evaluations + self._drawn(keys, arms, k), axis=0)
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """The column of each."""
         return self._columns[self._drawn(keys, arms, k)]
-
-    def _cells(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        return arms * self.evaluations + self._drawn(keys, arms, k)
 
     def _drawn(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """(n,) which of the columns that may be drawn each pull reads."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box
 
-from hpo_envs.core.infos import configs_of
+from hpo_envs.core.infos import configs_of, numeric
 from hpo_envs.core.params import (
     Floats,
     Objective,
@@ -82,23 +82,7 @@ class BoxFunction(abc.ABC):
 
     def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:
         """Natural values of a configuration of d raw ones, numbers as NumPy's."""
-        names, makes = self._natural[task]
-        values = list(np.array(raw))
-        for j, make in makes:
-            values[j] = make(raw[j])
-        return dict(zip(names, values, strict=True))
-
-    @functools.cached_property
-    def _natural(self) -> list[tuple[list[str], list[tuple[int, Callable[[float], Any]]]]]:
-        """Names of each task's hyperparameters; position and constructor of those that are no floats."""
-        makes: dict[str, Callable[[Any], Callable[[float], Any]]] = {
-            "int": lambda h: np.int64,
-            "categorical": lambda h: functools.partial(_choice, h.values),
-        }
-        return [
-            ([h.name for h in space], [(j, makes[h.kind](h)) for j, h in enumerate(space) if h.kind in makes])
-            for space in self.spaces
-        ]
+        return numeric({h.name: h.natural(value) for h, value in zip(self.spaces[task], raw, strict=True)})
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
         """Values of n configurations (n, d) by name, choices as objects."""
@@ -107,10 +91,6 @@ class BoxFunction(abc.ABC):
     @functools.cached_property
     def _columns(self) -> Callable[[Floats], dict[str, npt.NDArray[Any]]]:
         return configs_of(self.spaces[0])
-
-
-def _choice(values: tuple[Any, ...], raw: float) -> Any:
-    return values[int(raw)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.infos import Info
 from hpo_envs.core.params import check_action
-from hpo_envs.engines.cells.params import NODE, CellParams
+from hpo_envs.engines.cells.params import NODE, CellParams, Report
 from hpo_envs.engines.episodes import Episode, Step
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.canonical import key as key_of
 from hpo_envs.tables.cells.grammar import END, SIZES, SLOTS, SOURCES, finish, node_of
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe
 
-_VECTORS = SIZES[1]
+_SIZES, _VECTORS = [*SIZES], SIZES[1]
 
 
 def _mask_of(count: int) -> npt.NDArray[np.int8]:
@@ -53,7 +52,7 @@ class CellEpisode(Episode):
     @staticmethod
     def check(params: CellParams, action: Any) -> list[int]:
         """Four ints."""
-        return check_action(action, [*SIZES])
+        return check_action(action, _SIZES)
 
     def first(self) -> npt.NDArray[np.float32]:
         """The observation of an empty cell."""
@@ -66,25 +65,24 @@ class CellEpisode(Episode):
 
     def step(self, checked: list[int]) -> Step:
         """Add a node, or complete the cell."""
-        p, finished = self._p, True
+        p, name, finished = self._p, "", True
         try:
             if checked[0] == END:
-                info = self._score(checked)
+                name, report = self._score(checked)
             else:
                 self._add(node_of(checked, len(self.nodes)))
-                info, finished = p.unfinished(), False
+                report, finished = p.unfinished, False
         except InvalidRecipe as problem:
-            info = p.invalid()
-            info["error"] = f"{problem.rule}: {problem}"
-        rewards = p.reward(info) if finished else [0.0] * len(self._best)
+            report = p.invalid._replace(error=f"{problem.rule}: {problem}")
+        rewards = p.reward(report) if finished else [0.0] * len(self._best)
         if finished:
             self._complete(rewards)
-        info["finished"] = np.bool_(finished)
+        info = p.info(report, name, finished)
         terminated = finished and self._spent >= p.budget
-        return self._out.copy(), np.array(rewards) if p.vector else rewards[0], terminated, p.priced(info, finished)
+        return self._out.copy(), np.array(rewards) if p.vector else rewards[0], terminated, info
 
-    def _score(self, action: list[int]) -> Info:
-        """Result of the cell that an action of kind END completes.
+    def _score(self, action: list[int]) -> tuple[str, Report]:
+        """Canonical key and result of the cell that an action of kind END completes.
 
         Raises:
             InvalidRecipe: There is no such cell.
@@ -93,7 +91,7 @@ class CellEpisode(Episode):
         name = key_of(cell)
         count = self._seen[name] = self._seen.get(name, 0) + 1
         arm = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-        return self._p.score(cell, name, draws.mix(draws.mix(self._key, arm), count))
+        return name, self._p.scorer.score(cell, name, draws.mix(draws.mix(self._key, arm), count))
 
     def _add(self, node: tuple[int, tuple[int, ...]]) -> None:
         at = len(self.nodes) * NODE

@@ -130,22 +130,6 @@ class CellParams(Params):
         """Seconds that an episode is expected to train for."""
         return self.budget * self.scorer.expected
 
-    def score(self, cell: Cell, name: str, bits: int) -> Info:
-        """Info of a step that completes a cell, without reward; see `Scorer.score`."""
-        return self._info(self.scorer.score(cell, name, bits), name)
-
-    def invalid(self) -> Info:
-        """Info of a cell that an illegal move ended: every metric at its documented worst."""
-        return _copied(self._invalid)
-
-    def unfinished(self) -> Info:
-        """Info while no cell is complete."""
-        return _copied(self._unfinished)
-
-    def priced(self, info: Info, finished: Any) -> Info:
-        """Add what a step takes of the budget, where that is counted in another unit than the cost."""
-        return info if self.budget_unit == self.cost_unit else info | {"spent": np.float64(1.0) * finished}
-
     @functools.cached_property
     def first(self) -> npt.NDArray[np.float32]:
         """(w,) the observation of an episode in which nothing was done yet."""
@@ -154,45 +138,43 @@ class CellParams(Params):
         out[-1] = 1.0
         return out
 
-    def reward(self, info: Info) -> list[float]:
+    def reward(self, report: Report) -> list[float]:
         """The m oriented objectives of a scored cell."""
-        return [sign * float(info["metrics"][name]) for name, sign in self._oriented]
+        return [m.sign * float(report.metrics[m.name]) for m in self.rewarded]
 
     @functools.cached_property
-    def _oriented(self) -> list[tuple[str, float]]:
-        return [*zip(self.objectives, self.signs.tolist(), strict=True)]
-
-    @functools.cached_property
-    def _invalid(self) -> Info:
-        metrics = self.scorer.metrics
-        curve = np.full(self.scorer.epochs, metrics[0].worst)
-        worst = {m.name: m.worst for m in metrics} | {"seconds": 0.0}
+    def invalid(self) -> Report:
+        """A cell that an illegal move ended: every metric at its documented worst."""
+        worst = {m.name: m.worst for m in self.scorer.metrics} | {"seconds": 0.0}
+        curve = np.full(self.scorer.epochs, self.scorer.metrics[0].worst)
         cost = float(self.budget_unit == self.cost_unit)  # nothing was trained, and an evaluation is spent
-        return self._info(Report(worst, curve, "failed", "none", dict.fromkeys(self.scorer.extra, 0.0), cost), "")
+        return Report(worst, curve, "failed", "none", dict.fromkeys(self.scorer.extra, 0.0), cost)
 
     @functools.cached_property
-    def _unfinished(self) -> Info:
+    def unfinished(self) -> Report:
+        """No cell is complete."""
         zeros = dict.fromkeys((*(m.name for m in self.scorer.metrics), "seconds"), 0.0)
-        extra = dict.fromkeys(self.scorer.extra, 0.0)
-        return self._info(Report(zeros, np.zeros(self.scorer.epochs), "ok", "none", extra, 0.0), "")
+        return Report(zeros, np.zeros(self.scorer.epochs), "ok", "none", dict.fromkeys(self.scorer.extra, 0.0), 0.0)
 
-    def _info(self, report: Report, name: str) -> Info:
-        return {
-            "metrics": {n: np.float64(report.metrics[n]) for n in self.shown},
-            "held_out": {n: np.float64(report.metrics[n]) for n in self.scorer.held_out},
-            "curve": report.curve,
+    def info(self, report: Report, name: str, finished: bool) -> Info:
+        """Info of a step with this result, of the cell with this canonical key."""
+        metrics, extra = report.metrics, report.extra
+        info = {
+            "metrics": {n: np.float64(metrics[n]) for n in self.shown},
+            "held_out": {n: np.float64(metrics[n]) for n in self.scorer.held_out},
+            "curve": report.curve.copy(),
             "status": report.status,
             "status_code": STATUS_CODES[report.status],
             "source": report.source,
             "key": name,
-            **{n: np.float64(report.extra[n]) for n in self.scorer.extra},
+            **{n: np.float64(extra[n]) for n in extra},
             "cost": np.float64(report.cost),
             "error": report.error,
+            "finished": np.bool_(finished),
         }
-
-
-def _copied(info: Info) -> Info:
-    return info | {name: info[name].copy() for name in ("metrics", "held_out", "curve")}
+        if self.budget_unit != self.cost_unit:
+            info["spent"] = np.float64(finished)
+        return info
 
 
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:

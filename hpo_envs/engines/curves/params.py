@@ -121,16 +121,11 @@ class CurveParams(Params):
         view = View(shuffle, subsample)
         keyed = ByHash(load_tables((name,), table)[0])
         p = _prepare(keyed, check_objective(objective), tuple(held_out), cost, levels, variant)
-        workers = check_workers(workers)
-        if isinstance(budget, str):
-            if budget != "auto":
-                raise ValueError(f"budget must be 'auto', None or a number > 0, got {budget!r}")
-            budget = p.budget_of(TRAININGS)
         return dataclasses.replace(
             p,
             action_space=MultiDiscrete([view.size(p.rows), len(p.levels)]),
-            budget=check_budget(budget, p.budget, p.cost_unit),
-            workers=workers,
+            budget=check_budget(budget, p.budget, p.cost_unit, p.budget_of(TRAININGS)),
+            workers=check_workers(workers),
             view=view,
         )
 

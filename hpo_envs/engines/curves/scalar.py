@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info, entry, numeric, provenance_info
+from hpo_envs.core.infos import Info, numeric, provenance_info, single
 from hpo_envs.core.params import Floats, check_action
 from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import Workers
@@ -187,9 +187,7 @@ class CurvesEnv(HPOEnv):
         """The answer of a cell, kept for the next time."""
         p = self.params
         rewards, shares, batch = p.answer(np.array([row]), np.array([at]))
-        info = entry(batch) | {"status": str(batch["status"][0])}
-        if "config" in info:
-            info["config"] = numeric(self.table.config(row))
+        info = single(batch, self.table, row)
         if self._view is not None:
             info["row"] = np.int64(row)
         template, m = p.templates[row].copy(), len(p.low)

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
-from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, is_integer
+from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
 from hpo_envs.engines.function.calls import Form, Function, check_signature, form_of, name_of, resolve
-from hpo_envs.tables.checks import nearest, shown
+from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.table import Metric, Provenance, Table, searched
 from hpo_envs.tables.user.points import Points, axes_of
 from hpo_envs.tables.user.space import space_of
@@ -79,17 +79,15 @@ class FunctionParams(Params):
         form = _check_form(called, epochs)
         points = Points(space_of(space))
         chosen = metrics_of(objective, goal, bounds)
-        if actions not in ("candidates", "box"):
-            raise ValueError(f"actions must be candidates or box, got {actions!r}{nearest(str(actions), ['box'])}")
+        one_of("actions", actions, ("candidates", "box"))
         if epochs is not None and actions == "box":
             raise ValueError("actions must be candidates where a function is trained epoch by epoch, got 'box'")
         units = UNITS if epochs is None else (*UNITS, "epochs")
-        if budget_unit not in units:
-            raise ValueError(f"budget_unit must be one of {', '.join(units)}, got {budget_unit!r}")
+        one_of("budget_unit", budget_unit, units)
         unit = cost_unit if budget_unit == "cost" else budget_unit
         each = 1 if epochs is None or unit != "epochs" else epochs
         count = count_of(candidates, budget if unit == budget_unit else None, each)
-        raw = points.candidates(count, _seed(candidate_seed))
+        raw = points.candidates(count, check_int("candidate_seed", candidate_seed, 0))
         table = _table(name_of(called), points, raw, chosen, epochs, cost_unit)
         whole = float(each * (len(raw) if actions == "candidates" else WITHOUT_BUDGET))
         d = len(table.feature_names) if actions == "candidates" else len(points.space)
@@ -157,8 +155,7 @@ def _check_form(function: Function, epochs: Any) -> Form:
         if form != "score":
             raise ValueError(f"function must return its score here (FunctionLC-v0 trains by epochs), got {function}")
         return form
-    if not is_integer(epochs) or epochs < 1:
-        raise ValueError(f"epochs must be an int >= 1, got {epochs!r}")
+    check_int("epochs", epochs)
     if form == "score":
         raise ValueError(
             f"function must yield a score after each epoch, or be function(config, resume_from, epochs), got {function}"
@@ -243,15 +240,7 @@ def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
     if candidates is None:
         evaluations = budget / each if is_integer(budget) else 0
         return int(min(max(FEWEST, EACH * evaluations), MOST))
-    if not is_integer(candidates) or candidates < 2:
-        raise ValueError(f"candidates must be None or an int >= 2, got {candidates!r}")
-    return int(candidates)
-
-
-def _seed(value: Any) -> int:
-    if not is_integer(value) or value < 0:
-        raise ValueError(f"candidate_seed must be an int >= 0, got {value!r}")
-    return int(value)
+    return check_int("candidates", candidates, 2, optional=True)
 
 
 def _table(

@@ -107,16 +107,13 @@ class LookupParams(Params):
         keyed = tuple(ByHash(t) for t in load_tables(tuple(names), table))
         p = _prepare(keyed, check_objective(objective), cost, tuple(held_out))
         sizes = grid_sizes(p.table) if grid else None
-        if isinstance(budget, str):
-            if budget != "auto":
-                raise ValueError(f"budget must be 'auto', None or a number > 0, got {shown(budget)}")
-            budget = EVALUATIONS if p.cost_unit == "evaluations" else float(EVALUATIONS * p.costs.mean())
+        auto = EVALUATIONS * (1.0 if p.cost_unit == "evaluations" else float(p.costs.mean()))
         return dataclasses.replace(
             p,
             kind="grid" if grid else "rows",
             sizes=sizes,
             action_space=Discrete(view.size(p.rows)) if sizes is None else MultiDiscrete(sizes),
-            budget=check_budget(budget, p.budget, p.cost_unit),
+            budget=check_budget(budget, p.budget, p.cost_unit, auto),
             view=view,
         )
 

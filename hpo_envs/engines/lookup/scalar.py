@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.infos import Info, entry, numeric, provenance_info
+from hpo_envs.core.infos import Info, provenance_info, single
 from hpo_envs.core.params import check_action
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
@@ -140,9 +140,7 @@ class LookupEnv(HPOEnv):
         """The answer of a cell, kept for the next time."""
         p, row = self.params, at // self.params.max_repeats
         rewards, batch = p.answer(np.array([at]))
-        info = entry(batch) | {"status": str(batch["status"][0])}
-        if "config" in info:
-            info["config"] = numeric(p.tables[row // p.rows].config(row % p.rows))
+        info = single(batch, p.tables[row // p.rows], row % p.rows)
         if self._view is not None:
             info["row"] = np.int64(row % p.rows)
         dicts = [(name, value) for name, value in info.items() if isinstance(value, dict)]

@@ -224,10 +224,10 @@ def test_spaces_follow_from_bounds_of_metrics() -> None:
 
 def test_invalid_cell_has_worst_of_everything() -> None:
     p = params()
-    report = p.invalid()
-    assert (report["status"], report["source"], report["metrics"]["validation_loss"]) == ("failed", "none", 50.0)
-    assert p.reward(report) == [-50.0]
-    assert set(p.unfinished()) == set(report)
+    info = p.info(p.invalid, "", True)
+    assert (info["status"], info["source"], info["metrics"]["validation_loss"]) == ("failed", "none", 50.0)
+    assert p.reward(p.invalid) == [-50.0]
+    assert set(p.info(p.unfinished, "", False)) == set(info)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ WORDS: list[tuple[dict[str, Any], str]] = [
     ({"objective": "los"}, "objective must be one of loss, accuracy, got 'los', did you mean 'loss'?"),
     ({"objective": ("loss", "x")}, "objective must be one of loss, accuracy, got 'x'"),
     ({"objective": ()}, "objective must name at least one metric of loss, accuracy, got ()"),
-    ({"objective": 3}, "objective must be the name of a metric or a tuple of names, got 3"),
+    ({"objective": 3}, "objective must be a name or a tuple of names, got 3"),
     (
         {"held_out": ("tests",)},
         "metric must be one of loss, test, accuracy in table toy/curves, got 'tests', did you mean 'test'?",
@@ -89,7 +89,7 @@ WORDS: list[tuple[dict[str, Any], str]] = [
     ({"workers": True}, "workers must be an int >= 1, got True"),
     ({"workers": np.True_}, f"workers must be an int >= 1, got {np.True_!r}"),
     ({"workers": 1.5}, "workers must be an int >= 1, got 1.5"),
-    ({"budget": "all"}, "budget must be 'auto', None or a number > 0, got 'all'"),
+    ({"budget": "all"}, "budget must be one of auto, None or a number > 0, got 'all'"),
     ({"budget": 0}, "budget must be None or a finite number > 0 (s), got 0"),
 ]
 

@@ -61,7 +61,7 @@ def test_budget_has_unit_of_its_own() -> None:
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        ({"actions": "bix"}, "actions must be candidates or box, got 'bix', did you mean 'box'"),
+        ({"actions": "bix"}, "actions must be one of candidates, box, got 'bix', did you mean 'box'"),
         ({"budget_unit": "epochs"}, "budget_unit must be one of evaluations, cost, got 'epochs'"),
         ({"candidates": 1}, "candidates must be None or an int >= 2, got 1"),
         ({"candidate_seed": -1}, "candidate_seed must be an int >= 0, got -1"),

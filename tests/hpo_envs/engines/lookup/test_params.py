@@ -68,7 +68,7 @@ def test_what_is_meant_unless_told_otherwise() -> None:
             make((), table=ONE, objective="score", budget=1.5)
         with raises("budget must be None or a finite number > 0 (s), got -1"):
             make((), table=ONE, objective="score", cost="s", budget=-1)
-        with raises("budget must be 'auto', None or a number > 0, got 'all'"):
+        with raises("budget must be one of auto, None or a number > 0, got 'all'"):
             make((), table=ONE, objective="score", budget="all")
 
 
@@ -81,8 +81,8 @@ def test_words_about_tables_and_metrics() -> None:
     for objective, message in (
         ((), "objective must name at least one metric of score, seconds, got ()"),
         ("scor", "objective must be one of score, seconds, got 'scor', did you mean 'score'?"),
-        (3, "objective must be the name of a metric or a tuple of names, got 3"),
-        (("score", 3), "objective must be the name of a metric or a tuple of names, got ('score', 3)"),
+        (3, "objective must be a name or a tuple of names, got 3"),
+        (("score", 3), "objective must be a name or a tuple of names, got ('score', 3)"),
     ):
         with raises(message):
             params_of((ONE,), objective, "evaluations")
