@@ -10,6 +10,9 @@ from hpo_envs.tables.checks import nearest
 NAMES = ("alpha", "beta", "n", "weight_elp", "weight_pos", "weight_pr")
 """Order of a parameter vector."""
 
+MOST_WORDS = 1000
+"""Largest `n`."""
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -18,7 +21,7 @@ class Parameters:
     Attributes:
         alpha: Weight of recall.
         beta: Weight of precision.
-        n: Words before and after a match that are compared when a word occurs several times, an int >= 0.
+        n: Words before and after a match that are compared when a word occurs several times, an int from 0 to 1000.
         weight_elp: Weight of the enhanced length penalty.
         weight_pos: Weight of the n-gram position difference penalty.
         weight_pr: Weight of the harmonic mean of precision and recall.
@@ -39,8 +42,8 @@ class Parameters:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
-        if self.n != int(self.n):
-            raise ValueError(f"n must be an int >= 0, got {self.n!r}")
+        if self.n != int(self.n) or self.n > MOST_WORDS:
+            raise ValueError(f"n must be an int from 0 to {MOST_WORDS}, got {self.n!r}")
         object.__setattr__(self, "n", int(self.n))
 
     def vector(self) -> tuple[float, ...]:

@@ -144,7 +144,7 @@ def test_edges(variant):
     [
         (lambda: hlepor.Parameters(alpha=-1), "alpha must be a finite number >= 0, got -1"),
         (lambda: hlepor.Parameters(weight_pos=math.nan), "weight_pos must be a finite number >= 0"),
-        (lambda: hlepor.Parameters(n=1.5), "n must be an int >= 0, got 1.5"),
+        (lambda: hlepor.Parameters(n=1.5), "n must be an int from 0 to 1000, got 1.5"),
         (lambda: hlepor.collect([[]], []), "as many as hypotheses, 1, got 0"),
         (lambda: hlepor.collect([], [], variant="relesed"), "did you mean 'released'"),
         (lambda: hlepor.collect([], [], max_n=-1), "max_n must be an int >= 0, got -1"),
