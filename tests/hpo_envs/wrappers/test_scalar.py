@@ -9,11 +9,7 @@ from gymnasium.utils.env_checker import check_env
 
 import hpo_envs.wrappers as scalar
 from tests.helpers import ROOT
-from tests.hpo_envs.wrappers.helpers import BOTH
-
-ROWS_ONLY = {"continuous", "hyperparameters", "stack"}
-STAGES = ["NMTHPO-zhen-v0", "NMTHPO-v0"]
-CASES = [(name, spec) for name in BOTH for spec in STAGES if spec != "NMTHPO-v0" or name not in ROWS_ONLY]
+from tests.hpo_envs.wrappers.helpers import BOTH, CASES
 
 
 @pytest.mark.parametrize(("name", "spec_id"), CASES)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from hpo_envs.families.fiesta.page import FIESTAEnv, FIESTAVectorEnv
-from tests.helpers import raises
 from tests.hpo_envs.engines.bandit.model import DRAWN, SETTINGS, act, agrees, arguments
 
 
@@ -73,34 +72,3 @@ def test_nothing_is_submitted_after_budget() -> None:
         if back is not None:
             assert (info["action"], info["clock"]) == (back, kwargs["durations"][back])
             assert (batched["action"][0], batched["clock"][0]) == (back, kwargs["durations"][back])
-
-
-def test_words_about_actions() -> None:
-    single, batch = FIESTAEnv(**arguments("plain")), FIESTAEnv(**arguments("batch"))
-    for env, action, message in (
-        (single, 4, "action must be an int in [0, 4), got 4"),
-        (single, -1, "action must be an int in [0, 4), got -1"),
-        (single, 1.0, "action must be an int in [0, 4), got 1.0"),
-        (single, [1], "action must be an int in [0, 4), got [1]"),
-        (batch, [0, 1], "action must be 3 ints in [0, [4, 4, 4]), got [0, 1]"),
-        (batch, [0.0, 1.0, 2.0], "action must be 3 ints in [0, [4, 4, 4]), got [0.0, 1.0, 2.0]"),
-        (batch, [0, 1, 4], "action must be 3 ints in [0, [4, 4, 4]), got [0, 1, 4]"),
-        (batch, [0, -1, 3], "action must be 3 ints in [0, [4, 4, 4]), got [0, -1, 3]"),
-    ):
-        env.reset(seed=0)
-        with raises(message):
-            env.step(action)
-    for action in (3, np.int8(3), np.uint64(3), np.array(3)):
-        single.step(action)
-    many, batches = FIESTAVectorEnv(2, **arguments("plain")), FIESTAVectorEnv(2, **arguments("batch"))
-    for envs, actions, message in (
-        (many, [0], "actions must be ints of shape (2,), got shape (1,) and dtype int64"),
-        (many, [0.0, 1.0], "actions must be ints of shape (2,), got shape (2,) and dtype float64"),
-        (many, [0, 4], "actions must be ints in [0, 4), got 4"),
-        (many, [-2, 0], "actions must be ints in [0, 4), got -2"),
-        (batches, [0, 1], "actions must be ints of shape (2, 3), got shape (2,) and dtype int64"),
-        (batches, [[0, 1, 2], [0, 1, 7]], "actions must be ints in [0, 4), got [0, 1, 7]"),
-    ):
-        envs.reset(seed=0)
-        with raises(message):
-            envs.step(actions)

@@ -14,13 +14,11 @@ from tests.helpers import raises
 from tests.hpo_envs.engines.curves import helpers
 from tests.hpo_envs.engines.curves.helpers import T1, T3, make, table
 from tests.hpo_envs.engines.curves.model import (
-    ONE,
     ROWS,
     SETTINGS,
     arguments,
     close,
     curves_env,
-    curves_envs,
 )
 
 
@@ -79,31 +77,6 @@ def test_scalar_form_is_model(setting: str) -> None:
                     info["best"][:] = 9
         with pytest.raises(gym.error.ResetNeeded):
             env.step(action)
-
-
-def test_words_about_actions() -> None:
-    env = curves_env("toy", table=ONE, objective="loss", budget=None)
-    env.reset(seed=0)
-    for action in (
-        [5, 0], [0, 7], [-1, 0], [0, -1], 3, [0], [0, 0, 0], [0.0, 1.0], "ab", None, np.array([0.0, 1.0]),
-        np.array([[0, 1]]), [True, False],
-    ):  # fmt: skip
-        with raises(f"action must be 2 ints in [0, [5, 7]), got {action!r}"):
-            env.step(action)
-    for action in ([0, 0], (0, 1), [np.int8(0), np.uint32(2)], np.array([4, 6], np.uint8), np.array([4, 6])):
-        env.step(action)
-    envs = curves_envs(2, "toy", table=ONE, objective="loss")
-    envs.reset(seed=0)
-    for actions, message in (
-        ([0, 1], "actions must be ints of shape (2, 2), got shape (2,) and dtype int64"),
-        ([[0.0, 1.0]] * 2, "actions must be ints of shape (2, 2), got shape (2, 2) and dtype float64"),
-        ([[0, 1], [5, 0]], "actions must be ints in [0, [5, 7]), got [5, 0]"),
-        ([[0, 1], [0, 7]], "actions must be ints in [0, [5, 7]), got [0, 7]"),
-        ([[-1, 1], [0, 7]], "actions must be ints in [0, [5, 7]), got [-1, 1]"),
-    ):
-        with raises(message):
-            envs.step(actions)
-    envs.step(np.array([[4, 6], [0, 0]], np.uint8))
 
 
 @settings(max_examples=200, deadline=None)
