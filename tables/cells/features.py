@@ -3,7 +3,7 @@
 graph2vec (Narayanan et al. 2017, used in section 4 of the benchmark's paper) learns an embedding in which the
 "words" of a graph are its Weisfeiler-Lehman subtrees. Training it is random; this is its deterministic relative: the
 same words are counted in hashed buckets, damped by log(1 + count), and projected on the principal components of
-cells from the generator. The components ship with the package (`fit_cells`), so no number depends on a data set or
+cells from the generator. The components ship with the package, so no number depends on a data set or
 on the linear algebra library of a machine beyond rounding, which `DECIMALS` removes.
 """
 
@@ -82,7 +82,7 @@ def counts(cells: Sequence[Cell]) -> Floats:
 
 
 BASIS = Path(__file__).with_name("basis.npz")
-"""First line of the output of `python -m hpo_envs.tables.datasets.nasbenchnlp.fit`."""
+"""Principal components of 3,000 generated cells, made by `python -m hpo_envs.tables.fit_cells` of commit d3d760a3."""
 
 
 @functools.cache
@@ -97,21 +97,3 @@ def embed(cells: Sequence[Cell]) -> Floats:
     mean, components, low, high = _basis()
     scores = exact.product(counts(cells) - mean, components)
     return np.asarray(np.round(np.clip((scores - low) / (high - low), 0.0, 1.0), DECIMALS) + 0.0, dtype=np.float64)
-
-
-def fit_basis(cells: Sequence[Cell]) -> dict[str, npt.NDArray[np.float32]]:
-    """The principal components of a sample, signs fixed so that the largest weight of each is positive."""
-    x = counts(cells)
-    mean = x.mean(axis=0)
-    _, _, vt = np.linalg.svd(x - mean, full_matrices=False)
-    components = vt[:SIZE].T
-    components *= np.sign(components[np.abs(components).argmax(axis=0), np.arange(SIZE)])
-    components = components.astype(np.float16)
-    scores = (x - mean.astype(np.float32)) @ components.astype(np.float64)
-    margin = 0.05 * (scores.max(axis=0) - scores.min(axis=0))
-    return {
-        "mean": mean.astype(np.float32),
-        "components": components,
-        "low": (scores.min(axis=0) - margin).astype(np.float32),
-        "high": (scores.max(axis=0) + margin).astype(np.float32),
-    }

@@ -63,7 +63,6 @@ _DEPENDS = frozenset(
 ALLOWED = {
     "tables/exact.py": "is the substitute, and its product of matrices is exact",
     "tables/cells/probe.py": "singular values, of which four decimals are kept",
-    "tables/cells/features.py": "fits the components that ship",
     "tables/datasets/cushlepor/agreement.py": "Kendall's tau counts pairs",
     **{
         f"tables/datasets/{path}.py": "trains: derivatives are rounded before they change a parameter"

@@ -1,10 +1,12 @@
 """The surrogate of a cell's training on WikiText-2: log perplexity curves, seconds, probability of divergence.
 
-Fitted to the measured cells by `python -m hpo_envs.tables.datasets.nasbenchnlp.fit`, which also reports its held-out
-error. Five models are kept, each trained without one fifth of the cells; the fold of a cell is a hash of its key, and
-its prediction comes from the model that did not see that fifth. So no prediction was trained on the cell it is for, and
-the held-out error is the error of what is served. Residual noise, drawn once per cell, makes the landscape as rugged as
-the measured one; a smaller noise per repeat stands for the training seed.
+Fitted to the measured cells by `python -m hpo_envs.tables.fit_cells` of commit d3d760a3, which reproduces it bit by
+bit with OpenBLAS's kernel SkylakeX; `data/cells_report.json` has its held-out error. Later code computes the probe
+exactly, which moves fourth decimals of a few cells, and so splits of trees. Five models are kept, each trained
+without one fifth of the cells; the fold of a cell is a hash of its key, and its prediction comes from the model that
+did not see that fifth. So no prediction was trained on the cell it is for, and the held-out error is the error of
+what is served. Residual noise, drawn once per cell, makes the landscape as rugged as the measured one; a smaller
+noise per repeat stands for the training seed.
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import catalogue, store
-from hpo_envs.tables.cells import key
 from hpo_envs.tables.datasets import nasbenchnlp as names
-from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS, build, features, fit
+from hpo_envs.tables.datasets.nasbenchnlp import EPOCHS, build, features
 
 
 @pytest.mark.parametrize("name", names.TABLES)
@@ -54,17 +53,3 @@ def test_losses_are_those_of_final_table() -> None:
     assert wikitext2.shape == ptb.shape == (260,)
     assert np.isfinite(wikitext2).all()
     assert np.isin(ptb, final.final("test_loss")).all()
-
-
-def test_generated_cells_are_distinct() -> None:
-    cells = fit.distinct(12, seed=1)
-    assert len({key(c) for c in cells}) == 12
-    assert fit.distinct(14, seed=1)[:12] == cells
-
-
-def test_root_of_correlation() -> None:
-    residuals = np.random.default_rng(0).normal(size=(400, 2)) @ [[1.0, 0.8], [0.0, 0.6]]
-    root = fit._root(residuals)
-    product = root @ root.T
-    assert np.allclose(np.diag(product), 1.0, atol=1e-6)
-    assert abs(product[0, 1] - 0.8) < 0.1
