@@ -64,22 +64,6 @@ def probability_of_improvement(scores: Floats) -> Floats:
     return np.asarray(total / scores.shape[1])
 
 
-def clopper_pearson(failures: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact two-sided confidence interval of a rate (Clopper and Pearson 1934).
-
-    Raises:
-        ValueError: Not 0 <= failures <= n, or n < 1.
-    """
-    from scipy.special import betaincinv
-
-    if n < 1 or not 0 <= failures <= n:
-        raise ValueError(f"failures must be in [0, n] with n >= 1, got {failures} of {n}")
-    tail = (1.0 - level) / 2.0
-    low = 0.0 if failures == 0 else float(betaincinv(failures, n - failures + 1, tail))
-    high = 1.0 if failures == n else float(betaincinv(failures + 1, n - failures, 1.0 - tail))
-    return low, high
-
-
 def expected_runtime(costs: npt.ArrayLike, reached: npt.ArrayLike) -> float:
     """Cost of all runs, up to the target or to their end, by the number that met it; inf if none did.
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.analysis.statistics import clopper_pearson
 from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.comparison.scored import ScoredRuns
 from hpo_envs.families import registry
@@ -46,6 +45,8 @@ def of_scored(
 
 
 def _record(agent: str, budget: float, cells: list[tuple[ScoredRuns, int]]) -> dict[str, Any]:
+    from scipy.stats import binomtest
+
     wrong = np.concatenate([cell.final > 1e-9 for cell, _ in cells])
     spent = np.concatenate([cell.spent * budget for cell, _ in cells])
     sure = np.concatenate([cell.spent * budget <= budget - 2 * arms for cell, arms in cells])
@@ -53,7 +54,7 @@ def _record(agent: str, budget: float, cells: list[tuple[ScoredRuns, int]]) -> d
         "agent": agent,
         "budget": budget,
         "n": len(wrong),
-        "wrong": [float(wrong.mean()), *clopper_pearson(int(wrong.sum()), len(wrong))],
+        "wrong": [float(wrong.mean()), *binomtest(int(wrong.sum()), len(wrong)).proportion_ci()],  # Clopper-Pearson
         "sure": float(sure.mean()),
         "evaluations": float(spent.mean()),
     }

@@ -13,9 +13,9 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,8 @@ FORMAT = 2
 
 META = b"hpo_envs"
 
-Taken = TypeVar("Taken")
+DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, OSError, MemoryError)
+"""Errors of files that are damaged or lie."""
 
 
 def encode(block: Block) -> bytes:
@@ -82,7 +83,6 @@ def name_of(prefix: str, seeds: npt.NDArray[np.int64], data: bytes) -> str:
 
 ENDING = r"([0-9a-f]{64})\.parquet"
 NAME = re.compile(rf"(.+)-(\d+)-(\d+)-{ENDING}")
-OLD = re.compile(r"(.+)-(\d+)-(\d+)\.parquet")
 
 
 def decode(path: Path) -> Block:
@@ -92,20 +92,6 @@ def decode(path: Path) -> Block:
         ValueError: Not the bytes that were written, not such a part, or one of an earlier version.
         OSError: The disk refuses.
     """
-    return parse(_verified(path), path)
-
-
-def groups(path: Path) -> tuple[dict[str, Any], list[tuple[dict[str, Any], npt.NDArray[np.int64]]]]:
-    """`Block.header`, and what else is in headers but scales, with the seeds of the runs that have it.
-
-    Raises:
-        ValueError: As `decode`.
-        OSError: The disk refuses.
-    """
-    return _parsed(_verified(path), path, _groups, HEADERS)
-
-
-def _verified(path: Path) -> bytes:
     match = NAME.fullmatch(path.name)
     if match is None:
         raise ValueError(
@@ -115,34 +101,16 @@ def _verified(path: Path) -> bytes:
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != match[4]:
         raise ValueError(f"{path} must have the sha256 in its name: the file has been changed or damaged, delete it")
-    return data
-
-
-def parse(data: bytes, path: Path) -> Block:
-    """Read the bytes of a part.
-
-    Raises:
-        ValueError: Not such a part.
-    """
-    return _parsed(data, path, _block, None)
-
-
-def _parsed(
-    data: bytes, path: Path, take: Callable[[Any, Mapping[str, Any]], Taken], columns: list[str] | None
-) -> Taken:
-    """Result of `take` from the table and the metadata of a part."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(pa.BufferReader(data)).read(columns, use_threads=False)
+        table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
         meta = json.loads(table.schema.metadata[META])
         if meta["format"] != FORMAT:
             raise ValueError(f"format {meta['format']!r}")
-        return take(table.combine_chunks(), meta)
-    except (pa.ArrowException, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-        raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
-    except (OverflowError, RecursionError, OSError, MemoryError) as error:  # OSError: pyarrow's for damaged pages
+        return _block(table.combine_chunks(), meta)
+    except (*DAMAGE, pa.ArrowException) as error:
         raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
 
 
@@ -155,13 +123,6 @@ def _shared(meta: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(header, dict) or not all(isinstance(header.get(key), str) for key in ("env", "agent")):
         raise ValueError(f"the header {header!r:.80}")
     return header
-
-
-def _groups(
-    table: Any, meta: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[tuple[dict[str, Any], npt.NDArray[np.int64]]]]:
-    seeds, rest, which = _seeds(table), *_rest(table)
-    return _shared(meta), [(own, seeds[which == k]) for k, own in enumerate(rest)]
 
 
 def _seeds(table: Any) -> npt.NDArray[np.int64]:

@@ -217,18 +217,16 @@ class Store:
     ) -> Iterator[tuple[Path, Block]]:
         """The parts, verified, with what they hold: runs that two processes stored are in two of them."""
         for part in [part for part in self._parts(env, agent) if part not in besides]:
-            block = parquet.decode(part)
-            _check_place(part, block.header, block.seeds)
-            yield part, block
+            yield part, _decoded(part)
 
     def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
         """Stored runs, grouped by all but their seed; parts are read once."""
         parts = sorted(self._parts(env, agent))
         for part in parts:
             if part not in self._groups:
-                shared, groups = parquet.groups(part)
-                _check_place(part, shared, np.concatenate([seeds for _, seeds in groups]))
-                self._groups[part] = [Group({**shared, **own, "seed": int(s[0])}, s) for own, s in groups]
+                block = _decoded(part)
+                each = [(own, block.seeds[block.which == k]) for k, own in enumerate(block.rest)]
+                self._groups[part] = [Group({**block.header, **own, "seed": int(s[0])}, s) for own, s in each]
         return [group for part in parts for group in self._groups[part]]
 
     def seeds(self, env: str, agent: str) -> set[int]:
@@ -282,12 +280,14 @@ def _publish(block: Block, root: Path) -> Path:
     return part
 
 
-def _check_place(part: Path, header: Mapping[str, Any], seeds: npt.NDArray[np.int64]) -> None:
-    """Refuse a part that lies where others belong: runs are looked for by the names of folders and files."""
-    env, agent = quote(header["env"], safe=""), quote(header["agent"], safe="")
-    stem = f"{agent}-{seeds.min()}-{seeds.max()}-"
+def _decoded(part: Path) -> Block:
+    """Read a part; one that lies where others belong is refused, as runs are looked for by the names of files."""
+    block = parquet.decode(part)
+    env, agent = (quote(block.header[key], safe="") for key in ("env", "agent"))
+    stem = f"{agent}-{block.seeds.min()}-{block.seeds.max()}-"
     if part.parent.name != env or not re.fullmatch(re.escape(stem) + parquet.ENDING, part.name):
         raise ValueError(f"{part} must be {env}/{stem}..., where its runs belong: it was renamed or moved")
+    return block
 
 
 def _same(part: Path, block: Block, others: Sequence[Path], seeds: set[int]) -> None:

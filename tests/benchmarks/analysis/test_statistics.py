@@ -76,15 +76,3 @@ def test_running_times_and_shares_by_hand() -> None:
     assert s.expected_runtime([3, 4], [0, 0]) == float("inf")
     assert s.ecdf([[3.0, 1.0], [np.inf, 1.0]], ["1", "2.9", "3", "inf"]).tolist() == [0.5, 0.5, 0.75, 1.0]
     assert s.ecdf(["1", "10", "9"], [9.5]).tolist() == pytest.approx([2 / 3])
-
-
-def test_clopper_pearson_against_binomial() -> None:
-    for failures, n in ((0, 10), (3, 10), (10, 10), (50, 1000)):
-        low, high = s.clopper_pearson(failures, n)
-        if failures:
-            assert stats.binom.sf(failures - 1, n, low) == pytest.approx(0.025)
-        if failures < n:
-            assert stats.binom.cdf(failures, n, high) == pytest.approx(0.025)
-        assert low <= failures / n <= high
-    with pytest.raises(ValueError, match=r"failures must be in \[0, n\]"):
-        s.clopper_pearson(3, 2)
