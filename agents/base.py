@@ -102,19 +102,6 @@ def prepare_each(agents: Iterable[Agent]) -> None:
             kind.prepare(members)
 
 
-def require_result(agent: Agent, info: Mapping[str, Any]) -> None:
-    """Mixin of agents that need each outcome before their next action.
-
-    Raises:
-        ValueError: Nothing was evaluated in this step.
-    """
-    if not info.get("finished", True):
-        raise ValueError(
-            f"workers must be 1 for {type(agent).__name__}, which needs each result before the next action, got a step "
-            "that only submitted one"
-        )
-
-
 class Planned(Agent):
     """An agent written as the paper's nested loop: `reward, info = yield action`.
 
@@ -146,7 +133,11 @@ class Planned(Agent):
         Raises:
             ValueError: Nothing was evaluated: a plan waits for each outcome, simulated workers do not.
         """
-        require_result(self, info)
+        if not info.get("finished", True):
+            raise ValueError(
+                f"workers must be 1 for {type(self).__name__}, which needs each result before the next action, got a "
+                "step that only submitted one"
+            )
         try:
             self._next = self._plan.send((reward, info))
         except StopIteration:

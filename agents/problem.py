@@ -157,15 +157,11 @@ class Problem:
         return wire.encode(plain)
 
     @classmethod
-    def from_bytes(cls, data: bytes, trusted: tuple[str, ...] = ("hpo_envs",)) -> Problem:
+    def from_bytes(cls, data: bytes) -> Problem:
         """The problem that `to_bytes` wrote.
 
-        Args:
-            data: What `to_bytes` returned.
-            trusted: Packages that its grammar may be imported from.
-
         Raises:
-            ValueError: The bytes are not a problem's, or its grammar is not of a trusted package.
+            ValueError: The bytes are not a problem's, or its grammar is not of this package.
         """
         from hpo_envs.agents.encoding import decode_function, decode_space
 
@@ -175,7 +171,7 @@ class Problem:
             raise ValueError(f"a problem must have {head + text + arrays} bytes, got {len(data)}")
         plain = wire.decode(data[head : head + text], data[head + text :])
         plain["action_space"] = decode_space(plain["action_space"])
-        plain["mutate"] = None if plain["mutate"] is None else decode_function(plain["mutate"], trusted)
+        plain["mutate"] = None if plain["mutate"] is None else decode_function(plain["mutate"])
         plain["sources"] = tuple(Source(**source) for source in plain["sources"])
         return cls(**plain)
 

@@ -39,7 +39,7 @@ class Entry:
         supports: Names of what the agent can work on: `rows` (Discrete candidates), `features` (needs candidate
             features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box` (continuous), `arms`
             (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward).
-        extra: Module of the optional package that it needs, if any; see `install`.
+        needs: Modules of optional packages that it needs, that of its extra first; see `install`.
         alias_of: The readable name that this one is an alias of, if any.
         open: Whether it is as many agents as its hyperparameters have values.
         slow: Where a run takes more than a second of processor time, so that studies plan fewer of them (`anywhere`,
@@ -48,7 +48,6 @@ class Entry:
         unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
             whether it has weights that have not seen the problem's languages.
         sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.
-        modules: What must be there besides the module of its extra.
         external: Whether it is another package's optimizer, compared by name only: `all` must not depend on what is
             installed.
     """
@@ -57,21 +56,24 @@ class Entry:
     summary: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     supports: tuple[str, ...] = ("rows",)
-    extra: str | None = None
+    needs: tuple[str, ...] = ()
     alias_of: str | None = None
     open: bool = False
     slow: tuple[str, ...] = ()
     most: float = math.inf
     unseen: str | None = None
     sources: bool = False
-    modules: tuple[str, ...] = ()
     external: bool = False
 
     @property
     def installed(self) -> bool:
         """Whether the packages that it needs are there."""
-        needed = self.modules if self.extra is None else (self.extra, *self.modules)
-        return all(importlib.util.find_spec(name) is not None for name in needed)
+        return all(importlib.util.find_spec(name) is not None for name in self.needs)
+
+    @property
+    def extra(self) -> str | None:
+        """Module of the optional package that it is made of, if any."""
+        return next(iter(self.needs), None)
 
     @property
     def entrant(self) -> bool:
@@ -178,15 +180,15 @@ AGENTS: dict[str, Entry] = {
         "external.optuna.samplers:TPE",
         "box grid rows features levels",
         "tree-structured Parzen estimator of Optuna; on rows in the space of their features",
-        extra="optuna",
+        needs=("optuna",),
         slow=("box",),
     ),
-    "cmaes": _entry("external.optuna.samplers:CMAES", "box", "CMA-ES of Optuna", extra="optuna", slow=("box",)),
+    "cmaes": _entry("external.optuna.samplers:CMAES", "box", "CMA-ES of Optuna", needs=("optuna",), slow=("box",)),
     "optuna": _entry(
         "external.optuna.samplers:AnySampler",
         "box grid rows features levels objectives",
         "any sampler of Optuna: sampler=GPSampler, QMCSampler, one of your own, ...; TPE by default",
-        extra="optuna",
+        needs=("optuna",),
         open=True,
     ),
     "nonadaptive": _entry(
@@ -272,8 +274,7 @@ AGENTS: dict[str, Entry] = {
             supports,
             summary,
             kwargs=kwargs,
-            extra=needs[0],
-            modules=needs[1:],
+            needs=needs,
             external=True,
             slow=() if name in ("optuna-tpe", "nevergrad", "syne-asha", "dehb") else ("anywhere",),
         )

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement, expected_improvement
 from hpo_envs.agents.models.kernels import of_square_distances, square_distances
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.transfer.base import TransferAgent
+from hpo_envs.agents.transfer.base import TransferAgent, standardised
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,7 +92,4 @@ def _basis(scores: Floats) -> Floats:
 def robust(y: Floats) -> Floats:
     """(t,) standardised observations, failures clipped at median minus 1.5 times (best minus median)."""
     middle, best = float(np.median(y)), float(y.max())
-    cut = np.maximum(y, middle - 1.5 * (best - middle))
-    scale = float(cut.std())
-    out: Floats = (cut - cut.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(cut).max())) else 1.0)
-    return out
+    return standardised(np.maximum(y, middle - 1.5 * (best - middle)))

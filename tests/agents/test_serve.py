@@ -181,7 +181,7 @@ def test_other_kinds_are_rejected() -> None:
 def test_functions_are_named() -> None:
     assert encode_function(encode_space) == "hpo_envs.agents.encoding:encode_space"
     assert decode_function("hpo_envs.agents.encoding:encode_space") is encode_space
-    with pytest.raises(ValueError, match="one of the packages hpo_envs, got 'os:system'"):
+    with pytest.raises(ValueError, match="of the package hpo_envs, got 'os:system'"):
         decode_function("os:system")
     with pytest.raises(ValueError, match="mutate must name a function, got 'hpo_envs.agents.encoding:TRUSTED'"):
         decode_function("hpo_envs.agents.encoding:TRUSTED")

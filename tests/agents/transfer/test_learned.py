@@ -91,20 +91,6 @@ def test_other_tables_say_where_to_begin_and_problem_whom_to_believe() -> None:
     assert order[-1] in play(problem, -y)  # two of three tables are wrong
 
 
-@pytest.mark.parametrize("steps", [4])
-def test_suggestions_beside_others_leave_no_trace(steps: int) -> None:
-    problem, y = related()
-    one, other = (agents.make("learned", problem, 0) for _ in range(2))
-    for _ in range(steps):
-        a, b = one.ask(), other.ask()
-        assert a == b
-        for k in (one.ask(), one.ask()):
-            one.tell(k, float(y[k]), {"cost": 1.0})
-            other.tell(k, float(y[k]), {"cost": 1.0})
-        one.tell(a, float(y[a]), {"cost": 1.0})
-        other.tell(b, float(y[b]), {"cost": 1.0})
-
-
 def test_numbers_are_those_asked_for() -> None:
     problem, y = related()
     start = np.array([[*START.values()]])
