@@ -84,7 +84,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
             from hpo_envs.core.rendering import Watch
 
             watch: Any = Watch(self, render_mode)
-            self.step, self.reset, self.render, self.close = watch.step, watch.reset, watch.render, watch.close  # type: ignore[method-assign]
+            self.step, self.reset, self.render = watch.step, watch.reset, watch.render  # type: ignore[method-assign]
         self.action_space = copying.deepcopy(params.action_space)
         self.observation_space = copying.deepcopy(params.observation_space)
         self._stream: int | None = None
@@ -375,13 +375,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         if self._streams is None:
             self._streams = self.np_random.integers(2**63, size=self.num_envs).astype(np.uint64)
         if len(seeds):
-            given = (
-                np.array([s is not None for s in seeds]) if not isinstance(seeds, range) else np.ones(len(seeds), bool)
-            )
-            # The scalar form, too, keeps the lowest 64 bits.
-            keys = np.array([0 if s is None else s & (2**64 - 1) for s in seeds], dtype=np.uint64)
-            chosen = index[given[index]]
-            self._streams[chosen] = draws.mix_many(keys[chosen], 0)
+            given = {i: s & (2**64 - 1) for i in index.tolist() if (s := seeds[i]) is not None}  # as in the scalar form
+            chosen = np.array([*given], np.intp)
+            self._streams[chosen] = draws.mix_many(np.array([*given.values()], np.uint64), 0)
             self._episodes[chosen] = 0
 
     def _begin(self, index: npt.NDArray[np.intp], options: dict[str, Any] | None, info: Info) -> Info:

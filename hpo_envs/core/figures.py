@@ -19,10 +19,6 @@ SHOWN = 16
 """Hyperparameters, or models, in a picture."""
 
 
-class NoDisplay(RuntimeError):
-    """There is no window to draw in."""
-
-
 def pixels(record: Any) -> npt.NDArray[np.uint8]:
     """(480, 640, 3) uint8: the episode so far."""
     agg = extra_module("matplotlib.backends.backend_agg", "plots", "pictures")
@@ -33,33 +29,6 @@ def pixels(record: Any) -> npt.NDArray[np.uint8]:
     paint(record, figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
-
-
-def window(record: Any, figure: Any) -> Any:
-    """Draw the episode in a window, a new one if there is none; return it.
-
-    Raises:
-        NoDisplay: matplotlib has no window here.
-    """
-    matplotlib = extra_module("matplotlib", "plots", "pictures")
-    from matplotlib import pyplot
-
-    if matplotlib.get_backend().lower() in ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template"):
-        raise NoDisplay("matplotlib has no window here")
-    if figure is None:
-        figure = pyplot.figure(figsize=SIZE, dpi=DPI)
-        figure.show()
-    paint(record, figure)
-    figure.canvas.draw_idle()
-    figure.canvas.flush_events()
-    return figure
-
-
-def close(figure: Any) -> None:
-    """Close a window."""
-    from matplotlib import pyplot
-
-    pyplot.close(figure)
 
 
 def paint(record: Any, figure: Any) -> None:

@@ -22,6 +22,7 @@ from hpo_envs.tables.table import Metric, Table
 Floats = npt.NDArray[np.float64]
 Kind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
 Objective = str | tuple[str, ...]
+_INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
 Index = int | npt.NDArray[np.int64]
 
 
@@ -322,18 +323,26 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
 
 
 def check_ints(
-    actions: Any, shape: tuple[int, ...], limits: int | list[int] | npt.NDArray[np.int64]
+    actions: Any, shape: tuple[int, ...], limits: int | list[int] | np.uint64 | npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.int64]:
     """A batch of actions as int64.
 
     Args:
         actions: What was given.
         shape: What they must have, the number of environments first.
-        limits: One above the largest, of all alike or of each part of an action; an array is the fastest.
+        limits: One above the largest, of all alike or of each part of an action; an array of uint64 is the fastest.
+
+    Returns:
+        (n, ...) the array that was given, where it is one of int64.
 
     Raises:
         ValueError: No ints of that shape, or one outside of [0, limits).
     """
+    if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == shape:
+        # The common case, checked in one pass: negative numbers are huge as unsigned ones.
+        below = np.maximum.reduce(actions.view(_UINT)) < limits
+        if below is np.True_ or below.all():
+            return actions
     array = array_of(actions)
     if array.shape != shape or array.dtype.kind not in "iu":
         raise ValueError(f"actions must be ints of shape {shape}, got shape {array.shape} and dtype {array.dtype}")

@@ -1,4 +1,4 @@
-"""Rendering: what an episode has done so far, as text, as a picture or in a window.
+"""Rendering: what an episode has done so far, as text, as a picture or on the terminal.
 
 The constructor of an environment with `render_mode=` attaches a `Watch`, which answers in its place and notes what it
 says; without `render_mode` there is none, so rendering costs nothing where nobody looks.
@@ -28,8 +28,7 @@ class Watch:
         if mode not in (modes := env.metadata["render_modes"]):
             raise ValueError(f"render_mode must be None or one of {', '.join(modes)}, got {mode!r}")
         self.env, self.mode, self.record = env, mode, Record(env)
-        self._step, self._reset, self._close = type(env).step, type(env).reset, type(env).close
-        self._window: Any = None
+        self._step, self._reset = type(env).step, type(env).reset
 
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment and forget the last episode."""
@@ -48,7 +47,7 @@ class Watch:
         return out
 
     def render(self) -> Any:
-        """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`).
+        """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`: printed).
 
         Raises:
             ModuleNotFoundError: A picture is asked for, and matplotlib is not installed.
@@ -57,20 +56,9 @@ class Watch:
             return text(self.record)
         return figures.pixels(self.record) if self.mode == "rgb_array" else None
 
-    def close(self) -> None:
-        """Close the window, if there is one, and the environment."""
-        if self._window is not None:
-            figures.close(self._window)
-            self._window = None
-        self._close(self.env)
-
     def _show(self) -> None:
-        """A window where there is a display, else the text on the terminal."""
-        try:
-            self._window = figures.window(self.record, self._window)
-        except (ModuleNotFoundError, figures.NoDisplay):
-            sys.stdout.write("\033[2J\033[H" * sys.stdout.isatty() + text(self.record) + "\n")
-            sys.stdout.flush()
+        sys.stdout.write("\033[2J\033[H" * sys.stdout.isatty() + text(self.record) + "\n")
+        sys.stdout.flush()
 
 
 SHOWN = 4

@@ -80,18 +80,6 @@ def check_env(
     check_rules(f"environment {label}", subject, ENV_RULES, rules)
 
 
-class Scalarise(gym.RewardWrapper[Any, Any], gym.utils.RecordConstructorArgs):
-    """Mean of a vector reward, for checkers that know one objective."""
-
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        gym.utils.RecordConstructorArgs.__init__(self)
-        super().__init__(env)
-
-    def reward(self, reward: Any) -> float:
-        """The mean over the objectives."""
-        return float(np.mean(reward))
-
-
 def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
     """A trajectory with actions of the seeded action space."""
     env.action_space.seed(seed)
@@ -117,7 +105,8 @@ def _gymnasium(subject: Subject) -> None:
         # The checker wants the bare environment, and warns of any wrapper; vector rewards need theirs.
         if hasattr(env.unwrapped, "reward_space"):
             warnings.filterwarnings("ignore", message=".*is different from the unwrapped version.*")
-            env_checker.check_env(Scalarise(env), skip_render_check=True)
+            mean = gym.wrappers.TransformReward(env, lambda reward: float(np.mean(np.asarray(reward))))
+            env_checker.check_env(mean, skip_render_check=True)
         else:
             env_checker.check_env(env.unwrapped, skip_render_check=True)
 

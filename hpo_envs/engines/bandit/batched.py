@@ -15,7 +15,6 @@ from hpo_envs.engines.bandit.params import BanditParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
 
-_INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
 _ALL = slice(None)
 """The episodes of the whole batch: slices are read and written without copies."""
 
@@ -31,7 +30,7 @@ class BanditVectorEnv(HPOVectorEnv):
         self._batched = len(p.action_space.shape or ()) > 0
         k, n = self.num_envs, p.actions
         self._arms, self._left = n, np.full(k, p.budget)
-        self._limit = np.array(n, _UINT)
+        self._limit = np.uint64(n)
         self._view = None if p.view.whole else np.zeros((k, n), np.int64)
         self._counts = np.zeros((k, n), np.min_scalar_type(int(p.budget) + p.batch))  # small: it stays in cache
         self._means, self._squares = np.zeros((2, k, n))
@@ -139,9 +138,5 @@ class BanditVectorEnv(HPOVectorEnv):
         return self._shown
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        if not self._batched and type(actions) is np.ndarray and actions.dtype == _INT:
-            # The common case, checked in one pass: negative numbers are huge as unsigned ones.
-            if actions.shape == self._ended.shape and np.maximum.reduce(actions.view(_UINT)) < self._limit:
-                return actions[:, None]
         shape = (self.num_envs, self.params.batch) if self._batched else (self.num_envs,)
-        return check_ints(actions, shape, self._arms).reshape(self.num_envs, -1)
+        return check_ints(actions, shape, self._limit).reshape(self.num_envs, -1)

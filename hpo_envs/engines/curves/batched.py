@@ -17,7 +17,6 @@ from hpo_envs.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.engines.workers import VectorWorkers
 from hpo_envs.tables import draws
 
-_INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
 _ALL = slice(None)
 """The episodes of the whole batch: slices are read and written without copies."""
 
@@ -39,8 +38,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         # Checkpoints that all rows of an episode have passed, and how many rows have not passed another one.
         self._floor, self._lowest = np.zeros(n, np.int64), np.full(n, p.actions)
         self._history = History(n, p.actions + levels)
-        self._sizes = np.array([p.actions, levels])
-        self._limits = self._sizes.astype(_UINT)
+        self._limits = np.array([p.actions, levels], np.uint64)
         self._best, self._best_cell = np.zeros((n, m)), np.full(n, -1)
         self._spent, self._committed = np.zeros(n), np.zeros(n)
         self._count, self._open = np.zeros(n, np.int64), np.ones(n, bool)
@@ -154,11 +152,7 @@ class CurvesVectorEnv(HPOVectorEnv):
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         """(2, num_envs) rows and levels."""
-        if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == (self.num_envs, 2):
-            parts = actions.T.copy()  # negative numbers are huge as unsigned ones
-            if (np.maximum.reduce(parts.view(_UINT), axis=1) < self._limits).all():
-                return parts
-        return check_ints(actions, (self.num_envs, 2), self._sizes).T.copy()
+        return check_ints(actions, (self.num_envs, 2), self._limits).T.copy()
 
     def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
         return functools.partial(_open_parts, self._history.then(), self._floor, len(self.params.levels))

@@ -15,7 +15,6 @@ from hpo_envs.core.subsample import History
 from hpo_envs.engines.lookup.params import LookupParams
 from hpo_envs.tables import draws
 
-_INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
 _ZERO = np.array(0.0)
 """Arrays without dimensions are faster than Python's numbers where few episodes run."""
 
@@ -28,7 +27,9 @@ class LookupVectorEnv(HPOVectorEnv):
     def __init__(self, num_envs: int, params: LookupParams, *args: Any, **kwargs: Any) -> None:
         super().__init__(num_envs, params, *args, **kwargs)
         p, n = params, self.num_envs
-        self._limit, self._sizes, self._whole = p.steps, p.sizes, np.array(p.budget)
+        self._limit, self._whole = p.steps, np.array(p.budget)
+        self._sizes = None if p.sizes is None else tuple(p.sizes.tolist())
+        self._limits = np.array(self._sizes or (), np.uint64)
         # With a budget of evaluations, not above the limit on steps, the budget alone ends an episode.
         self._counts = p.cost_unit != "evaluations" or p.budget > p.steps
         self._best_at: Any = slice(-1 - len(p.low), -1) if p.vector else -2
@@ -106,18 +107,7 @@ class LookupVectorEnv(HPOVectorEnv):
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         """(num_envs,) indices that are no one else's."""
-        whole = type(actions) is np.ndarray and actions.dtype == _INT
         if self._sizes is None:
-            # The common case, checked in one pass: negative numbers are huge as unsigned ones.
-            if whole and actions.shape == self._ended.shape:
-                if np.maximum.reduce(actions.view(_UINT)) < self._most:
-                    return np.array(actions)
-            return check_ints(actions, (self.num_envs,), self.params.actions).copy()
-        sizes: list[int] = self._sizes.tolist()
-        if not (whole and actions.shape == (self.num_envs, len(sizes))):
-            actions = check_ints(actions, (self.num_envs, len(sizes)), sizes)
-        try:
-            return np.asarray(np.ravel_multi_index(tuple(actions.T), tuple(sizes)))
-        except ValueError:  # of NumPy, which does not say which action is outside of the space
-            check_ints(actions, actions.shape, sizes)
-            raise
+            return check_ints(actions, (self.num_envs,), self._most).copy()
+        checked = check_ints(actions, (self.num_envs, len(self._sizes)), self._limits)
+        return np.asarray(np.ravel_multi_index(tuple(checked.T), self._sizes))

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -101,9 +100,7 @@ def test_without_rendering_nothing_is_in_way() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
-def test_human_prints_where_there_is_no_window(capsys: pytest.CaptureFixture[str]) -> None:
-    matplotlib = pytest.importorskip("matplotlib", reason="extra plots is not installed")
-    matplotlib.use("agg")
+def test_human_prints_each_step(capsys: pytest.CaptureFixture[str]) -> None:
     env = made("NMTHPO-zhen-v0", "human")
     env.reset(seed=0)
     env.step(1)
@@ -154,23 +151,6 @@ def test_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
     assert np.array_equal(envs.render()[3], env.render())
     with pytest.raises(ValueError, match="render_mode of a batch must be None or rgb_array, got 'ansi'"):
         gym.make_vec("NMTHPO-zhen-v0", num_envs=2, render_mode="ansi")
-
-
-def test_human_draws_in_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a backend that counts instead of showing."""
-    pytest.importorskip("matplotlib", reason="extra plots is not installed")
-    import matplotlib.backends.backend_agg as agg
-    from matplotlib import figure, pyplot
-
-    shown: list[Any] = []
-    monkeypatch.setattr("matplotlib.get_backend", lambda: "counting")
-    monkeypatch.setattr(pyplot, "figure", lambda **kwargs: agg.FigureCanvasAgg(figure.Figure(**kwargs)).figure)
-    monkeypatch.setattr(figure.Figure, "show", lambda self: shown.append("new"))
-    monkeypatch.setattr(agg.FigureCanvasAgg, "draw_idle", lambda self: shown.append("drawn"))
-    monkeypatch.setattr(agg.FigureCanvasAgg, "flush_events", lambda self: None)
-    monkeypatch.setattr(pyplot, "close", lambda f: shown.append("closed"))
-    played(made("NMTHPO-zhen-v0", "human"), 3).close()
-    assert shown == ["new", "drawn", "drawn", "drawn", "drawn", "closed"]
 
 
 def test_pictures_without_matplotlib_name_extra(monkeypatch: pytest.MonkeyPatch) -> None:
