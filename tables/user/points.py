@@ -40,7 +40,8 @@ class Points:
     def raw(self, unit: Floats) -> Floats:
         """(n, d) stored numbers at coordinates (n, d) in [0, 1], 0 where inactive; values of a list share [0, 1]."""
         columns = [_raw(h, unit[:, j]) for j, h in enumerate(self.space)]
-        return self._with_conditions(np.column_stack(columns))
+        raw = np.column_stack(columns)
+        return np.where(self.active(raw), raw, 0.0)
 
     def unit(self, raw: Floats) -> Floats:
         """(n, d) coordinates in [0, 1] of stored numbers (n, d), the inverse of `raw`."""
@@ -49,9 +50,6 @@ class Points:
     def active(self, raw: Floats) -> npt.NDArray[np.bool_]:
         """(n, d) mask of active hyperparameters: those whose condition is satisfied."""
         return frames.active(self.space, raw)
-
-    def _with_conditions(self, raw: Floats) -> Floats:
-        return np.where(self.active(raw), raw, 0.0)
 
     def config(self, raw: Floats) -> dict[str, Any]:
         """The active hyperparameters of stored numbers (d,), with natural values."""

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables import frames
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter
 
@@ -33,11 +34,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
     All are drawn uniformly, the learning rate log-uniformly. Attention heads and decoder layers of the LSTM are
     fixed at 1 (section 4.1), so that both architectures have the same sixteen names.
     """
-    if architecture not in ARCHITECTURES:
-        raise ValueError(
-            f"architecture must be one of {', '.join(ARCHITECTURES)}, got {architecture!r}"
-            f"{nearest(architecture, [*ARCHITECTURES])}"
-        )
+    one_of("architecture", architecture, ARCHITECTURES)
     transformer = architecture == "transformer"
     encoder, decoder, heads = ((2, 4, 6, 8), (2, 4, 6, 8), (2, 4, 8)) if transformer else ((1, 2), (1,), (1,))
 
@@ -65,11 +62,4 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
 
 def deactivate(hyperparameters: tuple[Hyperparameter, ...], configs: Floats) -> Floats:
     """A copy of (n, d) raw configurations with inactive hyperparameters at 0 (appendix A)."""
-    configs = np.array(configs, dtype=np.float64)
-    names = [h.name for h in hyperparameters]
-    for j, h in enumerate(hyperparameters):
-        if h.condition is not None:
-            parent = names.index(h.condition[0])
-            codes = [hyperparameters[parent].values.index(choice) for choice in h.condition[1]]
-            configs[~np.isin(configs[:, parent], codes), j] = 0.0
-    return configs
+    return np.where(frames.active(hyperparameters, configs), configs, 0.0)

@@ -14,6 +14,7 @@ the two files.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -182,15 +183,11 @@ def hold_out(documents: Sequence[str]) -> tuple[str, ...]:
 
     With a single document nothing is held out.
     """
-    names = list(dict.fromkeys(documents))
-    counts = {name: sum(d == name for d in documents) for name in names}
-    chosen: list[str] = []
-    held = 0
-    for name in reversed(names[1:]):
-        if chosen and held + counts[name] / 2 > 0.4 * len(documents):
+    counts, chosen = Counter(documents), list[str]()
+    for name in reversed([*counts][1:]):
+        if chosen and sum(counts[c] for c in chosen) + counts[name] / 2 > 0.4 * len(documents):
             break
         chosen.append(name)
-        held += counts[name]
     return tuple(reversed(chosen))
 
 

@@ -26,7 +26,7 @@ from hpo_envs.tables.datasets.fiesta import (
     TDSA,
 )
 from hpo_envs.tables.files import packs
-from hpo_envs.tables.table import Floats, Metric, Provenance, Table, numbers
+from hpo_envs.tables.table import Metric, Provenance, Table, numbers
 
 NAMES = TABLES
 
@@ -50,8 +50,11 @@ def shipped(name: str) -> Table:
     short = _short(name)
     if short == "gaussian":
         return gaussian()
-    make = _ner if short == "ner" else _tdsa
-    return make(name, packs.read(PACK, short.rstrip("0123456789"))["scores"], _provenance("measured", name))
+    scores = packs.read(PACK, short.rstrip("0123456789"))["scores"]
+    keys: tuple[str, ...] = NER if short == "ner" else TDSA[:8] if short == "tdsa8" else TDSA
+    values = scores[:, :, None, :] if short == "ner" else scores[: len(keys), :, None, None]
+    metrics: tuple[Metric, ...] = NER_METRICS if short == "ner" else F1
+    return Table(name, keys, metrics, values, np.ones(values.shape[:3]), _provenance("measured", name))
 
 
 def gaussian(
@@ -91,17 +94,6 @@ def gaussian(
     provenance = _provenance("surrogate", "fiesta/gaussian", "Synthetic arms of section 4.2; nothing was measured.")
     keys = tuple(f"arm_{i}" for i in range(len(mu)))
     return Table("fiesta/gaussian", keys, metrics, values, np.ones(values.shape[:3]), provenance)
-
-
-def _tdsa(name: str, scores: Floats, provenance: Provenance) -> Table:
-    rows = 8 if _short(name) == "tdsa8" else len(TDSA)
-    values = scores[:rows, :, None, None]
-    return Table(name, TDSA[:rows], F1, values, np.ones(values.shape[:3]), provenance)
-
-
-def _ner(name: str, values: Floats, provenance: Provenance) -> Table:
-    values = values[:, :, None, :]
-    return Table(name, NER, NER_METRICS, values, np.ones(values.shape[:3]), provenance)
 
 
 def _short(name: str) -> str:

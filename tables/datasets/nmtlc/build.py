@@ -26,7 +26,7 @@ from hpo_envs.tables import catalogue, exact
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.datasets.nmtlc import CORPORA, MAX_LOG_PERPLEXITY, PATIENCE, TABLES, UPDATES_PER_CHECKPOINT
 from hpo_envs.tables.files import packs
-from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Provenance, Table, searched
+from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Table, searched
 
 NAMES = TABLES
 
@@ -79,18 +79,8 @@ def shipped(name: str) -> Table:
     curves = np.split(np.column_stack(metrics), np.cumsum(data["lengths"], dtype=np.int64)[:-1])
     patience = PATIENCE[CORPORA[corpus][0]]
     ended = np.array([len(c) - 1 - int(np.argmin(c[:, 0])) >= patience for c in curves])
-    table = _assemble(name, configs, curves, ended, catalogue.provenance("nmtlc", "measured"))
-    return dataclasses.replace(table, source_index=data["source_index"].astype(np.int64))
-
-
-def _assemble(
-    name: str, configs: Floats, curves: list[Floats], ended: np.ndarray, provenance: Provenance, count: int = 0
-) -> Table:
-    """Put curves (checkpoints, metrics) into a Table of `count` levels, or as many as the longest curve has."""
-    corpus = name.partition("/")[2]
     scratch = not corpus.startswith("ft-")
-    metrics = METRICS if scratch else (*METRICS, BLEU)
-    levels = np.arange(1, max(count, *map(len, curves)) + 1, dtype=np.float64)
+    levels = np.arange(1, max(map(len, curves)) + 1, dtype=np.float64)
     levels *= UPDATES_PER_CHECKPOINT if scratch else 1
     values = np.full((len(curves), 1, len(levels), len(metrics)), np.nan)
     cost = np.full((len(curves), 1, len(levels)), np.nan)
@@ -100,8 +90,9 @@ def _assemble(
     status = np.where(ended, STATUSES.index("ok"), STATUSES.index("truncated")).astype(np.uint8)
     unit = "updates" if scratch else "checkpoints"
     return Table(
-        name, _keys(configs), metrics, values, cost, provenance, unit, levels=levels, level_unit=unit,
-        status=status[:, None], **searched(space(corpus), configs),
+        name, _keys(configs), METRICS if scratch else (*METRICS, BLEU), values, cost,
+        catalogue.provenance("nmtlc", "measured"), unit, levels=levels, level_unit=unit, status=status[:, None],
+        source_index=data["source_index"].astype(np.int64), **searched(hyperparameters, configs),
     )  # fmt: skip
 
 

@@ -59,12 +59,6 @@ def test_parts_follow_each_other():
     assert "".join(text.symbols()[code] for code in codes.tolist()) == text.text()
 
 
-def test_another_file_is_rejected(tmp_path):
-    (tmp_path / "other.txt").write_bytes(b"To be")
-    with pytest.raises(ValueError, match=f"file must have sha256 {text.WHOLE}, got"):
-        text.main(str(tmp_path / "other.txt"))
-
-
 def test_coefficients_are_those_of_trainings_that_ship():
     nnls = pytest.importorskip("scipy.optimize").nnls
     arrays = PACKING.load()
