@@ -250,11 +250,7 @@ class Table:
             ValueError: The table has no such metric.
         """
         names = self.metric_names
-        if name not in names:
-            raise ValueError(
-                f"metric must be one of {', '.join(names)} in table {self.name}, got {name!r}{nearest(name, names)}"
-            )
-        return names.index(name)
+        return names.index(one_of("metric", name, names, f" in table {self.name}"))
 
     def row(self, key: str) -> int:
         """Index of a row.

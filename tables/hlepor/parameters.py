@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass
 
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 
 NAMES = ("alpha", "beta", "n", "weight_elp", "weight_pos", "weight_pr")
 """Order of a parameter vector."""
@@ -77,6 +77,4 @@ def preset(name: str) -> Parameters:
     Raises:
         ValueError: No such preset; the message suggests the nearest name.
     """
-    if name not in PRESETS:
-        raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}{nearest(name, [*PRESETS])}")
-    return PRESETS[name]
+    return PRESETS[one_of("preset", name, PRESETS)]

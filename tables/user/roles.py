@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric
 from hpo_envs.tables.user.cells import (
     CHOICES,
@@ -80,14 +80,12 @@ def resolve(word: str, sheet: Sheet) -> str:
     Raises:
         ValueError: There is none.
     """
-    names = list(sheet.frame)
+    names = [str(name) for name in sheet.frame]
     if word in names:
         return word
     ending = [new for new, old in sheet.names.items() if word == old]
     ending = ending or [n for n in names if re.fullmatch(rf".*[./_ ]{re.escape(word)}", n)]
-    if len(ending) == 1:
-        return ending[0]
-    raise ValueError(f"column must be one of {', '.join(names)}, got {word!r}{nearest(word, names)}")
+    return ending[0] if len(ending) == 1 else one_of("column", word, names)
 
 
 def goal_of(name: str) -> Literal["max", "min"] | None:

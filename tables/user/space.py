@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.checks import extra_module, nearest
+from hpo_envs.tables.checks import extra_module, one_of
 from hpo_envs.tables.table import Hyperparameter
 
 LOG = 100.0
@@ -108,8 +108,7 @@ def _entry(name: str, value: Any) -> Hyperparameter:
 
 def _of_mapping(name: str, value: Mapping[str, Any]) -> Hyperparameter:
     for key in value:
-        if key not in KEYS:
-            raise ValueError(f"keys of {name} must be among {', '.join(KEYS)}, got {key!r}{nearest(str(key), KEYS)}")
+        one_of(f"key of {name}", key, KEYS)
     condition = _condition(name, value.get("if"))
     if "choices" in value or "values" in value:
         ordered = "values" in value

@@ -72,7 +72,7 @@ def test_configuration_spaces_with_their_conditions() -> None:
         ({"a": []}, "choices of a must be distinct and at least one"),
         ({"a": [1, 1]}, "choices of a must be distinct"),
         ({"a": {"low": 1}}, "a must have numbers as low and high, or choices or values"),
-        ({"a": {"low": 1, "hihg": 2}}, "keys of a must be among .*, got 'hihg', did you mean 'high'"),
+        ({"a": {"low": 1, "hihg": 2}}, "key of a must be one of .*, got 'hihg', did you mean 'high'"),
         ({"a": {"values": ["x"]}}, "values of a must be numbers"),
         ({"a": {"low": 1, "high": 2, "if": {"b": [1]}}}, "condition of a must name a hyperparameter before it"),
         ({"b": ["x"], "a": {"choices": [1], "if": {"b": ["y"]}}}, "condition of a must name values of b .*, got 'y'"),
