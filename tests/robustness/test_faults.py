@@ -1,7 +1,7 @@
 """Faults injected: whatever breaks, what is on the disk is the old state or the new one, and the next try succeeds.
 
-Interrupted and wrong downloads in general are in test_fetch.py, writers killed at random moments in
-test_store.py and test_study.py; here the break comes at every step and at every kind of byte.
+Interrupted and wrong downloads in general are in test_download.py, commands that are interrupted in
+test_study.py; here the break comes at every step and at every kind of byte.
 """
 
 import contextlib
@@ -473,12 +473,3 @@ def test_full_disk_while_own_tables_are_saved(tmp_path: Path, monkeypatch: pytes
     assert not list(tmp_path.iterdir())
     user.save(table, tmp_path / "t.npz")
     assert user.load(str(tmp_path / "t.npz")).provenance.sha256 == table.provenance.sha256
-
-
-def test_run_of_pytest_leaves_nothing_in_temporary_directory(tmp_path: Path) -> None:
-    """But for the folder of `tmp_path`, of which pytest keeps three."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/tables/test_checks.py"]
-    env = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(command, cwd=HERE.parents[1], env=env, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout
-    assert not [path for path in tmp_path.iterdir() if not path.name.startswith("pytest-of-")]

@@ -114,29 +114,14 @@ def bytes_like(good: bytes) -> st.SearchStrategy[bytes]:
     return st.one_of(damaged(good), damaged(good), damaged(good), st.binary(max_size=200), st.just(good))
 
 
-def table_text(separator: str, header: list[str], row: list[str]) -> bytes:
-    return "\n".join(separator.join(line) for line in [header, row, row]).encode()
-
-
 # -- upstream's formats ------------------------------------------------------------------------------------------------
 
-SPANS = (
-    table_text(
-        "\t",
-        ["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity"],
-        ["ref", "d", "1", "1", "r", "s", "a <v>b</v> c", "Accuracy", "Major"],
-    )
-    + b"\nsys\td\t1\t1\tr\ts\ta b\tAccuracy\tMajor"
-)
-SCORES = b"system\tmqm_avg_score\tseg_id\nsys\t-1.5\t1\nref\tNone\t1\n"
 PAIRS = b"hypothesis\treference\tscore\tdocument\na b c\ta b d\t0.5\td1\nx y\tx y\t0.9\td2\n"
 CELL = {
     "i": {"op": "linear", "input": ["x", "h_prev_0"]},
     "h_new_0": {"op": "activation_tanh", "input": ["i"]},
 }
 READERS: dict[str, tuple[bytes, Callable[[bytes], object]]] = {
-    "TSV error spans": (SPANS, lambda d: cushlepor_text.parse(d, None, "spans", "scores")),
-    "TSV error spans with scores": (SCORES, lambda d: cushlepor_text.parse(SPANS, d, "spans", "scores")),
     "TSV own segments": (PAIRS, lambda d: cushlepor_text.parse_tsv(d, "file")),
     "TSV own pairs": (PAIRS, lambda d: cushlepor_text.parse_pairs(d, "file")),
 }  # fmt: skip
@@ -152,7 +137,7 @@ def test_files(entry: str, data: st.DataObject) -> None:
         reader(content)
 
 
-@pytest.mark.parametrize("entry", [e for e in READERS if e.startswith(("TSV own", "TSV error spans"))])
+@pytest.mark.parametrize("entry", READERS)
 def test_good_files_are_read(entry: str) -> None:
     """What is damaged above was good before, where so small a file can be."""
     good, reader = READERS[entry]

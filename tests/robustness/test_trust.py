@@ -4,7 +4,6 @@ import gc
 import os
 import re
 import types
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,7 @@ import pytest
 
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs import limits, run
-from hpo_envs.benchmarks.study import executors, store
-from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
+from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
 from tests.helpers import ROOT, short
 
@@ -283,30 +280,6 @@ def test_limits_leave_nothing_behind() -> None:
 def test_run_seconds_that_is_no_time_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--run-seconds", "0"]) == 2
     assert "--run-seconds must be a number > 0, got 0.0" in capsys.readouterr().err
-
-
-def test_one_process_that_dies_once_is_no_reason_to_stop(tmp_path: Path) -> None:
-    flag = tmp_path / "flag"
-    with executors.Processes(2) as executor:
-        results = dict(executor.map(_dies_once, [str(flag)] * 6))
-    assert results == dict.fromkeys(range(6), "alive")
-
-
-def _dies_once(flag: str) -> str:
-    try:
-        os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return "alive"
-    os._exit(1)
-
-
-def _study(name: str, mapping: Mapping[str, Any]) -> Study:
-    return Study((Environment("NMTHPO-zhen-v0", {}),), (Entrant(name, name, mapping),), (0,))
-
-
-def test_study_of_one_agent_that_stops_ends(tmp_path: Path, bad: str) -> None:
-    outcome = conduct(_study(f"{bad}:Exits", {}), tmp_path / "runs")
-    assert list(outcome.errors) == [("NMTHPO-zhen-v0", f"{bad}:Exits")]
 
 
 def test_page_of_threats_names_commands_that_exist() -> None:

@@ -4,11 +4,6 @@ import copy
 import dataclasses
 import json
 import multiprocessing
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +15,6 @@ from hypothesis.extra import numpy as hnp
 
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
-from tests.helpers import ROOT
 
 HEADER = {
     "env": "NMTHPO-zhen-v0",
@@ -232,65 +226,6 @@ def test_two_writers_store_each_run_once(tmp_path: Path) -> None:
     again = store.read(tmp_path)
     assert [r.seed for r in again] == list(range(41))
     assert all(equal(r, make(r.seed, k=200)) for r in again)
-
-
-SCRIPT = """
-import sys, copy
-sys.path[:0] = {path!r}
-from tests.benchmarks.study.test_store import make
-from hpo_envs.benchmarks.study import store
-first = max([r.seed for r in store.read({folder!r})], default=-1) + 1
-for seed in range(first, 100000):
-    store.write([make(seed, k=3000)], {folder!r})
-    print(seed, flush=True)
-"""
-
-
-@pytest.mark.hostile
-def test_killed_writers_lose_nothing_that_they_reported(tmp_path: Path) -> None:
-    """Each writer reports a seed once it is stored, and dies at a random moment."""
-    folder = tmp_path / "runs"
-    folder.mkdir()
-    script = SCRIPT.format(path=[str(ROOT), *sys.path], folder=str(folder))
-    reported: set[int] = set()
-    rng = np.random.default_rng(0)
-    for _ in range(2):
-        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-        assert process.stdout is not None
-        reported.add(int(process.stdout.readline()))
-        time.sleep(float(rng.uniform(0.0, 0.05)))
-        process.send_signal(signal.SIGKILL)
-        reported |= {int(line) for line in process.stdout.read().split()}
-        process.wait()
-        again = store.read(folder)
-        assert reported <= {r.seed for r in again}
-        assert all(equal(r, make(r.seed, k=3000)) for r in again)
-    store.write([make(10**6)], folder)
-    assert all(p.suffix == ".parquet" for p in (folder / "NMTHPO-zhen-v0").iterdir())
-
-
-FULL = """
-import resource, sys
-sys.path[:0] = {path!r}
-from tests.benchmarks.study.test_store import make
-from hpo_envs.benchmarks.study import store
-resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-try:
-    store.write([make(1, k=100000)], {folder!r})
-except OSError as error:
-    print("refused", error.errno)
-"""
-
-
-@pytest.mark.hostile
-@pytest.mark.skipif(os.name != "posix", reason="limits of processes")
-def test_write_that_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
-    store.write([make(0)], tmp_path)
-    before = {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()}
-    script = FULL.format(path=[str(ROOT), *sys.path], folder=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("refused")
-    assert {p.name: p.read_bytes() for p in (tmp_path / "NMTHPO-zhen-v0").iterdir()} == before
 
 
 def known(seed: int, k: int = 5) -> Run:

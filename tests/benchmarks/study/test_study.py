@@ -281,19 +281,6 @@ def test_ctrl_c_leaves_what_is_finished(tmp_path: Path) -> None:
     assert 0 < len(kept) < 6000
 
 
-# -- what all of this rests on -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "spec_id", ["NMTHPO-v0", "FIESTA-tdsa8-v0", "CushLEPOR-ted-ende-v0", "CharHPO-v0", "NASBenchNLP-cell-v0"]
-)
-def test_run_has_same_bits_alone_and_among_others(spec_id: str) -> None:
-    env = {"budget": 3}
-    together = benchmarks.run("random", spec_id, range(6), env_kwargs=env)
-    alone = [benchmarks.run("random", spec_id, [s], env_kwargs=env)[0] for s in range(6)]
-    assert store.digest(together) == store.digest(alone)
-
-
 def test_budget_of_more_evaluations_than_table_has_is_capped(tmp_path: Path) -> None:
     data = {"seeds": 1, "environments": ["NMTHPO-swen-v0"], "agents": ["random"]}
     outcome = conduct(from_data({**data, "budget": 1e12}), tmp_path)
