@@ -301,21 +301,18 @@ def metric(
         ValueError: Bounds that are not finite and increasing, or values outside them.
     """
     low, high = float(np.min(values)), float(np.max(values))
-    if bounds is not None:
-        a, b = bounds
+    if bounds is None:
+        b = 1.0 if low >= 0.0 and high <= 1.0 else 100.0
+        if low < 0.0 or high > b:
+            b = 10.0 ** math.ceil(math.log10(max(-low, high)))
+        a = 0.0 if low >= 0.0 else -b
+        why = f"bounds {a:g} to {b:g} guessed from its values (--bounds {quote(f'{name}=LOW:HIGH')} says better)"
+    else:
+        (a, b), why = bounds, "bounds as given"
         if not (math.isfinite(a) and math.isfinite(b) and a < b):
             raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {a:g} and {b:g}")
         if low < a or high > b:
             raise ValueError(f"bounds of {name} must contain its values, {low:g} to {high:g}, got {a:g} to {b:g}")
-        why = "bounds as given"
-    else:
-        if low >= 0.0:
-            b = next((c for c in (1.0, 100.0) if high <= c), 0.0) or 10.0 ** math.ceil(math.log10(high))
-            a = 0.0
-        else:
-            b = 10.0 ** math.ceil(math.log10(max(-low, high)))
-            a = -b
-        why = f"bounds {a:g} to {b:g} guessed from its values (--bounds {quote(f'{name}=LOW:HIGH')} says better)"
     return Metric(name, "", goal, a, b), f"score, {goal}, {low:g} to {high:g}; {why}"
 
 

@@ -1,14 +1,12 @@
 """A user's CSV file or Optuna study as an environment: what is guessed, what is refused, and that all else takes it."""
 
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +18,6 @@ from hpo_envs.families import registry
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
-from hpo_envs.testing.rules import same
 from tests.tables.user.helpers import SWEEP, write
 
 
@@ -56,24 +53,6 @@ def test_failed_and_diverged_runs_get_worst_score(table: Table) -> None:
     assert (reward, info["status"], info["cost"]) == (0.0, "diverged", 21.0)
     _, reward, _, _, info = env.step(4)
     assert (reward, info["status"], info["cost"], info["metrics"]) == (0.84, "ok", 22.0, {"accuracy": 0.84})
-
-
-def test_gymnasium_finds_no_fault_and_both_forms_agree(table: Table) -> None:
-    check_env(gym.make("TableHPO-v0", table=table).unwrapped, skip_render_check=True)
-    user.save(table)
-    assert registry.find("TableHPO-sweep-v0")
-    envs = gym.make_vec("TableHPO-sweep-v0", num_envs=3)
-    singles = [gym.make("TableHPO-sweep-v0") for _ in range(3)]
-    batch, _ = envs.reset(seed=5)
-    assert same(batch, np.stack([e.reset(seed=5 + i)[0] for i, e in enumerate(singles)]))
-    for actions in np.random.default_rng(0).integers(0, 8, (6, 3)):
-        observations, rewards, _, _, infos = envs.step(actions)
-        for i, e in enumerate(singles):
-            o, r, _, _, info = e.step(int(actions[i]))
-            assert same(observations[i], o)
-            assert rewards[i] == r
-            assert infos["status"][i] == info["status"]
-    pickle.loads(pickle.dumps(singles[0]))
 
 
 def test_every_agent_for_rows_works_on_it(table: Table) -> None:

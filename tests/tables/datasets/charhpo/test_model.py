@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from hpo_envs.tables import store
 from hpo_envs.tables.datasets import charhpo as names
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import model
-from hpo_envs.tables.table import Table, feature_matrix
+from hpo_envs.tables.table import feature_matrix
 
 
 def test_values_of_surrogate_are_possible_scores() -> None:
@@ -44,19 +43,6 @@ def test_scores_lie_on_curves_of_their_task() -> None:
     assert (s.score(tasks, predicted, np.full(18, 99.0)) == model.SCORES[1]).all()
 
 
-def test_sweeps_are_about_as_predictable_as_measured_ones() -> None:
-    from scipy.stats import spearmanr
-    from sklearn.ensemble import ExtraTreesRegressor
-
-    def rho(t: Table) -> float:
-        trees = ExtraTreesRegressor(30, min_samples_leaf=2, random_state=0)
-        trees.fit(t.features[:150], t.final("accuracy")[:150])
-        return float(spearmanr(trees.predict(t.features[150:]), t.final("accuracy")[150:])[0])
-
-    measured, drawn = (np.mean([rho(of(n)) for n in charhpo.NAMES]) for of in (store.load, model.table))
-    assert abs(measured - drawn) < 0.07
-
-
 def test_inactive_hyperparameters_change_nothing() -> None:
     s, configs = model.load(), model.draws("charhpo/g2p-geo-lstm")
     loud = configs.copy()
@@ -74,23 +60,6 @@ def test_inputs_are_features_of_table() -> None:
         assert (x[:, :15] == np.rint(numbers * model.UNIT)).all()
         assert (x[:, 15] == configs[:, 5]).all()
         assert (x[:, 16] == 7).all()
-
-
-def test_surrogate_looks_like_sweeps() -> None:
-    from hpo_envs.benchmarks.analysis import sensitivity
-
-    pairs = {m: [] for m in ("mean@100", "rel@150", "equivalent", "change")}  # type: ignore[var-annotated]
-    for name in charhpo.NAMES:
-        a = sensitivity.analyse(store.load(name))
-        b = sensitivity.analyse(model.table(name))
-        for m, found in pairs.items():
-            found.append((a[m], b[m]))
-    # Spread over the tasks as measured; the draws of a task are other configurations than the sweep's.
-    for m, low in (("mean@100", 0.9), ("rel@150", 0.8), ("equivalent", 0.9), ("change", 0.8)):
-        x, y = np.array(pairs[m]).T
-        assert np.corrcoef(x, y)[0, 1] > low
-        # Less noise than a sweep's residuals have: .6 of them is structure that the model has not, see docs/charhpo.md.
-        assert abs(y.mean() / x.mean() - 1) < 0.15
 
 
 def test_draws_are_these_numbers() -> None:
