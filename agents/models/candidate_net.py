@@ -18,8 +18,10 @@ def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
 
     Args:
         columns: Of a candidate.
-        hidden: Units of each layer.
+        hidden: Units of each layer; 0: scores are linear in the columns.
     """
+    if not hidden:
+        return {"skip.weight": (1, columns)}
     layers = {"inner": (columns + CONTEXT, hidden), "outer": (hidden, hidden), "pool": (hidden, 3)}
     layers |= {"state": (3 * hidden, hidden), "head": (hidden, hidden), "score": (hidden, 1), "skip": (columns, 1)}
     bare = ("score", "skip", "pool")
@@ -44,6 +46,9 @@ def scores(w: Weights, candidates: Floats32, mask: npt.NDArray[np.bool_], contex
     def layer(name: str, x: Floats32) -> Floats32:
         return np.asarray(np.maximum(x @ w[f"{name}.weight"].T + w[f"{name}.bias"], 0.0), np.float32)
 
+    linear = candidates @ w["skip.weight"][0]
+    if "inner.weight" not in w:
+        return np.asarray(linear, np.float32)
     first = w["inner.weight"]
     columns = candidates.shape[1]
     base = first[:, columns:] @ context + w["inner.bias"]
@@ -55,7 +60,7 @@ def scores(w: Weights, candidates: Floats32, mask: npt.NDArray[np.bool_], contex
     pooled = softmax(np.where(present, (code @ w["pool.weight"].T).T, np.float32(-1e9))) @ code * some
     state = layer("state", pooled.ravel().astype(np.float32))
     each = np.maximum(code @ w["head.weight"].T + w["head.bias"] + state, 0.0)
-    return np.asarray(each @ w["score.weight"][0] + candidates @ w["skip.weight"][0], np.float32)
+    return np.asarray(each @ w["score.weight"][0] + linear, np.float32)
 
 
 def softmax(x: npt.NDArray[np.floating]) -> Floats32:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,10 @@ LARGEST = 5000
 
 LONGEST = 300
 """Evaluations that the model learns from at most: its cost grows with their number."""
+
+
+W = TypeVar("W", bound=Any)
+"""Trained weights with `name` and training `languages`."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ class Learned(CandidateAgent):
         if numbers is not None:
             used = Weights("given", frozenset(), np.asarray(numbers, dtype=np.float64))
         elif trained and sources:
-            used = chosen(() if seen else problem.held_out_languages, weights)
+            used = chosen(shipped(), () if seen else problem.held_out_languages, weights)
             used = used if member is None else replace(used, numbers=used.numbers[[member]])
         if used.numbers.ndim != 2 or used.numbers.shape[1] != len(START):
             raise ValueError(f"numbers must have shape (seeds, {len(START)}), got {used.numbers.shape}")
@@ -180,17 +184,16 @@ def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP]
     return models, np.exp(np.mean([np.log(m.lengths) for m in models], axis=0)) if models else None
 
 
-def chosen(excluded: Iterable[str], name: str | None = None) -> Weights:
+def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> W:
     """The weights of a name, or those that have seen most languages, but none of those excluded.
 
     Raises:
         ValueError: There are none.
     """
-    known = {w.name: w for w in shipped()}
-    if name is not None and name not in known:
-        raise ValueError(f"weights must be one of {', '.join(known)}, got {name!r}")
-    asked = known.values() if name is None else (known[name],)
-    free = [w for w in asked if not w.languages & set(excluded)]
+    asked = [w for w in known if name in (None, w.name)]
+    if not asked:
+        raise ValueError(f"weights must be one of {', '.join(w.name for w in known)}, got {name!r}")
+    free = unseen(asked, excluded)
     if not free:
         raise ValueError(
             f"seen must be True on tables of {', '.join(excluded)}: weights {', '.join(w.name for w in asked)} have "
@@ -199,12 +202,17 @@ def chosen(excluded: Iterable[str], name: str | None = None) -> Weights:
     return max(free, key=lambda w: len(w.languages))
 
 
+def unseen(known: Sequence[W], excluded: Iterable[str]) -> list[W]:
+    """The weights that have seen none of the languages."""
+    return [w for w in known if not w.languages & {*excluded}]
+
+
 def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
     """Return whether weights are needed that have not seen a problem's languages and there are none."""
     given = hyperparameters.get
     if not problem.sources or given("seen") or given("numbers") is not None or not given("trained", True):
         return True
-    return any(not w.languages & set(problem.held_out_languages) for w in shipped())
+    return bool(unseen(shipped(), problem.held_out_languages))
 
 
 @functools.cache

@@ -14,9 +14,8 @@ from hpo_envs.agents.models.stacked_gp import distance
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.agents.transfer.learned import LARGEST, LONGEST, fit_sources
+from hpo_envs.agents.transfer.learned import LARGEST, LONGEST, chosen, fit_sources, unseen
 from hpo_envs.agents.transfer.policy_file import Trained
-from hpo_envs.agents.transfer.ridge import Prior
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,8 +29,8 @@ class Policy(CandidateAgent):
 
     Without a file the shipped weights are used (registered as `learned-policy`): those that have seen most languages
     but none of the problem's (`problem.held_out_languages`). They read two Gaussian processes, one of the episode alone
-    and one stacked on source tasks. These are `problem.sources`; without sources, quadratic functions of the
-    hyperparameters that were fitted to tables of other languages and ship with the weights; without either, none.
+    and one stacked on source tasks. These are `problem.sources`; without sources, networks that were fitted to
+    tables of other languages and ship with the weights; without either, none.
     Evaluated candidates have probability 0.
 
     Formula:
@@ -76,7 +75,7 @@ class Policy(CandidateAgent):
         super().__init__(problem, seed, initial=1, design="random")
         if problem.objectives != 1:
             raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
-        used = chosen(problem, file, sha256, seen, weights)
+        used = chosen(known(file, sha256), () if seen else problem.held_out_languages, weights)
         if unfit(problem, used):
             raise ValueError(f"policy must be run {unfit(problem, used)}")
         self.training_languages, self.random_first = used.languages, 0
@@ -97,11 +96,13 @@ class Policy(CandidateAgent):
             models, fitted = fit_sources([(s.features, s.rewards[:, 0]) for s in sources])
             distances = np.array([distance(s.features, x) for s in sources])
             return Space.of(x, None, np.array([m.predict(x) for m in models]), distances, fitted)
-        prior = _prior_of(self.problem, seen)
-        if prior is None:
-            return Space.of(x)
-        self.training_languages |= prior.languages
-        return Space.of(x, None, prior.predict(x)[1:], prior.distances(x))
+        for prior in policy_file.shipped().priors:
+            if prior.names == self.problem.feature_names:
+                prior = prior if seen else prior.without(self.problem.held_out_languages)
+                self.training_languages |= {code for table in prior.languages for code in table}
+                fitted = np.exp(np.log(prior.spaces[:, 2]).mean(axis=0)) if prior.languages else None
+                return Space.of(x, None, prior.predict(x), prior.distances(x), fitted)
+        return Space.of(x)
 
     def _fresh(self) -> CandidateSet:
         return CandidateSet(self._space, self._used.features, self._used.numbers)
@@ -146,30 +147,9 @@ class Policy(CandidateAgent):
         return np.asarray(total - np.log(np.exp(total).sum()))
 
 
-def chosen(problem: Problem, file: str | None, sha256: str | None, seen: bool, name: str | None) -> Trained:
-    """The weights of a name, or those that have seen most languages, but none of the problem's.
-
-    Raises:
-        ValueError: There are none.
-    """
-    known = (policy_file.shipped() if file is None else policy_file.read(file, sha256)).trained
-    asked = [w for w in known if name in (None, w.name)]
-    if not asked:
-        raise ValueError(f"weights must be one of {', '.join(w.name for w in known)}, got {name!r}")
-    free = [w for w in asked if seen or not w.languages & set(problem.held_out_languages)]
-    if not free:
-        raise ValueError(
-            f"seen must be True on tables of {', '.join(problem.held_out_languages)}: all weights have seen a language "
-            "of these, got False"
-        )
-    return max(free, key=lambda w: len(w.languages))
-
-
-def _prior_of(problem: Problem, seen: bool) -> Prior | None:
-    """The shipped prior of a problem's hyperparameters that has seen most languages, but none of the problem's."""
-    known = [p for p in policy_file.shipped().priors if p.names == problem.feature_names]
-    free = [p for p in known if seen or not p.languages & set(problem.held_out_languages)]
-    return max(free, key=lambda p: len(p.languages), default=None)
+def known(file: str | None, sha256: str | None = None) -> tuple[Trained, ...]:
+    """The weights of a file, or the shipped ones."""
+    return (policy_file.shipped() if file is None else policy_file.read(file, sha256)).trained
 
 
 def unfit(problem: Problem, used: Trained) -> str | None:
@@ -184,16 +164,14 @@ def unfit(problem: Problem, used: Trained) -> str | None:
 
 def has_unseen(problem: Problem, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
     """Whether there are weights that may be used on a problem."""
-    known = (policy_file.shipped() if file is None else policy_file.read(file)).trained
-    return any(seen or not w.languages & set(problem.held_out_languages) for w in known)
+    return bool(unseen(known(file), () if seen else problem.held_out_languages))
 
 
 def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> bool:
     """Whether the agent of a file can run on a problem."""
     finite = problem.features is not None and problem.objectives == 1
-    given = {k: hyperparameters.get(k) for k in ("file", "sha256", "weights")}
-    return bool(
-        finite
-        and has_unseen(problem, seen, given["file"])
-        and unfit(problem, chosen(problem, given["file"], given["sha256"], seen, given["weights"])) is None
-    )
+    if not finite or not has_unseen(problem, seen, hyperparameters.get("file")):
+        return False
+    weights = known(hyperparameters.get("file"), hyperparameters.get("sha256"))
+    excluded = () if seen else problem.held_out_languages
+    return unfit(problem, chosen(weights, excluded, hyperparameters.get("weights"))) is None

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,9 @@ import numpy.typing as npt
 from hpo_envs.agents.models import candidate_net, candidate_set
 from hpo_envs.agents.models.stacked_gp import START
 
-if TYPE_CHECKING:
-    from hpo_envs.agents.transfer.ridge import Prior
+Floats = npt.NDArray[np.float64]
 
-RECORD, FORMAT = "record", 2
+RECORD, FORMAT = "record", 3
 
 MOST_BYTES = 16 << 20
 """Largest file, and largest sum of its entries."""
@@ -39,7 +38,7 @@ class Trained:
         languages: Of all tables that they were fitted to.
         features: Groups of columns that the network reads.
         candidates: Size of the sets that it was trained on.
-        hidden: Units of each layer.
+        hidden: Units of each layer; 0: scores are linear in the columns.
         members: One network for each seed of the training.
         feature_names: Of the hyperparameters that it reads, in order; empty: any.
         numbers: Of the stacked process, where they are no untrained ones.
@@ -55,9 +54,42 @@ class Trained:
     numbers: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """What J tables of one family predict of any configuration: a small network each, trained on its table alone.
+
+    Attributes:
+        names: Of the d features.
+        languages: (J,) of the tables.
+        networks: (J, h, d + 2) weights, biases and output weights of h units.
+        spaces: (J, 3, d) mean and deviation of each table's features, and fitted length-scales.
+    """
+
+    names: tuple[str, ...]
+    languages: tuple[tuple[str, ...], ...]
+    networks: Floats
+    spaces: Floats
+
+    def without(self, languages: Sequence[str]) -> Prior:
+        """The tables of no such language."""
+        kept = [j for j, known in enumerate(self.languages) if not {*known} & {*languages}]
+        return Prior(self.names, tuple(self.languages[j] for j in kept), self.networks[kept], self.spaces[kept])
+
+    def predict(self, features: Floats) -> Floats:
+        """(J, n) scores of (n, d) features in [0, 1], up to a constant and a unit each."""
+        d = features.shape[1]
+        units = np.tanh(self.networks[..., :d] @ (2.0 * features - 1.0).T + self.networks[..., d : d + 1])
+        return np.asarray((self.networks[:, None, :, d + 1] @ units)[:, 0])
+
+    def distances(self, features: Floats) -> Floats:
+        """(J,) as `stacked_gp.distance` of the tables' features."""
+        own = np.stack([features.mean(axis=0), features.std(axis=0)])
+        return np.asarray(np.sqrt(np.square(self.spaces[:, :2] - own).sum(axis=1).mean(axis=1)))
+
+
 @dataclass(frozen=True)
 class Contents:
-    """Contents of a file: trained weights, priors, and its sha256."""
+    """Contents of a file: trained weights, a prior of each family, and its sha256."""
 
     trained: tuple[Trained, ...]
     priors: tuple[Prior, ...]
@@ -74,8 +106,8 @@ def write(file: Path | str, trained: Sequence[Trained], priors: Sequence[Prior] 
         record["trained"].append(plain | {"languages": sorted(t.languages), "members": len(t.members)})
         entries |= {f"{i}/{k}/{name}": w for k, m in enumerate(t.members) for name, w in m.items()}
     for i, p in enumerate(priors):
-        record["priors"].append({"names": p.names, "languages": sorted(p.languages), "tables": len(p.spaces)})
-        entries |= {f"prior/{i}/coefficients": p.coefficients, f"prior/{i}/spaces": p.spaces}
+        record["priors"].append({"names": p.names, "languages": p.languages, "units": p.networks.shape[1]})
+        entries |= {f"prior/{i}/networks": p.networks, f"prior/{i}/spaces": p.spaces}
     entries[RECORD] = np.array(json.dumps(record))
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -136,9 +168,8 @@ def arguments(file: str) -> dict[str, Any]:
 
 def _trained(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[str, Any]) -> Trained:
     features, names = (_texts(record[k]) for k in ("features", "feature_names"))
-    hidden, members, candidates = (
-        _count(record[k], most) for k, most in (("hidden", 512), ("members", 16), ("candidates", 10**6))
-    )
+    hidden = _count(record["hidden"], 512, 0)
+    members, candidates = _count(record["members"], 16), _count(record["candidates"], 10**6)
     shapes = candidate_net.shapes(candidate_set.width(features), hidden)
     numbers = {str(k): float(v) for k, v in record["numbers"].items()}
     if not set(numbers) <= set(START) or not all(map(math.isfinite, numbers.values())):
@@ -152,17 +183,10 @@ def _trained(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[st
 
 
 def _prior(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[str, Any]) -> Prior:
-    from hpo_envs.agents.transfer.ridge import Prior
-
-    names, tables = _texts(record["names"]), _count(record["tables"], 1000)
-    d = len(names)
-    coefficients = _array(archive, f"prior/{i}/coefficients", (1 + tables, d + d * (d + 1) // 2))
-    return Prior(
-        names,
-        frozenset(_texts(record["languages"])),
-        coefficients,
-        _array(archive, f"prior/{i}/spaces", (tables, 2, d)),
-    )
+    names, languages = _texts(record["names"]), tuple(_texts(value) for value in record["languages"])
+    j, d, units = len(languages), len(names), _count(record["units"], 512)
+    networks = _array(archive, f"prior/{i}/networks", (j, units, d + 2))
+    return Prior(names, languages, networks, _array(archive, f"prior/{i}/spaces", (j, 3, d)))
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -171,9 +195,9 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _count(value: Any, most: int) -> int:
-    if type(value) is not int or not 1 <= value <= most:
-        raise ValueError(f"counts must be ints in [1, {most}], got {value!r}")
+def _count(value: Any, most: int, least: int = 1) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"counts must be ints in [{least}, {most}], got {value!r}")
     return value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,45 +14,16 @@ from hpo_envs.agents.transfer.source_gp import normal_scores
 Floats = npt.NDArray[np.float64]
 
 PENALTY = 30.0
-"""Of the squared coefficients, common ones and deviations of each table alike."""
+"""Of the squared coefficients."""
 
 
-@dataclass(frozen=True, eq=False)
-class Prior:
-    """Quadratic functions of hyperparameters, one for each of J tables.
-
-    Attributes:
-        names: Of the d features.
-        languages: Of the tables.
-        coefficients: (1 + J, q): of all tables together, then of each.
-        spaces: (J, 2, d) mean and deviation of each table's features.
-    """
-
-    names: tuple[str, ...]
-    languages: frozenset[str]
-    coefficients: Floats
-    spaces: Floats
-
-    @classmethod
-    def fit(cls, names: Sequence[str], languages: frozenset[str], tables: Sequence[tuple[Floats, Floats]]) -> Prior:
-        """Of (t, d) features and (t,) rewards of each table."""
-        x = [terms(features) for features, _ in tables]
-        x = [columns - columns.mean(axis=0) for columns in x]
-        z = [normal_scores(rewards) for _, rewards in tables]
-        eye = PENALTY * np.eye(x[0].shape[1])
-        common = np.linalg.solve(sum(a.T @ a for a in x) + eye, sum(a.T @ b for a, b in zip(x, z, strict=True)))
-        each = [common + np.linalg.solve(a.T @ a + eye, a.T @ (b - a @ common)) for a, b in zip(x, z, strict=True)]
-        spaces = np.stack([np.stack([f.mean(axis=0), f.std(axis=0)]) for f, _ in tables])
-        return cls(tuple(names), languages, np.stack([common, *each]), spaces)
-
-    def predict(self, features: Floats) -> Floats:
-        """(1 + J, n) scores of (n, d) features, up to a constant each."""
-        return np.asarray(self.coefficients @ terms(features).T)
-
-    def distances(self, features: Floats) -> Floats:
-        """(J,) as `stacked_gp.distance` of the tables' features."""
-        own = np.stack([features.mean(axis=0), features.std(axis=0)])
-        return np.asarray(np.sqrt(np.square(self.spaces - own).sum(axis=1).mean(axis=1)))
+def fit(tables: Sequence[tuple[Floats, Floats]]) -> Floats:
+    """(q,) coefficients of `terms`, of (t, d) features and (t,) rewards of each table."""
+    x = [terms(features) for features, _ in tables]
+    x = [columns - columns.mean(axis=0) for columns in x]
+    z = [normal_scores(rewards) for _, rewards in tables]
+    squares = sum(a.T @ a for a in x) + PENALTY * np.eye(x[0].shape[1])
+    return np.linalg.solve(squares, sum(a.T @ b for a, b in zip(x, z, strict=True)))
 
 
 def terms(features: Floats) -> Floats:
@@ -95,7 +65,7 @@ class Ridge(CandidateAgent):
                 f"sources must have all of the problem's features for this agent (transfer=), got {problem}"
             )
         self.random_first = 0
-        self._scores = Prior.fit(problem.feature_names, frozenset(), tables).predict(self.features)[0]
+        self._scores = terms(self.features) @ fit(tables)
 
     def _first(self) -> int:
         return self._suggest()

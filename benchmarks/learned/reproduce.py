@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.stacked_gp import START
-from hpo_envs.agents.transfer.learned import chosen
+from hpo_envs.agents.transfer.learned import chosen, shipped
 from hpo_envs.benchmarks.analysis import intervals, regret
 from hpo_envs.benchmarks.comparison.summary import clusters_of
 from hpo_envs.benchmarks.learned import tasks
@@ -94,7 +94,7 @@ def compare_table(env_id: str, seeds: Sequence[int]) -> Floats:
     The replications are others than those of `scores`, the models the same as the agent's.
     """
     task = tasks.task(env_id)
-    numbers = np.concatenate([[[*START.values()]], chosen(task.languages).numbers])
+    numbers = np.concatenate([[[*START.values()]], chosen(shipped(), task.languages).numbers])
     drawn = replicates(task, seeds)
     curves = np.concatenate([play(numbers, d, BUDGET) for d in drawn], axis=1)
     tasks.task.cache_clear()

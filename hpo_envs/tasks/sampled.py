@@ -203,6 +203,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         candidates: Most configurations of a task.
         budget: Evaluations of an episode.
         draws: How tasks are drawn.
+        copies: Episodes of each task, one after the other, for baselines that are means over them.
         autoreset_mode: As of every vectorized environment.
 
     Raises:
@@ -216,6 +217,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         candidates: int = 64,
         budget: int = 20,
         draws: Draws | None = None,
+        copies: int = 1,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
         self.num_envs, self.budget = check_int("num_envs", num_envs), check_int("budget", budget)
@@ -229,15 +231,15 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._streams, self._episode, self._count = np.zeros(num_envs, np.int64), 0, budget
-        self._each = np.arange(num_envs)
+        self._each, self._copies = np.arange(num_envs), check_int("copies", copies)
         self._best: Floats = np.zeros(num_envs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Draw the tasks; environment i has the tasks of seed + i."""
+        """Draw the tasks; environment i has the tasks of seed + i // copies."""
         super().reset(seed=seed)
         if seed is not None or not self._episode:
             first = int(self.np_random.integers(2**40)) if seed is None else seed
-            self._streams, self._episode = first + self._each, 0
+            self._streams, self._episode = first + self._each // self._copies, 0
         self._begin()
         return self._observe(), self._info()
 

@@ -117,7 +117,11 @@ def run_command(words: list[str]) -> None:
 
 def shorter(text: str) -> str:
     """A program with fewer seeds and less training."""
-    return re.sub(r"(?<!classes=)range\([1-9]\d+\)", "range(3)", text).replace("64_000", "2_560")
+    return (
+        re.sub(r"(?<!classes=)range\([1-9]\d+\)", "range(3)", text)
+        .replace("make_vec(64", "make_vec(16")
+        .replace("64_000", "6_400")
+    )
 
 
 def check_toml(text: str) -> None:

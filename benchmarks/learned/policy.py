@@ -1,0 +1,266 @@
+"""Trains the weights of the agent `learned-policy`: `python -m hpo_envs.benchmarks.learned.policy`.
+
+Writes `policy.npz`, and `policy.csv` and `policy-training.png`, the regret on languages kept for early stopping after
+every few updates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPRegressor
+
+from hpo_envs.agents.models import candidate_set
+from hpo_envs.agents.models.stacked_gp import START, distance, scaled
+from hpo_envs.agents.transfer import learned, policy_file
+from hpo_envs.agents.transfer.policy_file import Prior
+from hpo_envs.agents.transfer.source_gp import SourceGP
+from hpo_envs.benchmarks import plots
+from hpo_envs.tables.files import atomic
+from hpo_envs.tasks import for_training, sampled
+from hpo_envs.tasks.sampled import Draws, Pool, SampledTasks
+
+Floats = npt.NDArray[np.float64]
+
+FEATURES = ("prior", "stacked")
+"""What the policy reads: what source tasks predict, and the Gaussian process of `learned`."""
+
+OBJECTIVES = {"NMTHPO": "bleu", "CharHPO": "accuracy"}
+
+SKIP = 4.0
+"""Weight of the last column before training, at which probabilities are proportional to expected improvement."""
+
+CANDIDATES, ENVS, COPIES, BUDGET = 64, 64, 8, 20
+
+DIVERGENCE = 0.03
+"""Kullback-Leibler divergence of the first step; steps get shorter linearly."""
+
+RIDGE = 0.2
+"""Added to the diagonal of the Fisher information: weights of columns that hardly vary change little."""
+
+FACTORS = (1.0, 2.0, 4.0, 8.0)
+"""Of the trained weights; the one that is best on the validation episodes is kept."""
+
+UNITS, CROSSED = 16, 4000
+"""Of the networks that imitate source tasks: units, and points beyond their tables."""
+
+EVERY, LOOKS = 4, 128
+"""Updates between two looks at the validation episodes, and their number."""
+
+
+def with_sources(pools: Sequence[Pool]) -> list[Pool]:
+    """Each pool with Gaussian processes of those of other languages as source tasks."""
+    found = []
+    for pool in pools:
+        others = [o for o in pools if o.feature_names == pool.feature_names and not {*o.languages} & {*pool.languages}]
+        if not others:
+            found.append(pool)
+            continue
+        models, fitted = learned.fit_sources([(o.x, o.y) for o in others])
+        distances = np.array([distance(o.x, pool.x) for o in others])
+        predictions = np.array([m.predict(pool.x) for m in models])
+        found.append(replace(pool, predictions=predictions, distances=distances, fitted=fitted))
+    return found
+
+
+@functools.cache
+def usable(family: str) -> tuple[Pool, ...]:
+    """A family's tables whose best result is above the median one."""
+    return tuple(sampled.pools((family,), objective=OBJECTIVES[family]))
+
+
+def prior(family: str) -> Prior:
+    """The networks of a family's tables, which imitate the Gaussian processes that are fitted to source tasks."""
+    pools = usable(family)
+    models = [learned.fit_source(p.x, p.y) for p in pools]
+    networks = np.stack([imitation(p.x, m) for p, m in zip(pools, models, strict=True)])
+    spaces = [[p.x.mean(axis=0), p.x.std(axis=0), m.lengths] for p, m in zip(pools, models, strict=True)]
+    return Prior(pools[0].feature_names, tuple(p.languages for p in pools), networks, np.array(spaces))
+
+
+def imitation(x: Floats, model: SourceGP) -> Floats:
+    """(UNITS, d + 2) a network fitted to a model on its table's (n, d) features and on random crossings of two rows."""
+    rng = np.random.default_rng(0)
+    one, other = x[rng.integers(len(x), size=(2, CROSSED))]
+    points = np.concatenate([x, np.where(rng.random(one.shape) < 0.5, one, other)])
+    settings: dict[str, Any] = {"activation": "tanh", "solver": "lbfgs", "alpha": 1e-2, "max_iter": 400}
+    network = MLPRegressor(hidden_layer_sizes=(UNITS,), random_state=0, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        network.fit(2.0 * points - 1.0, scaled(model.predict(points)))
+    (into, out), bias = network.coefs_, network.intercepts_[0]
+    return np.concatenate([into.T, bias[:, None], out], axis=1)
+
+
+def fit(
+    weights: learned.Weights, seed: int, steps: int, log: list[dict[str, Any]], features: tuple[str, ...] = FEATURES
+) -> policy_file.Trained:
+    """The weights of one training that scored best on languages kept from it.
+
+    Args:
+        weights: Of `learned`, whose tables and numbers it is trained with.
+        seed: Of all draws, and of the languages kept for early stopping.
+        steps: Evaluations.
+        log: Gets a record of each look at these.
+        features: Groups of columns, the last one a Gaussian process.
+    """
+    pools = [p for family in OBJECTIVES for p in usable(family) if {*p.languages} <= weights.languages]
+    languages = sorted({x for p in pools for x in p.languages if p.name.startswith("charhpo")})
+    kept = set(np.random.default_rng(seed).permutation(languages)[: -(-len(languages) // 4)].tolist())
+    train = with_sources([p for p in pools if not kept & {*p.languages}])
+    stop = [p for p in with_sources(pools) if kept & {*p.languages}]
+    numbers = dict(zip(START, weights.numbers.mean(axis=0).tolist(), strict=True)) if "stacked" in features else {}
+    as_used = Draws((0.8, 0.8), 0.0, 0.0, 0.0, (0.9, 0.0))
+    tasks = SampledTasks(ENVS, train, CANDIDATES, BUDGET, Draws(sources=(0.8, 0.25)), COPIES)
+    envs, looks = (
+        for_training(e, CANDIDATES, features, numbers=numbers)
+        for e in (tasks, SampledTasks(LOOKS, stop, CANDIDATES, BUDGET, as_used))
+    )
+    random = f"{regret(None, looks)[0]:.4f}"
+    w, found, best = np.zeros(candidate_set.width(features)), [], []
+    w[-1], rng = SKIP, np.random.default_rng(seed)
+    begun, updates = time.process_time(), -(-steps // (ENVS * BUDGET))
+
+    def look(mean: Floats) -> tuple[float, float]:
+        score = regret(mean, looks)
+        best.append((score[0] + 0.5 * score[1], mean))
+        return score
+
+    observation, _ = envs.reset(seed=seed)
+    for update in range(updates + 1):
+        found.append(w)
+        if update % EVERY == 0 or update == updates:
+            anytime, final = look(np.mean(found[update // 2 :], axis=0))
+            record = {"weights": weights.name, "seed": seed, "steps": update * ENVS * BUDGET}
+            record |= {"anytime": f"{anytime:.4f}", "final": f"{final:.4f}", "random": random}
+            log.append(record | {"cpu_seconds": f"{time.process_time() - begun:.1f}"})
+            print(*log[-1].values(), flush=True)
+        if update < updates:
+            gradients, advantages, observation = play(w, envs, observation, rng)
+            w = w + natural_step(gradients, advantages, DIVERGENCE * (1 - update / updates))
+    trained = min(best, key=lambda pair: pair[0])[1]
+    for factor in FACTORS[1:]:
+        look(factor * trained)
+    shipped = min(best, key=lambda pair: pair[0])[1].astype(np.float32)
+    seen = frozenset(x for p in pools for x in p.languages)
+    return policy_file.Trained(
+        weights.name, seen, features, CANDIDATES, 0, ({"skip.weight": shipped[None]},), numbers=numbers
+    )
+
+
+def probabilities(w: Floats, observation: dict[str, Any]) -> Floats:
+    """(E, n) of the candidates that were not evaluated, proportional to exp(w' columns)."""
+    scores = np.where(observation["mask"] > 0.5, observation["candidates"] @ w, -np.inf)
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def sample(p: Floats, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """(E,) candidates of (E, n) probabilities."""
+    return np.minimum((p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1), p.shape[1] - 1)
+
+
+def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tuple[Floats, Floats, Any]:
+    """One episode in each environment: gradients (BUDGET * E, columns) of log p, advantages, the next observation."""
+    gradients, gains = [], []
+    for _ in range(BUDGET):
+        p = probabilities(w, observation)
+        actions = sample(p, rng)
+        columns = observation["candidates"]
+        gradients.append(columns[np.arange(len(p)), actions] - (p[:, None] @ columns)[:, 0])
+        observation, gain, *_ = envs.step(actions)
+        gains.append(gain)
+    # A gain counts in the mean of the best rewards so far from its step on, and half in the last one.
+    late = np.arange(BUDGET, 0, -1)[:, None] / BUDGET + 0.5
+    returns = np.cumsum((np.array(gains) * late)[::-1], axis=0)[::-1].reshape(BUDGET, -1, COPIES)
+    return np.concatenate(gradients), (returns - returns.mean(axis=2, keepdims=True)).ravel(), observation
+
+
+def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Floats:
+    """(columns,) the step along the natural gradient with an expected Kullback-Leibler divergence."""
+    fisher = gradients.T @ gradients / len(gradients) + RIDGE * np.eye(gradients.shape[1])
+    gradient = gradients.T @ advantages / len(gradients)
+    direction = np.linalg.solve(fisher, gradient)
+    return np.asarray(np.sqrt(2.0 * divergence / max(gradient @ direction, 1e-12)) * direction)
+
+
+def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
+    """Mean and final normalised regret of weights (None: random search), on the same episodes at every call."""
+    rng, (observation, _) = np.random.default_rng(0), envs.reset(seed=0)
+    gained, lost = np.zeros(envs.num_envs), []
+    w = np.zeros(observation["candidates"].shape[2]) if w is None else w
+    for _ in range(envs.unwrapped.budget):
+        observation, rewards, *_ = envs.step(sample(probabilities(w, observation), rng))
+        gained += rewards
+        lost.append(1.0 - gained.mean())
+    return float(np.mean(lost)), float(lost[-1])
+
+
+def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
+    """Draw the regret of all trainings against evaluations, and that of the untrained policy and of random search."""
+    names = list(dict.fromkeys(row["weights"] for row in log))
+    figure, (axes,) = plots.panels(1, len(names), (3.2 * len(names), 3.8), sharey=True)
+    of_seeds, random = [], []
+    for a, name in zip(axes, names, strict=True):
+        rows = [row for row in log if row["weights"] == name]
+        seeds = len({row["seed"] for row in rows})
+        curves = np.array([row["anytime"] for row in rows], dtype=float).reshape(seeds, -1)
+        of_seeds.append(curves)
+        random.append(np.mean([float(row["random"]) for row in rows]))
+        thousands = [int(row["steps"]) / 1000 for row in rows][: curves.shape[1]]
+        a.axhline(random[-1], color="0.6", linewidth=3, label="random search")
+        a.axhline(curves[:, 0].mean(), color="black", linestyle="--", label="untrained policy")
+        a.plot(thousands, curves.T, color=plots.COLOURS[0], linewidth=0.6)
+        a.plot(
+            thousands,
+            curves.mean(axis=0),
+            color=plots.COLOURS[0],
+            linewidth=2.5,
+            label=f"trained, mean of {seeds} seeds",
+        )
+        a.set_xlabel("training evaluations (thousands)")
+        a.set_title(name.replace("without ", "trained without\n").replace("CharHPO", "trained on\nall of CharHPO"))
+    axes[0].set_ylabel("mean normalised regret on languages\nheld out for early stopping (0: best)")
+    axes[0].set_ylim(0, None)
+    axes[0].legend(loc="lower left", frameon=False)
+    first, last = (np.mean([c[:, at].mean() for c in of_seeds]) for at in (0, -1))
+    figure.suptitle(
+        f"Training changes the policy's regret from {first:.2f} to {last:.2f}; random search has {np.mean(random):.2f}"
+    )
+    plots.save(figure, path)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and save the selected networks."""
+    parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.policy", description=__doc__)
+    groups = {w.name: w for w in learned.shipped()}
+    parser.add_argument("--only", choices=list(groups), help="one group of tables instead of all")
+    parser.add_argument("--steps", type=int, default=30_720, help="of each training (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="trainings of each group (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=Path("runs/policy"), help="folder (default: %(default)s)")
+    args = parser.parse_args(arguments)
+    log: list[dict[str, Any]] = []
+    made = []
+    for name, weights in groups.items():
+        if args.only in (None, name):
+            trained = [fit(weights, seed, args.steps, log) for seed in range(args.seeds)]
+            made.append(replace(trained[0], members=tuple(t.members[0] for t in trained)))
+    args.out.mkdir(parents=True, exist_ok=True)
+    policy_file.write(args.out / "policy.npz", made, [prior(family) for family in OBJECTIVES])
+    atomic.write_csv(args.out / "policy.csv", log, tuple(log[0]))
+    picture(log, args.out / "policy-training")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
