@@ -23,7 +23,7 @@ def fit(tables: Sequence[tuple[Floats, Floats]]) -> Floats:
     x = [columns - columns.mean(axis=0) for columns in x]
     z = [normal_scores(rewards) for _, rewards in tables]
     squares = sum(a.T @ a for a in x) + PENALTY * np.eye(x[0].shape[1])
-    return np.linalg.solve(squares, sum(a.T @ b for a, b in zip(x, z, strict=True)))
+    return np.asarray(np.linalg.solve(squares, sum(a.T @ b for a, b in zip(x, z, strict=True))), np.float64)
 
 
 def terms(features: Floats) -> Floats:

@@ -167,7 +167,8 @@ def probabilities(w: Floats, observation: dict[str, Any]) -> Floats:
 
 def sample(p: Floats, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     """(E,) candidates of (E, n) probabilities."""
-    return np.minimum((p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1), p.shape[1] - 1)
+    drawn = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
+    return np.asarray(np.minimum(drawn, p.shape[1] - 1), np.intp)
 
 
 def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tuple[Floats, Floats, Any]:
@@ -191,7 +192,7 @@ def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Fl
     fisher = gradients.T @ gradients / len(gradients) + RIDGE * np.eye(gradients.shape[1])
     gradient = gradients.T @ advantages / len(gradients)
     direction = np.linalg.solve(fisher, gradient)
-    return np.asarray(np.sqrt(2.0 * divergence / max(gradient @ direction, 1e-12)) * direction)
+    return np.asarray(np.sqrt(2.0 * divergence / max(float(gradient @ direction), 1e-12)) * direction)
 
 
 def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
