@@ -26,6 +26,7 @@ from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.policy_file import Prior
 from hpo_envs.agents.transfer.source_gp import SourceGP
 from hpo_envs.benchmarks import plots
+from hpo_envs.core import screen
 from hpo_envs.tables.files import atomic
 from hpo_envs.tasks import for_training, sampled
 from hpo_envs.tasks.sampled import Draws, Pool, SampledTasks
@@ -241,6 +242,7 @@ def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
     plots.save(figure, path)
 
 
+@screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and save the selected networks."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.policy", description=__doc__)
