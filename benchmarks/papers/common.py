@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
+from hpo_envs.benchmarks.report import terminal
 from hpo_envs.benchmarks.study import executors
 from hpo_envs.tables.files import atomic
 
@@ -251,9 +252,6 @@ def drawn(draw: Callable[[], Sequence[Path]]) -> None:
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table whose rows have the same columns."""
-    print(f"\n{title}")
-    widths = {k: max(len(str(k)), *(len(str(row[k])) for row in rows)) for k in rows[0]}
-    print("  ".join(str(k).ljust(w) for k, w in widths.items()))
-    for row in rows:
-        print("  ".join(str(row[k]).ljust(w) for k, w in widths.items()))
+    """Print a table whose rows have the same columns; None is left empty."""
+    cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    print(f"\n{title}\n{terminal.aligned([[*rows[0]], *cells])}")

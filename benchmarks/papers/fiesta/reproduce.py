@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.common import Record, Reproduction
+from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.fiesta import analysis, settings
 from hpo_envs.benchmarks.papers.fiesta import figures as drawing
 from hpo_envs.benchmarks.papers.fiesta.select import select
@@ -24,9 +24,11 @@ def part(function: Callable[[Reproduction], object]) -> Callable[[Reproduction],
     def noted(r: Reproduction) -> None:
         before = len(r.notes)
         function(r)
-        print(format_rows(r.notes[before:]), end="", flush=True)
-        if r.notes:
-            r.write("results", [{k: _text(v) for k, v in row.items()} for row in r.notes])
+        rows = [{k: _text(v) for k, v in row.items()} for row in r.notes]
+        if rows[before:]:
+            common.show(function.__name__, rows[before:])
+        if rows:
+            r.write("results", rows)
 
     return noted
 
@@ -142,18 +144,6 @@ QUICK = 10
 """Trials of `--quick`."""
 
 main = functools.partial(common.reproduce, "fiesta", PARTS)
-
-
-def format_rows(rows: list[Record]) -> str:
-    """A table for the terminal."""
-    lines = []
-    for r in rows:
-        delta = "" if r["delta"] is None else f" delta {r['delta']:g}"
-        error = "" if np.isnan(r["error"]) else f" ± {r['error']:.2f}"
-        known = "" if r["published"] is None else f"  published {r['published']:g}"
-        label = f"{r['where']}, {r['row']}{delta}, {r['quantity']}"
-        lines.append(f"{label:78} {r['ours']:10.4g}{error}{known}  {r['verdict']}".rstrip())
-    return "".join(line + "\n" for line in lines)
 
 
 def _levels(r: Reproduction, where: str, todo: tuple[settings.Setting, ...]) -> None:

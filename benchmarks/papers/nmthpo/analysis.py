@@ -176,15 +176,3 @@ def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[
         ("with a fixed budget RS finds fewer Pareto points than BO", all(rs_last.values()), str(rs_last)),
         ("on sw-en and so-en BO noticeably outperforms GB (fbp)", all(bo.values()), str(bo)),
     ]
-
-
-def format_entries(entries: Sequence[Entry]) -> str:
-    """Entries as aligned text: ours, published, difference in standard errors, verdict."""
-    lines = [f"{'pair':5} {'method':14} {'score':5} {'ours':>16} {'published':>14} {'z':>6}  verdict"]
-    for e in entries:
-        published = "-" if e.published is None else f"{e.published:g} ± {e.published_std:g}"
-        z = "" if e.z is None else f"{e.z:+.1f}"
-        lines.append(
-            f"{e.pair:5} {e.method:14} {e.score:5} {e.mean:7.2f} ± {e.std:6.2f} {published:>14} {z:>6}  {e.verdict}"
-        )
-    return "\n".join(lines)

@@ -22,12 +22,12 @@ def table(number: int, r: Reproduction) -> None:
     for pair in PAIRS:
         entries += analysis.exact_entries(number, pair, settings.exact_random(number, pair))
     seconds = time.perf_counter() - start
-    r.write(f"table{number}", [record(e) for e in entries])
+    rows = [record(e) for e in entries]
+    r.write(f"table{number}", rows)
     trials = len(r.seeds(settings.TRIALS))
-    print(f"\nTable {number}, {trials} trials, {seconds:.0f} s with {r.jobs} process(es)")
+    common.show(f"Table {number}, {trials} trials, {seconds:.0f} s with {r.jobs} process(es)", rows)
     print("z: difference in combined standard errors, sqrt(published_std^2/100 + our_std^2/trials), after the half")
-    print("unit that printing may have rounded away; 'agrees' is |z| <= 2.\n")
-    print(analysis.format_entries(entries))
+    print("unit that printing may have rounded away; 'agrees' is |z| <= 2.")
     judged = [e for e in entries if e.z is not None]
     printed = [e for e in judged if e.method not in analysis.PRINTED]
     few = f"Of {trials} trials: too few to judge." if trials < settings.ENOUGH else ""
@@ -39,8 +39,8 @@ def table(number: int, r: Reproduction) -> None:
     for method in dict.fromkeys(e.method for e in judged):
         here = [e for e in judged if e.method == method]
         print(f"  {method:14} {agreeing(here):2d} of {len(here)}")
-    rows = {pair: len(store.load(f"nmthpo/{pair}").keys) for pair in PAIRS}
-    claims = analysis.claims(entries, rows)
+    sizes = {pair: len(store.load(f"nmthpo/{pair}").keys) for pair in PAIRS}
+    claims = analysis.claims(entries, sizes)
     print("\nClaims of section 6")
     for claim in claims:
         print(f"  {claim.verdict:6} {claim.text}: {claim.evidence}")
