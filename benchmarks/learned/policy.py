@@ -26,7 +26,7 @@ from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.policy_file import Prior
 from hpo_envs.agents.transfer.source_gp import SourceGP
 from hpo_envs.benchmarks import plots
-from hpo_envs.core import screen
+from hpo_envs.tables import screen
 from hpo_envs.tables.files import atomic
 from hpo_envs.tasks import for_training, sampled
 from hpo_envs.tasks.sampled import Draws, Pool, SampledTasks
@@ -234,7 +234,7 @@ def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
         a.set_title(name.replace("without ", "trained without\n").replace("CharHPO", "trained on\nall of CharHPO"))
     axes[0].set_ylabel("mean normalised regret on languages\nheld out for early stopping (0: best)")
     axes[0].set_ylim(0, None)
-    axes[0].legend(loc="lower left", frameon=False)
+    axes[0].legend(loc=(0.02, 0.5), frameon=False)
     first, last = (np.mean([c[:, at].mean() for c in of_seeds]) for at in (0, -1))
     figure.suptitle(
         f"Training changes the policy's regret from {first:.2f} to {last:.2f}; random search has {np.mean(random):.2f}"
