@@ -387,7 +387,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         self._keys = self._keys.copy()  # masks of earlier steps are made of the keys that were
         keys = self._keys[index] = draws.mix_many(self._streams[index], self._episodes[index])
         started = self._start(index, keys, options)
-        merge(info, {k: scatter(v, index, self.num_envs) for k, v in started.items()}, index)
+        merge(info, {k: scatter(v, index, self.num_envs) for k, v in started.items()}, index, self.num_envs)
         return info
 
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:

@@ -143,24 +143,16 @@ def single(batch: Info, table: Table, row: int) -> Info:
     return info | {"config": numeric(table.config(row))} if "config" in info else info
 
 
-def merge(info: Info, new: Info, index: npt.NDArray[np.intp]) -> None:
-    """Add the info of the environments at `index` to a batched info, with masks."""
-    fresh: npt.NDArray[np.bool_] | None = None
+def merge(info: Info, new: Info, index: npt.NDArray[np.intp], n: int) -> None:
+    """Add the (n, ...) info of the environments at `index` to a batched info, with masks."""
+    fresh = np.zeros(n, bool)
+    fresh[index] = True
     for key, value in new.items():
-        if key.startswith("_"):
-            continue
         if key in info:
             assign(info[key], value, index)
-            info["_" + key] = mask = info["_" + key].copy()
-            mask[index] = True
-            continue
-        if fresh is None:
-            first = value
-            while isinstance(first, dict):
-                first = next(iter(first.values()))
-            fresh = np.zeros(len(first), bool)
-            fresh[index] = True
-        info[key], info["_" + key] = value, fresh
+            info["_" + key] = info["_" + key] | fresh
+        else:
+            info[key], info["_" + key] = value, fresh
 
 
 def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:

@@ -149,7 +149,7 @@ def make_vec(
         families: Families of the tables; none: functions of a Gaussian-process prior only.
         without: Languages left out, by any of their codes.
         objective: Name of one metric instead of all.
-        **arguments: Of `sampled.SampledTasks`: `candidates`, `budget`, `draws`, `autoreset_mode`.
+        **arguments: Of `sampled.SampledTasks`: `candidates`, `budget`, `draws`.
 
     Raises:
         ValueError: No such family or language, or no table is left.

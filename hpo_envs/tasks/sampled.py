@@ -195,7 +195,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
     An action is the index of a candidate, `Discrete(candidates)`, counted from the first again where a task has fewer;
     indices carry no information from one episode to another. The reward is normalised: 0 for the median and 1 for the
     best candidate of the task, at least -1. The observation is reward, best reward and budget left;
-    `CandidateObservation` shows the candidates. All episodes have the same budget and end in the same step.
+    `CandidateObservation` shows the candidates. All episodes have the same budget, end in the same
+    step and start anew in it (SAME_STEP).
 
     Args:
         num_envs: Number of episodes.
@@ -204,7 +205,6 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         budget: Evaluations of an episode.
         draws: How tasks are drawn.
         copies: Episodes of each task, one after the other, for baselines that are means over them.
-        autoreset_mode: As of every vectorized environment.
 
     Raises:
         ValueError: An action outside the space.
@@ -218,14 +218,12 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         budget: int = 20,
         draws: Draws | None = None,
         copies: int = 1,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
     ) -> None:
         self.num_envs, self.budget = check_int("num_envs", num_envs), check_int("budget", budget)
         self.pools, self.size, self._draws = list(pools), check_int("candidates", candidates, FEW), draws or Draws()
         if budget > min([candidates, *(len(p.y) for p in pools)]):
             raise ValueError(f"budget must be at most the candidates of the smallest task, got {budget}")
-        self._mode = AutoresetMode(autoreset_mode)
-        self.metadata, self.render_mode = {"autoreset_mode": self._mode}, None
+        self.metadata, self.render_mode = {"autoreset_mode": AutoresetMode.SAME_STEP}, None
         self.single_observation_space = Box(np.array([-1.0, -1.0, 0.0], np.float32), np.ones(3, np.float32))
         self.single_action_space = Discrete(self.size)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -247,11 +245,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         """Evaluate one candidate in every episode."""
         actions = check_ints(actions, (self.num_envs,), self.size)
         never = np.zeros(self.num_envs, bool)
-        if self._count >= self.budget:
-            if self._mode is not AutoresetMode.NEXT_STEP or not self._episode:
-                raise gym.error.ResetNeeded("step() must follow reset(): no episode is running.")
-            self._begin()
-            return self._observe(), np.zeros(self.num_envs), never, never.copy(), self._info()
+        if not self._episode:
+            raise gym.error.ResetNeeded("step() must follow reset(): no episode is running.")
         actions = actions % self._space.tables.valid.sum(axis=1)
         self._reward = self._rewards[self._each, actions]
         self._best = np.maximum(self._best, self._reward)
@@ -261,12 +256,10 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         info: dict[str, Any] = {"cost": np.ones(self.num_envs), "_cost": ~never}
         if self._count < self.budget:
             return self._observe(), reward, never, never.copy(), info | self._mask()
-        if self._mode is AutoresetMode.SAME_STEP:
-            final = np.fromiter(self._observe(), object, self.num_envs)
-            info = {"final_obs": final, "_final_obs": ~never, "final_info": info, "_final_info": ~never}
-            self._begin()
-            info |= self._info()
-        return self._observe(), reward, ~never, never.copy(), info | self._mask()
+        final = np.fromiter(self._observe(), object, self.num_envs)
+        info = {"final_obs": final, "_final_obs": ~never, "final_info": info, "_final_info": ~never}
+        self._begin()
+        return self._observe(), reward, ~never, never.copy(), info | self._info()
 
     def candidates(self) -> Space:
         """The candidates of the running episodes."""

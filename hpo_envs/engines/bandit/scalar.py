@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+import operator
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,8 @@ class BanditEnv(HPOEnv):
         """Means of the metrics of a batch of arms, and (batch,) scores."""
         p, pulls = self.params, [self._pull(arm) for arm in arms]
         scores = np.array([p.sign * pull[p.column] for pull in pulls])
-        return [_mean(column) for column in zip(*pulls, strict=True)], scores
+        totals = (functools.reduce(operator.add, column) for column in zip(*pulls, strict=True))  # from left to right
+        return [total / len(pulls) for total in totals], scores
 
     def _pull(self, arm: int) -> list[float]:
         """Metrics of an arm's next pull; updates its moments, by Welford, and the observation of them."""
@@ -135,10 +137,3 @@ class BanditEnv(HPOEnv):
         shown[n + arm] = mean
         shown[2 * n + arm] = math.sqrt(squares / count)
         return metrics
-
-
-def _mean(values: Sequence[float]) -> float:
-    total = 0.0
-    for v in values:
-        total += v
-    return total / len(values)

@@ -184,10 +184,5 @@ class CharSpaceEnv(BoxEnv):
         params = BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:])
         super().__init__(params, render_mode)
 
-    @property
-    def fixed(self) -> bool:
-        """Whether every episode has the same search space."""
-        return len(set(self.params.function.spaces)) == 1
-
 
 CharSpaceVectorEnv = BoxVectorEnv.vectorized(CharSpaceEnv)

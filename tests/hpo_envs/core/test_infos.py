@@ -28,13 +28,13 @@ def test_batched_infos() -> None:
     assert infos.scatter(np.ones((2, 4)), index, 3).shape == (3, 4)
     info: dict[str, Any] = {"a": np.array([9.0, 9.0, 9.0]), "_a": np.array([False, True, False])}
     old_mask = info["_a"]
-    infos.merge(info, {**whole, "_a": np.zeros(3, bool)}, index)
+    infos.merge(info, whole, index, 3)
     assert info["a"].tolist() == [1.0, 9.0, 2.0]
     assert info["_a"].tolist() == [True, True, True]
     assert old_mask.tolist() == [False, True, False]
     assert info["_b"].tolist() == [True, False, True]
     assert info["_b"].dtype == bool
-    infos.merge(info, {"b": {"c": np.array(["p", "q", "r"]), "o": np.array([1, 2, 3], object)}}, np.array([1]))
+    infos.merge(info, {"b": {"c": np.array(["p", "q", "r"]), "o": np.array([1, 2, 3], object)}}, np.array([1]), 3)
     assert info["b"]["c"].tolist() == ["x", "q", "y"]
     assert info["_b"].tolist() == [True, True, True]
     copied = infos.mapped(info["b"], np.copy)
