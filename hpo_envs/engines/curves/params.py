@@ -53,7 +53,9 @@ class CurveParams(Params):
         count: (rows,) measured repeats of each row, at least 1.
         repeats: Repeats that the cells make room for.
         ends: (rows * repeats,) int64, the checkpoint at which each run ends.
-        tops: (cells, 1 + m) float64: `costs` and `peaks`, for one gather.
+        costs: (cells,) float64, cumulative cost of training up to each cell; 1 for each evaluation where cost is
+            evaluations.
+        peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
         answers: (cells, m + 1 + shown + held out) float64: `rewards`, shares of a full training, metrics.
         peak_levels: (cells,) int64, index in `table.levels` of the best of the first objective.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
@@ -69,7 +71,8 @@ class CurveParams(Params):
     count: npt.NDArray[np.int64]
     repeats: int
     ends: npt.NDArray[np.int64]
-    tops: Floats
+    costs: Floats
+    peaks: Floats
     answers: Floats
     peak_levels: npt.NDArray[np.int64]
     peak_hidden: Floats
@@ -121,10 +124,12 @@ class CurveParams(Params):
         view = View(shuffle, subsample)
         keyed = ByHash(load_tables((name,), table)[0])
         p = _prepare(keyed, check_objective(objective), tuple(held_out), cost, levels, variant)
+        # By the most expensive repeat of each row; one evaluation per checkpoint.
+        whole = p.rows * len(p.levels) if p.cost_unit == "evaluations" else np.nanmax(p.full, axis=1).sum()
         return dataclasses.replace(
             p,
             action_space=MultiDiscrete([view.size(p.rows), len(p.levels)]),
-            budget=check_budget(budget, p.budget, p.cost_unit, p.budget_of(TRAININGS)),
+            budget=check_budget(budget, float(whole), p.cost_unit, TRAININGS * float(np.nanmean(p.full))),
             workers=check_workers(workers),
             view=view,
         )
@@ -133,16 +138,6 @@ class CurveParams(Params):
     def steps(self) -> int:
         """Steps after which an episode ends whatever its budget."""
         return self.actions * len(self.levels)
-
-    @cached_property
-    def costs(self) -> Floats:
-        """(cells,) cumulative cost of training up to each cell; 1 for each evaluation where cost is evaluations."""
-        return _own(self.tops[:, 0])
-
-    @cached_property
-    def peaks(self) -> Floats:
-        """(cells, m) best reward at any checkpoint of the table up to the cell."""
-        return _own(self.tops[:, 1:])
 
     @cached_property
     def rewards(self) -> Floats:
@@ -189,27 +184,11 @@ class CurveParams(Params):
         level = np.searchsorted(self.table.levels, self.levels)[levels]
         return {"row": rows, "level": level, "repeat": draws.below_many(bits, self.count[rows])}
 
+    @cached_property
     def full(self) -> Floats:
         """(rows, repeats) cost of each full training; NaN where there is no such repeat."""
         cost = self.costs.reshape(self.rows, self.repeats, -1)[:, :, -1]
         return np.where(np.arange(self.repeats) < self.count[:, None], cost, np.nan)
-
-    def whole(self) -> float:
-        """Cost of training every row to its end, by its most expensive repeat; one evaluation per checkpoint."""
-        if self.cost_unit == "evaluations":
-            return float(self.rows * len(self.levels))
-        return float(np.nanmax(self.full(), axis=1).sum())
-
-    def budget_of(self, trainings: int) -> float:
-        """Mean cost of a number of full trainings; that number, if each evaluation costs 1."""
-        return float(trainings * np.nanmean(self.full()))
-
-
-def _own(part: Floats) -> Floats:
-    """A read-only array of its own: `take` copies the whole of one that is not contiguous."""
-    array = part.copy()
-    array.setflags(write=False)
-    return array
 
 
 @functools.lru_cache(maxsize=32)
@@ -251,7 +230,7 @@ def _prepare(
     initial[-1] = 1.0
     seen = values[..., [t.metric(name) for name in shown]]
     count = np.maximum((~np.isnan(t.values).all(axis=(2, 3))).sum(axis=1), 1)
-    p = CurveParams(
+    return CurveParams(
         kind="fidelity",
         tables=(t,),
         rewarded=chosen,
@@ -267,14 +246,14 @@ def _prepare(
         count=count,
         repeats=t.repeats,
         ends=ends,
-        tops=flat(np.concatenate([costs[..., None], peaks], axis=3)),
+        costs=flat(costs),
+        peaks=flat(peaks),
         answers=flat(np.concatenate([rewards, shares[..., None], seen, hidden], axis=3)),
         peak_levels=flat(peak_levels),
         peak_hidden=flat(peak_hidden),
         status=flat(status.astype(np.uint8)),
         templates=templates,
     )
-    return dataclasses.replace(p, budget=p.whole())
 
 
 def _filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:

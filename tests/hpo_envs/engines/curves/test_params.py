@@ -41,21 +41,22 @@ def test_what_is_prepared() -> None:
     ):
         assert not array.flags.writeable
     assert p.status.dtype == np.uint8
-    full = p.full()
+    full = p.full
     assert full.shape == (ROWS, 3)
     assert np.isnan(full).tolist() == [[k >= count for k in range(3)] for count in p.count]
     assert full[0].tolist() == THREE.cost[0, :, -1].tolist()
-    assert p.whole() == pytest.approx(np.nanmax(full, axis=1).sum())
-    assert p.budget_of(7) == pytest.approx(7 * np.nanmean(full))
-    per_step = params_of(THREE, "loss", cost="evaluations", levels=3)
-    assert (per_step.whole(), per_step.budget_of(7), per_step.cost_unit) == (15.0, 7.0, "evaluations")
+    assert params_of(THREE, "loss", levels=3, budget=None).budget == pytest.approx(np.nanmax(full, axis=1).sum())
+    assert p.budget == pytest.approx(20 * np.nanmean(full))
+    per_step = {"cost": "evaluations", "levels": 3}
+    assert params_of(THREE, "loss", budget=None, **per_step).budget == 15.0
+    assert params_of(THREE, "loss", **per_step).budget == 20.0
     assert params_of(THREE, "loss", cost="epochs").cost_unit == "epochs"
     assert params_of(THREE, "loss", cost="seconds").cost_unit == "s"
     assert params_of(THREE, "loss").shown == ("loss", "test", "accuracy")
     env = curves_env("toy", table=THREE, objective="loss", held_out=["test"])
     assert env.reward_bounds.tolist() == [[-20.0, 0.0]]
     assert (env.objectives, env.cost_unit, env.workers, env.budget) == (
-        ("loss",), "s", 1, pytest.approx(20 * np.nanmean(params_of(THREE, "loss").full()))
+        ("loss",), "s", 1, pytest.approx(20 * np.nanmean(params_of(THREE, "loss").full))
     )  # fmt: skip
     both = curves_env("toy", table=THREE, objective=("accuracy", "loss"))
     many = curves_envs(2, "toy", table=THREE, objective=("accuracy", "loss"))
@@ -108,7 +109,7 @@ def test_what_is_meant_unless_told_otherwise() -> None:
     for env in (curves_env(name, objective=objective), curves_envs(1, name, objective=objective)):
         p = params_of(env.table, objective)
         assert env.table.name == name
-        assert (env.cost_unit, env.workers, env.budget) == (env.table.cost_unit, 1, p.budget_of(20))
+        assert (env.cost_unit, env.workers, env.budget) == (env.table.cost_unit, 1, p.budget)
         assert env.levels.tolist() == env.table.levels.tolist()
         env.reset(seed=0)
     assert "held_out" not in env.step(np.array([[0, 0]]))[-1]
