@@ -1,4 +1,4 @@
-"""A trained policy as an agent: it scores candidates by a network, and samples."""
+"""A trained policy as an agent: it scores candidates, and samples."""
 
 from __future__ import annotations
 
@@ -21,27 +21,31 @@ Floats = npt.NDArray[np.float64]
 
 
 class Policy(CandidateAgent):
-    """Asks for a candidate drawn from the probabilities of a network that was trained by reinforcement learning.
+    """Asks for a candidate drawn from the probabilities of a policy that was trained by reinforcement learning.
 
-    The network reads what `tasks.CandidateObservation` shows, computed by the same code: features of each candidate,
-    which were evaluated, and the state of the episode. It was trained by masked proximal policy optimisation on whole
-    episodes over many tables, where the reward is the gain over the best evaluation so far.
+    The policy reads what `tasks.CandidateObservation` shows, computed by the same code: features of each candidate,
+    which were evaluated, and the state of the episode.
 
     Without a file the shipped weights are used (registered as `learned-policy`): those that have seen most languages
-    but none of the problem's (`problem.held_out_languages`). They read two Gaussian processes, one of the episode alone
-    and one stacked on source tasks. These are `problem.sources`; without sources, networks that were fitted to
-    tables of other languages and ship with the weights; without either, none.
-    Evaluated candidates have probability 0.
+    but none of the problem's (`problem.held_out_languages`). Their scores are linear in what source tasks predict and
+    in the mean, deviation and log expected improvement of the Gaussian process of `learned`. The source tasks are
+    `problem.sources`; without these, shipped networks that were fitted to one table each, of the same hyperparameters
+    and other languages; without either, none. They were trained by natural policy gradients on whole episodes over many
+    tables (`python -m hpo_envs.benchmarks.learned.policy`), where the return is the mean of the best rewards so far
+    plus half of the last one. Files may hold networks, trained by masked proximal policy optimisation. Evaluated
+    candidates have probability 0.
 
     Formula:
         p(i) = softmax(mean over seeds of log p_seed)_i over the most probable candidates, as many as in training
-        p_seed(i) ~ exp f(c_i, two attention-pooled sums over all candidates, one over the evaluated ones)
+        p_seed(i) ~ exp w' c_i                                                                   shipped weights
+        p_seed(i) ~ exp f(c_i, two attention-pooled sums over all candidates, one over the evaluated ones)     networks
 
-    Paper: of our own. Training: John Schulman, Filip Wolski, Prafulla Dhariwal, Alec Radford and Oleg Klimov. Proximal
-    Policy Optimization Algorithms. arXiv:1707.06347, 2017. The set of candidates as observation: Michael Volpp et al.
-    Meta-Learning Acquisition Functions for Transfer Learning in Bayesian Optimization. ICLR 2020.
+    Paper: of our own. Training: Sham Kakade. A Natural Policy Gradient. NeurIPS 2001. John Schulman, Filip Wolski,
+    Prafulla Dhariwal, Alec Radford and Oleg Klimov. Proximal Policy Optimization Algorithms. arXiv:1707.06347, 2017.
+    The set of candidates as observation: Michael Volpp et al. Meta-Learning Acquisition Functions for Transfer Learning
+    in Bayesian Optimization. ICLR 2020.
 
-    Complexity: O(n h^2 + 8 t n) a suggestion, t observations, n candidates, h units.
+    Complexity: O(n (h^2 + 8 t)) a suggestion, t observations, n candidates, h units (0: linear).
 
     Args:
         problem: A finite problem with features and one objective.
