@@ -126,10 +126,7 @@ def run(args: argparse.Namespace) -> int:
             given = {"run_seconds": args.run_seconds, "most": most}
             comparison.run(executor, watch=bar.show, **given)
     except KeyboardInterrupt:
-        print(
-            f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes",
-            file=sys.stderr,
-        )
+        print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
         raise
     return _show(comparison, args, start)
 

@@ -48,10 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
-SEARCH = "evaluations.journal"
-"""File of a search by `tune`, `hpo_envs.tuning.record.NAME`."""
-
-
 class Runs(NamedTuple):
     """Data of an importance analysis: configurations, oriented scores, axes, metric and sign, source."""
 
@@ -139,8 +135,9 @@ def read(source: str, metric: str | None, env: str | None) -> Runs:
         ValueError: No such source, or one without hyperparameters.
     """
     from hpo_envs.benchmarks.analysis import forest_importance
+    from hpo_envs.tuning import record
 
-    if (Path(source) / SEARCH).is_file():
+    if (Path(source) / record.NAME).is_file():
         return _of_search(source, metric)
     if Path(source).is_dir():
         return _of_folder(Path(source), metric, env)
