@@ -123,7 +123,6 @@ def _npy(array: npt.NDArray[Any]) -> bytes:
     return buffer.getvalue()
 
 
-@functools.lru_cache(maxsize=8)
 def read(file: str, sha256: str | None = None) -> Contents:
     """Read a file without executing anything in it.
 
@@ -135,26 +134,30 @@ def read(file: str, sha256: str | None = None) -> Contents:
         ValueError: No such file, one that `write` did not write, or one with another sha256.
     """
     try:
-        data = Path(file).read_bytes()
-        if len(data) > MOST_BYTES:
-            raise ValueError(f"more than {MOST_BYTES} bytes")
-        if sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist()) > MOST_BYTES:
-            raise ValueError(f"more than {MOST_BYTES} bytes unpacked")
-        archive = np.load(io.BytesIO(data), allow_pickle=False)
-        record = json.loads(str(archive[RECORD]))
-        if record["format"] != FORMAT:
-            raise ValueError(f"format {record['format']!r}")
-        trained = tuple(_trained(archive, i, t) for i, t in enumerate(record["trained"]))
-        priors = tuple(_prior(archive, i, p) for i, p in enumerate(record["priors"]))
+        found = _contents(Path(file).read_bytes())
     except Exception as error:  # zipfile, zlib and json have a dozen of their own for bytes that someone made up
         reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise ValueError(
             f"policy must be a file of hpo_envs.integrations.candidate_policy.save_policy, got {file} ({reason})"
         ) from None
-    found = hashlib.sha256(data).hexdigest()
-    if sha256 not in (None, found):
-        raise ValueError(f"file must have sha256 {sha256}, got {found} of {file}")
-    return Contents(trained, priors, found)
+    if sha256 not in (None, found.sha256):
+        raise ValueError(f"file must have sha256 {sha256}, got {found.sha256} of {file}")
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def _contents(data: bytes) -> Contents:
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES} bytes")
+    if sum(entry.file_size for entry in zipfile.ZipFile(io.BytesIO(data)).infolist()) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES} bytes unpacked")
+    archive = np.load(io.BytesIO(data), allow_pickle=False)
+    record = json.loads(str(archive[RECORD]))
+    if record["format"] != FORMAT:
+        raise ValueError(f"format {record['format']!r}")
+    trained = tuple(_trained(archive, i, t) for i, t in enumerate(record["trained"]))
+    priors = tuple(_prior(archive, i, p) for i, p in enumerate(record["priors"]))
+    return Contents(trained, priors, hashlib.sha256(data).hexdigest())
 
 
 def arguments(file: str) -> dict[str, Any]:

@@ -40,6 +40,8 @@ def test_file_returns_what_was_written(file: str) -> None:
         np.testing.assert_array_equal(found.members[0][name], array.astype(np.float16))
     with pytest.raises(ValueError, match="file must have sha256 00"):
         policy_file.read(file, "00")
+    policy_file.write(file, [trained(("deu",))])  # trained again
+    assert policy_file.read(file).trained[0].languages == {"deu"}
 
 
 def hostile(file: str) -> dict[str, bytes]:
