@@ -6,9 +6,10 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium as gym
+
 from hpo_envs import agents
 from hpo_envs.benchmarks.live.problems import Config, Problem
-from hpo_envs.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import space_of, to_configspace
 
@@ -37,7 +38,9 @@ class SuiteOptimiser(Optimiser):
 
     def __init__(self, problem: Problem, seed: int, budget: int, agent: str) -> None:
         actions = "box" if "box" in agents.entry(agent).supports else "candidates"
-        self._params = FunctionParams.of(_score, problem.search_space, actions=actions, budget=budget)
+        given = {"function": _score, "space": problem.search_space, "actions": actions, "budget": budget}
+        env: Any = gym.make("FunctionHPO-v0", disable_env_checker=True, **given)
+        self._params = env.unwrapped.params
         self._agent = agents.make(agent, agents.Problem(**self._params.problem()), seed)
 
     def ask(self) -> tuple[Any, Config]:
