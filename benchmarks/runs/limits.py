@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import multiprocessing
 import os
 import signal
 import threading
@@ -96,9 +95,29 @@ def _thread(seconds: float) -> Iterator[None]:
         watch.join()
 
 
-def interrupted(error: BaseException) -> bool:
-    """Return whether an exception is the user's Ctrl-C, which workers do not receive."""
-    return isinstance(error, KeyboardInterrupt) and multiprocessing.parent_process() is None
+@contextlib.contextmanager
+def interrupts() -> Iterator[None]:
+    """Let Ctrl-C through; a `KeyboardInterrupt` that the code within raises by itself becomes a `RuntimeError`."""
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and callable(before)
+    pressed = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        before(number, frame)  # type: ignore[operator, misc]
+
+    if ours:
+        signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if pressed:
+            raise
+        raise RuntimeError("code must not raise KeyboardInterrupt, which is the user's") from error
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

@@ -40,13 +40,19 @@ class Call:
 
     Attributes:
         function: What is called.
-        argument: Of the function.
+        argument: Of the function. Its `foreign`, if it has one, names code from outside of this package: the worker
+            that has run it runs nothing else.
         losses: How many workers died at it.
     """
 
     function: Callable[[Any], Any]
     argument: Any
     losses: int = 0
+
+    @property
+    def foreign(self) -> str | None:
+        """Code from outside of this package that the call runs."""
+        return getattr(self.argument, "foreign", None)
 
 
 class WorkerLost(ChildProcessError):
@@ -185,8 +191,10 @@ class Processes(Executor):
                 if len(self._pool) >= self.workers:
                     return
                 self._pool.append(idle := _Worker())
-            if idle.process.is_alive():
-                idle.take(self._calls.popleft())
+            call = next((call for call in self._calls if call.foreign == idle.foreign), self._calls[0])
+            if idle.foreign in (None, call.foreign) and idle.process.is_alive():
+                self._calls.remove(call)
+                idle.take(call)
             else:
                 self._pool.remove(idle)
                 idle.end()
@@ -205,6 +213,7 @@ class _Worker:
         theirs.close()
         output.close()
         self.call: Call | None = None
+        self.foreign: str | None = None
         self._limit: tuple[float, str] | None = None
         self._age = 0.0
 
@@ -212,7 +221,7 @@ class _Worker:
         """Begin a call."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has just died, which `answer` sees
             self.pipe.send((call.function, call.argument))
-        self.call, self._limit = call, None
+        self.call, self.foreign, self._limit = call, call.foreign, None
 
     def answer(self, passed: float) -> tuple[bool, Any] | None:
         """Return whether the call succeeded and its result or exception; None while it runs.

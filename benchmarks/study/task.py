@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from hpo_envs.benchmarks.runs import Run, limits, run
-from hpo_envs.benchmarks.study.study import Entrant, Environment
+from hpo_envs.benchmarks.study.study import POLICY, Entrant, Environment
 from hpo_envs.tables.checks import advice
 
 if TYPE_CHECKING:
@@ -40,6 +40,12 @@ class Task:
     seeds: tuple[int, ...]
     seconds: float
     run_seconds: float = limits.RUN_SECONDS
+
+    @property
+    def foreign(self) -> str | None:
+        """The factory of an agent from outside of this package that shares the worker's process."""
+        algorithm = self.agent.algorithm
+        return algorithm if ":" in algorithm and algorithm != POLICY and not self.agent.isolated else None
 
     def __str__(self) -> str:
         return f"{self.agent.name} on {self.environment.id}"
@@ -98,6 +104,7 @@ def _perform(task: Task, isolate: Literal[False] | IsolatedProcess) -> Done:
         seeds = task.seeds[len(runs) : len(runs) + size]
         try:
             with (
+                limits.interrupts(),
                 warnings.catch_warnings(),
                 np.errstate(),
                 limits.deadline(task.run_seconds * len(seeds)),
@@ -112,9 +119,9 @@ def _perform(task: Task, isolate: Literal[False] | IsolatedProcess) -> Done:
                     transfer=task.environment.transfer,
                     **task.agent.hyperparameters,
                 )
+        except KeyboardInterrupt:
+            raise
         except BaseException as error:
-            if limits.interrupted(error):
-                raise
             said = advice(error) or traceback.format_exc()
             return Done(task, tuple(runs), time.perf_counter() - start, said)
         runs.extend(dataclasses.replace(r, header=task.agent.describe(r.header)) for r in batch)

@@ -77,14 +77,14 @@ def perform(job: Job) -> Done:
     started, clock = time.time(), time.perf_counter()
     ended = True
     try:
-        with _limited(job.seconds):
+        with limits.interrupts(), _limited(job.seconds):
             outcomes, ended = _carry_out(job)
+    except KeyboardInterrupt:
+        raise
     except limits.RunTimeout as timeout:
         error = f"{timeout}\n{traceback.format_exc()}"
         outcomes = [(job.epoch, Outcome("failed", seconds=time.perf_counter() - clock, error=error))]
-    except BaseException as error:  # SystemExit, and what else is no Exception
-        if limits.interrupted(error):
-            raise
+    except BaseException:  # SystemExit, and what else is no Exception
         lost = Outcome("failed", seconds=time.perf_counter() - clock, error=traceback.format_exc())
         outcomes = [(job.epoch, lost)]
     return Done(job.number, tuple(outcomes), ended, started, f"{platform.node()}:{os.getpid()}")

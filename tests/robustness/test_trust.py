@@ -12,7 +12,9 @@ import pytest
 
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs import limits, run
-from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study import executors, store
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.commands.main import main
 from tests.helpers import ROOT, short
 
@@ -182,6 +184,10 @@ class Pops(RandomSearch):
         assert sizes == [1, 2, 3]
         sizes.pop()
 
+class Interrupts(RandomSearch):
+    def ask(self):
+        raise KeyboardInterrupt
+
 class Prints(RandomSearch):
     """Prints what a terminal would obey, from Python and past it."""
 
@@ -202,11 +208,19 @@ class Masks(RandomSearch):
     def ask(self):
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
         time.sleep(1000)
+
+class Lowers(RandomSearch):
+    """Leaves its process without files to open."""
+
+    def ask(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+        return super().ask()
 '''
 WHY = {
     "Exits": "SystemExit: 0",
     "Raises": "no Exception",
     "Undecided": "must be True or False, got 'no'",
+    "Interrupts": "must not raise KeyboardInterrupt",
     "Swells": "MemoryError",
     "Recommends": "recommends must be an int in [0, 94), got 'garbage'",
 }
@@ -267,6 +281,18 @@ def test_output_of_agents_reaches_terminal_escaped(
         assert r"warned \x1b[2J" in said
         assert r"written \x1b[2J\xff" in said
     assert not any(c in said for c in "\x1b\x07")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of processes")
+def test_worker_is_replaced_after_foreign_code(tmp_path: Path, bad: str) -> None:
+    honest = ("random", "bo-spread", "regularized-evolution")
+    entrants = tuple(Entrant(name, name) for name in (f"{bad}:Lowers", *honest))
+    ids = ("NMTHPO-zhen-v0", "NMTHPO-jaen-v0")
+    study = Study(tuple(Environment(i, {"budget": 4}) for i in ids), entrants, (0, 1))
+    with executors.Processes(2) as executor:
+        outcome = conduct(study, tmp_path / "runs", executor)
+    assert {agent for _, agent in outcome.errors} <= {f"{bad}:Lowers"}
+    assert {r.header["agent"] for r in store.read(tmp_path / "runs")} >= {*honest}
 
 
 def test_limits_leave_nothing_behind() -> None:

@@ -41,11 +41,14 @@ def test_evaluation_that_takes_too_long_is_stopped() -> None:
 
 def test_ctrl_c_is_users() -> None:
     def interrupted(config: Any) -> float:
-        signal.raise_signal(signal.SIGINT)
-        return 1.0
+        if config["x"] > 0.9:
+            signal.raise_signal(signal.SIGINT)
+        raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         perform(job(interrupted, config={"x": 1.0}))
+    ((_, outcome),) = perform(job(interrupted)).outcomes
+    assert (outcome.status, "must not raise KeyboardInterrupt" in outcome.error) == ("failed", True)
 
 
 def test_paused_generator_goes_on_in_its_worker() -> None:
