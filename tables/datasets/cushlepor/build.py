@@ -183,11 +183,12 @@ def hold_out(documents: Sequence[str]) -> tuple[str, ...]:
 
     With a single document nothing is held out.
     """
-    counts, chosen = Counter(documents), list[str]()
+    counts, chosen, rows = Counter(documents), list[str](), 0
     for name in reversed([*counts][1:]):
-        if chosen and sum(counts[c] for c in chosen) + counts[name] / 2 > 0.4 * len(documents):
+        if chosen and rows + counts[name] / 2 > 0.4 * len(documents):
             break
         chosen.append(name)
+        rows += counts[name]
     return tuple(reversed(chosen))
 
 
