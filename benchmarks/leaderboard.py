@@ -53,6 +53,9 @@ SUMMARY = Path(__file__).with_name("leaderboard.json")
 BESIDE = ("random", "bo", "bo-spread", "freeze-thaw", "asha", "hyperband")
 """Agents of the transfer track besides those that need other tables: what these are to be better than."""
 
+TRAINED = "learned-policy"
+"""The agent with trained weights that also takes part without other tables."""
+
 BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publish -->", "<!-- end -->"
 
 
@@ -111,7 +114,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
         raise ValueError(f"agents must be other people's, got {', '.join(ours)}, which take part as it is")
     external = [c for n in others if n in AGENTS for c in entrants(n, isolated=False)]
     alone = [c for n in others if n not in AGENTS for c in entrants(n, isolated=True)]
-    policy = [c for c in alone if c.algorithm == POLICY]
+    policy = [Entrant(TRAINED, TRAINED), *(c for c in alone if c.algorithm == POLICY)]
     agents = [Entrant(n, n) for n, e in AGENTS.items() if e.entrant and not e.unseen]
     agents += [c for c in alone if c not in policy]
     learning = [Entrant(n, n) for n, e in AGENTS.items() if n in BESIDE or e.sources or e.unseen]

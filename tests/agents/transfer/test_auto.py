@@ -59,7 +59,7 @@ def test_hyperparameters_go_on_and_headers_name_code_of_all_that_it_may_pick() -
 def test_on_leaderboard_it_is_level_with_best_agent_of_each_track() -> None:
     """Within .01 of the best of this package, or not told apart from it where noise hides more than that.
 
-    On `CharHPO-v0` 16 dimensions with noise tell no agent from random search; on CellMini some trainings diverge.
+    On CellMini some trainings diverge. `learned-policy` brings what it learned from other tables, where none are given.
     """
     found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
     envs, behind, worse = {e["label"]: e for e in found["environments"]}, {}, set()
@@ -71,10 +71,14 @@ def test_on_leaderboard_it_is_level_with_best_agent_of_each_track() -> None:
             warnings.simplefilter("ignore")
             made = gym.make(env["id"], disable_env_checker=True)
             problem = problem_of(made, "family" if "transfer=" in env["label"] else None)
-        scores = {r["agent"]: r["mean"][0] for r in t["ranking"] if AGENTS[r["agent"]].extra is None}
+        scores = {
+            r["agent"]: r["mean"][0]
+            for r in t["ranking"]
+            if r["agent"] != "learned-policy" and AGENTS[r["agent"]].extra is None
+        }
         behind[t["name"]] = scores[chosen(problem)] - min(scores.values())
         worse |= {t["name"] for r in t["ranking"] if r["agent"] == chosen(problem) and r["here"] == "worse"}
     assert len(behind) > 12
     far = {name for name, apart in behind.items() if apart > 0.01}
-    assert far == {"CharHPO-v0", "CharHPO-v0 (budget=40)", "CellMini"}
-    assert far & worse == {"CharHPO-v0"}
+    assert far == {"CellMini"}
+    assert far <= worse
