@@ -203,9 +203,17 @@ def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, A
 
 
 def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary without most points of its curves, and of single environments without intervals; `run` makes them."""
+    """A summary without most points of its curves, and of single environments without intervals; `run` makes them.
+
+    Degenerate tracks, which the page only names, keep neither curves nor pairs.
+    """
     curves = {env: {k: _thin(p, 0) for k, p in panels.items()} for env, panels in found["curves"].items()}
-    tracks = [{**t, "curves": {k: _thin(p, 2) for k, p in t["curves"].items()}} for t in found["tracks"]]
+    tracks = [
+        {**t, "curves": {}, "pairs": []}
+        if t.get("flat")
+        else {**t, "curves": {k: _thin(p, 2) for k, p in t["curves"].items()}}
+        for t in found["tracks"]
+    ]
     return {**found, "curves": curves, "tracks": tracks}
 
 
