@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import time
 import warnings
 from collections.abc import Sequence
@@ -209,35 +210,33 @@ def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
 
 
 def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw the regret of all trainings against evaluations, and that of the untrained policy and of random search."""
-    names = list(dict.fromkeys(row["weights"] for row in log))
-    figure, (axes,) = plots.panels(1, len(names), (3.2 * len(names), 3.8), sharey=True)
-    of_seeds, random = [], []
-    for a, name in zip(axes, names, strict=True):
-        rows = [row for row in log if row["weights"] == name]
-        seeds = len({row["seed"] for row in rows})
-        curves = np.array([row["anytime"] for row in rows], dtype=float).reshape(seeds, -1)
-        of_seeds.append(curves)
-        random.append(np.mean([float(row["random"]) for row in rows]))
-        thousands = [int(row["steps"]) / 1000 for row in rows][: curves.shape[1]]
-        a.axhline(random[-1], color="0.6", linewidth=3, label="random search")
-        a.axhline(curves[:, 0].mean(), color="black", linestyle="--", label="untrained policy")
-        a.plot(thousands, curves.T, color=plots.COLOURS[0], linewidth=0.6)
-        a.plot(
-            thousands,
-            curves.mean(axis=0),
-            color=plots.COLOURS[0],
-            linewidth=2.5,
-            label=f"trained, mean of {seeds} seeds",
-        )
-        a.set_xlabel("training evaluations (thousands)")
-        a.set_title(name.replace("without ", "trained without\n").replace("CharHPO", "trained on\nall of CharHPO"))
-    axes[0].set_ylabel("mean normalised regret on languages\nheld out for early stopping (0: best)")
-    axes[0].set_ylim(0, None)
-    axes[0].legend(loc=(0.02, 0.5), frameon=False)
-    first, last = (np.mean([c[:, at].mean() for c in of_seeds]) for at in (0, -1))
+    """Draw the regret of each training and their mean against evaluations; random search and the start are lines."""
+    trainings = [list(rows) for _, rows in itertools.groupby(log, key=lambda row: (row["weights"], row["seed"]))]
+    curves = np.array([[float(row["anytime"]) for row in rows] for rows in trainings])
+    random = np.mean([float(rows[0]["random"]) for rows in trainings])
+    first, last = curves[:, 0].mean(), curves[:, -1].mean()
+    thousands = [int(row["steps"]) / 1000 for row in trainings[0]]
+    figure, ((a,),) = plots.panels(1, 1, (7.2, 4.2))
+    a.axhline(random, color="0.6", linewidth=3)
+    a.axhline(first, color="black", linestyle="--")
+    a.plot(thousands, curves.T, color=plots.COLOURS[0], linewidth=0.6)
+    a.plot(thousands, curves.mean(axis=0), color=plots.COLOURS[0], linewidth=2.5)
+    labels = {
+        "random search": (random, "0.4"),
+        "before training": (first, "black"),
+        f"during training\n(thin: each of {len(curves)})": (last, plots.COLOURS[0]),
+    }
+    for label, (y, colour) in labels.items():
+        a.annotate(label, (1.01, y), xycoords=("axes fraction", "data"), va="center", color=colour)
+    a.set_xlabel("evaluations in training (thousands)")
+    a.set_ylabel("regret on languages not trained on\n(0: best known, 1: median configuration)")
+    a.set_ylim(0, None)
+    a.margins(x=0)
+    a.spines[["top", "right"]].set_visible(False)
+    better, verb = int((curves[:, -1] < curves[:, 0]).sum()), "lowers" if last < first else "raises"
     figure.suptitle(
-        f"Training changes the policy's regret from {first:.2f} to {last:.2f}; random search has {np.mean(random):.2f}"
+        f"Training {verb} the policy's regret on new languages from {first:.2f} to {last:.2f};\n"
+        f"{better} of {len(curves)} trainings help; random search has {random:.2f}"
     )
     plots.save(figure, path)
 

@@ -1,6 +1,7 @@
 """Training of the weights of `learned-policy`."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,13 @@ def test_imitation_follows_its_source_model_on_unseen_configurations() -> None:
     assert np.corrcoef(units @ network[:, d + 1], model.predict(other.x))[0, 1] > 0.8
 
 
-def test_picture_of_committed_training_has_both_baselines_on_one_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_picture_of_committed_training_says_finding_and_labels_baselines(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Any] = []
     monkeypatch.setattr(plots, "save", lambda figure, path: drawn.append(figure))
     with (ROOT / "benchmarks/learned/results/policy.csv").open(encoding="utf-8", newline="") as stream:
         policy.picture(list(csv.DictReader(stream)), Path("policy-training"))
-    axes = drawn[0].axes
-    assert {a.get_ylim() for a in axes} == {axes[0].get_ylim()}
-    for a in axes:
-        assert {"random search", "untrained policy"} <= {line.get_label() for line in a.lines}
-        assert all(max(line.get_ydata()) < a.get_ylim()[1] for line in a.lines)
+    (axes,) = drawn[0].axes
+    title = r"Training lowers .* from 0.11 to 0.09;\n8 of 9 trainings help; random search has 0.23"
+    assert re.fullmatch(title, drawn[0].get_suptitle())
+    assert {"random search", "before training"} < {text.get_text() for text in axes.texts}
+    assert all(max(line.get_ydata()) < axes.get_ylim()[1] for line in axes.lines)
