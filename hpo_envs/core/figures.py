@@ -1,4 +1,4 @@
-"""The pictures of rendering, drawn with matplotlib: the run on the left, what the family is about on the right."""
+"""The pictures of rendering, drawn with matplotlib: the run on the left, what it has found on the right."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
 SHOWN = 16
 """Hyperparameters, or models, in a picture."""
 
+SHARES = {"arms": ((0.11, 0.39), (0.77, 0.21)), "cell": ((0.11, 0.36), (0.58, 0.41))}
+WIDE = ((0.11, 0.43), (0.71, 0.27))
+"""Left edge and width of both halves. They are fixed: margins fitted to the labels would make videos tremble."""
+
+GAP = 0.06
+"""Least distance between the labels of two lines, as a share of the axis."""
+
 
 def pixels(record: Any) -> npt.NDArray[np.uint8]:
     """(480, 640, 3) uint8: the episode so far."""
@@ -36,31 +43,31 @@ def paint(record: Any, figure: Any) -> None:
     env = record.env
     figure.clear()
     kind = env.params.kind
-    # Fixed margins: to fit them to the labels is half of the time of a picture, and makes videos tremble.
-    margins = {"left": 0.1, "right": 0.98, "bottom": 0.11, "top": 0.82, "wspace": 0.65 if kind == "arms" else 0.3}
-    left, right = figure.subplots(1, 2, width_ratios=(1.1, 1.0), gridspec_kw=margins)
+    if kind == "graph":
+        draw, shape = _cell, "cell"
+    elif kind == "rows" and _is_cell(env.table.keys[0]):
+        draw, shape = _best_cell, "cell"
+    elif kind == "arms":
+        draw, shape = _arms, "arms"
+    elif len(env.objectives) == 2:
+        draw, shape = _front, ""
+    elif kind == "fidelity" and len(env.levels) > 1:
+        draw, shape = _curves, ""
+    else:
+        draw, shape = _configuration, ""
+    left, right = (figure.add_axes((x, 0.12, width, 0.68)) for x, width in SHARES.get(shape, WIDE))
     top = _best_known(env)
     _run(record, top, left)
-    if kind == "graph":
-        _cell(record, right)
-    elif kind == "rows" and _is_cell(env.table.keys[0]):
-        _best_cell(record, right)
-    elif kind == "arms":
-        _arms(record, right)
-    elif len(env.objectives) == 2:
-        _front(record, right)
-    elif kind == "fidelity" and len(env.levels) > 1:
-        _curves(record, right)
-    else:
-        _configuration(record, right)
+    draw(record, right)
+    figure.suptitle(_sentence(record, top), fontsize=11, y=0.97)
     source = f"{env.table.name} ({env.table.provenance.kind})"
-    figure.suptitle(f"{_sentence(record, top)}\n{source}", fontsize=9)
+    figure.text(0.99, 0.01, source, ha="right", fontsize=7, color=FAINT)
 
 
 def _best_known(env: Any) -> float | None:
     """The best value of the first objective in the rows of the episode, in native units; None where no table lists all.
 
-    With repeats it is the best mean: a single evaluation may be better.
+    With repeats it is that of a single run, which no evaluation beats; of arms it is the best mean.
     """
     p, t = env.params, env.table
     if p.known is not None:
@@ -68,13 +75,13 @@ def _best_known(env: Any) -> float | None:
     if p.kind in ("box", "graph"):
         return None
     metric = t.metrics[t.metric(env.objectives[0])]
-    if p.kind == "fidelity":  # a run may stop at any level
-        values = t.values[..., t.metric(metric.name)] * metric.sign
-        rewards = np.where(np.isnan(values), -np.inf, values).mean(axis=1).max(axis=-1)
+    if p.kind == "arms":
+        values = t.final(metric.name)
+    elif p.kind == "fidelity":  # a run may stop at any level
+        values = t.values[env.rows][..., t.metric(metric.name)]
     else:
-        rewards = t.final(metric.name) * metric.sign
-    rewards = rewards[env.rows if p.kind in ("rows", "fidelity") else slice(None)]
-    rewards = rewards[np.isfinite(rewards)]
+        values = t.ends(metric.name)[env.rows if p.kind == "rows" else slice(None)]
+    rewards = values[np.isfinite(values)] * metric.sign
     return float(rewards.max() * metric.sign) if len(rewards) else None
 
 
@@ -83,105 +90,159 @@ def _sentence(record: Any, known: float | None) -> str:
     env, unit = record.env, record.env.params.budget_unit
     spent, budget = (f"{v:,.0f}" if v >= 100 else f"{v:g}" for v in (record.spent, env.budget))
     if not record.entries:
-        return f"Nothing is evaluated yet; the budget is {budget} {unit}"
-    best = _best(record)["values"][0]
-    text = f"After {spent} of {budget} {unit}, the best {env.objectives[0]} is {best:.4g}"
-    return text if known is None else f"{text} ({_name_of_known(env)}: {known:.4g})"
+        return f"Nothing is evaluated yet;\nthe budget is {budget} {unit}"
+    start, metric = f"After {spent} of {budget} {unit}, ", _words(env.objectives[0])
+    best = _best(record)
+    if not _succeeded(best):
+        return f"{start}\nno evaluation has succeeded"
+    most = "lowest" if env.params.signs[0] < 0 else "highest"
+    known_text = "" if known is None else f";\nthe {most} known is {known:.4g}"
+    if env.params.kind == "arms":
+        arm = _leaders(record)[0]
+        leader, mean = env.table.keys[env.rows[arm]][:SHOWN], np.mean(record.pulls[arm])
+        return f"{start}{leader} has the {most} mean {metric} of {mean:.4g}{known_text}"
+    return f"{start}the {most} {metric} is {best['values'][0]:.4g}{known_text}"
 
 
-def _name_of_known(env: Any) -> str:
-    return "best known mean" if env.table.repeats > 1 or env.params.kind == "arms" else "best known"
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _style(axes: Any, title: str, x: str, y: str) -> None:
     axes.set_title(title, fontsize=9)
-    axes.set_xlabel(x, fontsize=8)
-    axes.set_ylabel(y, fontsize=8)
-    axes.tick_params(labelsize=7)
+    axes.set_xlabel(x, fontsize=9)
+    axes.set_ylabel(y, fontsize=9)
+    axes.tick_params(labelsize=8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
 
 
+def _succeeded(entry: dict[str, Any]) -> bool:
+    return entry["info"]["status"] in ("ok", "truncated")
+
+
 def _run(record: Any, top: float | None, axes: Any) -> None:
     """Each evaluation over the budget, the best so far and the best known value; of two objectives the first."""
-    env = record.env
-    _style(axes, "", env.params.budget_unit, env.objectives[0])
+    env, arms, sign = record.env, record.env.params.kind == "arms", record.env.params.signs[0]
+    _style(axes, "", env.params.budget_unit, f"{'mean ' * arms}{_words(env.objectives[0])} (dots: evaluations)")
     axes.set_xlim(0.0, max(env.budget, record.spent))
+    axes.xaxis.get_major_locator().set_params(nbins=4, integer=env.params.budget_unit == "evaluations")
+    axes.xaxis.set_major_formatter("{x:,g}")
+    labels = []
     if top is not None:
-        axes.axhline(top, color=FRONT, lw=1.0, ls="--", label=_name_of_known(env))
-    if env.params.budget_unit == "evaluations":
-        axes.xaxis.get_major_locator().set_params(integer=True)
-    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 0.98), "ncols": 2, "frameon": False}
-    if not record.entries:
-        return
-    spent = np.array([e["spent"] for e in record.entries])
-    rewards, values = np.array([(e["rewards"][0], e["values"][0]) for e in record.entries]).T
-    ok = np.array([e["info"]["status"] in ("ok", "truncated") for e in record.entries])
-    # A failed or diverged run lies at the metric's bound, which would squeeze all others together.
-    # Not clipped: where the budget is spent, the last one lies on the end of the axis.
-    axes.plot(spent[ok], values[ok], "o", ms=3, color=RUN, alpha=0.7, label="evaluation", clip_on=False)
+        axes.axhline(top, color=FRONT, lw=1.2, ls="--", label="best known")
+        labels.append((top, "best known", FRONT))
+    ok = np.array([_succeeded(e) for e in record.entries], dtype=bool)
     if ok.any():
-        best = np.maximum.accumulate(np.where(ok, rewards, -np.inf))
-        # Where the best so far was found.
-        at = np.maximum.accumulate(np.where(ok & (rewards >= best), np.arange(len(best)), 0))
-        known = np.isfinite(best)
-        axes.step(spent[known], values[at[known]], where="post", color=BEST, lw=1.5, label="best so far")
-    for i, x in enumerate(spent[~ok]):
-        axes.axvline(x, color=FAINT, lw=0.5, ls=":", label="" if i else "failed")
-    axes.legend(fontsize=7, handletextpad=0.3, columnspacing=1.0, **above)
+        spent = np.array([e["spent"] for e in record.entries])
+        rewards, values = np.array([(e["rewards"][0], e["values"][0]) for e in record.entries]).T
+        best = _means(record) if arms else np.maximum.accumulate(np.where(ok, rewards, -np.inf))
+        found = np.isfinite(best)
+        axes.step(spent[found], sign * best[found], where="post", color=BEST, lw=1.8)
+        labels.append((sign * best[-1], "best so far", BEST))
+        low, worst, high = _scale(rewards[ok], None if top is None else sign * top)
+        if low < high:
+            axes.set_ylim(*sorted((sign * low, sign * high)))
+        shown, below = ok & (rewards >= worst), ok & (rewards < worst)
+        # Not clipped: where the budget is spent, the last one lies on the end of the axis.
+        axes.plot(spent[shown], values[shown], "o", ms=3, color=RUN, alpha=0.7, clip_on=False)
+        edge = (below, "v" if sign > 0 else "^", RUN, "off the axis"), (~ok, "x", FAINT, "× failed")
+        for which, marker, colour, text in edge:
+            if which.any():
+                axes.plot(spent[which], np.full(which.sum(), sign * low), marker, ms=4, color=colour, clip_on=False)
+                labels.append((sign * low, text, colour))
+    _label(axes, labels)
+
+
+def _scale(rewards: npt.NDArray[np.float64], known: float | None) -> tuple[float, float, float]:
+    """Lower end of the axis, the worst reward that is on it, and its upper end.
+
+    A tenth of the evaluations is off the axis where they would squeeze all others into half of it.
+    """
+    worst, cut = rewards.min(), np.quantile(rewards, 0.1)
+    best = rewards.max() if known is None else max(rewards.max(), known)
+    worst = cut if best - cut < 0.5 * (best - worst) else worst
+    margin = 0.05 * (best - worst)
+    return worst - margin, worst, best + margin
+
+
+def _label(axes: Any, labels: list[tuple[float, str, str]]) -> None:
+    """Write the names of lines at their right ends, moved up where they would overlap."""
+    low, high = axes.get_ylim()
+    at = -np.inf
+    for y, text, colour in sorted(labels):
+        at = max((y - low) / (high - low), at + GAP)
+        axes.text(1.03, at, text, color=colour, fontsize=8, va="center", transform=axes.transAxes)
+
+
+def _means(record: Any) -> npt.NDArray[np.float64]:
+    """Highest mean reward of an arm after each evaluation."""
+    total, count = np.zeros((2, len(record.env.rows)))
+    best = []
+    for e in record.entries:
+        arms = np.atleast_1d(e["action"])
+        np.add.at(count, arms, 1.0)
+        np.add.at(total, arms, e["info"].get("scores", e["rewards"]))
+        best.append((total[count > 0] / count[count > 0]).max())
+    return np.array(best)
 
 
 def _front(record: Any, axes: Any) -> None:
     """Two objectives against each other, and the Pareto front found so far."""
     env = record.env
-    _style(axes, "Pareto front so far", *env.objectives)
+    _style(axes, "green: Pareto front so far", *map(_words, env.objectives))
     if not record.entries:
         return
     points = np.array([e["rewards"] for e in record.entries])
     better, as_good = (f(points[None], points[:, None]) for f in (np.greater, np.greater_equal))
     dominated = (as_good.all(axis=2) & better.any(axis=2)).any(axis=1)
     native = np.array([e["values"] for e in record.entries])
-    axes.plot(*native[dominated].T, "o", ms=3, color=FAINT, label="dominated")
+    axes.plot(*native[dominated].T, "o", ms=3, color=FAINT)
     front = native[~dominated]
     front = front[np.argsort(front[:, 0])]
     # Between two points of the front, what both of them dominate begins at the corner of their worse values.
     higher = points[:, 0].max() == native[:, 0].max()
     axes.step(*front.T, where="pre" if higher else "post", color=FRONT, lw=1.2)
-    axes.plot(*front.T, "o", ms=4, color=FRONT, label="front")
-    axes.plot(*native[-1], "o", ms=8, mfc="none", color=BEST, label="last")
-    axes.legend(fontsize=7, handletextpad=0.3, frameon=False)
+    axes.plot(*front.T, "o", ms=4, color=FRONT)
 
 
 def _curves(record: Any, axes: Any) -> None:
-    """Learning curves of the rows trained so far; the one with the best value stands out."""
+    """Learning curves of the rows trained so far, on the axis of the run; the one with the best value stands out."""
     env = record.env
-    _style(axes, "learning curves (orange: best)", env.table.level_unit, "")
+    _style(axes, "curves (orange: best)", env.table.level_unit, "")
     rows: dict[int, list[tuple[float, float]]] = {}
-    for e in record.entries:
+    for e in filter(_succeeded, record.entries):
         row = int(np.ravel(e["action"])[0])
         at = int(e["info"].get("reached", np.ravel(e["action"])[1]))
         rows.setdefault(row, []).append((float(env.levels[at]), float(e["values"][0])))
-    best = None
-    if record.entries:
-        best = int(np.ravel(_best(record)["action"])[0])
+    best = int(np.ravel(_best(record)["action"])[0]) if rows else None
     for row, points in rows.items():
         x, y = np.array(sorted(points)).T
         bold = row == best
         axes.plot(x, y, "o-", ms=3, lw=1.6 if bold else 0.7, color=BEST if bold else FAINT, zorder=2 + bold)
+    axes.set_xlim(0.0, None)
+    axes.set_ylim(axes.figure.axes[0].get_ylim())
+    axes.xaxis.get_major_locator().set_params(nbins=3)
+    axes.xaxis.set_major_formatter("{x:,g}")
+
+
+def _leaders(record: Any) -> list[int]:
+    """Arms by their mean score, the highest first."""
+    return sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))
 
 
 def _arms(record: Any, axes: Any) -> None:
     """Mean score of each arm, with 1.96 standard errors from two pulls on."""
     env = record.env
-    _style(axes, "means (pulls; orange: best)", env.objectives[0], "")
-    order = sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))[:SHOWN]
+    _style(axes, "means (evaluations)", f"mean {_words(env.objectives[0])}", "")
+    order = _leaders(record)[:SHOWN]
     for place, arm in enumerate(reversed(order)):
         scores = np.array(record.pulls[arm])
         error = 1.96 * scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
         colour = BEST if place == len(order) - 1 else RUN
         axes.errorbar(scores.mean(), place, xerr=error, fmt="o", ms=3, capsize=2, color=colour)
     rows, keys = env.rows, env.table.keys
-    axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:16]} ({len(record.pulls[a])})" for a in reversed(order)])
+    axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:SHOWN]} ({len(record.pulls[a])})" for a in reversed(order)])
 
 
 def _cell(record: Any, axes: Any) -> None:
@@ -232,14 +293,14 @@ def _best_cell(record: Any, axes: Any) -> None:
 
 
 def _configuration(record: Any, axes: Any) -> None:
-    """The best configuration so far and the last one, in natural values."""
+    """The best configuration so far, in natural values."""
     axes.set_axis_off()
-    for x, title, colour in ((0.0, "best so far", BEST), (0.56, "last", RUN)) if record.entries else ():
-        entry = _best(record) if x == 0.0 else record.entries[-1]
+    if record.entries:
+        axes.set_title("best so far", fontsize=9, color=BEST)
+        entry = _best(record)
         config = entry["info"].get("config") or {"action": np.round(entry["action"], 3).tolist()}
-        lines = [f"{k}={_short(v)}" for k, v in config.items()]
-        text = "\n".join(line[:22] for line in [title, *lines[:SHOWN]])
-        axes.text(x, 0.97, text, color=colour, fontsize=7, va="top", linespacing=1.6)
+        lines = [f"{_words(k)}: {_short(v)}" for k, v in config.items()][:SHOWN]
+        axes.text(-0.05, 0.97, "\n".join(line[:26] for line in lines), fontsize=8, va="top", linespacing=1.6)
 
 
 def _best(record: Any) -> dict[str, Any]:

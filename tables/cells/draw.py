@@ -24,7 +24,7 @@ _SIGNS = {
     "elementwise_sum": "+",
     "activation_tanh": "tanh",
     "activation_sigm": "sigm",
-    "activation_leaky_relu": "leaky\nReLU",
+    "activation_leaky_relu": "LReLU",
 }
 
 
@@ -56,26 +56,31 @@ def draw(cell: Cell | Sketch, axes: Any = None) -> Any:
     if axes is None:
         width = max(abs(x) for x, _ in at.values()) * 2 + 1
         axes = matplotlib.Figure(figsize=(1.2 * width + 0.5, 0.9 * (max(y for _, y in at.values()) + 1))).add_subplot()
-    for a, b, role in g.edges(data="role"):
-        style, colour = ROLES[role]
-        # Bent when it skips a layer, so that it does not run through other nodes.
-        bend = 0.0 if at[b][1] - at[a][1] < 1.5 else 0.25
-        arrow = {"arrowstyle": "->", "linestyle": style, "color": colour, "shrinkA": 14, "shrinkB": 14}
-        axes.annotate("", at[b], at[a], arrowprops={**arrow, "connectionstyle": f"arc3,rad={bend}"})
+    nodes = {}
     for name, data in g.nodes(data=True):
         state = int(name.rpartition("_")[2]) if data["op"] == "hidden" else data["new"]
         colour = INPUT if data["op"] == "input" else PLAIN if state is None else COLOURS[state]
         label = _SIGNS.get(data["op"], name)
         if data["new"] is not None:
-            label += f"\n$h_{data['new']}$"
+            label = f"$h_{data['new']}$: {label}"
         elif data["op"] == "hidden":
             label = f"$h_{state}$ prev"
-        axes.scatter(*at[name], s=800, c=colour, edgecolors="#333333", zorder=2)
-        axes.text(*at[name], label, ha="center", va="center", fontsize=7, zorder=3)
+        box = {"boxstyle": "round,pad=0.25", "facecolor": colour, "edgecolor": "#333333", "linewidth": 0.6}
+        nodes[name] = axes.text(*at[name], label, ha="center", va="center", fontsize=7, bbox=box, zorder=2)
+    for a, b, role in g.edges(data="role"):
+        style, colour = ROLES[role]
+        # Bent when it skips a layer, so that it does not run through other nodes.
+        bend = 0.0 if at[b][1] - at[a][1] < 1.5 else 0.25
+        ends = {"patchA": nodes[a].get_bbox_patch(), "patchB": nodes[b].get_bbox_patch()}
+        arrow = {"arrowstyle": "->", "linestyle": style, "color": colour, "shrinkA": 0, "shrinkB": 1} | ends
+        arrow |= {"linewidth": 0.8, "mutation_scale": 8, "connectionstyle": f"arc3,rad={bend}"}
+        # Above the boxes, which have their places once they are drawn.
+        axes.annotate("", at[b], at[a], arrowprops=arrow, zorder=3)
+    x, y = zip(*at.values(), strict=True)
+    axes.set(xlim=(min(x) - 0.6, max(x) + 0.6), ylim=(-0.5, max(y) + 0.5))
     if used := [role for role in ROLES if role and any(role == r for *_, r in g.edges(data="role"))]:
         for role in used:
             axes.plot([], [], linestyle=ROLES[role][0], color=ROLES[role][1], label=role)
         axes.legend(title="inputs of blend", fontsize=6, title_fontsize=6, frameon=False, loc="upper right")
-    axes.margins(0.2)
     axes.set_axis_off()
     return axes

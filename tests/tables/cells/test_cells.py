@@ -38,7 +38,7 @@ def test_node_lies_above_what_it_reads() -> None:
 def test_picture_names_every_state_and_operation() -> None:
     pytest.importorskip("matplotlib", reason="extra plots is not installed")
     texts = [t.get_text() for t in cells.draw(cells.EXAMPLES["GRU"]).texts]
-    assert {"x", "$h_0$ prev", "blend\n$h_0$"} <= set(texts)
+    assert {"x", "$h_0$ prev", "$h_0$: blend"} <= set(texts)
     assert texts.count("sigm") == 2
 
 
