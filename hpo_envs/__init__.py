@@ -8,18 +8,23 @@ import importlib
 from typing import Any
 
 from hpo_envs.families.registry import SPECS, register_all
-from hpo_envs.tables import VERSION as __version__
 
 __all__ = ["SPECS", "__version__", "load", "objective", "register_all", "tune"]
 
-_LATER = {"load": "hpo_envs.tuning", "objective": "hpo_envs.tuning.objective", "tune": "hpo_envs.tuning"}
-"""Lazy imports: name -> module."""
+_LAZY = {
+    "__version__": "hpo_envs.tables.VERSION",
+    "load": "hpo_envs.tuning.load",
+    "objective": "hpo_envs.tuning.objective.objective",
+    "tune": "hpo_envs.tuning.tune",
+}
+"""Lazy imports: name -> attribute of a module."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    module, _, attribute = _LAZY[name].rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
 
 
 register_all()

@@ -27,10 +27,11 @@ from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.policy_file import Prior
 from hpo_envs.agents.transfer.source_gp import SourceGP
 from hpo_envs.benchmarks import plots
+from hpo_envs.benchmarks.tasks import sampled
+from hpo_envs.benchmarks.tasks.sampled import Draws, Pool, SampledTasks
 from hpo_envs.tables import screen
 from hpo_envs.tables.files import atomic
-from hpo_envs.tasks import for_training, sampled
-from hpo_envs.tasks.sampled import Draws, Pool, SampledTasks
+from hpo_envs.wrappers import for_training
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """The two Gymnasium shells: what every scalar and every batched environment of the suite shares.
 
-Each engine subclasses both (`engines/NAME/scalar.py` and `batched.py`), and a family's page the engine's scalar form;
-`tests/contracts/test_vector.py` proves that the two forms agree.
+Each engine subclasses both (`core/engines/NAME/scalar.py` and `batched.py`), and a family's page the engine's scalar
+form; `tests/contracts/test_vector.py` proves that the two forms agree.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Distribution(NamedTuple):
     """Tasks that belong together.
 
     Attributes:
-        name: What `hpo_envs.tasks` calls it.
+        name: What `hpo_envs.benchmarks.tasks` calls it.
         ids: Pattern of the ids, `{}` standing for the label of a task.
         languages: Label of each task -> its language besides English, by the family's own code; fine-tuning and
             training from scratch on the same language are one language.

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from hpo_envs.agents.models import candidate_net
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.families.registry import languages_of
-from hpo_envs.tasks.candidates import CandidateObservation, VectorCandidateObservation
+from hpo_envs.wrappers.candidates import CandidateObservation, VectorCandidateObservation
 
 try:
     import torch
@@ -30,7 +30,7 @@ class CandidateNetwork(BaseFeaturesExtractor):
     """`candidate_net.scores` in PyTorch: (batch, n + hidden), scores of the candidates and the state of the episode.
 
     Args:
-        observation_space: Of `tasks.CandidateObservation`.
+        observation_space: Of `wrappers.CandidateObservation`.
         hidden: Units of each layer.
         skip: Weight of the last column in every score before training: a multiple of log expected improvement, where
             the last group of features is a Gaussian process.
@@ -86,7 +86,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):
     """Scores every candidate with the same weights: equivariant to permutations, for any number of candidates.
 
     Args:
-        observation_space: Of `tasks.CandidateObservation`.
+        observation_space: Of `wrappers.CandidateObservation`.
         action_space: `Discrete`, a candidate each.
         lr_schedule: Of the learner.
         hidden: Units of each layer.

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hpo_envs.benchmarks.tasks import Split
 from hpo_envs.families import registry
 from hpo_envs.tables import frames, user
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user import roles
-from hpo_envs.tasks import Split
 
 CITATION = (
     "Sebastian Pineda Arango, Hadi S. Jomaa, Martin Wistuba and Josif Grabocka. HPO-B: A Large-Scale Reproducible "

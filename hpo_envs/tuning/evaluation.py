@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.runs import limits
-from hpo_envs.engines.function.calls import Form, Function, Outcome, Training, call
+from hpo_envs.core.engines.function.calls import Form, Function, Outcome, Training, call
 
 PAUSED = 32
 """Trainings that a worker keeps in memory to continue with; of more, those that waited longest start again."""

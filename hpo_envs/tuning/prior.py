@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents import Source
-from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables.table import Table, feature_matrix
 from hpo_envs.tuning.tuned import Tuned, load
 

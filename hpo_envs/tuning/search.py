@@ -14,9 +14,9 @@ from hpo_envs.agents import Agent
 from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
-from hpo_envs.engines.function.calls import Outcome
-from hpo_envs.engines.function.episode import reward_of
-from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.core.engines.function.calls import Outcome
+from hpo_envs.core.engines.function.episode import reward_of
+from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables import exact
 from hpo_envs.tuning.evaluation import Done, Job, perform
 from hpo_envs.tuning.record import Evaluation, Record, plain
@@ -30,7 +30,7 @@ MISTAKES = (
 FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
 """A frame of a traceback."""
 
-OURS = ("/engines/function/calls.py", "/tuning/evaluation.py")
+OURS = ("/core/engines/function/calls.py", "/tuning/evaluation.py")
 """Files whose frames lie above the function's own."""
 
 

@@ -23,8 +23,8 @@ from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.runs.provenance import CHOOSES
 from hpo_envs.benchmarks.runs.record import called, header_of
-from hpo_envs.engines.function.params import FunctionParams, count_of
-from hpo_envs.engines.function.scalar import FunctionEnv
+from hpo_envs.core.engines.function.params import FunctionParams, count_of
+from hpo_envs.core.engines.function.scalar import FunctionEnv
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked

@@ -11,7 +11,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from hpo_envs.benchmarks.study.executors import Executor, Processes, Serial, WorkerLost
-from hpo_envs.engines.function.calls import Function, name_of
+from hpo_envs.core.engines.function.calls import Function, name_of
 from hpo_envs.tables.checks import one_of
 
 GUARD = "programs that tune with processes must keep to `if __name__ == '__main__':`"

@@ -4,11 +4,12 @@ Every wrapper has a scalar form here and a batched form of the same name in `hpo
 same code, the scalar one on a batch of one.
 
 Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (training only: it knows the optimum),
-`CostAwareReward`. Observations: `HistoryObservation`; candidates as a set: `hpo_envs.tasks.CandidateObservation`.
-Actions: `ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `hpo_envs.tasks.for_training` applies those that a
-learner wants by default.
+`CostAwareReward`. Observations: `HistoryObservation`; candidates as a set: `CandidateObservation`.
+Actions: `ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `for_training` applies those that a learner wants
+by default.
 """
 
+from hpo_envs.wrappers.candidates import CandidateObservation, for_training
 from hpo_envs.wrappers.continuous import ContinuousAction
 from hpo_envs.wrappers.cost_aware import CostAwareReward
 from hpo_envs.wrappers.flatten import FlattenAction
@@ -18,6 +19,7 @@ from hpo_envs.wrappers.improvement import ImprovementReward
 from hpo_envs.wrappers.normalise import NormalisedReward, RegretReward
 
 __all__ = [
+    "CandidateObservation",
     "ContinuousAction",
     "CostAwareReward",
     "FlattenAction",
@@ -26,4 +28,5 @@ __all__ = [
     "ImprovementReward",
     "NormalisedReward",
     "RegretReward",
+    "for_training",
 ]

@@ -4,6 +4,7 @@ They follow the environment's autoreset mode: a new episode starts with fresh st
 that ended the old one (SAME_STEP) or in the next (NEXT_STEP).
 """
 
+from hpo_envs.wrappers.candidates import VectorCandidateObservation as CandidateObservation
 from hpo_envs.wrappers.continuous import VectorContinuousAction as ContinuousAction
 from hpo_envs.wrappers.cost_aware import VectorCostAwareReward as CostAwareReward
 from hpo_envs.wrappers.flatten import VectorFlattenAction as FlattenAction
@@ -14,6 +15,7 @@ from hpo_envs.wrappers.normalise import VectorNormalisedReward as NormalisedRewa
 from hpo_envs.wrappers.normalise import VectorRegretReward as RegretReward
 
 __all__ = [
+    "CandidateObservation",
     "ContinuousAction",
     "CostAwareReward",
     "FlattenAction",

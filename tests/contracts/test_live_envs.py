@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.engines.function import batched, scalar
+from hpo_envs.core.engines.function import batched, scalar
 from hpo_envs.families.function import SPACE, example, page
 from hpo_envs.families.registry import FAMILIES
 from hpo_envs.testing import ENV_RULES, check_env

@@ -75,7 +75,7 @@ ALLOWED = {
     "tables/user/points.py": "Sobol points are whole numbers over a power of two",
     "families/function/example.py": "the function of an example",
 }
-FOLDERS = ("tables/", "core/", "engines/", "families/", "wrappers/")
+FOLDERS = ("tables/", "core/", "families/", "wrappers/")
 
 
 def _uses(tree: ast.AST) -> Iterator[str]:

@@ -5,7 +5,7 @@ import pytest
 
 from hpo_envs.tables import frames, store
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Table
-from tests.hpo_envs.engines.lookup.model import tiny
+from tests.hpo_envs.core.engines.lookup.model import tiny
 
 SPACE = (
     Hyperparameter("optimizer", "categorical", 0, 1, values=("sgd", "adam")),

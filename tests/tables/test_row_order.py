@@ -14,7 +14,7 @@ from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
 from hpo_envs.tables.table import Provenance, Table
 from tests.helpers import needs_upstream, raises
-from tests.hpo_envs.engines.lookup.model import tiny
+from tests.hpo_envs.core.engines.lookup.model import tiny
 
 
 def test_rows_move_whole_and_say_where_they_stood() -> None:

@@ -11,7 +11,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables import table as tables
 from hpo_envs.tables.table import ByHash, Hyperparameter, Metric, Provenance, Table
 from tests.helpers import raises
-from tests.hpo_envs.engines.lookup.model import METRICS, SINGLE, SPACE, tiny
+from tests.hpo_envs.core.engines.lookup.model import METRICS, SINGLE, SPACE, tiny
 
 NAN = float("nan")
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from hpo_envs.core.engines.cells.batched import CellVectorEnv
+from hpo_envs.core.engines.cells.params import CellParams, Report
+from hpo_envs.core.engines.cells.scalar import CellEnv
+from hpo_envs.core.engines.function.params import WITHOUT_BUDGET
 from hpo_envs.core.params import Objective, check_int
-from hpo_envs.engines.cells.batched import CellVectorEnv
-from hpo_envs.engines.cells.params import CellParams, Report
-from hpo_envs.engines.cells.scalar import CellEnv
-from hpo_envs.engines.function.params import WITHOUT_BUDGET
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini import EPOCHS, build, cost, measure

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import Objective
-from hpo_envs.engines.lookup.batched import LookupVectorEnv
-from hpo_envs.engines.lookup.params import LookupParams
-from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import charhpo
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.core.engines.box.batched import BoxVectorEnv
+from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
+from hpo_envs.core.engines.box.scalar import BoxEnv
 from hpo_envs.core.params import Floats, Objective, check_bool, check_names
-from hpo_envs.engines.box.batched import BoxVectorEnv
-from hpo_envs.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
-from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.datasets.charhpo import SWEEPS, build, model, space
 
@@ -141,7 +141,8 @@ class CharSpaceEnv(BoxEnv):
 
     ## Arguments
     - `task=None`, `lang=None`, `architecture=None`: restrict what is drawn; see `CharHPOEnv` for the names.
-    - `sweeps=None`: names of the tasks to draw from, such as `("g2p-geo-lstm",)`; `hpo_envs.tasks` has splits.
+    - `sweeps=None`: names of the tasks to draw from, such as `("g2p-geo-lstm",)`; `hpo_envs.benchmarks.tasks` has
+      splits.
     - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `"runtime"`, the seconds that the run would take.
     - `budget=200`: in units of `cost`; None = 10,000 evaluations or 1e8 seconds.

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.core.engines.function.batched import FunctionVectorEnv
+from hpo_envs.core.engines.function.params import FunctionParams
+from hpo_envs.core.engines.function.scalar import FunctionEnv
 from hpo_envs.core.params import check_int
-from hpo_envs.engines.function.batched import FunctionVectorEnv
-from hpo_envs.engines.function.params import FunctionParams
-from hpo_envs.engines.function.scalar import FunctionEnv
 from hpo_envs.families.charmini.page import table_name
 from hpo_envs.tables.datasets.charmini import ENGLISH, EPOCHS, build, cost, measure
 from hpo_envs.tables.datasets.charmini.space import space

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.core.engines.box.batched import BoxVectorEnv
+from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
+from hpo_envs.core.engines.box.scalar import BoxEnv
 from hpo_envs.core.params import Floats, Objective, check_names, check_objective
-from hpo_envs.engines.box.batched import BoxVectorEnv
-from hpo_envs.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
-from hpo_envs.engines.box.scalar import BoxEnv
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import cushlepor

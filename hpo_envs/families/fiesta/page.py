@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.engines.bandit.batched import BanditVectorEnv
-from hpo_envs.engines.bandit.params import BanditParams
-from hpo_envs.engines.bandit.scalar import BanditEnv
+from hpo_envs.core.engines.bandit.batched import BanditVectorEnv
+from hpo_envs.core.engines.bandit.params import BanditParams
+from hpo_envs.core.engines.bandit.scalar import BanditEnv
 
 
 class FIESTAEnv(BanditEnv):

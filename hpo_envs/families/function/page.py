@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.engines.function.batched import FunctionVectorEnv
-from hpo_envs.engines.function.params import FunctionParams
-from hpo_envs.engines.function.scalar import FunctionEnv
+from hpo_envs.core.engines.function.batched import FunctionVectorEnv
+from hpo_envs.core.engines.function.params import FunctionParams
+from hpo_envs.core.engines.function.scalar import FunctionEnv
 
 
 class FunctionHPOEnv(FunctionEnv):

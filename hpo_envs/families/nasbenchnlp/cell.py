@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.core.engines.cells.batched import CellVectorEnv
+from hpo_envs.core.engines.cells.params import CellParams
+from hpo_envs.core.engines.cells.scalar import CellEnv
+from hpo_envs.core.engines.cells.simulated import Simulated
 from hpo_envs.core.params import Objective
-from hpo_envs.engines.cells.batched import CellVectorEnv
-from hpo_envs.engines.cells.params import CellParams
-from hpo_envs.engines.cells.scalar import CellEnv
-from hpo_envs.engines.cells.simulated import Simulated
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.store import load_tables
 

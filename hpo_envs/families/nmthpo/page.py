@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import check_names
-from hpo_envs.engines.lookup.batched import LookupVectorEnv
-from hpo_envs.engines.lookup.params import LookupParams
-from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables.checks import nearest, one_of
 from hpo_envs.tables.datasets.nmthpo import PAIRS, SHARED_GRID
 
@@ -116,7 +116,7 @@ class NMTHPOGridEnv(LookupEnv):
     learn (footnote 7). A failed cell has BLEU 0 and the other metrics at the worst value measured on that pair.
 
     ## Arguments
-    - `pairs=("zhen", "ruen", "jaen", "enja")`: the pairs to draw from; `hpo_envs.tasks` has splits.
+    - `pairs=("zhen", "ruen", "jaen", "enja")`: the pairs to draw from; `hpo_envs.benchmarks.tasks` has splits.
     - `table=None`: a tuple of complete-grid `Table`s instead of those of the id.
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.

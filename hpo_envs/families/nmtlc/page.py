@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
+from hpo_envs.core.engines.curves.params import CurveParams
+from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.params import Objective
-from hpo_envs.engines.curves.batched import CurvesVectorEnv
-from hpo_envs.engines.curves.params import CurveParams
-from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.nmtlc import CORPORA
 

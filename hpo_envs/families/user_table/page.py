@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
+from hpo_envs.core.engines.curves.params import CurveParams
+from hpo_envs.core.engines.curves.scalar import CurvesEnv
+from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.params import Objective
-from hpo_envs.engines.curves.batched import CurvesVectorEnv
-from hpo_envs.engines.curves.params import CurveParams
-from hpo_envs.engines.curves.scalar import CurvesEnv
-from hpo_envs.engines.lookup.batched import LookupVectorEnv
-from hpo_envs.engines.lookup.params import LookupParams
-from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import store, user
 from hpo_envs.tables.checks import nearest, shown
 from hpo_envs.tables.table import Table

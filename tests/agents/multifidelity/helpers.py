@@ -6,9 +6,9 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables.table import Metric, Provenance, Table
-from tests.hpo_envs.engines.curves.model import curves_env
+from tests.hpo_envs.core.engines.curves.model import curves_env
 
 
 def smooth(rows: int = 100, levels: int = 81) -> Table:

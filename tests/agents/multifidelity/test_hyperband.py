@@ -13,10 +13,10 @@ from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.multifidelity.hyperband import bracket, brackets, halvings
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.engines.curves.params import CurveParams
-from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.core.engines.curves.params import CurveParams
+from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from tests.agents.multifidelity.helpers import make, play, smooth
-from tests.hpo_envs.engines.curves.helpers import KWARGS
+from tests.hpo_envs.core.engines.curves.helpers import KWARGS
 
 
 def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
@@ -139,7 +139,7 @@ def test_halving_needs_checkpoints(name: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), budget=st.floats(1.0, 60.0))
 def test_episode_overshoots_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
-    from tests.hpo_envs.engines.curves.helpers import T3
+    from tests.hpo_envs.core.engines.curves.helpers import T3
 
     env = curves_env("x", table=T3, **{**KWARGS, "budget": budget})
     _, trail = play("hyperband", env, seed)

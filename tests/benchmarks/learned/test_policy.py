@@ -11,8 +11,8 @@ import pytest
 from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.learned import policy
-from hpo_envs.tasks import for_training
-from hpo_envs.tasks.sampled import SampledTasks
+from hpo_envs.benchmarks.tasks.sampled import SampledTasks
+from hpo_envs.wrappers import for_training
 from tests.helpers import ROOT
 
 

@@ -12,12 +12,12 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, numbers, predictability, search, settings
 from hpo_envs.benchmarks.papers.nasbenchnlp import cells as study
-from hpo_envs.engines.curves.params import CurveParams
-from hpo_envs.engines.curves.scalar import CurvesEnv
+from hpo_envs.core.engines.curves.params import CurveParams
+from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
 from hpo_envs.tables.table import Metric
-from tests.hpo_envs.engines.curves.helpers import KWARGS, T1
+from tests.hpo_envs.core.engines.curves.helpers import KWARGS, T1
 
 
 def run_of(actions: list[list[int]], workers: int = 1) -> Any:

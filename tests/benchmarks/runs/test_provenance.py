@@ -25,7 +25,7 @@ def test_agent_is_its_modules_and_not_whole_package() -> None:
 def test_environment_is_its_engine_its_page_and_loop() -> None:
     one = provenance.of_environment(SPECS["NMTHPO-swen-v0"].vector_entry_point)
     assert {
-        "hpo_envs.engines.lookup.batched",
+        "hpo_envs.core.engines.lookup.batched",
         "hpo_envs.core.env",
         "hpo_envs.tables.draws",
         *provenance.LOOP,

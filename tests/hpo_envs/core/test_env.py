@@ -7,7 +7,7 @@ from gymnasium.vector import AutoresetMode
 
 from hpo_envs.core.env import columns_of
 from tests.helpers import raises
-from tests.hpo_envs.engines.lookup.model import arguments, lookups
+from tests.hpo_envs.core.engines.lookup.model import arguments, lookups
 
 
 def test_words_about_shell() -> None:

@@ -1,7 +1,7 @@
 """A family's page has what its engine says once for all families."""
 
+from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.family import complete
-from hpo_envs.engines.curves.scalar import CurvesEnv
 from hpo_envs.families.nmthpo.page import NMTHPOEnv
 
 ENGINE = """One step.

@@ -14,9 +14,9 @@ import pytest
 
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.core import figures
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.env import MODES
 from hpo_envs.core.family import Spec
-from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.families.registry import SPECS
 from tests.helpers import IDS, ROOT
 from tests.hpo_envs.core.helpers import made, played
@@ -25,7 +25,7 @@ from tests.hpo_envs.core.helpers import made, played
 def _engine(spec: Spec) -> str:
     module, _, name = spec.entry_point.partition(":")
     classes = getattr(importlib.import_module(module), name).__mro__
-    return next(c.__name__ for c in classes if c.__module__.startswith("hpo_envs.engines"))
+    return next(c.__name__ for c in classes if c.__module__.startswith("hpo_envs.core.engines"))
 
 
 ENGINES = {(_engine(s), isinstance(s.kwargs.get("objective"), tuple)): s.id for s in map(SPECS.__getitem__, IDS)}

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.subsample import WHOLE, View, first_key
-from hpo_envs.engines.lookup.batched import LookupVectorEnv
-from hpo_envs.engines.lookup.params import LookupParams
-from hpo_envs.engines.lookup.scalar import LookupEnv
 from hpo_envs.tables import draws
 
 PARAMS = LookupParams.of(("nmthpo/zhen",), budget=4)

@@ -8,7 +8,7 @@ import pytest
 from hpo_envs.families import registry
 from hpo_envs.families.registry import FAMILIES, SPECS
 
-HEAVY = ("hpo_envs.engines", "hpo_envs.agents", "hpo_envs.benchmarks", "hpo_envs.tables.store", "scipy", "pandas")
+HEAVY = ("hpo_envs.core.engines", "hpo_envs.agents", "hpo_envs.benchmarks", "hpo_envs.tables.store", "scipy", "pandas")
 
 
 def test_importing_package_collects_records_and_imports_no_engine() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs import tasks
 from hpo_envs.agents.models import candidate_net
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.tasks import for_training
-from hpo_envs.tasks.sampled import Draws
+from hpo_envs.benchmarks import tasks
+from hpo_envs.benchmarks.tasks.sampled import Draws
+from hpo_envs.wrappers import for_training
 
 pytest.importorskip("sb3_contrib", reason="extra rl is not installed")
 

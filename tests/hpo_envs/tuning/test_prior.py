@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.engines.function.params import FunctionParams
+from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables import user
 from hpo_envs.tuning import tune
 from hpo_envs.tuning.prior import source

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs import tasks
+from hpo_envs.benchmarks import tasks
 from hpo_envs.families import registry
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.catalogue import ALIASES, canonical, overlap

@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import Objective
-from hpo_envs.engines.lookup.batched import LookupVectorEnv
-from hpo_envs.engines.lookup.params import LookupParams
-from hpo_envs.engines.lookup.scalar import LookupEnv
 
 TABLES = ("tiny/taggers",)
 

@@ -1,0 +1,154 @@
+"""Distributions of tasks: versioned train, validation and test splits, and splits that leave a language out.
+
+A task is an id with arguments, as `gym.make` and `gym.make_vec` take them:
+
+    split = hpo_envs.benchmarks.tasks.split("CharHPO")
+    for env_id, kwargs in split.train:
+        env = gym.make(env_id, **kwargs)
+
+Ids that draw a task at each reset (`NMTHPO-v0`, `CharHPO-v0`) take a whole part at once:
+
+    env_id, kwargs = hpo_envs.benchmarks.tasks.split("NMTHPO-v0").drawn("train")
+    envs = gym.make_vec(env_id, num_envs=1024, **kwargs)
+
+`make_vec` draws table, objective, sub-space and subsample at each reset, for policies that score candidates;
+`hpo_envs.wrappers.for_training` shows these, with the reward that a learner wants by default.
+
+No language but English is on both sides of a split, so that what is measured is generalisation to data that were not
+seen. Splits never change: another division is another version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hpo_envs.benchmarks.tasks import sampled
+from hpo_envs.core.family import Distribution, Task
+from hpo_envs.families.registry import FAMILIES
+from hpo_envs.tables.checks import nearest
+
+__all__ = [
+    "DISTRIBUTIONS",
+    "PARTS",
+    "VERSION",
+    "Split",
+    "languages",
+    "leave_one_out",
+    "make_vec",
+    "names",
+    "split",
+]
+
+PARTS = ("train", "validation", "test")
+
+VERSION = 1
+"""Version of the splits that `split` returns by default."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """A division of a distribution of tasks.
+
+    Attributes:
+        name: Of the distribution, one of `DISTRIBUTIONS`.
+        train: Tasks to learn from.
+        validation: Tasks to choose settings on; none in leave-one-out splits.
+        test: Tasks to report on.
+        version: Of the division.
+    """
+
+    name: str
+    train: tuple[Task, ...]
+    validation: tuple[Task, ...]
+    test: tuple[Task, ...]
+    version: int = VERSION
+
+    def drawn(self, part: str) -> Task:
+        """One task that draws among those of a part at each reset.
+
+        Raises:
+            ValueError: No such part, an empty one, or a distribution whose ids are one task each.
+        """
+        if part not in PARTS:
+            raise ValueError(f"part must be one of {', '.join(PARTS)}, got {part!r}{nearest(str(part), [*PARTS])}")
+        argument = DISTRIBUTIONS[self.name].argument
+        tasks: tuple[Task, ...] = getattr(self, part)
+        if not (tasks and argument):
+            raise ValueError(f"{self.name} must draw its tasks and have some in {part!r}, got {len(tasks)} of its own")
+        return tasks[0][0], {argument: tuple(label for _, kwargs in tasks for label in kwargs[argument])}
+
+
+DISTRIBUTIONS: dict[str, Distribution] = {d.name: d for family in FAMILIES.values() for d in family.distributions}
+"""Name -> tasks: the six NMT ids, the four pairs of `NMTHPO-v0`, the eight learning-curve corpora, the 24 sweeps, and
+the 24 tasks of `CharHPO-v0`."""
+
+
+def names() -> list[str]:
+    """Names of the distributions."""
+    return list(DISTRIBUTIONS)
+
+
+def languages(name: str) -> list[str]:
+    """Languages of a distribution, in order.
+
+    Raises:
+        ValueError: No such distribution.
+    """
+    return list(dict.fromkeys(_distribution(name).languages.values()))
+
+
+def split(name: str, version: int = VERSION) -> Split:
+    """The train, validation and test tasks of a distribution.
+
+    Raises:
+        ValueError: No such distribution or version.
+    """
+    d = _distribution(name)
+    if version != VERSION:
+        raise ValueError(f"version must be {VERSION}, got {version!r}")
+    held = d.validation + d.test
+    rest = tuple(language for language in languages(name) if language not in held)
+    return Split(name, d.part(rest), d.part(d.validation), d.part(d.test), version)
+
+
+def leave_one_out(name: str) -> dict[str, Split]:
+    """Leave-one-language-out splits, without validation part.
+
+    Raises:
+        ValueError: No such distribution.
+    """
+    d, every = _distribution(name), languages(name)
+    return {
+        language: Split(name, d.part(tuple(o for o in every if o != language)), (), d.part((language,)))
+        for language in every
+    }
+
+
+def _distribution(name: str) -> Distribution:
+    if name not in DISTRIBUTIONS:
+        raise ValueError(f"name must be one of {', '.join(DISTRIBUTIONS)}, got {name!r}{nearest(str(name), names())}")
+    return DISTRIBUTIONS[name]
+
+
+def make_vec(
+    num_envs: int,
+    families: Sequence[str] = sampled.FAMILIES,
+    without: Sequence[str] = (),
+    objective: str | None = None,
+    **arguments: Any,
+) -> sampled.SampledTasks:
+    """A vectorized environment that draws table, objective, sub-space and subsample at each reset.
+
+    Args:
+        num_envs: Number of episodes.
+        families: Families of the tables; none: functions of a Gaussian-process prior only.
+        without: Languages left out, by any of their codes.
+        objective: Name of one metric instead of all.
+        **arguments: Of `sampled.SampledTasks`: `candidates`, `budget`, `draws`.
+
+    Raises:
+        ValueError: No such family or language, or no table is left.
+    """
+    return sampled.SampledTasks(num_envs, sampled.pools(families, without, objective) if families else [], **arguments)

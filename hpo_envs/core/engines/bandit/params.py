@@ -1,0 +1,188 @@
+"""Params of the bandit environments: validated arguments, arms and spaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Discrete, MultiDiscrete
+
+from hpo_envs.core.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
+from hpo_envs.core.params import (
+    Floats,
+    Index,
+    Params,
+    bounds_of,
+    box,
+    check_bool,
+    check_budget,
+    check_int,
+    check_workers,
+    is_integer,
+    occurrences,
+)
+from hpo_envs.core.subsample import View
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.datasets import fiesta
+from hpo_envs.tables.datasets.fiesta import TASKS
+from hpo_envs.tables.datasets.fiesta import build as data
+from hpo_envs.tables.store import load_tables
+from hpo_envs.tables.table import Table, numbers
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class BanditParams(Params):
+    """One action pulls an arm, or a batch of arms.
+
+    Attributes:
+        arms: Draws the scores.
+        names: Names of the metrics drawn.
+        column: Index of the rewarded one.
+        sign: +1.0 if higher is better, else -1.0.
+        batch: Pulls of one action.
+        durations: (arms,) time that an evaluation of each arm takes on a simulated worker.
+    """
+
+    arms: Arms
+    names: tuple[str, ...]
+    column: int
+    sign: float
+    batch: int
+    durations: Floats
+
+    @classmethod
+    def of(
+        cls,
+        task: str,
+        *,
+        table: Any = None,
+        objective: Any = None,
+        cost: str = "evaluations",
+        budget: float | None = 204,
+        batch_size: int | None = None,
+        replacement: bool = True,
+        shared: bool = False,
+        fix_split: int | None = None,
+        fix_seed: int | None = None,
+        means: Any = None,
+        deviations: Any = None,
+        bounds: Any = None,
+        workers: int = 1,
+        durations: Any = None,
+        shuffle: bool = False,
+        subsample: float = 1.0,
+    ) -> BanditParams:
+        """The environment of the arguments of `FIESTAEnv`; `shuffle` and `subsample` are those of `View`.
+
+        Raises:
+            ValueError: An argument that the task or its table cannot satisfy.
+        """
+        replacement, shared = check_bool("replacement", replacement), check_bool("shared", shared)
+        one_of("task", task, TASKS)
+        one_of("cost", cost, ("evaluations",), " (no other was measured)")
+        if task == "gaussian":
+            _only("gaussian", replacement=replacement is True, shared=shared is False)
+            t = _gaussian_table(table, means, deviations, bounds)
+        else:
+            _only(task, means=means is None, deviations=deviations is None, bounds=bounds is None)
+        if task != "ner":
+            _only(task, fix_split=fix_split is None, fix_seed=fix_seed is None)
+        if task != "gaussian":
+            (t,) = load_tables((f"fiesta/{task}",), table)
+        arms = _arms(t, replacement, shared, fix_split, fix_seed)
+        name = one_of("objective", arms.names[0] if objective is None else objective, arms.names)
+        batch = 1 if batch_size is None else check_int("batch_size", batch_size, high=1_000_000, optional=True)
+        view = View(shuffle, subsample)
+        n, column = view.size(arms.arms), arms.names.index(name)
+        count, times = _workers(workers, durations, arms.arms, batch_size)
+        spent = check_budget(budget, float(n * arms.evaluations), "evaluations")
+        if spent < batch:
+            raise ValueError(f"budget must be >= batch_size, {batch} evaluations, got {budget!r}")
+        ((low, high),) = bounds_of((t.metrics[column],))
+        # Layout: see the page's Observation Space.
+        parts = ((n, 0, 1), (n, low, high), (n, 0, (high - low) / 2.0), (1, low, high), (1, 0, batch), (1, 0, 1))
+        return cls(
+            kind="arms",
+            tables=(t,),
+            rewarded=(t.metrics[column],),
+            vector=False,
+            action_space=Discrete(n) if batch_size is None else MultiDiscrete(np.full(batch, n)),
+            observation_space=box(*parts),
+            cost_unit="evaluations",
+            budget=spent,
+            workers=count,
+            view=view,
+            arms=arms,
+            names=arms.names,
+            column=column,
+            sign=t.metrics[column].sign,
+            batch=batch,
+            durations=times,
+        )
+
+    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
+        """See `Params`."""
+        out: Floats = self.sign * self.arms.means[actions, self.column]
+        return out
+
+    def repeats_of(
+        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+    ) -> dict[str, npt.NDArray[np.int64]]:
+        """See `Params`."""
+        arms = actions.astype(np.int64)
+        repeat = self.arms.repeats(keys, arms, occurrences(arms, keys))
+        return {"row": arms, "level": np.zeros_like(arms), "repeat": repeat}
+
+
+def _arms(table: Table, replacement: bool, shared: bool, fix_split: int | None, fix_seed: int | None) -> Arms:
+    """Planted arms are drawn from their moments, everything else is resampled."""
+    if table.repeats == 1 and "deviation" in table.metric_names:
+        return GaussianArms(table, fiesta.TDSA_EVALUATIONS)
+    return MeasuredArms(table, _columns(table, fix_split, fix_seed), replacement, shared)
+
+
+def _only(task: str, **unset: bool) -> None:
+    """Raise ValueError for an argument that means nothing for a task."""
+    for name, is_unset in unset.items():
+        if not is_unset:
+            where = {"fix_split": "ner", "fix_seed": "ner", "replacement": "measured arms", "shared": "measured arms"}
+            raise ValueError(f"{name} must be left alone for {task}: it is for {where.get(name, 'gaussian')} only")
+
+
+def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.NDArray[np.int64]:
+    """Repeat that may be drawn."""
+    columns = np.arange(table.repeats)
+    if fix_split is None and fix_seed is None:
+        return columns
+    sizes = (fiesta.NER_SPLITS, fiesta.NER_SEEDS)
+    for name, value, size in (("fix_split", fix_split, sizes[0]), ("fix_seed", fix_seed, sizes[1])):
+        if value is not None and not (is_integer(value) and 0 <= value < size):
+            raise ValueError(f"{name} must be None or an int in [0, {size}), got {value!r}")
+    split, seed = columns // fiesta.NER_SEEDS, columns % fiesta.NER_SEEDS
+    keep = (split == fix_split) | (fix_split is None)
+    out: npt.NDArray[np.int64] = columns[keep & ((seed == fix_seed) | (fix_seed is None))]
+    return out
+
+
+def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Table:
+    """The table of the synthetic arms, or the caller's."""
+    if table is not None or (means, deviations, bounds) == (None,) * 3:
+        return load_tables(("fiesta/gaussian",), table)[0]
+    return data.gaussian(
+        fiesta.GAUSSIAN_MEANS if means is None else means,
+        fiesta.GAUSSIAN_DEVIATION if deviations is None else deviations,
+        (0.0, 1.0) if bounds is None else bounds,
+    )
+
+
+def _workers(workers: Any, durations: Any, arms: int, batch_size: int | None) -> tuple[int, Floats]:
+    """Number of simulated workers, and how long an evaluation of each arm takes."""
+    count = check_workers(workers)
+    if count > 1 and batch_size is not None:
+        raise ValueError(f"workers must be 1 with batch_size, which is the synchronous form, got {workers!r}")
+    times = np.ones(arms) if durations is None else numbers(durations)
+    if times.shape != (arms,) or not (np.isfinite(times).all() and (times > 0.0).all()):
+        raise ValueError(f"durations must be None or {arms} numbers > 0, got {durations!r}")
+    return count, times

@@ -1,0 +1,82 @@
+"""The scalar form of an environment on a box."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core import boxes
+from hpo_envs.core.engines.box.params import BoxParams
+from hpo_envs.core.env import HPOEnv
+from hpo_envs.core.infos import STATUS_CODES, Info, entry, provenance_info
+from hpo_envs.tables import draws
+
+
+class BoxEnv(HPOEnv):
+    """An action sets every hyperparameter by a number in [-1, 1]; a function evaluates it.
+
+    ## Action Space
+    A number beyond a bound is set to the bound, as in Gymnasium's own environments, and `info["clipped"]` says so; NaN
+    and other shapes are refused.
+
+    ## Observation Space
+    `Box`, float32. With d hyperparameters, m objectives and f facts of the task:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to d - 1 | last action | -1 to 1 |
+    | d to d + m - 1 | its reward(s) | bounds of the metric, negative if lower is better |
+    | d + m | its cost | 0 to 1 evaluation, or 0 to the bound of the cost |
+    | d + m + 1 to d + 2m | best reward(s) so far, per objective | as the reward |
+    | d + 2m + 1 to d + 2m + f | facts of the task | 0 to 1 |
+    | d + 2m + f + 1 | fraction of the budget left | 0 to 1 |
+
+    ## Episode End
+    Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table. At each step also: `clipped` (bool,
+    whether a number of the action lay outside of [-1, 1] and was set to the bound).
+    """
+
+    params: BoxParams
+
+    def action_of(self, config: Any) -> npt.NDArray[np.float32]:
+        """(d,) the action that sets a configuration of natural values, in the space of this episode.
+
+        Raises:
+            ValueError: No such configuration.
+        """
+        return self.params.function.action_of(self._table_index, config)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Start an episode on a drawn task; see Starting State for `options`."""
+        super().reset(seed=seed, options=options)
+        p = self.params
+        among = p.function.choose(options)
+        self._table_index = int(among[draws.below(draws.mix(self._new_key(seed), 0), len(among))])
+        self._tasks = np.array([self._table_index])
+        self._left, self._best, self._seen = p.budget, p.low, p.first(self._tasks)
+        info = {**provenance_info(self.tables, self._table_index), **p.function.labels[self._table_index]}
+        return self._seen[0].copy(), info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Evaluate one configuration."""
+        p = self.params
+        if not self._live:
+            raise self._not_live()
+        point, clipped = boxes.clip(action, p.action_space.shape, "action")
+        points = point[None]
+        rewards, costs, answer = p.evaluate(self._tasks, points)
+        self._best = np.maximum(self._best, rewards[0])
+        self._left -= float(costs[0])
+        self._live = self._left > 0.0
+        p.observe(self._seen, points, rewards, costs, self._best, self._left)
+        info: Info = {"cost": costs[0], "metrics": entry(answer.metrics)}
+        if answer.held_out is not None:
+            info["held_out"] = entry(answer.held_out)
+        info["config"] = p.function.config(self._table_index, answer.configs[0].tolist())
+        info |= {"status": "ok", "status_code": STATUS_CODES["ok"], "clipped": clipped[()]}
+        return self._seen[0].copy(), rewards[0] if p.vector else float(rewards[0, 0]), not self._live, False, info

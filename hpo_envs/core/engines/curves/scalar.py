@@ -1,0 +1,264 @@
+"""Multi-fidelity environments: one action trains one row up to one checkpoint and pays only the new part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.engines.curves.params import COST_HIGH, CurveParams
+from hpo_envs.core.engines.workers import Workers
+from hpo_envs.core.env import HPOEnv
+from hpo_envs.core.infos import Info, numeric, provenance_info, single
+from hpo_envs.core.params import Floats, check_action
+from hpo_envs.tables import draws
+
+KEPT = 20_000
+"""Cells whose answers are kept: some 30 MB on NASBenchNLP-ptb-v0."""
+
+
+class CurvesEnv(HPOEnv):
+    """One step trains one configuration up to one fidelity.
+
+    ## Observation Space
+    `Box`, float32. With d features (a choice has one 0/1 feature per value) and m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to d - 1 | features of the last configuration | 0 to 1 |
+    | d | fidelity, as a fraction of the highest | 0 to 1 |
+    | d + 1 to d + m | its reward(s) | bounds of the metric, negative if lower is better |
+    | d + m + 1 | cost of the step | 0 to 1e9 |
+    | d + m + 2 to d + 2m + 1 | best reward(s) at any fidelity passed so far | as the reward |
+    | d + 2m + 2 | fraction of the budget left | 0 to 1 |
+
+    Values beyond a bound are clipped in the observation, not in `info`.
+
+    ## Episode End
+    Terminated when the budget is spent (the training that exceeds it still counts), when every row is fully trained,
+    or after rows x checkpoints steps. Never truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
+    At each step also: `cost` (float, in `env.unwrapped.cost_unit`; 0 for a checkpoint already reached), `reached` (int,
+    checkpoint that the row is trained to: less than requested if its run ended earlier), `best` (best reward of the
+    row at any checkpoint passed), `action_mask` ((rows + checkpoints,) int8: rows that can be trained further, then
+    checkpoints that some row has not reached). With several workers `finished`, `action` and `clock`, see Arguments.
+    `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row has reached.
+
+    ## Arguments
+    - `table=None`: a `Table` instead of the one of the id.
+    - `cost=None`: the table's own unit; or the unit of its checkpoints, or `"evaluations"`.
+    - `budget="auto"`: the cost of 20 full trainings; or a number in units of `cost`; None = the whole table.
+    - `levels=None`: every checkpoint; an int k leaves at most k of them, geometrically spaced, the last included.
+    - `workers=1`: with W > 1 there is a clock in units of `cost`. While a worker is idle a step submits its action
+      and returns reward 0 with `info["finished"]` False; once all are busy it returns the next result to finish,
+      with its action in `info["action"]`. When the budget is submitted, further actions are ignored and pending
+      results are returned step by step.
+    - `variant="paper"`: training to a checkpoint pays all up to it. `"released"`: as in the code released with
+      NAS-Bench-NLP, which charges the checkpoints before the last one trained, so that the first is free.
+    - `shuffle=False`: True shuffles the configurations at each `reset`, so that the index of an action carries no
+      information. `env.unwrapped.rows` and `info["row"]` map it to the row of the table.
+    - `subsample=1.0`: fraction of the configurations, in (0, 1], that each episode has, drawn at `reset`; the
+      action space shrinks with it.
+    """
+
+    params: CurveParams
+
+    def __init__(self, params: CurveParams, render_mode: str | None = None) -> None:
+        super().__init__(params, render_mode)
+        p = params
+        self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
+        self._sizes = [self._actions, self._levels]
+        # `item` gives Python numbers, several times faster than indexing with brackets.
+        self._paid, self._peaks, self._end_of = p.costs.item, p.peaks.item, p.ends.item
+        # Cell -> (reward, observation, info, the dicts in it), without what depends on the row's training so far.
+        self._cells: dict[int, Any] = {}
+        self._per_step = p.cost_unit == "evaluations"
+        self._full_mask = np.ones(p.actions + self._levels, np.int8)
+        self._view: list[int] | None = None
+        self._workers = Workers(p.workers)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Start an episode: nothing is trained."""
+        super().reset(seed=seed, options=options)
+        p = self.params
+        self._new_key(seed)
+        self._view = None if p.view.whole else self.rows.tolist()
+        # row -> (first cell of the run that this episode sees, checkpoint trained or submitted)
+        self._runs: dict[int, tuple[int, int]] = {}
+        self._spent = self._committed = 0.0
+        self._count = 0
+        self._best, self._best_cell = p.low.tolist(), -1
+        self._workers = Workers(p.workers)
+        self._open = True
+        # Checkpoints that all rows have passed, and how many rows have not passed another one.
+        self._floor, self._lowest = 0, self._actions
+        self._mask = self._full_mask.copy()
+        self._last = p.templates[-1]
+        return self._last.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Train a row up to a checkpoint; with several workers, submit that to an idle one."""
+        index, level = check_action(action, self._sizes)
+        if not self._live:
+            raise self._not_live()
+        row = index if self._view is None else self._view[index]
+        if self.params.workers > 1:
+            return self._step_workers(index, row, level)
+        base, reached, cost = self._submit(index, row, level)
+        self._count += 1
+        observation, reward, info = self._complete(row, base, level, reached, cost)
+        terminated = self._spent >= self.budget or self._done()
+        self._live = not terminated
+        return observation, reward, terminated, False, info
+
+    def _done(self) -> bool:
+        """Return whether nothing is left to train, or the steps are used up."""
+        return self._count >= self._limit or self._floor == self._levels
+
+    def _step_workers(self, index: int, row: int, level: int) -> tuple[Any, Any, bool, bool, Info]:
+        workers = self._workers
+        if self._open:
+            # A row continues from its own checkpoint, so it waits for what still trains that row.
+            start = workers.free(row)
+            base, reached, cost = self._submit(index, row, level)
+            workers.submit((row, index, level, base, reached, cost), start, cost)
+            self._committed += cost
+            self._count += 1
+            self._open = self._committed < self.budget and not self._done()
+            if self._open and workers.idle:
+                reward = np.zeros(len(self._best)) if self.params.vector else 0.0
+                info = numeric({"cost": 0.0, "finished": False, "clock": workers.clock})
+                info |= {"action": np.array([index, level]), "action_mask": self._shown_mask()}
+                return self._last.copy(), reward, False, False, info
+        row, index, level, base, reached, cost = workers.next()
+        observation, reward, info = self._complete(row, base, level, reached, cost)
+        self._last = observation.copy()
+        info |= numeric({"finished": True, "action": np.array([index, level]), "clock": workers.clock})
+        terminated = not self._open and not workers
+        self._live = not terminated
+        return observation, reward, terminated, False, info
+
+    def _submit(self, index: int, row: int, level: int) -> tuple[int, int, float]:
+        """Record the training of a row; return the first cell of its run, the checkpoint reached and the cost."""
+        known = self._runs.get(row)
+        base, before = (self._run_of(row) * self._levels, -1) if known is None else known
+        last = self._end_of(base // self._levels)
+        end = level if level < last else last
+        if end <= before:
+            return base, before, 0.0
+        self._runs[row] = base, end
+        if end == last:
+            self._mask[index] = 0
+        if before + 1 == self._floor:
+            self._lowest -= 1
+            if not self._lowest:
+                self._raise_floor()
+        if self._per_step:
+            return base, end, 1.0
+        return base, end, self._paid(base + end) - (self._paid(base + before) if before >= 0 else 0.0)
+
+    def _complete(self, row: int, base: int, level: int, reached: int, cost: float) -> tuple[Any, Any, Info]:
+        """Return observation, reward and info of a finished training."""
+        p, best, at, top = self.params, self._best, self.params.cost_at, base + reached
+        reward, template, info, dicts = self._cells.get(base + level) or self._fill(row, base + level)
+        observation, info, peak = template.copy(), info.copy(), self._peaks(top, 0)
+        if peak > best[0] or self._best_cell < 0:
+            best[0], self._best_cell = max(peak, best[0]), top
+        if p.vector:
+            info["best"], reward = p.peaks[top].copy(), reward.copy()
+            self._best = best = np.maximum(best, info["best"]).tolist()
+            observation[at + 1 : -1] = best
+        else:
+            info["best"] = np.float64(peak)
+            observation[-2] = best[0]
+        self._spent = spent = self._spent + cost
+        observation[at] = cost if cost < COST_HIGH else COST_HIGH
+        observation[-1] = 1.0 - spent / self.budget if spent < self.budget else 0.0
+        info["cost"], info["reached"] = np.float64(cost), np.int64(reached)
+        for name, value in dicts:
+            info[name] = value.copy()
+        info["action_mask"] = self._shown_mask()
+        return observation, reward, info
+
+    def _fill(self, row: int, at: int) -> Any:
+        """The answer of a cell, kept for the next time."""
+        p = self.params
+        rewards, shares, batch = p.answer(np.array([row]), np.array([at]))
+        info = single(batch, self.table, row)
+        if self._view is not None:
+            info["row"] = np.int64(row)
+        template, m = p.templates[row].copy(), len(p.low)
+        template[p.cost_at - m - 1] = shares[0]
+        template[p.cost_at - m : p.cost_at] = np.clip(rewards[0], p.low, p.high)
+        dicts = [(name, value) for name, value in info.items() if isinstance(value, dict)]
+        if len(self._cells) >= KEPT:
+            self._cells.clear()
+        self._cells[at] = cell = rewards[0] if p.vector else rewards.item(), template, info, dicts
+        return cell
+
+    def _run_of(self, row: int) -> int:
+        """Index of the run of a row that this episode sees."""
+        p = self.params
+        if p.repeats == 1:
+            return row
+        count = int(p.count[row])
+        return row * p.repeats + (draws.below(draws.mix(self._key, row), count) if count > 1 else 0)
+
+    # -- what is useful, and what is known -----------------------------------------------------------------------
+
+    def _shown_mask(self) -> npt.NDArray[np.int8]:
+        # When nothing is left to train, all actions are equally useless: a mask without a 1 would break samplers.
+        return (self._mask if self._floor < self._levels else self._full_mask).copy()
+
+    def _raise_floor(self) -> None:
+        """Recount how far all rows are trained, once none stands where the least trained one stood."""
+        levels = self._levels
+        trained = [levels if end == self._end_of(base // levels) else end + 1 for base, end in self._runs.values()]
+        self._floor = min(trained) if len(trained) == self._actions else 0
+        self._lowest = trained.count(self._floor)
+        self._mask[self._actions : self._actions + self._floor] = 0
+
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        """(actions + levels,) bool: rows that can be trained on, then checkpoints that some row has not reached."""
+        return self._shown_mask().astype(bool)
+
+    @property
+    def total_cost(self) -> float:
+        """Simulated cost of all that was trained in this episode, in `cost_unit`."""
+        return self._spent
+
+    @property
+    def clock(self) -> float:
+        """Simulated time at which the last result came back; with one worker, the same as `total_cost`."""
+        return self._workers.clock if self.workers > 1 else self._spent
+
+    @property
+    def best(self) -> tuple[int, int] | None:
+        """Row and checkpoint (index in `table.levels`) of the best first objective passed so far; None before."""
+        if self._best_cell < 0:
+            return None
+        run = self._best_cell // self._levels
+        return run // self.params.repeats, int(self.params.peak_levels[self._best_cell])
+
+    @property
+    def best_held_out(self) -> dict[str, float]:
+        """Held-out metrics of `best`: of the row and checkpoint that the visible objective would choose."""
+        if self._best_cell < 0:
+            return {}
+        return dict(zip(self.params.held_out, self.params.peak_hidden[self._best_cell].tolist(), strict=True))
+
+    def curve(self, row: int) -> dict[str, Floats]:
+        """The metrics that agents see at every checkpoint that a row of the table has reached in this episode.
+
+        Raises:
+            ValueError: The row was not trained.
+        """
+        if row not in self._runs:
+            raise ValueError(f"row must have been trained in this episode, got {row!r}")
+        base, reached = self._runs[row]
+        p, cells = self.params, np.arange(base, base + reached + 1)
+        metrics: dict[str, Floats] = p.answer(np.full(len(cells), row), cells)[2]["metrics"]
+        return {name: metrics[name].copy() for name in p.shown}

@@ -1,0 +1,264 @@
+"""Params of environments on a function: the function, its search space and the candidates."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
+
+from hpo_envs.core.engines.function.calls import Form, Function, check_signature, form_of, name_of, resolve
+from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
+from hpo_envs.tables.checks import nearest, one_of, shown
+from hpo_envs.tables.table import Metric, Provenance, Table, searched
+from hpo_envs.tables.user.points import Points, axes_of
+from hpo_envs.tables.user.space import space_of
+
+CAP = 1e6
+"""Bound of scores whose bounds nobody gave, and of costs: observations beyond it are observed at it."""
+
+FEWEST, MOST, EACH = 500, 5000, 20
+"""Candidates: `EACH` for each evaluation of the budget, within these limits."""
+
+UNITS = ("evaluations", "cost")
+"""Units of the budget; `epochs` for functions that are trained epoch by epoch."""
+
+WITHOUT_BUDGET = 10_000
+"""Evaluations of an episode with `budget=None` on a box, which has no last row to stop at."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FunctionParams(Params):
+    """See `Params`.
+
+    Attributes:
+        function: What is called.
+        form: How.
+        points: The search space.
+        candidates: (rows, d) stored numbers of the candidates.
+        folder: Where checkpoints are kept; None: in a temporary folder of each episode.
+    """
+
+    function: Function
+    form: Form
+    points: Points
+    candidates: Floats
+    folder: Path | None
+
+    @classmethod
+    def of(
+        cls,
+        function: Any,
+        space: Any,
+        *,
+        actions: str = "candidates",
+        epochs: int | None = None,
+        budget: float | None = 50,
+        budget_unit: str = "evaluations",
+        objective: str | tuple[str, ...] = "score",
+        goal: str | tuple[str, ...] = "max",
+        bounds: Mapping[str, tuple[float, float]] | tuple[float, float] | None = None,
+        best: float | tuple[float, ...] | None = None,
+        reference: float | tuple[float, ...] | None = None,
+        candidates: int | None = None,
+        candidate_seed: int = 0,
+        cost_unit: str = "s",
+        checkpoints: str | Path | None = None,
+    ) -> FunctionParams:
+        """The environment of these arguments; see the pages `FunctionHPO-v0` and `FunctionLC-v0`.
+
+        Raises:
+            ValueError: An argument breaks its rule.
+        """
+        called = resolve(function)
+        form = _check_form(called, epochs)
+        points = Points(space_of(space))
+        chosen = metrics_of(objective, goal, bounds)
+        one_of("actions", actions, ("candidates", "box"))
+        if epochs is not None and actions == "box":
+            raise ValueError("actions must be candidates where a function is trained epoch by epoch, got 'box'")
+        units = UNITS if epochs is None else (*UNITS, "epochs")
+        one_of("budget_unit", budget_unit, units)
+        unit = cost_unit if budget_unit == "cost" else budget_unit
+        each = 1 if epochs is None or unit != "epochs" else epochs
+        count = count_of(candidates, budget if unit == budget_unit else None, each)
+        raw = points.candidates(count, check_int("candidate_seed", candidate_seed, 0))
+        table = _table(name_of(called), points, raw, chosen, epochs, cost_unit)
+        whole = float(each * (len(raw) if actions == "candidates" else WITHOUT_BUDGET))
+        d = len(table.feature_names) if actions == "candidates" else len(points.space)
+        low, high = bounds_of(chosen).T
+        m, parts = len(chosen), 0 if epochs is None else 1
+        spaces = Box(-1.0, 1.0, (d,), np.float32), Discrete(len(raw)), MultiDiscrete([len(raw), epochs or 1])
+        start = -1 if actions == "box" else 0
+        return cls(
+            kind="box" if actions == "box" else "rows" if epochs is None else "fidelity",
+            tables=(table,),
+            rewarded=chosen,
+            vector=not isinstance(objective, str),
+            action_space=spaces[0] if actions == "box" else spaces[1] if epochs is None else spaces[2],
+            observation_space=box((d, start, 1), (parts, 0, 1), (m, low, high), (1, 0, CAP), (m, low, high), (1, 0, 1)),
+            cost_unit=cost_unit,
+            budget_unit=unit,
+            budget=check_budget(budget, whole if unit == budget_unit else CAP, unit),
+            levels=None if epochs is None else table.levels,
+            live=True,
+            known=known_of(chosen, best, reference),
+            bounded=all(m.high < CAP for m in chosen),
+            function=called,
+            form=form,
+            points=points,
+            candidates=raw,
+            folder=None if checkpoints is None else Path(checkpoints),
+        )
+
+    @property
+    def axes(self) -> tuple[dict[str, Any], ...]:
+        """See `Params`."""
+        return axes_of(self.points.space) if self.kind == "box" else ()
+
+    @property
+    def expected(self) -> float:
+        """Seconds that an episode is expected to compute for: 0 where the function does not say (`expected`)."""
+        each = float(getattr(self.function, "expected", 0.0))
+        units = {"evaluations": each, "epochs": each / len(self.table.levels)}
+        return self.budget * units.get(self.budget_unit, float(each > 0.0))
+
+    def stored(self, action: npt.NDArray[Any] | int) -> Floats:
+        """(d,) stored numbers of the configuration of a checked action."""
+        if self.kind == "box":
+            unit = (np.asarray(action, dtype=np.float64)[None] + 1.0) / 2.0
+            return np.asarray(self.points.raw(unit)[0])
+        return np.asarray(self.candidates[int(np.asarray(action).reshape(-1)[0])])
+
+    def action_of(self, config: Mapping[str, Any]) -> Any:
+        """The action of a configuration; where actions are candidates, that of the nearest one.
+
+        Raises:
+            ValueError: No configuration of the space.
+        """
+        unit = self.points.unit(self.points.row(config)[None])
+        if self.kind == "box":
+            return (2.0 * unit[0] - 1.0).astype(np.float32)
+        row = int(np.square(self.points.unit(self.candidates) - unit).sum(axis=1).argmin())
+        return row if self.kind == "rows" else np.array([row, len(self.table.levels) - 1])
+
+
+def _check_form(function: Function, epochs: Any) -> Form:
+    form = form_of(function)
+    check_signature(function, form)
+    if epochs is None:
+        if form != "score":
+            raise ValueError(f"function must return its score here (FunctionLC-v0 trains by epochs), got {function}")
+        return form
+    check_int("epochs", epochs)
+    if form == "score":
+        raise ValueError(
+            f"function must yield a score after each epoch, or be function(config, resume_from, epochs), got {function}"
+        )
+    return form
+
+
+def metrics_of(
+    objective: Any, goal: Any, bounds: Mapping[str, tuple[float, float]] | tuple[float, float] | None
+) -> tuple[Metric, ...]:
+    """The rewarded metrics of a function.
+
+    Args:
+        objective: Name, or a tuple of names for a vector reward.
+        goal: `max` or `min`, for all or one each.
+        bounds: (lowest, highest) value by the metric's definition, of the only one or by name.
+
+    Raises:
+        ValueError: A goal or bounds that break their rule, or names that are not distinct.
+    """
+    names = (objective,) if isinstance(objective, str) else tuple(objective) if np.iterable(objective) else ()
+    if not names or not all(isinstance(n, str) and n for n in names) or len(set(names)) < len(names):
+        raise ValueError(f"objective must be a name or a tuple of distinct names, got {objective!r}")
+    goals = (goal,) * len(names) if isinstance(goal, str) else tuple(goal)
+    if len(goals) != len(names) or not set(goals) <= {"max", "min"}:
+        raise ValueError(f"goal must be max or min, for all objectives or one for each of {len(names)}, got {goal!r}")
+    ends = bounds if isinstance(bounds, Mapping) else {} if bounds is None else dict.fromkeys(names, bounds)
+    made = []
+    for name, g in zip(names, goals, strict=True):
+        low, high = ends.get(name, (-CAP, CAP))
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {low!r} and {high!r}")
+        made.append(Metric(name, "", g, float(low), float(high), "returned by the function"))  # type: ignore[arg-type]
+    for name in ends:
+        if name not in names:
+            raise ValueError(f"bounds must be of {', '.join(names)}, got {name!r}{nearest(name, names)}")
+    return tuple(made)
+
+
+def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floats, Floats] | None:
+    """(m,) best rewards and (m,) rewards that count as having found nothing; None where neither is given.
+
+    Args:
+        metrics: The rewarded ones.
+        best: Score of the best configuration, a number or one for each objective.
+        reference: Median score, likewise.
+
+    Raises:
+        ValueError: One without the other, no finite numbers, or a best that is no better than the reference.
+    """
+    if best is None and reference is None:
+        return None
+    signs = np.array([m.sign for m in metrics])
+    rewards = []
+    for name, value in (("best", best), ("reference", reference)):
+        scores = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+        if len(scores) != len(metrics) or not all(_finite(s) for s in scores):
+            numbers = "a finite number" if len(metrics) == 1 else f"{len(metrics)} finite numbers"
+            raise ValueError(f"{name} must be {numbers} where best or reference is given, got {shown(value)}")
+        rewards.append(signs * np.array(scores, dtype=np.float64))
+    if not (rewards[0] > rewards[1]).all():
+        raise ValueError(f"best must be better than reference in every objective, got {best!r} and {reference!r}")
+    return rewards[0], rewards[1]
+
+
+def _finite(value: Any) -> bool:
+    """Return whether a value is a number that scores can be."""
+    return (is_integer(value) or isinstance(value, (float, np.floating))) and abs(value) <= sys.float_info.max
+
+
+def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
+    """Number of candidates: the given one, or by the budget.
+
+    Args:
+        candidates: As asked for, or None.
+        budget: In evaluations, or None.
+        each: What the budget counts of a full evaluation.
+
+    Raises:
+        ValueError: Not None and not an int >= 2.
+    """
+    if candidates is None:
+        evaluations = budget / each if is_integer(budget) else 0
+        return int(min(max(FEWEST, EACH * evaluations), MOST))
+    return check_int("candidates", candidates, 2, optional=True)
+
+
+def _table(
+    name: str, points: Points, raw: Floats, metrics: tuple[Metric, ...], epochs: int | None, cost_unit: str
+) -> Table:
+    """The candidates as a table in which nothing is measured yet: its hash says which search this is."""
+    levels = np.arange(1.0, (epochs or 1) + 1.0)
+    nothing = np.full((len(raw), 1, len(levels)), np.nan)
+    cited = f"{name}, the user's own function"
+    return Table(
+        name=f"function/{''.join(c if c.isalnum() else '-' for c in name)}",
+        keys=tuple(map(str, range(len(raw)))),
+        metrics=metrics,
+        values=np.repeat(nothing[..., None], len(metrics), axis=3),
+        cost=nothing,
+        provenance=Provenance("measured", cited, "", "not stated", cited),
+        cost_unit=cost_unit,
+        levels=levels,
+        level_unit="full training" if epochs is None else "epochs",
+        **searched(points.space, raw),
+    )

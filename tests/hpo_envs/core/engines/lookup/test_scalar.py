@@ -1,0 +1,129 @@
+"""The scalar look-up environment against a model of it, and every word of its errors."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from tests.helpers import raises
+from tests.hpo_envs.core.engines.lookup.model import ONE, SETTINGS, SINGLE, TWO, Model, act, arguments, lookup, lookups
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_scalar_form_is_model(setting: str) -> None:
+    env = lookup((), **arguments(setting))
+    model, rng = Model(*SETTINGS[setting]), np.random.default_rng(0)
+    vector = not isinstance(model.objective, str)
+    for seed, episode, options in [(3, 1, None), (None, 2, None), (None, 3, None), (8, 1, None), (8, 1, "last")]:
+        last = len(model.tables) - 1
+        given = {"table": model.tables[last].name[4:]} if options and last else None
+        model.begin(
+            8 if seed is None and episode > 3 else (3 if seed is None else seed), episode, last if given else None
+        )
+        observation, info = env.reset(seed=seed, options=given)
+        assert observation.dtype == np.float32
+        assert observation.tolist() == model.first().tolist()
+        assert {k: info[k] for k in ("table", "kind", "sha256")} == model.says()
+        assert env.table is model.table
+        assert env.tables == tuple(model.tables)
+        assert env.budget == model.limit
+        mask = np.ones(6, np.int8)
+        assert ("action_mask" in info) != model.grid
+        over = False
+        while not over:
+            row = int(rng.integers(6))
+            expected, rewards, over, said = model.step(row)
+            observation, reward, terminated, truncated, info = env.step(act(row, model.grid))
+            assert observation.tolist() == expected.tolist()
+            assert (reward.tolist() if vector else [reward]) == rewards
+            assert vector or type(reward) is float
+            assert (terminated, truncated) == (over, False)
+            mask[row] = 0
+            if not model.grid:
+                assert info.pop("action_mask").tolist() == mask.tolist()
+                assert env.action_masks().tolist() == mask.astype(bool).tolist()
+                assert env.action_masks().dtype == bool
+            assert info == said
+            assert env.observation_space.contains(observation)
+            # What a step returned is the caller's.
+            info["metrics"]["score"] = info["config"]["layers"] = -1
+            observation[:] = 9
+            if vector:
+                reward[:] = 9
+        with raises(
+            "step() must follow reset(): no episode is running. Call env.reset() first.", gym.error.ResetNeeded
+        ):
+            env.step(act(0, model.grid))
+
+
+def test_options_choose_table_of_every_episode() -> None:
+    envs = lookups(4, (), **arguments("two tables"))
+    for i, name in enumerate(("one", "two")):
+        _, info = envs.reset(seed=0, options={"table": name})
+        assert info["table"].tolist() == [f"toy/{name}"] * 4
+        assert envs.table is (ONE, TWO)[i]
+    assert envs.tables == (ONE, TWO)
+    with raises("options['table'] must be one of one, two, got 'too', did you mean 'two'?"):
+        envs.reset(options={"table": "too"})
+
+
+def test_unseeded_episodes_differ() -> None:
+    env = lookup((), **arguments("repeats"))
+    seen = set()
+    for _ in range(12):
+        env.reset()
+        seen.add(tuple(env.step(1)[1] for _ in range(5)))
+    assert len(seen) > 3
+    other = lookup((), **arguments("repeats"))
+    other.reset()
+    assert other._stream != env._stream
+    envs = lookups(20, (), **arguments("repeats"))
+    envs.reset()
+    assert len({tuple(envs.step(np.ones(20, int))[1][i] for _ in range(1)) for i in range(20)}) > 1
+    assert len(set(envs._streams.tolist())) == 20
+
+
+def test_actions_of_any_integer_type() -> None:
+    env = lookup((), **arguments("plain"))
+    for action in (2, np.int8(2), np.uint64(2), np.array(2), np.array(2, np.uint8)):
+        env.reset(seed=0)
+        assert env.step(action)[1] == SINGLE.values[2, 0, 1, 0]
+    envs = lookups(2, (), **arguments("plain"))
+    for actions in ([2, 5], (2, 5), np.array([2, 5], np.uint8), np.array([2, 5], np.int32), np.array([2, 5])):
+        envs.reset(seed=0)
+        assert envs.step(actions)[1].tolist() == [SINGLE.values[2, 0, 1, 0], 0.0]
+
+
+def test_grid_has_no_mask() -> None:
+    for env in (lookup((), **arguments("grid")), lookups(2, (), **arguments("grid"))):
+        env.reset(seed=0)
+        space = env.params.action_space
+        with raises(f"action_masks: there is no useful mask of actions in {space}", AttributeError):
+            env.action_masks()
+        assert not hasattr(env, "action_masks")
+
+
+def test_held_out_metrics_stand_apart() -> None:
+    env = gym.make("CharMini-eng-lstm-v0").unwrapped
+    env.reset(seed=0)
+    info = env.step(3)[-1]
+    names = ("test_accuracy", "test_phoneme_error_rate")
+    assert env.params.held_out == names
+    assert {*info} == {"cost", "metrics", "status", "status_code", "held_out", "config", "action_mask"}
+    assert info["action_mask"].dtype == np.int8
+    assert sorted([*info["metrics"], *info["held_out"]]) == sorted(env.table.metric_names)
+    assert tuple(info["held_out"]) == names
+    measured = {metric.name: column for metric, column in zip(env.table.metrics, env.params.metrics.T, strict=True)}
+    for name in names:
+        assert info["held_out"][name] in measured[name][3 * env.params.max_repeats :][: env.params.max_repeats]
+    envs = gym.make_vec("CharMini-eng-lstm-v0", num_envs=2)
+    seeds = [4, 9]
+    envs.reset(seed=seeds)
+    together = envs.step(np.array([3, 8]))[-1]
+    envs.step(np.array([5, 6]))
+    for i, row in enumerate((3, 8)):
+        env.reset(seed=seeds[i])
+        alone = env.step(row)[-1]["held_out"]
+        assert {name: together["held_out"][name][i] for name in names} == alone
+        alone.clear()
+        env.reset(seed=seeds[i])
+        assert tuple(env.step(row)[-1]["held_out"]) == names

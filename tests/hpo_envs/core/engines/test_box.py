@@ -1,0 +1,141 @@
+"""The engine of boxes, on a function computed by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+
+from hpo_envs.core.engines.box.batched import BoxVectorEnv
+from hpo_envs.core.engines.box.params import WITHOUT_BUDGET
+from hpo_envs.core.engines.box.scalar import BoxEnv
+from hpo_envs.testing.rules import same
+from tests.hpo_envs.core.engines.toy import params
+
+
+def test_episode_by_hand() -> None:
+    env = BoxEnv(params())
+    observation, info = env.reset(options={"hill": 1})
+    assert observation.tolist() == [0, 0, -5, 0, -5, 1, 1]
+    assert (info["table"], info["kind"], info["hill"]) == ("toy/high", "surrogate", "high")
+    observation, reward, terminated, truncated, info = env.step(np.array([0.2, -0.5], np.float32))
+    assert (reward, terminated, truncated) == (11.0, False, False)
+    assert observation == pytest.approx([0.2, -0.5, 11, 1, 11, 1, 2 / 3])
+    assert info == {
+        "cost": 1.0,
+        "metrics": {"height": 11.0, "loss": 0.0, "duration": 6.0},
+        "held_out": {"height": 5.0},
+        "config": {"x": 6, "shape": "round"},
+        "status": "ok",
+        "status_code": 0,
+        "clipped": False,
+    }
+    observation, *_, info = env.step([-1.0, 1.0])
+    assert observation == pytest.approx([-1, 1, 5, 1, 11, 1, 1 / 3])
+    assert info["config"] == {"x": 0, "shape": "flat"}
+    assert env.step([0.0, 0.0])[2]
+    with pytest.raises(ResetNeeded):
+        env.step([0.0, 0.0])
+
+
+def test_vector_rewards_are_oriented_and_observations_stay_in_their_bounds() -> None:
+    env = BoxEnv(params(objective=("loss", "height"), cost="duration", budget=7.5))
+    env.reset(options={"hill": 0})
+    observation, reward, terminated, _, info = env.step([1.0, 1.0])
+    assert reward.tolist() == [-1.0, 10.0]
+    assert info["cost"] == 10.0
+    assert terminated
+    assert observation.tolist() == [1, 1, -1, 10, 4, -1, 10, 0, 0], "cost beyond its bound, budget spent"
+
+
+def test_tasks_are_drawn_by_seed() -> None:
+    env = BoxEnv(params())
+    tables = [env.reset(seed=s)[1]["table"] for s in range(30)]
+    assert tables == [env.reset(seed=s)[1]["table"] for s in range(30)]
+    assert set(tables) == {"toy/low", "toy/high"}
+    assert env.table.name == tables[-1]
+
+
+def test_gymnasium_accepts_it() -> None:
+    check_env(BoxEnv(params()), skip_render_check=True)
+
+
+def test_actions_of_configurations() -> None:
+    env = BoxEnv(params())
+    env.reset(seed=0)
+    assert env.step(env.action_of({"x": 7}))[4]["config"] == {"x": 7, "shape": "flat"}
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"objective": ("loss", "height"), "cost": "s", "budget": 30.0}])
+def test_it_is_scalar_form_batched(kwargs: dict[str, Any]) -> None:
+    envs = BoxVectorEnv(4, params(**kwargs))
+    singles = [BoxEnv(params(**kwargs)) for _ in range(4)]
+    first, info = envs.reset(seed=5)
+    for i, env in enumerate(singles):
+        one, one_info = env.reset(seed=5 + i)
+        assert first[i].tolist() == one.tolist()
+        assert same({k: v[i] for k, v in info.items() if not k.startswith("_")}, one_info)
+    assert len(set(info["table"])) == 2
+    envs.action_space.seed(0)
+    for _ in range(2):
+        actions = envs.action_space.sample()
+        observations, rewards, terminated, _, info = envs.step(actions)
+        for i, env in enumerate(singles):
+            observation, reward, done, _, one_info = env.step(actions[i])
+            assert observations[i].tolist() == observation.tolist()
+            assert np.array_equal(rewards[i], reward)
+            assert terminated[i] == done
+            assert info["cost"][i] == one_info["cost"]
+            for part in ("metrics", "held_out", "config"):
+                assert {k: v[i] for k, v in info[part].items()} == one_info[part]
+
+
+def test_observations_are_reused_unless_copied() -> None:
+    for copy in (True, False):
+        envs = BoxVectorEnv(2, params(), copy=copy)
+        first, _ = envs.reset(seed=0)
+        second = envs.step(np.zeros((2, 2)))[0]
+        assert (first is second) == (not copy)
+
+
+def test_actions_outside_box_are_rejected() -> None:
+    envs = BoxVectorEnv(2, params())
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match=r"actions must be numbers of shape \(2, 2\), none of them NaN"):
+        envs.step(np.full((2, 2), np.nan))
+    assert envs.action_of({"x": 5}) == pytest.approx([0.0, 0.5])
+
+
+def test_spaces_follow_from_bounds_of_metrics() -> None:
+    p = params(objective=("height", "loss"), cost="duration")
+    assert (p.kind, p.vector, p.objectives, p.cost_unit) == ("box", True, ("height", "loss"), "s")
+    assert p.reward_bounds.tolist() == [[-5.0, 15.0], [-2.0, 0.0]]
+    assert p.action_space.shape == (2,)
+    # Action, rewards, cost, best rewards, fact of the task, budget left.
+    assert p.observation_space.low.tolist() == [-1, -1, -5, -2, 0, -5, -2, 0, 0]
+    assert p.observation_space.high.tolist() == [1, 1, 15, 0, 4, 15, 0, 1, 1]
+    one = params()
+    assert (one.vector, one.observation_space.high.tolist()) == (False, [1, 1, 15, 1, 15, 1, 1])
+
+
+def test_cost_has_name_and_unit() -> None:
+    assert params(cost="duration").cost == params(cost="s").cost == "duration"
+    assert params(cost="s", budget=None).budget == WITHOUT_BUDGET["s"]
+    assert params(budget=None).budget == WITHOUT_BUDGET["evaluations"]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"objective": "hight"}, "objective must be one of height, loss, duration, got 'hight', did you mean 'height'"),
+        ({"objective": ()}, "objective must name at least one metric"),
+        ({"cost": "loss"}, "cost must be one of evaluations, duration, got 'loss'"),
+        ({"cost": None}, "cost must be one of evaluations, duration, got None"),
+        ({"budget": 0}, "budget must be None or a finite number > 0"),
+        ({"budget": 1.5}, "budget must be None or an int >= 1"),
+    ],
+)
+def test_bad_arguments(kwargs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        params(**kwargs)

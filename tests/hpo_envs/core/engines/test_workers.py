@@ -1,0 +1,33 @@
+"""Simulated workers: the order of results, by hand."""
+
+import numpy as np
+
+from hpo_envs.core.engines.workers import VectorWorkers, Workers
+from tests.hpo_envs.core.engines.curves.helpers import T1, make
+
+
+def test_two_workers_by_hand() -> None:
+    """Row 0 and row 5 train side by side; the continuation of row 0 waits for row 0."""
+    env = make(workers=2, budget=1e6)
+    a, b = T1.cost[0, 0, 4], T1.cost[5, 0, 9]
+    assert a < b
+    info = env.step([5, 9])[-1]
+    assert (info["finished"], info["clock"]) == (False, 0.0)
+    _, reward, _, _, info = env.step([0, 4])
+    assert (info["finished"], info["clock"], info["action"].tolist()) == (True, a, [0, 4])
+    assert reward == -T1.values[0, 0, 4, 0]
+    c = T1.cost[0, 0, 9]
+    info = env.step([0, 9])[-1]
+    assert (info["action"].tolist(), info["clock"]) == (([0, 9], c) if c < b else ([5, 9], b))
+    assert env.clock == info["clock"]
+
+
+def test_row_is_free_when_nothing_trains_it() -> None:
+    jobs = [((0, 4), 3.0), ((4, 0), 7.0), ((0, 9), 5.0)]  # row, level; the second number is no row
+    one, many = Workers(3), VectorWorkers(2, 3, 2)
+    for job, duration in jobs:
+        one.submit(job, 0.0, duration)
+        many.submit(np.array([1]), np.array([job]), np.zeros(1), np.array([duration]))
+    for row, free in ((0, 5.0), (4, 7.0), (9, 0.0)):
+        assert one.free(row) == free
+        assert many.free(np.array([0, 1]), np.array([row, row])).tolist() == [0.0, free]
