@@ -4,8 +4,7 @@
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/
 
 `run` continues where it stopped. `publish` writes what is committed: the scores (`benchmarks/leaderboard.json`, no
-evaluations), the picture and the page in `docs/`, and the table in `README.md`. With `--onto`, runs of some families
-replace what is stored of these, and the others stay on the board.
+evaluations), the picture and the page in `docs/`, and the table in `README.md`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import Any
 import gymnasium as gym
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks.comparison import publication, summary
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.benchmarks.report import page, plots, sentences
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
@@ -244,18 +243,16 @@ def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def publish(folder: Path, root: Path, onto: bool = False) -> None:
+def publish(folder: Path, root: Path) -> None:
     """Write scores, picture, page and the README's table below the root of the repository.
 
     Args:
         folder: The runs.
         root: Of the repository.
-        onto: Whether groups that the runs do not have stay as they are stored; see `publication.onto`.
 
     Raises:
-        ValueError: Runs that are false or cannot be compared, or that must not be put onto what is stored.
+        ValueError: Runs that are false or cannot be compared.
     """
-    stored = summary.read(SUMMARY) if onto else None
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
     parts = (sorted(folder.glob(kind)) for kind in ("setting-*", "transfer", "guests-*"))
     folders = [folder, *(where for part in parts for where in part)]
@@ -270,17 +267,7 @@ def publish(folder: Path, root: Path, onto: bool = False) -> None:
     for t in found["tracks"]:
         for r in t["ranking"]:
             r["seconds"] = seconds_of(comparison.header(t["environments"][0], r["agent"]))
-    write(publication.ordered(without_doubles(found)) if stored is None else _onto(stored, found), root)
-
-
-def _onto(stored: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Stored summary with the groups of the new runs, whose command names their families."""
-    for labels in publication.gone(stored).values():
-        print(f"excluded, because its id or table is gone: {sentences.listed(labels)}")
-    merged = publication.onto(stored, without_doubles(found))
-    if "earlier" in merged:
-        merged["command"] += f" --only {' '.join(sorted({e['family'] for e in found['environments']}))}"
-    return merged
+    write(without_doubles(found), root)
 
 
 def write(found: Mapping[str, Any], root: Path) -> None:
@@ -291,8 +278,9 @@ def write(found: Mapping[str, Any], root: Path) -> None:
         raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got none")
     inside = f"{BEGIN}\n{headline(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
-    picture = plots.board(found, root / "docs" / "leaderboard")[0].read_bytes()
-    html = page.render(found, citations=summary.citations(found), picture=picture)
+    png, svg = plots.board(found, root / "docs" / "leaderboard")
+    svg.unlink()  # no page shows it
+    html = page.render(found, citations=summary.citations(found), picture=png.read_bytes())
     summed = json.dumps(found, separators=(",", ":")) + "\n"
     atomic.write_all({root / "docs" / "leaderboard.html": html, SUMMARY: summed, readme: text})
 
@@ -315,15 +303,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
-    parser.add_argument(
-        "--onto",
-        action="store_true",
-        help="publish what the runs have in the place of what is stored of it, and leave the rest as it is stored",
-    )
     args = parser.parse_args(argv)
     if args.what == "run":
         return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
-    publish(args.runs, args.root, args.onto)
+    publish(args.runs, args.root)
     return 0
 
 

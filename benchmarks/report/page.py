@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.plots import COLOURS, looks
-from hpo_envs.benchmarks.report import answer, charts, publications, selections, sentences
+from hpo_envs.benchmarks.report import answer, charts, selections, sentences
 from hpo_envs.benchmarks.report.html import download, head, num, table, text
 from hpo_envs.benchmarks.report.rankings import of_track
 
@@ -69,7 +69,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = (), picture
     places = looks(a["label"] for a in summary["agents"])
     says = [sentences.verdict(t) for t in summary["tracks"]]
     evidence = [
-        *(_track(t, i, _made(summary, t), drawn, rows) for i, t in enumerate(summary["tracks"]) if not t.get("flat")),
+        *(_track(t, i, drawn, rows) for i, t in enumerate(summary["tracks"]) if not t.get("flat")),
         *(_selections(family, records) for family, records in summary["selections"].items()),
         _environments(summary, drawn),
         _results(summary, rows),
@@ -159,19 +159,11 @@ def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: M
     return f'{lead}{answer.KEY}<div class="grid">{cards}</div>{last}'
 
 
-def _made(summary: Mapping[str, Any], t: Mapping[str, Any]) -> str:
-    """Date and version of a track's publication, if tracks differ."""
-    if "earlier" not in summary:
-        return ""
-    versions = publications.of_track(summary, t)["versions"]
-    return f"<p>Published on {escape(versions['published'])} with hpo_envs {escape(versions['hpo_envs'])}.</p>"
-
-
-def _track(t: Mapping[str, Any], i: int, made: str, drawn: Drawn, rows: dict[str, str]) -> str:
+def _track(t: Mapping[str, Any], i: int, drawn: Drawn, rows: dict[str, str]) -> str:
     figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
     ranking, more = of_track(t, i, rows)
     return (
-        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3>{made}{ranking}'
+        f'<section><h3 id="track-{i}">{escape(t["name"])}</h3>{ranking}'
         f'<div class="grid">{figures}</div>{more}</section>'
     )
 
@@ -259,11 +251,8 @@ def _compared(summary: Mapping[str, Any]) -> str:
         ("", "regret 0 is"),
     ]
     agents = "".join(f"<li><b>{escape(a['label'])}</b> {escape(a['summary'])}</li>" for a in summary["agents"])
-    made = "".join(
-        f'<p class="soft">{escape(", ".join(f"{k} {v}" for k, v in of["versions"].items()))}</p>'
-        f'<p class="soft">{escape(of.get("checked", ""))}{kept}</p>'
-        for of, kept in zip(publications.publications(summary), _kept(summary), strict=True)
-    )
+    versions = ", ".join(f"{k} {v}" for k, v in summary["versions"].items())
+    made = f'<p class="soft">{escape(versions)}</p><p class="soft">{escape(summary.get("checked", ""))}</p>'
     return (
         f'<section><h3 id="compared">What was compared</h3>'
         f"{table('tables', 'Environments and their tables (first 16 digits of sha256)', columns, rows)}"
@@ -271,15 +260,8 @@ def _compared(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _kept(summary: Mapping[str, Any]) -> list[str]:
-    """Number of runs of each older publication that are still in the summary, as sentences."""
-    older = publications.runs(summary)[1:]
-    return ["", *(f" This was found when they were published; {n:,} of them are still here." for n in older)]
-
-
 def _repeat(summary: Mapping[str, Any], citations: Sequence[str]) -> str:
-    commands = dict.fromkeys(of["command"] for of in publications.publications(summary) if of["command"])
-    command = "".join(f"<pre><code>{escape(line)}</code></pre>" for line in commands)
+    command = f"<pre><code>{escape(summary['command'])}</code></pre>" if summary["command"] else ""
     version = escape(str(summary["versions"]["hpo_envs"]))
     suite = (
         f"The hpo_envs developers. hpo_envs {version}: Gymnasium environments for hyperparameter optimisation, "

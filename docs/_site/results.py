@@ -12,7 +12,7 @@ from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.comparison import summary
-from hpo_envs.benchmarks.report import publications, rankings, sentences
+from hpo_envs.benchmarks.report import rankings, sentences
 
 Found = Mapping[str, Any]
 
@@ -97,8 +97,6 @@ def track_tables(found: Found) -> str:
     for place, t in enumerate(found["tracks"]):
         if t.get("flat"):
             continue
-        versions = publications.of_track(found, t)["versions"]
-        made = f"{versions['hpo_envs']}, {versions.get('published')}".replace("-", "\u2011")  # unbroken
         rows = [
             (
                 i,
@@ -109,7 +107,6 @@ def track_tables(found: Found) -> str:
                 r["there"],
                 sentences.interval(r["final"]),
                 rankings.milliseconds(r.get("seconds")),
-                made,
             )
             for i, r in enumerate(t["ranking"], 1)
         ]
@@ -128,7 +125,6 @@ def track_tables(found: Found) -> str:
             "across tasks",
             "final regret",
             "ms per suggestion",
-            "version, date",
         )
         parts += [markdown.table(head, rows)]
     return "\n\n".join(parts)
@@ -136,7 +132,7 @@ def track_tables(found: Found) -> str:
 
 def page(found: Found) -> str:
     """The page of all rankings."""
-    commands = " and ".join(f"`{of['command']}`" for of in publications.publications(found))
+    versions = found["versions"]
     return f"""# Leaderboard
 ![The best agents of each family and random search: normalised regret with 95 % intervals](leaderboard.png)
 
@@ -149,7 +145,8 @@ report</a> has every curve, test and table, and its data as a file.
 Normalised regret is 0 if the best configuration was found at once, and 1 if nothing was better than the median one.
 "Mean regret" has a 95 % interval over seeds on these tasks, "mean across tasks" one over tasks; "on these tasks" and
 "across tasks" are the verdicts. "ms per suggestion" is the processor time of a suggestion and its evaluation. All rows
-were made by {commands}; see [the rules](guides/submitting-an-agent.md), also to submit an agent.
+were made by `{found["command"]}`, hpo_envs {versions["hpo_envs"]}, on {versions["published"]}; see
+[the rules](guides/submitting-an-agent.md), also to submit an agent.
 
 {flat(found)}
 

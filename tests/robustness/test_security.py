@@ -116,13 +116,7 @@ def found() -> dict[str, Any]:
     ]
     found = Comparison.of(made).summary(title="the title", command="the command")
     found["versions"]["published"] = "the day"
-    before = {
-        "command": "the old command",
-        "checked": "the check",
-        "versions": {"hpo_envs": "old", "published": "before"},
-    }
-    found["tracks"][0]["earlier"] = 0
-    return found | {"earlier": [before]}
+    return found | {"checked": "the check"}
 
 
 def unpacked(page: str) -> dict[str, Any]:
@@ -143,9 +137,7 @@ def poisoned(value: Any, names: dict[str, str]) -> Any:
 
 def test_nothing_in_page_is_markup_but_page(found: dict[str, Any]) -> None:
     env = found["environments"]
-    chosen = {found["title"], found["command"], *found["versions"], *found["versions"].values()}
-    (before,) = found["earlier"]
-    chosen |= {before["command"], before["checked"], *before["versions"].values()}
+    chosen = {found["title"], found["command"], found["checked"], *found["versions"], *found["versions"].values()}
     chosen |= {e[k] for e in env for k in ("label", "id", "family", "cost_unit")}
     chosen |= {t[k] for e in env for t in e["tables"] for k in ("name", "sha256")} | {
         o for e in env for o in e["objectives"]
