@@ -223,7 +223,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         self.pools, self.size, self._draws = list(pools), check_int("candidates", candidates, FEW), draws or Draws()
         if budget > min([candidates, *(len(p.y) for p in pools)]):
             raise ValueError(f"budget must be at most the candidates of the smallest task, got {budget}")
-        self.metadata, self.render_mode = {"autoreset_mode": AutoresetMode.SAME_STEP}, None
+        self.autoreset_mode, self.render_mode = AutoresetMode.SAME_STEP, None
+        self.metadata = {"autoreset_mode": self.autoreset_mode}
         self.single_observation_space = Box(np.array([-1.0, -1.0, 0.0], np.float32), np.ones(3, np.float32))
         self.single_action_space = Discrete(self.size)
         self.observation_space = batch_space(self.single_observation_space, num_envs)

@@ -192,7 +192,7 @@ class VectorCandidateObservation(VectorWrapper):
         self.single_observation_space, self.single_action_space = self.shown.space, self.shown.action_space
         self.observation_space = batch_space(self.shown.space, env.num_envs)
         self.action_space = batch_space(self.shown.action_space, env.num_envs)
-        self._next_step = env.metadata.get("autoreset_mode") is AutoresetMode.NEXT_STEP
+        self.autoreset_mode = env.metadata.get("autoreset_mode")
         self._ended = False
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -214,7 +214,7 @@ class VectorCandidateObservation(VectorWrapper):
         done = terminated | truncated
         if done.any() != done.all():
             raise ValueError(f"episodes must end together for this wrapper, got {int(done.sum())} of {len(done)}")
-        if self._ended and self._next_step:
+        if self._ended and self.autoreset_mode is AutoresetMode.NEXT_STEP:
             seen = self.shown.start(observation)
         elif "final_obs" in info:
             final = self.shown.add(chosen, np.stack(list(info["final_obs"])))
@@ -231,7 +231,8 @@ class VectorCandidateObservation(VectorWrapper):
 
     def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
         mask = self.action_masks().astype(np.int8)
-        return {**info, "action_mask": mask, "_action_mask": np.ones(len(mask), bool)}
+        numbers = {k: v for k, v in info.items() if k not in ("table", "_table")}  # TorchRL takes nothing else
+        return {**numbers, "action_mask": mask, "_action_mask": np.ones(len(mask), bool)}
 
 
 def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:

@@ -9,7 +9,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.wrappers import ContinuousAction, FlattenAction
+from hpo_envs.benchmarks import tasks
+from hpo_envs.wrappers import ContinuousAction, FlattenAction, for_training
 
 pytest.importorskip("torchrl", reason="run by .ci/nightly clients")
 
@@ -82,3 +83,11 @@ def test_torchrl_masks_actions() -> None:
     env = envs.TransformedEnv(base, envs.Compose(cast, envs.ActionMask()))
     rows = env.rollout(8)["action"].flatten().tolist()
     assert len(set(rows)) == len(rows) == 8
+
+
+def test_torchrl_rolls_out_sampled_tasks_through_their_ends() -> None:
+    envs = pytest.importorskip("torchrl.envs")
+    drawn = tasks.make_vec(4, ["CharHPO"], without=["ron", "kat"], objective="accuracy")
+    env = envs.GymWrapper(for_training(drawn), categorical_action_encoding=True)
+    out = env.rollout(45, break_when_any_done=False)
+    assert out["next", "done"].nonzero()[:, 1].unique().tolist() == [19, 39]
