@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.problem import Problem, matching
+from hpo_envs.agents.problem import Problem, affordable
 
 Floats = npt.NDArray[np.float64]
 
@@ -55,8 +55,6 @@ class Candidates(Incumbent):
     Args:
         problem: Actions are rows (`Discrete`), values of a grid (`MultiDiscrete`, candidates in C order), or
             (row, checkpoint) pairs (`MultiDiscrete` with `levels`).
-        resource: Checkpoint that a full training means, in units of the first one (epochs where every epoch is a
-            checkpoint); None = the last.
 
     Attributes:
         count: Number of candidates.
@@ -68,10 +66,10 @@ class Candidates(Incumbent):
         failed: (count,) whether the last run of each candidate failed or diverged.
 
     Raises:
-        ValueError: Actions of another kind, or a resource that is not positive.
+        ValueError: Actions of another kind.
     """
 
-    def __init__(self, problem: Problem, resource: float | None = None) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__()
         space = problem.action_space
         if not isinstance(space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)):
@@ -82,7 +80,7 @@ class Candidates(Incumbent):
         self.pairs = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is not None
         self.count = int(np.prod(self._shape)) if self._grid else self._shape[0]
         self.levels = np.asarray(problem.levels if self.pairs else [1.0], dtype=np.float64)
-        self.top = len(self.levels) - 1 if resource is None else self.level_of(resource)
+        self.top = len(self.levels) - 1
         self.times = np.zeros(self.count, np.int64)
         self.failed = np.zeros(self.count, bool)
         self.pending: list[int] = []
@@ -105,14 +103,10 @@ class Candidates(Incumbent):
         index = np.indices(self._shape).reshape(len(self._shape), -1).T
         return np.ascontiguousarray(index / np.maximum(np.array(self._shape) - 1.0, 1.0))
 
-    def select(self, prefix: str | tuple[str, ...] = "", count: int | None = None) -> Floats:
-        """(count, d) features whose names start with `prefix`, at most `count` of them.
-
-        Raises:
-            ValueError: The problem has no such features.
-        """
-        columns = matching(self._problem.feature_names, self.features.shape[1], prefix)
-        return self.features[:, columns[:count]]
+    @property
+    def varying(self) -> Floats:
+        """(count, k) the features that are not the same for all candidates."""
+        return self.features[:, np.ptp(self.features, axis=0) > 0]
 
     def gram(self, kernel: str, length_scale: float) -> Floats:
         """(count, count) kernel matrix of the features: computed once for the problem's base, and gathered."""
@@ -141,10 +135,7 @@ class Candidates(Incumbent):
 
     def level_of(self, resource: float) -> int:
         """Index of the last checkpoint that a resource, in units of the first one, pays for; at least 0."""
-        if not resource > 0:
-            raise ValueError(f"resource must be > 0, got {resource!r}")
-        paid = resource * self.levels[0] * (1 + 1e-9)
-        return max(int(np.searchsorted(self.levels, paid, side="right")) - 1, 0)
+        return affordable(self.levels, resource)
 
     def action(self, row: int, level: int | None = None) -> Any:
         """The action that evaluates a candidate; of pairs, to `top` unless another level is given."""

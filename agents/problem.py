@@ -121,10 +121,30 @@ class Problem:
         if not prefix:
             return self
         base = np.zeros((0, 0)) if self.base is None else self.base
-        chosen = matching(self.feature_names, base.shape[1], prefix)
+        chosen = [j for j, name in enumerate(self.feature_names) if name.startswith(prefix)]
+        if not chosen:
+            every = ", ".join(self.feature_names)
+            raise ValueError(f"features must start the name of a feature, one of {every}, got {prefix!r}")
         names = tuple(self.feature_names[j] for j in chosen)
         sources = tuple(s.with_columns(chosen, names) for s in self.sources)
         return dataclasses.replace(self, features=None, base=base[:, chosen], feature_names=names, sources=sources)
+
+    def with_resource(self, resource: float | None) -> Problem:
+        """The same problem with a limit on the training of one configuration; itself for None.
+
+        Args:
+            resource: In units of the first checkpoint (epochs where every epoch is one).
+
+        Raises:
+            ValueError: It is not positive.
+        """
+        if resource is None:
+            return self
+        if not resource > 0:
+            raise ValueError(f"resource must be > 0, got {resource!r}")
+        if self.levels is None:
+            return self
+        return dataclasses.replace(self, levels=self.levels[: affordable(self.levels, resource) + 1])
 
     @property
     def rows(self) -> int:
@@ -208,13 +228,6 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     return own
 
 
-def matching(names: tuple[str, ...], width: int, prefix: str | tuple[str, ...]) -> list[int]:
-    """Columns of features whose names start with a prefix; those without names start with the empty one.
-
-    Raises:
-        ValueError: There are none.
-    """
-    found = [j for j, name in enumerate(names or ("",) * width) if name.startswith(prefix)]
-    if not found:
-        raise ValueError(f"features must start the name of a feature, one of {', '.join(names)}, got {prefix!r}")
-    return found
+def affordable(levels: Floats, resource: float) -> int:
+    """Index of the last checkpoint that a resource, in units of the first one, pays for; at least 0."""
+    return max(int(np.searchsorted(levels, resource * levels[0] * (1 + 1e-9), side="right")) - 1, 0)

@@ -19,9 +19,8 @@ class RandomSearch(Agent):
 
     On `Discrete` spaces a fresh permutation is drawn whenever all candidates were tried; on `MultiDiscrete`
     spaces cells already tried are drawn again; other spaces are sampled uniformly. Where actions are (row, level)
-    pairs, each row is trained to the last level, or to `resource` in units of the first one (epochs where every
-    epoch is a level). Where the problem has a grammar, candidates are drawn from it, and the recommendation is all
-    actions of the best one.
+    pairs, each row is trained to the last level. Where the problem has a grammar, candidates are drawn from it, and the
+    recommendation is all actions of the best one.
 
     Zhang and Duh 2020, section 6.1.1 (RS): "configurations are sampled without replacement".
 
@@ -33,17 +32,12 @@ class RandomSearch(Agent):
     Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, section 6.1.1.
 
     Complexity: O(1) a suggestion after O(n) at the start.
-
-    Args:
-        problem: Any problem.
-        resource: Where actions are (row, level) pairs: the level that a training goes to, in units of the first one;
-            None = the last.
     """
 
     parallel = True
     random_first = float("inf")
 
-    def __init__(self, problem: Problem, seed: int, resource: float | None = None) -> None:
+    def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
         space = problem.action_space
         self._incumbent = Incumbent()
@@ -51,7 +45,7 @@ class RandomSearch(Agent):
         if problem.mutate is not None:
             self.parallel = False
         elif isinstance(space, (gym.spaces.Discrete, gym.spaces.MultiDiscrete)):
-            self._incumbent = Candidates(problem, resource)
+            self._incumbent = Candidates(problem)
         else:
             # A private copy: seeding the problem's own space would tie agents to each other.
             self._space = copy.deepcopy(space)

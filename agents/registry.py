@@ -432,23 +432,36 @@ def make_each(
         yield made(private(problem, seed, own), seed, **copies)
 
 
-def make(name: str, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:
+def make(
+    name: str,
+    problem: Problem,
+    seed: int,
+    *,
+    features: str | tuple[str, ...] = "",
+    resource: float | None = None,
+    **hyperparameters: Any,
+) -> Agent:
     """Make an agent.
 
     Args:
         name: A registered name, see `names()`.
         problem: What the agent may know.
         seed: Seed of the agent's generator.
+        features: Prefix, or several, of the names of the features that the agent sees; all by default.
+        resource: Longest training of one configuration, where there are checkpoints: in units of the first one (epochs
+            where every epoch is one). Default: to the last.
         **hyperparameters: The agent's own arguments, see its class docstring.
 
     Raises:
-        ValueError: The agent does not exist, or it needs source tasks and the problem has none.
+        ValueError: The agent does not exist, or it needs source tasks and the problem has none; no such features, or a
+            resource that is not positive.
         TypeError: The agent takes no such hyperparameter.
     """
     e = entry(name)
     if e.sources and not problem.sources:
         raise ValueError(f"sources must be given to {name}, which learns from other tables (transfer=), got none")
-    agent: Agent = _load(e.target)(problem, seed, **{**e.kwargs, **hyperparameters})
+    seen = problem.with_features(features).with_resource(resource)
+    agent: Agent = _load(e.target)(seen, seed, **{**e.kwargs, **hyperparameters})
     return agent
 
 

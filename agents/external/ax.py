@@ -29,14 +29,13 @@ class Ax(NearestCandidate):
     Args:
         problem: A box, a grid or rows with features; one objective.
         seed: See `NearestCandidate`.
-        **common: See `NearestCandidate`.
 
     Raises:
         ModuleNotFoundError: Ax is not installed.
     """
 
-    def __init__(self, problem: Problem, seed: int, **common: Any) -> None:
-        super().__init__(problem, seed, **common)
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
         client, configs = package("ax.api.client"), package("ax.api.configs")
         package("ax.utils.common.logger").set_ax_logger_levels(logging.ERROR)  # it reports every trial otherwise
         with self._generators.active():

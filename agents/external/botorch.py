@@ -44,9 +44,6 @@ class BoTorch(Agent):
         acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). Pending evaluations are known to the
             last two as pending points, and left out of the first.
         initial: Random candidates at the start.
-        features: Prefix of the features that the model sees.
-        count: Maximum number of them.
-        resource: See `Candidates`.
 
     Raises:
         ModuleNotFoundError: BoTorch is not installed.
@@ -62,14 +59,11 @@ class BoTorch(Agent):
         *,
         acquisition: str = "LogEI",
         initial: int = 3,
-        features: str | tuple[str, ...] = "",
-        count: int | None = None,
-        resource: float | None = None,
     ) -> None:
         super().__init__(problem, seed)
         package("botorch")
-        self._candidates = Candidates(problem, resource)
-        self._x = self._candidates.select(features, count)
+        self._candidates = Candidates(problem)
+        self._x = self._candidates.features
         self.acquisition = one_of("acquisition", acquisition, [*_ACQUISITIONS])
         if (problem.objectives > 1) != (acquisition == "qLogNEHVI"):
             raise ValueError(f"acquisition must suit {problem.objectives} objectives, got {acquisition!r}")

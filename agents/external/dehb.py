@@ -30,15 +30,14 @@ class DEHB(NearestCandidate):
         problem: (row, checkpoint) pairs.
         seed: See `NearestCandidate`.
         eta: Share of configurations kept from a checkpoint to the next is 1 / eta.
-        **common: See `NearestCandidate`.
 
     Raises:
         ModuleNotFoundError: DEHB is not installed.
         ValueError: No checkpoints.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, eta: int = 3, **common: Any) -> None:
-        super().__init__(problem, seed, **common)
+    def __init__(self, problem: Problem, seed: int, *, eta: int = 3) -> None:
+        super().__init__(problem, seed)
         if problem.levels is None or self._rows is None:
             raise ValueError("problem must have levels for DEHB, got none")
         dehb = package("dehb")

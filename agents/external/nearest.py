@@ -55,9 +55,6 @@ class NearestCandidate(Agent):
     Args:
         problem: A box, a grid or rows with features; one objective.
         seed: Of `self.rng`, and of what the package draws from.
-        features: Of rows, prefix of the features that span the cube.
-        count: Maximum number of them.
-        resource: See `Candidates`.
 
     Attributes:
         size: Dimensions of the cube.
@@ -70,24 +67,15 @@ class NearestCandidate(Agent):
     parallel = True
     listens = False
 
-    def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        features: str | tuple[str, ...] = "",
-        count: int | None = None,
-        resource: float | None = None,
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
         space = problem.action_space
         if problem.objectives != 1:
             raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
         self._rows: Candidates | None = None
         if problem.levels is not None or isinstance(space, gym.spaces.Discrete):
-            self._rows = Candidates(problem, resource)
-            x = self._rows.select(features, count)
-            self._x = x[:, np.ptp(x, axis=0) > 0]
+            self._rows = Candidates(problem)
+            self._x = self._rows.varying
             self._low, self._high = self._x.min(axis=0), self._x.max(axis=0)
         elif isinstance(space, gym.spaces.Box):
             self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))

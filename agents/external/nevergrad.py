@@ -37,15 +37,14 @@ class Nevergrad(NearestCandidate):
         problem: A box, a grid or rows with features; one objective. Without a budget, NGOpt plans for 100 evaluations.
         seed: See `NearestCandidate`.
         optimizer: Name in `nevergrad.optimizers.registry`.
-        **common: See `NearestCandidate`.
 
     Raises:
         ModuleNotFoundError: Nevergrad is not installed.
         ValueError: No such optimizer; another kind of space.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, optimizer: str = "NGOpt", **common: Any) -> None:
-        super().__init__(problem, seed, **common)
+    def __init__(self, problem: Problem, seed: int, *, optimizer: str = "NGOpt") -> None:
+        super().__init__(problem, seed)
         ng = package("nevergrad")
         known = ng.optimizers.registry
         one_of("optimizer", optimizer, sorted(known))

@@ -44,9 +44,6 @@ class SMAC(Agent):
         problem: Rows with features, a grid, a box, or (row, checkpoint) pairs.
         seed: Of `self.rng`, which seeds SMAC.
         facade: `forest`, which trains pairs to the end, or `multi-fidelity`, for pairs only.
-        features: Prefix of the features that the forest sees.
-        count: Maximum number of them.
-        resource: See `Candidates`.
 
     Raises:
         ModuleNotFoundError: SMAC is not installed.
@@ -56,16 +53,7 @@ class SMAC(Agent):
     parallel = True
     listens = False
 
-    def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        facade: str = "forest",
-        features: str | tuple[str, ...] = "",
-        count: int | None = None,
-        resource: float | None = None,
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int, *, facade: str = "forest") -> None:
         super().__init__(problem, seed)
         one_of("facade", facade, [*FACADES])
         if problem.objectives != 1:
@@ -81,9 +69,8 @@ class SMAC(Agent):
         if isinstance(space, gym.spaces.Box):
             low, high = (np.float64(end).ravel() for end in (space.low, space.high))
         else:
-            self._incumbent = self._candidates = Candidates(problem, resource)
-            x = self._candidates.select(features, count)
-            x = x[:, np.ptp(x, axis=0) > 0]
+            self._incumbent = self._candidates = Candidates(problem)
+            x = self._candidates.varying
             low, high = x.min(axis=0), x.max(axis=0)
         with tempfile.TemporaryDirectory() as folder:  # SMAC writes its settings there
             self._generators = Generators(int(self.rng.integers(2**31)))

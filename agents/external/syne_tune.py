@@ -47,15 +47,14 @@ class SyneTune(NearestCandidate):
         problem: A box, a grid or rows with features; (row, checkpoint) pairs for those of `CURVES`.
         seed: See `NearestCandidate`.
         scheduler: One of `WHOLE` or of `CURVES`, as `syne_tune.optimizer.baselines` names them.
-        **common: See `NearestCandidate`.
 
     Raises:
         ModuleNotFoundError: Syne Tune, or what the scheduler needs besides, is not installed.
         ValueError: No such scheduler, or one of `CURVES` without checkpoints.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, scheduler: str = "CQR", **common: Any) -> None:
-        super().__init__(problem, seed, **common)
+    def __init__(self, problem: Problem, seed: int, *, scheduler: str = "CQR") -> None:
+        super().__init__(problem, seed)
         one_of("scheduler", scheduler, WHOLE + CURVES)
         self._curves = scheduler in CURVES
         if self._curves and (problem.levels is None or self._rows is None):

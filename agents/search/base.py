@@ -42,7 +42,6 @@ class CandidateAgent(Agent):
             are paired; `spread`, see `spread_row`; or `auto`: those nearest to the best of `problem.sources` in turn
             (Feurer et al. 2015), if there are source tasks; else random ones, but `spread` for parallel workers while
             evaluations are pending.
-        features: Prefix, or several, of the names of the features that the model sees; all by default.
 
     Attributes:
         candidates: Suggestions and results.
@@ -65,9 +64,7 @@ class CandidateAgent(Agent):
         *,
         initial: int = 3,
         design: str = "auto",
-        features: str | tuple[str, ...] = "",
     ) -> None:
-        problem = problem.with_features(features)
         super().__init__(problem, seed)
         self.design = one_of("design", design, DESIGNS)
         self.initial = whole("initial", initial, 1)

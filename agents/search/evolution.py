@@ -51,14 +51,12 @@ class RegularizedEvolution(Agent):
         problem: `Discrete` rows, (row, checkpoint) pairs, a grid, or a space with a grammar.
         population: P; None: the evaluations within a third of the budget, at least 2 and at most `POPULATION`.
         sample: S, size of a tournament; None: half of the population.
-        features: Prefix of the features that mutations move in.
         metric: `"cosine"` (as released) or `"euclidean"` distance between features.
-        ranges: (lowest, highest) natural value of each of those features: mutations and distances are then on
+        ranges: (lowest, highest) natural value of each feature: mutations and distances are then on
             natural values (as released); None = on standardised features.
         fresh: Whether a mutation goes to the nearest unevaluated row (without noise a repeat gives no information);
             False as released, where the repeat of a row has no cost.
         evaluations: The agent is done after this number; None = never.
-        resource: See `Candidates`.
 
     Raises:
         ValueError: An argument out of range.
@@ -72,12 +70,10 @@ class RegularizedEvolution(Agent):
         seed: int,
         population: int | None = None,
         sample: int | None = None,
-        features: str | tuple[str, ...] = "",
         metric: str = "euclidean",
         ranges: Sequence[tuple[float, float]] | None = None,
         fresh: bool = True,
         evaluations: int | None = None,
-        resource: float | None = None,
     ) -> None:
         super().__init__(problem, seed)
         self.population = POPULATION if population is None else whole("population", population, 1)
@@ -96,10 +92,10 @@ class RegularizedEvolution(Agent):
         self._x: Any = None
         self.parallel = problem.mutate is None
         if self.parallel and (problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)):
-            self._incumbent = self._rows = Candidates(problem, resource)
+            self._incumbent = self._rows = Candidates(problem)
             self._rows.shuffle(self.rng)
             if problem.features is not None:
-                self._x = natural(self._rows.select(features), ranges)
+                self._x = natural(np.asfortranarray(self._rows.features), ranges)
                 self._bounds = self._x.min(axis=0), self._x.max(axis=0)
         elif self.parallel and not isinstance(problem.action_space, gym.spaces.MultiDiscrete):
             raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")

@@ -29,9 +29,6 @@ class TreeSearch(Agent):
         problem: Rows with features, or (row, checkpoint) pairs.
         initial: Random rows at the start.
         batch: Evaluations between two fits of the model.
-        features: Prefix of the features that the model sees.
-        count: Maximum number of them.
-        resource: See `Candidates`.
 
     Raises:
         ValueError: An argument out of range, or a problem without features.
@@ -45,13 +42,10 @@ class TreeSearch(Agent):
         seed: int,
         initial: int,
         batch: int,
-        features: str | tuple[str, ...] = "",
-        count: int | None = None,
-        resource: float | None = None,
     ) -> None:
         super().__init__(problem, seed)
-        self.candidates = Candidates(problem, resource)
-        self.x = self.candidates.select(features, count)
+        self.candidates = Candidates(problem)
+        self.x = self.candidates.features
         self.initial, self.batch = whole("initial", initial, 1), whole("batch", batch, 1)
         self.random_first = self.initial
         self._start = self.rng.permutation(self.candidates.count).tolist()[:initial]
@@ -140,7 +134,6 @@ class BaggedTrees(TreeSearch):
         bag: Regressors in the bag, each trained on half of the evaluations without repetition.
         trees: Boosted trees in each regressor.
         depth: Their depth; 15 as released.
-        **common: See `TreeSearch`.
     """
 
     def __init__(
@@ -153,9 +146,8 @@ class BaggedTrees(TreeSearch):
         bag: int = 14,
         trees: int = 50,
         depth: int = 3,
-        **common: Any,
     ) -> None:
-        super().__init__(problem, seed, initial, batch, **common)
+        super().__init__(problem, seed, initial, batch)
         self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
 
     def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
@@ -184,7 +176,6 @@ class ForestSearch(TreeSearch):
     Args:
         trees: Trees of the forest; 10 in SMAC.
         random_share: Probability of a random suggestion; 1/2 in SMAC.
-        **common: See `TreeSearch`.
     """
 
     def __init__(
@@ -195,9 +186,8 @@ class ForestSearch(TreeSearch):
         batch: int = 1,
         trees: int = 10,
         random_share: float = 0.5,
-        **common: Any,
     ) -> None:
-        super().__init__(problem, seed, initial, batch, **common)
+        super().__init__(problem, seed, initial, batch)
         if not 0 <= random_share <= 1:
             raise ValueError(f"random_share must be in [0, 1], got {random_share!r}")
         self.trees, self.random_share = trees, float(random_share)

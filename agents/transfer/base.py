@@ -35,7 +35,6 @@ class TransferAgent(CandidateAgent):
     Args:
         problem: A finite problem with features and sources.
         seed: Seed of `self.rng`, which draws the half of the trees that this agent believes.
-        features: See `CandidateAgent`.
 
     Attributes:
         most: Objectives that the agent can work with.
@@ -48,8 +47,8 @@ class TransferAgent(CandidateAgent):
 
     most: int = 1
 
-    def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
-        super().__init__(problem, seed, initial=1, design="random", features=features)
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed, initial=1, design="random")
         self.random_first = 0
         if problem.objectives > self.most:
             raise ValueError(f"objectives must be at most {self.most} for this agent, got {problem.objectives}")
@@ -141,8 +140,8 @@ class TargetAgent(TransferAgent):
         target: That process.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
-        super().__init__(problem, seed, features=features)
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
         self.target = TargetGP(self.features)
 
     @abc.abstractmethod

@@ -32,11 +32,10 @@ class QuantileCopula(TargetAgent):
     Args:
         problem: A finite problem with features, one objective and sources.
         seed: See `TransferAgent`.
-        features: See `CandidateAgent`.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
-        super().__init__(problem, seed, features=features)
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
         worlds = self.scores[0].reshape(-1, self.scores.shape[-1])
         self._mean, self._deviation = worlds.mean(axis=0), np.maximum(worlds.std(axis=0), 0.05)
 

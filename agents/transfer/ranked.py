@@ -48,11 +48,10 @@ class Portfolio(TransferAgent):
     Args:
         problem: A finite problem with features, one objective and sources.
         seed: See `TransferAgent`.
-        features: See `CandidateAgent`.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
-        super().__init__(problem, seed, features=features)
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
         self._worlds = self.scores[0].reshape(-1, self.scores.shape[-1])
         self._best = np.full(len(self._worlds), self._worlds.min())
 

@@ -37,14 +37,13 @@ class RGPE(TargetAgent):
         problem: A finite problem with features, one objective and sources.
         seed: Seed of `self.rng`, which draws the samples.
         samples: Samples of each model.
-        features: See `CandidateAgent`.
 
     Attributes:
         weights: (sources + 1,) of the last suggestion, the problem's own model last.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, samples: int = 64, features: str | tuple[str, ...] = "") -> None:
-        super().__init__(problem, seed, features=features)
+    def __init__(self, problem: Problem, seed: int, *, samples: int = 64) -> None:
+        super().__init__(problem, seed)
         self.samples = whole("samples", samples, 1)
         self.weights = np.append(np.full(len(self.means[0]), 1.0 / len(self.means[0])), 0.0)
         self._deviations = self.scores[0].std(axis=1)

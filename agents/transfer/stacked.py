@@ -37,13 +37,12 @@ class StackedGP(TransferAgent):
     Args:
         problem: A finite problem with features, one or two objectives and sources.
         seed: See `TransferAgent`.
-        features: See `CandidateAgent`.
     """
 
     most = 2
 
-    def __init__(self, problem: Problem, seed: int, *, features: str | tuple[str, ...] = "") -> None:
-        super().__init__(problem, seed, features=features)
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
         self._prior = self.means.mean(axis=1)
         self._bases = [_basis(scores) for scores in self.means]
 

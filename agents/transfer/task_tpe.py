@@ -44,7 +44,6 @@ class TaskTPE(CandidateAgent):
         quantile: Share of the observations that are good.
         drawn: Candidates drawn from each task's good density.
         initial: Evaluations of the sources' best; default: a twentieth of the budget, at least 3.
-        features: See `CandidateAgent`.
 
     Raises:
         ValueError: No sources with a feature of the problem, or a setting that breaks its rule.
@@ -58,10 +57,9 @@ class TaskTPE(CandidateAgent):
         quantile: float = 0.1,
         drawn: int = 24,
         initial: int | None = None,
-        features: str | tuple[str, ...] = "",
     ) -> None:
         first = max(3, math.ceil(0.05 * min(problem.budget or 0.0, 400.0))) if initial is None else initial
-        super().__init__(problem, seed, initial=first, features=features)
+        super().__init__(problem, seed, initial=first)
         self.quantile, self.drawn = positive("quantile", quantile), whole("drawn", drawn, 1)
         names, base = self.problem.feature_names, self.problem.base
         base = self.features if base is None else base

@@ -6,6 +6,7 @@ import functools
 import importlib
 import inspect
 import textwrap
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -108,20 +109,24 @@ def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
         init = base.__dict__.get("__init__") or base.__dict__.get("__new__")
         if init is None or base is object:
             continue
-        parameters = inspect.signature(init).parameters
-        meanings = docstrings.doc_of(base).items("Args")
-        for name, p in parameters.items():
-            if name in ("self", "cls", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
-                continue
-            annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
-            default = "" if p.default is p.empty else repr(p.default)
+        for name, kind, default, meaning in _arguments(init, base):
             if name not in found:
-                found[name] = (name, annotation, default, meanings.get(name, ""))
+                found[name] = (name, kind, default, meaning)
             elif _refers(found[name][3]):
-                found[name] = (*found[name][:3], meanings.get(name, found[name][3]))
-        if not any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
+                found[name] = (*found[name][:3], meaning or found[name][3])
+        if not any(p.kind == p.VAR_KEYWORD for p in inspect.signature(init).parameters.values()):
             break
-    return list(found.values())
+    return [*found.values(), *_arguments(agents.make, agents.make)]
+
+
+def _arguments(function: Any, documented: Any) -> Iterator[tuple[str, str, str, str]]:
+    """(name, type, default, meaning) of the settings among a function's arguments."""
+    meanings = docstrings.doc_of(documented).items("Args")
+    for name, p in inspect.signature(function).parameters.items():
+        if name in ("self", "cls", "name", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
+            continue
+        annotation = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
+        yield name, annotation, "" if p.default is p.empty else repr(p.default), meanings.get(name, "")
 
 
 def _refers(text: str) -> bool:

@@ -46,9 +46,10 @@ def test_what_is_pending_or_tried_is_not_free() -> None:
 
 def test_resources_are_in_units_of_first_level() -> None:
     assert Candidates(PAIRS).top == 2
-    assert Candidates(PAIRS, 2.0).action(5).tolist() == [5, 1]
+    assert Candidates(PAIRS.with_resource(2.0)).action(5).tolist() == [5, 1]
+    assert ROWS.with_resource(2.0) is ROWS
     with raises("resource must be > 0, got 0"):
-        Candidates(PAIRS, 0)
+        PAIRS.with_resource(0)
     with raises("action_space must be Discrete rows, a grid or (row, level) pairs, got Box(0.0, 1.0, (2,), float32)"):
         Candidates(Problem(gym.spaces.Box(0.0, 1.0, (2,))))
 

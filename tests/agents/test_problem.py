@@ -12,7 +12,7 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents.encoding import encode_space
 from hpo_envs.agents.models.source import Source
-from hpo_envs.agents.problem import Problem, matching
+from hpo_envs.agents.problem import Problem
 from hpo_envs.benchmarks import problem_of
 from tests.helpers import ROOT
 
@@ -116,7 +116,6 @@ def test_problem_of_some_features() -> None:
     assert np.array_equal(some.features, base[[3, 1]][:, [0, 2]])
     with pytest.raises(ValueError, match="features must start the name of a feature, one of wl_0, g_0, wl_1, got 'x'"):
         problem.with_features("x")
-    assert matching((), 3, "") == [0, 1, 2]
 
 
 def test_problems_and_agents_are_shown_in_few_words() -> None:

@@ -45,9 +45,6 @@ class AnySampler(Agent):
         sampler: Name of a class of `optuna.samplers`; or a class or function that returns a sampler; or a sampler,
             which is copied with the seed that it has, so that it runs alike for every `seed`.
         fresh: Of rows, whether the nearest one not tried before is evaluated.
-        features: Of rows, prefix of the features that span the search space.
-        count: Maximum number of them.
-        resource: See `Candidates`.
         **settings: Arguments of the sampler.
 
     Raises:
@@ -65,9 +62,6 @@ class AnySampler(Agent):
         *,
         sampler: Any = "TPESampler",
         fresh: bool = True,
-        features: str | tuple[str, ...] = "",
-        count: int | None = None,
-        resource: float | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(problem, seed)
@@ -82,9 +76,8 @@ class AnySampler(Agent):
         self._rows: Candidates | None = None
         self._fresh = fresh
         if on_rows(problem):
-            self._rows = Candidates(problem, resource)
-            x = self._rows.select(features, count)
-            self._x = x[:, np.ptp(x, axis=0) > 0]
+            self._rows = Candidates(problem)
+            self._x = self._rows.varying
             axes = [d.FloatDistribution(low, high) for low, high in zip(*_ends(self._x), strict=True)]
         elif isinstance(space, gym.spaces.MultiDiscrete):
             axes = [d.IntDistribution(0, size - 1) for size in space.nvec.ravel().tolist()]

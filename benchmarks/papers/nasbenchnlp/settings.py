@@ -99,7 +99,7 @@ SENSIBLE = (
     Method("BO 10D", "bagged-trees", {"features": GRAPH2VEC, "initial": 10, "batch": 5}),
     Method("BO 50D", "bagged-trees", {"features": GRAPH, "initial": 10, "batch": 5}),
     Method("RE", "regularized-evolution", {"features": GRAPH2VEC, "population": 20}),
-    Method("TPE", "tpe", {"features": GRAPH, "count": 10}),
+    Method("TPE", "tpe", {"features": f"{GRAPH}0"}),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}),
 )
 """The same seconds for every method, all epochs paid, no cell trained twice, shallow trees."""
