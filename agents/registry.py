@@ -173,7 +173,7 @@ AGENTS: dict[str, Entry] = {
     "box-bo": _entry(
         "search.bo_box:BoxBayesianOptimisation",
         "box box-objectives",
-        "Gaussian process on a box of real, integer, categorical and conditional hyperparameters",
+        "Gaussian process on a box: real, integer, categorical and conditional hyperparameters",
         slow=("box",),
     ),
     "tpe": _entry(
@@ -230,7 +230,7 @@ AGENTS: dict[str, Entry] = {
     "learned-policy": _entry(
         "transfer.policy:Policy",
         "rows features levels grid",
-        "network trained by reinforcement learning on whole runs over tables of other languages",
+        "policy trained by reinforcement learning, on whole runs over tables of other languages",
         unseen="hpo_envs.agents.transfer.policy:has_unseen",
     ),
     "ridge": _transfer("ridge:Ridge", "candidates in the order of a quadratic function fitted to other tables"),

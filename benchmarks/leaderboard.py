@@ -278,7 +278,8 @@ def write(found: Mapping[str, Any], root: Path) -> None:
         raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got none")
     inside = f"{BEGIN}\n{headline(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
-    png, svg = plots.board(found, root / "docs" / "leaderboard")
+    meanings = {name: re.split("[:;,]", e.summary)[0] for name, e in AGENTS.items()}
+    png, svg = plots.board(found, meanings, root / "docs" / "leaderboard")
     svg.unlink()  # no page shows it
     html = page.render(found, citations=summary.citations(found), picture=png.read_bytes())
     summed = json.dumps(found, separators=(",", ":")) + "\n"

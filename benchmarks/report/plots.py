@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks import plots as pictures
+from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import COLOURS, FLOOR, STYLE, crowded, files, line, most, panels, save, styles
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.tables.checks import extra_module
@@ -27,10 +29,8 @@ AXES = {
 }
 """Curves of a track: labels of their axes, and their scales."""
 
-LEADERS = 3
-"""Agents of a family in the picture of the leaderboard, next to random search."""
-
-LEGEND = (("best or tied for best", COLOURS[0], "o"), ("worse", COLOURS[-1], "o"), ("random search", "black", "D"))
+MARKERS = {"best agent": (COLOURS[0], "o"), "second best": (COLOURS[-1], "o"), "random search": ("black", "D")}
+"""Of the picture of the leaderboard: colour and shape."""
 
 
 @contextmanager
@@ -121,45 +121,62 @@ def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
     return files(path)
 
 
-def board(summary: Mapping[str, Any], path: Path) -> list[Path]:
-    """The first agents of each family and random search, with their 95 % intervals, on one axis.
+def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -> list[Path]:
+    """The best two agents of each family and random search, with their 95 % intervals: a row for a family, one axis.
 
     Args:
         summary: Of the leaderboard. A family has one row: its track with the most environments, without source tasks.
+        meanings: What each agent is, in a few words.
         path: Where to save, without suffix.
     """
     main = rows_of_board(summary)
-    leaders = sorted({t["ranking"][0]["agent"] for t in main.values()})
     with _figure(path, size=(7.3, 6.0)) as ((axes,),):
-        names: list[str] = []
-        for family, t in main.items():
-            shown = [r["agent"] for r in t["ranking"] if r["agent"] != "random"][:LEADERS]
-            axes.axhline(len(names) - 0.85, color="#cccccc", linewidth=0.6)
-            note = f"{family} ({len(t['environments'])})"
-            place = {"xycoords": ("axes fraction", "data"), "xytext": (-190, 3), "textcoords": "offset points"}
-            axes.annotate(note, (0.0, len(names)), va="top", fontsize=7.5, **place)
-            for r in (r for r in t["ranking"] if r["agent"] in (*shown, "random")):
-                mean, low, high = np.array(r["mean"], dtype=float)
-                colour, marker = ("black", "D") if r["agent"] == "random" else (COLOURS[0], "o")
-                colour = COLOURS[-1] if r["here"] == "worse" and marker == "o" else colour
-                axes.plot([low, high], [len(names)] * 2, color=colour, linewidth=2)
-                axes.plot(mean, len(names), marker, color=colour, markersize=4)
-                names.append(r["agent"])
-            names.append("")
-        axes.set_yticks([y for y, n in enumerate(names) if n], [n for n in names if n], fontsize=6.5)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="y", visible=False)
-        title = f"{leaders[0]} leads in all families"
-        if len(leaders) > 1:
-            title = f"No agent leads everywhere: {len(leaders)} leaders in {len(main)} families"
-        xlabel = "normalised regret over the budget (FIESTA: final) and its 95 % interval"
-        xlabel += "\n0: best known score; 1: median configuration; lower is better"
-        axes.set(xlabel=xlabel, xlim=(0.0, min(1.0, axes.get_xlim()[1])), ylim=(len(names) - 1.2, -0.9))
-        axes.figure.suptitle(title, fontsize=10)
-        for label, colour, marker in LEGEND:
+        for y, (family, t) in enumerate(main.items()):
+            axes.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
+            title = f"{family} ({sentences.count(len(t['environments']), 'task')})"
+            place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "top"}
+            axes.annotate(title, (0.0, y - 0.5), xytext=(-205, -3), fontsize=8, fontweight="bold", **place)
+            leader = textwrap.fill(_leader(t, meanings), 60, break_on_hyphens=False)
+            axes.annotate(leader, (0.0, y - 0.5), xytext=(-205, -14), fontsize=6.5, color=COLOURS[0], **place)
+            others = [r for r in t["ranking"] if r["agent"] != "random"]
+            base = [r for r in t["ranking"] if r["agent"] == "random"]
+            shown = (others[:1], others[1:2], base)
+            for shift, (colour, marker), records in zip((-0.2, 0.0, 0.2), MARKERS.values(), shown, strict=True):
+                for r in records:
+                    mean, low, high = np.array(r["mean"], dtype=float)
+                    axes.plot([low, high], [y + shift] * 2, color=colour, linewidth=2)
+                    axes.plot(mean, y + shift, marker, color=colour, markersize=4, clip_on=False)
+        axes.set_yticks([])
+        xlabel = "normalised regret over the budget (FIESTA: at its end) and its 95 % interval"
+        xlabel += "\n0: best known configuration; 1: median configuration; lower is better"
+        axes.set_xlabel(xlabel, fontsize=8)
+        axes.set(xlim=(0.0, min(1.0, axes.get_xlim()[1])), ylim=(len(main) - 0.5, -0.5))
+        axes.figure.suptitle(_finding(main), fontsize=10)
+        for label, (colour, marker) in MARKERS.items():
             axes.plot([], [], marker, color=colour, label=label, markersize=4)
         axes.legend(loc="lower right", fontsize=7, frameon=True)
     return files(path)
+
+
+def _leader(track: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
+    """The first agent in words, and how many are tied with it."""
+    first, *others = track["ranking"]
+    tied = [r["agent"] for r in others if r["here"] == significance.TIED]
+    random = ", one of them random search" if "random" in tied else ""
+    meaning = f"{meanings[first['agent']]} ({first['agent']})" if first["agent"] in meanings else first["agent"]
+    return meaning + (f", tied with {sentences.count(len(tied), 'other')}{random}" if tied else "")
+
+
+def _finding(main: Mapping[str, Mapping[str, Any]]) -> str:
+    """Which agents are significantly best in most families."""
+    counts = Counter(t["best"]["here"] for t in main.values() if t["best"]["here"])
+    if not counts:
+        return "No agent is significantly best in any family"
+    (first, most), *others = counts.most_common(2)
+    if most == len(main):
+        return f"{first} is significantly best in {'its family' if most == 1 else f'all {most} families'}"
+    second = f", {others[0][0]} {others[0][1]}" if others else ""
+    return f"No agent is best everywhere: {first} leads {most} of {len(main)} families{second}"
 
 
 def rows_of_board(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

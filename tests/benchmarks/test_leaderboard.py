@@ -161,10 +161,19 @@ def test_committed_leaderboard_is_of_tables_that_are_here() -> None:
 
 
 @pytest.mark.skipif(not COMMITTED or not (ROOT / "README.md").exists(), reason="no leaderboard or no README here")
-def test_picture_has_one_row_for_each_family_and_fits_screen() -> None:
-    rows = plots.rows_of_board(json.loads(leaderboard.SUMMARY.read_text("utf-8")))
+def test_picture_has_one_row_for_each_family_and_fits_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = json.loads(leaderboard.SUMMARY.read_text("utf-8"))
+    rows = plots.rows_of_board(found)
     assert all(t["name"].partition(",")[0] == family for family, t in rows.items())
     assert {"CharHPO", "FIESTA", "NMTHPO", "NMTLC"} <= {*rows}
+    figures: list[Any] = []
+    monkeypatch.setattr(plots, "save", lambda figure, path: figures.append(figure))
+    plots.board(found, {"freeze-thaw": "pauses and continues"}, Path("leaderboard"))
+    texts = " ".join(text.get_text().replace("\n", " ") for text in figures[0].axes[0].texts)
+    assert "pauses and continues (freeze-thaw)" in texts
+    # As many as the report names.
+    tied = sum(r["here"] == "tied for best" for r in rows["CellMini"]["ranking"])
+    assert f"{rows['CellMini']['ranking'][0]['agent']}, tied with {tied - 1} others" in texts
     picture = (ROOT / "docs" / "leaderboard.png").read_bytes()
     assert [int.from_bytes(picture[at : at + 4], "big") for at in (16, 20)] == [1095, 900]
 
