@@ -60,6 +60,8 @@ def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> s
             f'<span class="spans" aria-hidden="true">{rule}{drawn}<b style="left:{at(r["mean"][0]):.1f}%"></b></span>'
             f'<span class="value">{escape(sentences.interval(r["mean"]))}</span></li>'
         )
+    if not track.get("raw"):
+        rows.append('<li class="soft" aria-hidden="true"><span></span><span class="axis">0: best known</span></li>')
     rest = len(ranking) - len(shown)
     more = f'<p class="soft"><a href="#{link}">{rest} more in the ranking</a></p>' if rest else ""
     return f'<ol class="answer">{"".join(rows)}</ol>{more}'

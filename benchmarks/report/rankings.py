@@ -60,6 +60,8 @@ def _score(t: Mapping[str, Any]) -> str:
 
 
 def _heat(t: Mapping[str, Any], key: str) -> str:
+    if len(t["environments"]) == 1:  # the ranking has its only column
+        return ""
     top = max((v for row in t["heat"].values() for v in row), default=0.0) or 1.0
     rows = []
     for agent, row in t["heat"].items():

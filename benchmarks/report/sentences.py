@@ -81,7 +81,9 @@ def _seeds(track: Mapping[str, Any]) -> str:
 def verdict(track: Mapping[str, Any]) -> list[str]:
     """Sentences of a track's results, the first of which names the best agent on the fixed tasks and across tasks."""
     leader = track["ranking"][0]
-    level = f"{measure(track).capitalize()}: {score(leader)}."
+    base = next((r for r in track["ranking"] if r["agent"] == "random" and r is not leader), None)
+    level = f"{measure(track).capitalize()} (lower is better): {score(leader)}"
+    level += "." if base is None else f"; random search {score(base)}."
     if track.get("flat"):
         return ["Degenerate task: the best configuration is the median, so regret is undefined and in no average."]
     if len(track["ranking"]) == 1:

@@ -8,7 +8,10 @@ from typing import Any
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.report import sentences
 
-SCALE = {False: "0 is the best known score, 1 the median configuration", True: "no known scale, lower is better"}
+SCALE = {
+    False: "lower is better: 0 is the best known score, 1 the median configuration",
+    True: "no known scale, lower is better",
+}
 
 LEGEND = """\
 {name}: {score} [95 % interval over seeds]; {scale}

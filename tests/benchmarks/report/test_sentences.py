@@ -38,6 +38,7 @@ def test_sentences_on_one_environment() -> None:
     assert said[-1] == "Its regret is 75% lower than that of random search."
     tied = sentences.verdict(made({"a": spread([0.1]), "random": spread([0.101], seed=1), "c": spread([0.3], seed=2)}))
     assert tied[0] == "On e0, a and random are not significantly different (Holm, alpha = 0.05)."
+    assert re.fullmatch(r"Mean .* \(lower is better\): 0.1 \[.*\]; random search 0.101 \[.*\]\.", tied[1])
     assert tied[-1] == "No agent is significantly better than random search."
     noisy = spread([0.13], seed=1) + np.random.default_rng(1).normal(0, 0.2, 20)
     last = sentences.verdict(made({"a": spread([0.1]), "b": spread([0.11], seed=2), "c": noisy - noisy.mean() + 0.13}))
@@ -48,9 +49,10 @@ def test_sentences_on_one_environment() -> None:
     assert sentences.verdict(made({"a": spread([0.1])}))[0] == "Only a ran."
     equal = sentences.verdict(made({"a": np.full((1, 20), 0.1), "b": np.full((1, 20), 0.1), "c": spread([0.5])}))
     assert equal[0] == "On e0, a and b are not significantly different (Holm, alpha = 0.05)."
-    assert (
-        equal[1] == "Mean normalised regret over the budget: 0.1 in all runs (rule of three: others in at most 16.8%)."
+    level = (
+        "Mean normalised regret over the budget (lower is better): 0.1 in all runs (rule of three: others in at most"
     )
+    assert equal[1] == f"{level} 16.8%)."
 
 
 def test_sentences_on_few_environments_and_on_clusters() -> None:
