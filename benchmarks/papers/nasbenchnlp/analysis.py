@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
-from hpo_envs.benchmarks.papers import random_search
 from hpo_envs.benchmarks.papers.common import Record
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
@@ -99,21 +98,6 @@ def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[flo
         known = np.isfinite(values).all() and h <= end
         row[f"at {h} h"] = f"{values.mean():.4f}" if known else ""
     return row
-
-
-def exact_random(params: Any, trainings: int) -> float:
-    """Exact mean test loss that random search over full trainings ends with: of the best epoch by validation.
-
-    Args:
-        params: Of the environment (`CurveParams`).
-        trainings: How many rows are trained.
-    """
-    levels = len(params.levels)
-    row, repeat = np.divmod(np.arange(params.rows * params.repeats), params.repeats)
-    known = repeat < params.count[row]
-    last = np.arange(1, len(row) + 1)[known] * levels - 1
-    test = params.peak_hidden[last, params.held_out.index("test_loss")]
-    return random_search.selected(params.peaks[last, 0], test, row[known], trainings)
 
 
 def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) -> list[dict[str, Any]]:

@@ -60,9 +60,6 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[di
     played = r.map(_cached, todo, f"figure 10, {preset}", "method")
     traces = {m.name: [analysis.trace(run, replay) for run in runs] for m, runs in zip(methods, played, strict=True)}
     rows = [analysis.summary(m.name, traces[m.name], best, settings.HOURS) for m in methods]
-    if preset == "upstream":
-        exact = analysis.exact_random(replay.params, settings.TRAININGS) - best
-        rows.insert(1, {**dict.fromkeys(rows[0], ""), "method": "RS 50E, exact", "final regret": f"{exact:.4f}"})
     r.write(name, [{"preset": preset, **row} for row in rows])
     title = f"{dataset}, {preset} settings, {len(seeds)} trials"
     common.drawn(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.papers import common, random_search
+from hpo_envs.benchmarks.papers import common
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,7 +30,7 @@ class Entry:
         score: Column.
         mean: Ours.
         std: Population standard deviation over our trials.
-        trials: Number of our trials; infinite where mean and deviation are exact.
+        trials: Number of our trials.
         published: Published mean; None where the text of the table does not have the cell.
         published_std: Published standard deviation.
         decimals: Printed decimals of the published mean.
@@ -43,7 +42,7 @@ class Entry:
     score: str
     mean: float
     std: float
-    trials: float
+    trials: int
     published: float | None = None
     published_std: float | None = None
     decimals: int = 0
@@ -79,27 +78,13 @@ def expected() -> dict[Key, common.Published]:
 
 def entries(values: Mapping[Key, Sequence[float]]) -> list[Entry]:
     """One entry for each of `values`, the scores of all trials."""
-    return [_entry(key, float(np.mean(v)), float(np.std(v)), len(v)) for key, v in values.items()]
+    return [_entry(key, v) for key, v in values.items()]
 
 
-def _entry(key: Key, mean: float, std: float, trials: float) -> Entry:
-    """With what was published of the row, or of the one that it is compared with."""
-    table, pair, method, score = key
-    known = expected().get((table, pair, PRINTED.get(method, method), score))
+def _entry(key: Key, values: Sequence[float]) -> Entry:
+    known = expected().get(key)
     of_paper = (known.value, float(known.details["std"]), known.decimals) if known else (None, None, 0)
-    return Entry(*key, mean, std, trials, *of_paper)
-
-
-EXACT = "RS, exact"
-"""Row of both tables: what random search tends to over ever more trials."""
-
-PRINTED = {EXACT: "RS"}
-"""Rows that the paper does not have -> the row that they are compared with."""
-
-
-def exact_entries(table: int, pair: str, exact: Mapping[str, random_search.Exact]) -> list[Entry]:
-    """Exact random search next to the published row RS; what differs is the chance of the published trials alone."""
-    return [_entry((table, pair, EXACT, name), e.mean, e.std, math.inf) for name, e in exact.items()]
+    return Entry(*key, float(np.mean(values)), float(np.std(values)), len(values), *of_paper)
 
 
 @dataclass(frozen=True)
@@ -133,8 +118,8 @@ def claims(entries: Sequence[Entry], rows: Mapping[str, int]) -> list[Claim]:
 
 def _claims_of_table_3(mean: Mapping[Key, float], rows: Mapping[str, int]) -> list[tuple[str, bool, str]]:
     graph, gaussian = ("GB_EI_M", "GB_EI_R", "GB_EIF_M", "GB_EIF_R"), ("BO_EI_M", "BO_EI_R")
-    shares = {p: mean[3, p, EXACT, "ftb"] / n for p, n in rows.items()}
-    share = mean[3, "swen", "BO_EI_M", "ftb"] / mean[3, "swen", EXACT, "ftb"]
+    shares = {p: mean[3, p, "RS", "ftb"] / n for p, n in rows.items()}
+    share = mean[3, "swen", "BO_EI_M", "ftb"] / mean[3, "swen", "RS", "ftb"]
     best = {p: [min(mean[3, p, m, "ftb"] for m in group) for group in (graph, gaussian)] for p in rows}
     wins = sum(g < b for g, b in best.values())
     eif = [
@@ -159,9 +144,9 @@ def _claims_of_table_3(mean: Mapping[Key, float], rows: Mapping[str, int]) -> li
 
 
 def _claims_of_table_4(mean: Mapping[Key, float], pairs: Sequence[str]) -> list[tuple[str, bool, str]]:
-    share = mean[4, "swen", "BO_M", "fta"] / mean[4, "swen", EXACT, "fta"]
-    more = mean[4, "swen", "BO_M", "fbp"] - mean[4, "swen", EXACT, "fbp"]
-    rs_last = {p: mean[4, p, EXACT, "fbp"] < min(mean[4, p, m, "fbp"] for m in ("BO_M", "BO_R")) for p in pairs}
+    share = mean[4, "swen", "BO_M", "fta"] / mean[4, "swen", "RS", "fta"]
+    more = mean[4, "swen", "BO_M", "fbp"] - mean[4, "swen", "RS", "fbp"]
+    rs_last = {p: mean[4, p, "RS", "fbp"] < min(mean[4, p, m, "fbp"] for m in ("BO_M", "BO_R")) for p in pairs}
     bo = {
         p: max(mean[4, p, m, "fbp"] for m in ("BO_M", "BO_R")) > max(mean[4, p, m, "fbp"] for m in ("GB_M", "GB_R"))
         for p in ("swen", "soen")

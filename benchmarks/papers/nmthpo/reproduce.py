@@ -19,8 +19,6 @@ def table(number: int, r: Reproduction) -> None:
     """Table 3 or 4, and the claims of section 6 on it."""
     start = time.perf_counter()
     entries = analysis.entries(settings.scores(r, settings.tasks(number), f"table {number}"))
-    for pair in PAIRS:
-        entries += analysis.exact_entries(number, pair, settings.exact_random(number, pair))
     seconds = time.perf_counter() - start
     rows = [record(e) for e in entries]
     r.write(f"table{number}", rows)
@@ -28,16 +26,15 @@ def table(number: int, r: Reproduction) -> None:
     common.show(f"Table {number}, {trials} trials, {seconds:.0f} s with {r.jobs} process(es)", rows)
     print("z: difference in combined standard errors, sqrt(published_std^2/100 + our_std^2/trials), after the half")
     print("unit that printing may have rounded away; 'agrees' is |z| <= 2.")
-    judged = [e for e in entries if e.z is not None]
-    printed = [e for e in judged if e.method not in analysis.PRINTED]
+    printed = [e for e in entries if e.z is not None]
     few = f"Of {trials} trials: too few to judge." if trials < settings.ENOUGH else ""
     for e in printed:
         published, ours = f"{e.published:g} ± {e.published_std:g}", f"{e.mean:.4g} ± {e.std:.3g}"
         quantity, verdict = f"{e.pair} {e.method} {e.score}", "reported" if few else e.verdict
         r.compare_published(f"Table {number}", quantity, published, ours, verdict, few)
     print(f"\nTable {number}: {agreeing(printed)} of {len(printed)} published means within two standard errors")
-    for method in dict.fromkeys(e.method for e in judged):
-        here = [e for e in judged if e.method == method]
+    for method in dict.fromkeys(e.method for e in printed):
+        here = [e for e in printed if e.method == method]
         print(f"  {method:14} {agreeing(here):2d} of {len(here)}")
     sizes = {pair: len(store.load(f"nmthpo/{pair}").keys) for pair in PAIRS}
     claims = analysis.claims(entries, sizes)

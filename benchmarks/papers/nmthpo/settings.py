@@ -10,7 +10,6 @@ import numpy as np
 
 from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks.comparison import targets
-from hpo_envs.benchmarks.papers import random_search
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import store
@@ -122,17 +121,6 @@ def evaluate(task: Task, seeds: list[int]) -> list[dict[str, float]]:
 def upstream_order(table: Table) -> tuple[int, ...]:
     """Rows of a table in the order of upstream's file, in which the paper's graphs break ties of distance."""
     return tuple(table.source_index.argsort().tolist())
-
-
-def exact_random(number: int, pair: str) -> dict[str, random_search.Exact]:
-    """Scores of random search on a pair, exactly: columns of Table 3 or 4."""
-    table = table_of(pair)
-    if number == 4:
-        points = np.column_stack([table.final("bleu"), -table.final("decoding_seconds")])
-        return random_search.of_points(points, FRONT_BUDGET[pair], INITIAL)
-    found = random_search.of_values(table.final("bleu"), TOLERANCE[pair], BUDGET, INITIAL)
-    # ftb looks for one row, also where several have the best BLEU.
-    return {**found, "ftb": random_search.first_of(len(table), 1, INITIAL)}
 
 
 def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float], bool] | None) -> list[Run]:

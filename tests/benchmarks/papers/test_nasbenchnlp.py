@@ -70,17 +70,6 @@ def test_trace_is_test_loss_of_best_by_validation() -> None:
     assert half.hours[0] == pytest.approx(hours[0] / 2)
 
 
-def test_exact_random_search_of_one_row_is_mean_and_of_all_rows_best() -> None:
-    env = curves_env("x", table=T1, budget=None, **KWARGS)
-    params = env.params
-    tests = np.array([params.peak_hidden[(r + 1) * len(params.levels) - 1, 0] for r in range(params.rows)])
-    peaks = [params.peaks[(r + 1) * len(params.levels) - 1, 0] for r in range(params.rows)]
-    column = params.held_out.index("test_loss")
-    assert column == 0
-    assert analysis.exact_random(params, 1) == pytest.approx(tests.mean())
-    assert analysis.exact_random(params, params.rows) == pytest.approx(tests[int(np.argmax(peaks))])
-
-
 def named(t: Any) -> Any:
     metrics = (Metric("validation_loss", "nat", "min", 0, 20), Metric("test_loss", "nat", "min", 0, 20), t.metrics[2])
     return dataclasses.replace(t, metrics=metrics, provenance=dataclasses.replace(t.provenance, sha256=""))
