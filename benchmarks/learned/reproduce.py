@@ -11,11 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.learned import chosen, shipped
+from hpo_envs.agents.transfer.policy import Policy
 from hpo_envs.benchmarks.analysis import intervals, regret
 from hpo_envs.benchmarks.comparison.summary import clusters_of
 from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.learned.evolution import play
+from hpo_envs.benchmarks.learned.policy import SKIP
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import run
@@ -39,19 +42,50 @@ METHODS: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 """All get the same sources: the family's tables of other languages."""
 
+
+class UntrainedPolicy(Policy):
+    """`learned-policy` with the weights that its training starts from: in proportion to expected improvement."""
+
+    def __init__(self, problem: Problem, seed: int, **given: Any) -> None:
+        super().__init__(problem, seed, **given)
+        start = np.zeros(np.shape(self._members[0]["skip.weight"]))
+        start[..., -1] = SKIP
+        self._members = ({"skip.weight": start},)
+
+
+_START = f"{__name__}:{UntrainedPolicy.__name__}"
+POLICIES: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "random": ("random", {}),
+    "bo": ("bo", {}),
+    "bo-spread": ("bo-spread", {}),
+    "ridge": ("ridge", {"transfer": "family"}),
+    "policy": ("learned-policy", {}),
+    **{f"policy, seed {k}": ("learned-policy", {"member": k}) for k in range(3)},
+    "policy, deterministic": ("learned-policy", {"deterministic": True}),
+    "policy, without history": ("learned-policy", {"blind": True}),
+    "policy, untrained": (_START, {}),
+    "policy, untrained, deterministic": (_START, {"deterministic": True}),
+    "policy, transfer": ("learned-policy", {"transfer": "family"}),
+    "policy, transfer, deterministic": ("learned-policy", {"transfer": "family", "deterministic": True}),
+    "learned": ("learned", {"transfer": "family"}),
+}
+"""The shipped policy without source tasks unless `transfer` is given, what it is made of, and others."""
+
 PAIRS = (
     *((f"seed {k}", "untrained") for k in range(3)),
     *(("learned", other) for other in ("untrained", "rgpe", "zero-shot")),
     ("untrained", "rgpe"),
+    *(("policy", f"policy, {other}") for other in ("untrained", "untrained, deterministic", "without history")),
+    *(("policy", other) for other in ("ridge", "bo-spread")),
+    ("policy, transfer", "learned"),
 )
 """Pairs of methods to compare."""
 
 
-def scores(env_id: str, method: str, seeds: Sequence[int]) -> Floats:
-    """(2, seeds) anytime and final normalised regret of a method on replications of an id's table."""
-    agent, given = METHODS[method]
+def scores(env_id: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
+    """(2, seeds) anytime and final normalised regret of an agent on replications of an id's table."""
     kwargs = {"shuffle": True, "subsample": 0.8}
-    runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, transfer="family", **given)
+    runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, **given)
     curves = np.array([regret.after(r) for r in runs])
     return np.stack([curves.mean(axis=1), curves[:, -1]])
 
@@ -110,12 +144,21 @@ def training(r: Reproduction) -> None:
     show("training", {(i, m): d[:, k] for i, d in zip(ids, done, strict=True) for k, m in enumerate(methods)}, r)
 
 
-def agents(r: Reproduction, methods: Sequence[str] = tuple(METHODS)) -> None:
+def agents(r: Reproduction) -> None:
     """The agent next to others that get the same sources."""
-    ids = every_id()
-    todo = [(i, m) for i in ids for m in methods]
-    done = r.map(scores, [(i, m, list(r.seeds(TRIALS))) for i, m in todo], "agents", "table")
-    show("agents", dict(zip(todo, done, strict=True)), r)
+    methods = {m: (agent, {"transfer": "family", **given}) for m, (agent, given) in METHODS.items()}
+    _run("agents", methods, TRIALS, r)
+
+
+def policy(r: Reproduction) -> None:
+    """The policy `learned-policy` next to what it is made of."""
+    _run("policies", POLICIES, 2 * TRIALS, r)
+
+
+def _run(name: str, methods: Mapping[str, tuple[str, dict[str, Any]]], trials: int, r: Reproduction) -> None:
+    todo = [(i, m) for i in every_id() for m in methods]
+    done = r.map(scores, [(i, *methods[m], list(r.seeds(trials))) for i, m in todo], name, "table")
+    show(name, dict(zip(todo, done, strict=True)), r)
 
 
 def every_id() -> list[str]:
@@ -142,7 +185,7 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
     common.show("differences, by the rule of docs/statistics.md", differences)
 
 
-PARTS: common.Parts = {"training": training, "agents": agents}
+PARTS: common.Parts = {"training": training, "agents": agents, "policy": policy}
 
 QUICK = 2
 """Trials of `--quick`."""

@@ -126,18 +126,30 @@ def test_shipped_weights_are_those_of_command() -> None:
     assert [w.name for w in learned.shipped()] == [g.name for g in train.groups()]
 
 
-@pytest.mark.parametrize("part", ["training", "agents"])
+@pytest.mark.parametrize(
+    ("part", "name", "methods", "pair"),
+    [
+        ("training", "training", 4, "seed 2,untrained"),
+        ("agents", "agents", 3, "learned,zero-shot"),
+        ("policy", "policies", 3, 'policy,"policy, untrained"'),
+    ],
+)
 def test_study_runs(
-    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    part: str,
+    name: str,
+    methods: int,
+    pair: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(reproduce, "every_id", lambda: ["NMTHPO-zhen-v0", "NMTHPO-ruen-v0"])
     monkeypatch.setattr(reproduce, "METHODS", {m: reproduce.METHODS[m] for m in ("zero-shot", "untrained", "learned")})
-    r = Reproduction(tmp_path, trials=2)
-    reproduce.training(r) if part == "training" else reproduce.agents(r, [*reproduce.METHODS])
-    models = 4 if part == "training" else 3
-    assert (tmp_path / f"{part}.csv").read_text().count("\n") == 1 + 2 * models
-    pair = "seed 2,untrained" if part == "training" else "learned,zero-shot"
-    assert (tmp_path / f"{part}_differences.csv").read_text().count(pair) == 4  # two scores; both groups
+    few = {m: reproduce.POLICIES[m] for m in ("ridge", "policy", "policy, untrained")}
+    monkeypatch.setattr(reproduce, "POLICIES", few)
+    reproduce.PARTS[part](Reproduction(tmp_path, trials=2))
+    assert (tmp_path / f"{name}.csv").read_text().count("\n") == 1 + 2 * methods
+    assert (tmp_path / f"{name}_differences.csv").read_text().count(pair) == 4  # two scores; both groups
     assert "2 replicates, 20 evaluations" in capsys.readouterr().out
 
 
