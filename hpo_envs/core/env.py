@@ -59,6 +59,10 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         params: What the environment is made of.
         render_mode: None, `human`, `rgb_array` or `ansi`, see `hpo_envs.core.rendering`.
 
+    ## Rewards
+    What counts is the best configuration found. The sum over an episode is largest where the best known configuration
+    is repeated, which nobody wants: train with the rewards of `hpo_envs.wrappers` (`for_training`).
+
     ## Information
     Numbers are NumPy scalars. Texts are also encoded as numbers: at reset `table_code` (index in
     `env.unwrapped.tables`), `kind_code` (0 measured, 1 surrogate), `sha256_code` ((32,) uint8); at each step
