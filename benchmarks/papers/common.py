@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import fnmatchcase
@@ -25,9 +24,6 @@ Record = dict[str, Any]
 Verdict = Literal["agrees", "differs", "reported", "not published"]
 """On a published number: ours is equal up to chance and rounding, or not; nobody can say (an extreme of many runs has
 no standard error); or there is none."""
-
-Comparison = Literal["better", "worse", "tie"]
-"""Of one method with another: what the interval or test says, `tie` where it cannot tell them apart."""
 
 Claim = Literal["holds", "fails", "open"]
 """On a statement: `open` where our numbers allow both."""
@@ -54,6 +50,10 @@ class Published:
     def decimals(self) -> int:
         """Printed digits after the point."""
         return len(self.text.partition(".")[2])
+
+    def judge(self, ours: float) -> Verdict:
+        """Verdict on our value: `agrees` if it is this one to the printed digits."""
+        return judge(ours - self.value, 0.5 * 10.0**-self.decimals)
 
 
 @functools.cache
@@ -106,10 +106,7 @@ class Reproduction(contextlib.ExitStack):
         trials: Seeds of each method; None takes the paper's number.
         jobs: Processes.
         seed: First seed.
-        only: The requested part, None for all.
-        paper: Name of the paper, for the command in the results.
-        results: What the parts returned, by name.
-        notes: Numbers that parts noted, where one file has those of several.
+        paper: Name of the paper.
         compared: Published numbers next to ours, see `compare_published`.
     """
 
@@ -118,10 +115,7 @@ class Reproduction(contextlib.ExitStack):
     trials: int | None = None
     jobs: int = 1
     seed: int = 0
-    only: str | None = None
     paper: str = ""
-    results: Record = field(default_factory=dict)
-    notes: list[Record] = field(default_factory=list)
     compared: list[Record] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -130,13 +124,6 @@ class Reproduction(contextlib.ExitStack):
     @functools.cached_property
     def _executor(self) -> executors.Executor:
         return self.enter_context(executors.of_jobs(self.jobs))
-
-    @property
-    def command(self) -> str:
-        """The command that gives these results."""
-        options = {"--only": self.only, "--trials": self.trials, "--seed": self.seed or None}
-        words = [f"{name} {value}" for name, value in options.items() if value is not None]
-        return " ".join(["hpo-envs reproduce", self.paper, *words])
 
     def seeds(self, usual: int) -> range:
         """The seeds of what the paper ran `usual` times."""
@@ -184,17 +171,13 @@ class Reproduction(contextlib.ExitStack):
         columns = list(dict.fromkeys(k for r in records for k in r))
         atomic.write_csv(self.out / f"{name}.csv", records, columns)
 
-    def write_json(self, name: str, content: Any) -> None:
-        """Write `{name}.json`."""
-        atomic.write(self.out / f"{name}.json", json.dumps(content, indent=1) + "\n")
-
 
 def _apart(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     return function(*arguments)
 
 
-Parts = Mapping[str, Callable[[Reproduction], Any]]
-"""Name of a part -> what computes, prints and writes it; what it returns is kept in `results`."""
+Parts = Mapping[str, Callable[[Reproduction], Sequence[Mapping[str, Any]] | None]]
+"""Name of a part -> what computes it; the rows that it returns, if any, are printed and written under its name."""
 
 
 def reproduce(
@@ -202,43 +185,37 @@ def reproduce(
     parts: Parts,
     out: Path,
     *,
-    finish: Callable[[Reproduction], object] | None = None,
-    chosen: Sequence[str] | None = None,
+    only: str | None = None,
     **settings: Any,
 ) -> int:
-    """Run all parts of a paper, or some; return 0.
+    """Run all parts of a paper, or one; return 0.
 
     Args:
         paper: Its name.
         parts: Its parts, in order.
         out: Folder for results, created.
-        finish: Called at the end; writes what concerns several parts.
-        chosen: Names of the parts to run, unless one is requested; default: all.
+        only: The requested part; None: all.
         **settings: Others of `Reproduction`.
 
     Raises:
         ValueError: Unknown part.
     """
+    if only is not None and only not in parts:
+        raise ValueError(f"only must be one of {', '.join(parts)}, got {only!r}")
     with Reproduction(out, paper=paper, **settings) as r:
-        if r.only is not None and r.only not in parts:
-            raise ValueError(f"only must be one of {', '.join(parts)}, got {r.only!r}")
         out.mkdir(parents=True, exist_ok=True)
-        for name in (chosen or parts) if r.only is None else (r.only,):
-            r.results[name] = parts[name](r)
-        if finish is not None:
-            finish(r)
+        for name in parts if only is None else (only,):
+            before = len(r.compared)
+            if rows := parts[name](r):
+                r.write(name, rows)
+                show(f"{name}: {(parts[name].__doc__ or '').splitlines()[0]}", rows)
+            if new := r.compared[before:]:
+                counts = ", ".join(f"{n} {verdict}" for verdict, n in counted(new).items())
+                print(f"{name}: of {len(new)} published numbers {counts}")
         if r.compared:
             atomic.write_csv(out / "compared.csv", r.compared, COMPARED)
     print(f"\nwritten to {out}/")
     return 0
-
-
-def write_summary(r: Reproduction) -> None:
-    """Write what the parts returned, joined, as `summary.json`, or as a file named after the only part."""
-    merged: Record = {"command": r.command}
-    for result in r.results.values():
-        merged |= result or {}
-    r.write_json(r.only or "summary", merged)
 
 
 def drawn(draw: Callable[[], Sequence[Path]]) -> None:
@@ -252,6 +229,7 @@ def drawn(draw: Callable[[], Sequence[Path]]) -> None:
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table whose rows have the same columns; None is left empty."""
-    cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
-    print(f"\n{title}\n{terminal.aligned([[*rows[0]], *cells])}")
+    """Print a table with every column that a row has; what one lacks, and None, is left empty."""
+    columns = list(dict.fromkeys(k for row in rows for k in row))
+    cells = [["" if row.get(c) is None else str(row[c]) for c in columns] for row in rows]
+    print(f"\n{title}\n{terminal.aligned([columns, *cells])}")

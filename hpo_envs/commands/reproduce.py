@@ -15,7 +15,7 @@ from hpo_envs.tables.checks import nearest
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
 """Name -> folder below `benchmarks`. Its docstring says what it is about; its module `reproduce` has
 `main(out, *, trials, jobs, seed, only) -> int`, `PARTS`, functions by the names that `only` may take, and `QUICK`, the
-trials of `--quick`. Where a paper printed numbers, `PRINTED` names the parts with published numbers and figures."""
+trials of `--quick`."""
 
 ALL = "all"
 """Every paper, on one page."""
@@ -84,11 +84,11 @@ def _one(args: argparse.Namespace, module: Any, out: Path, **more: Any) -> int:
 
 
 def _all(args: argparse.Namespace, out: Path) -> int:
-    """The published parts of every paper that printed numbers, and one page about them."""
-    printed = {paper: m for paper in PAPERS if hasattr(m := _module(paper), "PRINTED")}
-    for i, (paper, module) in enumerate(printed.items(), start=1):
+    """Every paper that printed numbers, and one page about them."""
+    printed = [paper for paper, folder in PAPERS.items() if folder.startswith("papers.")]
+    for i, paper in enumerate(printed, start=1):
         print(f"\n[{i} of {len(printed)}] {_title(paper)}", flush=True)
-        _one(args, module, out / paper, chosen=module.PRINTED)
+        _one(args, _module(paper), out / paper)
     options = "".join(
         f" {flag}{'' if value is True else f' {value}'}"
         for flag, value in (("--quick", args.quick), ("--trials", args.trials), ("--seed", args.seed))

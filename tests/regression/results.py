@@ -76,7 +76,7 @@ def differences(before: Any, now: Any, where: str = "") -> Iterator[str]:
 
 def papers(work: Path) -> Iterator[str]:
     """Tables of two papers."""
-    for paper, part, file in (("charhpo", "tables", "tables.json"), ("cushlepor", "published", "compared.csv")):
+    for paper, part, file in (("charhpo", "tables", "compared.csv"), ("cushlepor", "published", "compared.csv")):
         command = [sys.executable, "-m", "hpo_envs", "reproduce", paper, "--only", part, "--out", str(work / paper)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         where = f"benchmarks/papers/{paper}/results/{file}"

@@ -148,31 +148,24 @@ class Entry:
         published: As printed.
         ours: The candidate that comes closest.
         verdict: Agrees if it equals the published value to its printed precision.
-        ties: How many runs tie for the best, where that matters.
     """
 
     key: Key
     published: str
     ours: Value
     verdict: common.Verdict
-    ties: int
-
-    @property
-    def difference(self) -> float | None:
-        """Ours minus published; None for text."""
-        return None if isinstance(self.ours, str) else self.ours - float(self.published)
 
 
 def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
     """A published value next to the closest of our candidates."""
     if isinstance(candidates[0], str):
         word = published if published in candidates else candidates[0]
-        return Entry(key, published, word, "agrees" if word == published else "differs", len(candidates))
+        return Entry(key, published, word, "agrees" if word == published else "differs")
     target = float(published)
     ours = min(map(float, candidates), key=lambda v: abs(v - target))
     # Rounding of halves is not known: a value on the edge agrees.
     verdict = common.judge(ours - target, precision(published, key[4]) * (1 + 1e-9))
-    return Entry(key, published, ours, verdict, len(candidates))
+    return Entry(key, published, ours, verdict)
 
 
 def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, list[Value]]) -> list[Entry]:

@@ -10,46 +10,31 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.common import Record, Reproduction
+from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.cushlepor import analysis, figures, settings
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import text_metrics
-from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
 
 
-def _of_table(name: str, table: Table, records: list[Record]) -> Record:
-    """A part of the summary, which says what table it is about."""
-    p = table.provenance
-    print(f"{table.name}: {len(table)} segments, sha256 {p.sha256[:12]}")
-    return {"table": {"name": table.name, "sha256": p.sha256}, name: records}
-
-
-def published(r: Reproduction) -> Record:
+def published(r: Reproduction) -> None:
     """The published numbers, and what of them can be shown."""
-    examples = {
-        "package example guide": ([0],),
-        "package example guide and army": ([0, 1],),
-        "package example cities": ([2],),
-        "package example cities and boom": ([2, 3],),
-    }
-    pairs = json.loads(Path(__file__).with_name("package_examples.json").read_text(encoding="utf-8"))
-    scores = hlepor.score([p["hypothesis"] for p in pairs], [p["reference"] for p in pairs], variant="released")
-    records = []
-    computed = {name: float(scores[rows].mean()) for name, (rows,) in examples.items()} | to_psqm()
-    print("\npublished numbers")
+    computed = examples() | to_psqm()
     for (quantity,), p in common.expected("cushlepor").items():
         ours = computed.get(quantity)
-        verdict = "reported" if ours is None else common.judge(ours - p.value, 0.5 * 10.0**-p.decimals)
-        record = {"quantity": quantity, "published": p.text, **p.details, "ours": ours, "verdict": verdict}
-        records.append(record)
+        verdict: common.Verdict = "reported" if ours is None else p.judge(ours)
         needs = f"Not computed: {p.details['why not']}." if ours is None and p.details["why not"] else ""
         text = "" if ours is None else f"{ours:.5f}"
         r.compare_published(p.details["source"], quantity, p.text, text, verdict, needs)
-        beside = f"ours {ours:.5f}, {verdict}" if ours is not None else p.details["why not"] or "not computed"
-        print(f"  {quantity:<48} {p.text:<8} {beside}")
-    return _of_table("published", store.load(settings.TABLE), records)
+
+
+def examples() -> dict[str, float]:
+    """Scores of the examples in the package's documentation."""
+    pairs = json.loads(Path(__file__).with_name("package_examples.json").read_text(encoding="utf-8"))
+    scores = hlepor.score([p["hypothesis"] for p in pairs], [p["reference"] for p in pairs], variant="released")
+    rows = {"guide": [0], "guide and army": [0, 1], "cities": [2], "cities and boom": [2, 3]}
+    return {f"package example {name}": float(scores[some].mean()) for name, some in rows.items()}
 
 
 def to_psqm() -> dict[str, float]:
@@ -70,38 +55,30 @@ def rmses(corpus: analysis.Corpus) -> dict[str, float]:
     """RMSE of the default hLEPOR and of the published cushLEPOR(pSQM) on all segments."""
     presets = {"hLEPOR": "default", "cushLEPOR": "cushlepor-psqm-en-de"}
     return {
-        f"RMSE to pSQM of {name}": analysis.rmse(corpus.basis.scores(hlepor.preset(p).vector()), corpus.human)
-        for name, p in presets.items()
+        f"RMSE to pSQM of {name}": analysis.rmse(scores(corpus, preset), corpus.human)
+        for name, preset in presets.items()
     }
+
+
+def scores(corpus: analysis.Corpus, preset: str) -> Floats:
+    """HLEPOR of all segments."""
+    return corpus.basis.scores(hlepor.preset(preset).vector())
 
 
 def draw(r: Reproduction) -> None:
     """Figures 6 and 7: distributions of human scores, the default's and the published tuned ones'."""
     corpus = analysis.Corpus.of(store.load(settings.TABLE))
-    default = corpus.basis.scores(hlepor.preset("default").vector())
-    shared = {"human (1 - MQM/25)": corpus.human, "hLEPOR, default": default}
+    shared = {"human (1 - MQM/25)": corpus.human, "hLEPOR, default": scores(corpus, "default")}
     panels = {
-        "as figure 6: tuned on LaBSE": {
-            **shared,
-            "cushLEPOR(LM)": corpus.basis.scores(hlepor.preset("cushlepor-lm-en-de").vector()),
-        },
-        "as figure 7: tuned on pSQM": {
-            **shared,
-            "cushLEPOR(pSQM)": corpus.basis.scores(hlepor.preset("cushlepor-psqm-en-de").vector()),
-        },
+        "as figure 6: tuned on LaBSE": shared | {"cushLEPOR(LM)": scores(corpus, "cushlepor-lm-en-de")},
+        "as figure 7: tuned on pSQM": shared | {"cushLEPOR(pSQM)": scores(corpus, "cushlepor-psqm-en-de")},
     }
     common.drawn(lambda: figures.distributions(panels, r.out / "score_distributions"))
 
 
-PARTS: common.Parts = {
-    "published": published,
-    "figures": draw,
-}
-
-PRINTED = ("published", "figures")
-"""Parts with published numbers and figures, for `hpo-envs reproduce all`."""
+PARTS: common.Parts = {"published": published, "figures": draw}
 
 QUICK = 1
 """Trials of `--quick`."""
 
-main = functools.partial(common.reproduce, "cushlepor", PARTS, finish=common.write_summary)
+main = functools.partial(common.reproduce, "cushlepor", PARTS)

@@ -1,4 +1,4 @@
-"""Pure functions of finished selections: summaries, verdicts, bounds and the complexity H."""
+"""Pure functions of finished selections: summaries and verdicts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers.common import Verdict, judge
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -63,16 +61,3 @@ def verdict(quantity: str, ours: float, error: float, published: float, n: int, 
         error = max(error, 100.0 * (p * (1.0 - p) / n) ** 0.5)
     both = error * (1.0 + n / published_n) ** 0.5
     return judge(ours - published, 3.0 * both + 0.5)
-
-
-def complexity(means: npt.ArrayLike) -> float:
-    """H of appendix A: the sum over the other arms of 1 / (best mean - mean)^2; infinite if two arms tie.
-
-    Raises:
-        ValueError: Fewer than two arms, or means that are not finite.
-    """
-    x = np.sort(np.asarray(means, dtype=np.float64))[::-1]
-    if x.ndim != 1 or len(x) < 2 or not np.isfinite(x).all():
-        raise ValueError(f"means must be at least two finite numbers, got {np.asarray(means).tolist()}")
-    with np.errstate(divide="ignore"):
-        return float((1.0 / (x[0] - x[1:]) ** 2).sum())

@@ -6,31 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.benchmarks.plots import COLOURS, panels, save
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.fiesta import NER, NER_SEEDS, NER_SPLITS
+from hpo_envs.tables.frames import natural
 
 
-def draw_all(out: Path, rows: list[dict[str, Any]], seed: int) -> None:
-    """Draw all figures into a folder; Figure 4 from `rows`, if they have it.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is missing.
-    """
-    figure1(out)
-    figure2(out, seed)
-    figure3(out)
-    points = figure4_points(rows)
-    if points:
-        figure4(out, points)
+def recognisers() -> npt.NDArray[np.float64]:
+    """(2, splits, seeds) scores of the two recognisers of names."""
+    return natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
 
 
-def figure1(out: Path) -> None:
+def figure1(out: Path) -> list[Path]:
     """Distribution over splits and seeds (left), three single splits (right); not converged runs left out."""
-    from hpo_envs.tables import store
-    from hpo_envs.tables.datasets.fiesta import NER, NER_SEEDS, NER_SPLITS
-    from hpo_envs.tables.frames import natural
-
-    x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
+    x = recognisers()
     fig, (axes,) = panels(1, 4, (9, 3), sharey=True, width_ratios=(2, 1, 1, 1))
     parts = axes[0].violinplot(
         [r[r > 0.9] for r in x.reshape(2, -1)], showextrema=False, quantiles=[[0.25, 0.5, 0.75]] * 2
@@ -42,10 +33,10 @@ def figure1(out: Path) -> None:
         for j, colour in zip(range(2), COLOURS, strict=False):
             ax.scatter(np.full(NER_SEEDS, j + 1), x[j, i], marker="_", s=400, color=colour)
         ax.set(xticks=(1, 2), xticklabels=NER, xlim=(0.4, 2.6), title=f"split {i}")
-    save(fig, out / "figure1")
+    return save(fig, out / "figure1")
 
 
-def figure2(out: Path, seed: int) -> None:
+def figure2(out: Path, seed: int) -> list[Path]:
     """One run of TTTS to confidence 0.99 on the five Gaussian arms: pi (areas) and shares of evaluations (lines)."""
     import gymnasium as gym
 
@@ -72,36 +63,26 @@ def figure2(out: Path, seed: int) -> None:
         ax.plot(steps, line, color=colour)
     ax.set(xlabel="evaluations", ylabel="belief (area), share of evaluations (line)", ylim=(0, 1), xlim=(1, len(pi)))
     ax.legend(fontsize="small", loc="upper left")
-    save(fig, out / "figure2")
+    return save(fig, out / "figure2")
 
 
-def figure3(out: Path) -> None:
+def figure3(out: Path) -> list[Path]:
     """Scores of the eight sentiment models."""
-    from hpo_envs.tables import store
-    from hpo_envs.tables.frames import natural
-
     t = natural(store.load("fiesta/tdsa8"))
     fig, ((ax,),) = panels(1, 1, (7, 3.5))
     ax.violinplot(t.values[:, :, 0, 0].T, showmedians=True, showextrema=False)
     ax.set(xticks=range(1, len(t) + 1), ylabel="macro F1")
     ax.set_xticklabels(t.keys, rotation=30)
-    save(fig, out / "figure3")
+    return save(fig, out / "figure3")
 
 
-def figure4_points(rows: list[dict[str, Any]]) -> dict[str, dict[int, tuple[float, float]]]:
-    """(Per cent right, standard error) by agent and budget, from the rows of the part `figure4`."""
-    from hpo_envs.benchmarks.papers.fiesta.settings import NAMED_BUDGET
+def figure4(out: Path, points: dict[str, dict[int, tuple[float, float]]]) -> list[Path]:
+    """Right selections by budget.
 
-    points: dict[str, dict[int, tuple[float, float]]] = {}
-    for r in rows:
-        if r["where"] == "Figure 4":
-            agent, _, budget = r["row"].partition(", T=")
-            points.setdefault(agent, {})[int(budget or NAMED_BUDGET)] = (r["ours"], r["error"])
-    return points
-
-
-def figure4(out: Path, points: dict[str, dict[int, tuple[float, float]]]) -> None:
-    """Right selections by budget."""
+    Args:
+        out: Folder.
+        points: (Per cent right, standard error) by agent and budget.
+    """
     fig, ((ax,),) = panels(1, 1, (6, 3.5))
     for (agent, curve), colour, marker in zip(points.items(), COLOURS, "os", strict=False):
         budgets = sorted(curve)
@@ -110,4 +91,4 @@ def figure4(out: Path, points: dict[str, dict[int, tuple[float, float]]]) -> Non
     ax.set(xlabel="budget (evaluations)", ylabel="right selections (%)")
     ax.grid(alpha=0.3)
     ax.legend()
-    save(fig, out / "figure4")
+    return save(fig, out / "figure4")

@@ -6,9 +6,6 @@ similarity) and Table 3 (GLUE).
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-
 import numpy as np
 from tqdm.auto import tqdm
 
@@ -17,7 +14,6 @@ from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, predictability, settings
 from hpo_envs.benchmarks.papers.nasbenchnlp.numbers import FINAL, WIKITEXT2, numbers
 from hpo_envs.tables import cells, store
-from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
 from hpo_envs.tables.frames import natural
@@ -27,20 +23,6 @@ from hpo_envs.tables.table import Table
 def load(name: str) -> Table:
     """A table in upstream's order, which the seeds of splits and samples belong to."""
     return natural(store.load(name))
-
-
-def checks(r: Reproduction) -> list[Record]:
-    """Section 4: what features say of divergence and of the final loss."""
-    splits = r.trials or settings.SPLITS
-    final, curves = load(FINAL), load(WIKITEXT2)
-    published = common.expected("nasbenchnlp")
-    records = predictability.feature_checks(final, range(final.features.shape[1]), "released 10-D", splits, r.seed)
-    for record in records:
-        record["published"] = published["section 4", record["check"]].value
-    for size in (features.SMALL, features.SIZE):
-        records += predictability.feature_checks(curves, range(size), f"own {size}-D", splits, r.seed)
-    released = range(features.SIZE, features.SIZE + 10)
-    return records + predictability.feature_checks(curves, released, "released 10-D", splits, r.seed)
 
 
 def figure2(r: Reproduction) -> list[Record]:
@@ -138,22 +120,7 @@ def figure11(r: Reproduction) -> list[Record]:
     return records
 
 
-def part(function: Callable[[Reproduction], list[Record]]) -> Callable[[Reproduction], None]:
-    """A part that writes and prints `{part}.csv`."""
-    name = function.__name__
-
-    @functools.wraps(function)
-    def written(r: Reproduction) -> None:
-        records = function(r)
-        r.write(name, records)
-        print(f"{name}: {(function.__doc__ or '').splitlines()[0]}")
-        for record in records:
-            print("  " + ", ".join(f"{k} {v}" for k, v in record.items()))
-
-    return written
-
-
 PARTS: common.Parts = {
-    f.__name__: part(f) for f in (numbers, table2, figure2, figure4, figure6, figure7, checks, figure8, figure11)
+    part.__name__: part for part in (numbers, table2, figure2, figure4, figure6, figure7, figure8, figure11)
 }
 """Parts of `hpo-envs reproduce nasbenchnlp`."""

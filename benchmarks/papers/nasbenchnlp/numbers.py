@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.common import Record, Reproduction
+from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, predictability, settings
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import grammar, recipe
@@ -72,42 +72,26 @@ def number(text: str) -> float:
     return float(text.rstrip("M")) * (1e6 if text.endswith("M") else 1.0)
 
 
-def entry(key: Key, published: common.Published, ours: float | Range | None) -> Record:
-    """A printed number next to ours: equal to the printed digits, or inside of our interval."""
-    record: Record = {
-        "where": key[0],
-        "quantity": key[1],
-        "published": published.text,
-        "ours": "",
-        "verdict": "reported",
-    }
-    if ours is None:
-        return {**record, "needs": published.details["needs"]}
-    value, low, high = ours if isinstance(ours, tuple) else (ours, ours, ours)
-    digits = published.text.rstrip("M").partition(".")[2]
-    half = 0.5 * 10.0 ** -len(digits) * (1e6 if published.text.endswith("M") else 1.0)
-    p = number(published.text)
-    agrees = low - half * (1 + 1e-9) <= p <= high + half * (1 + 1e-9)
-    return {**record, "ours": f"{value:.6g}", "verdict": "agrees" if agrees else "differs", "needs": ""}
+def verdict(text: str, ours: float | Range) -> common.Verdict:
+    """Verdict on a printed number: ours is equal to its digits, or it is inside of our interval."""
+    _, low, high = ours if isinstance(ours, tuple) else (ours, ours, ours)
+    digits = text.rstrip("M").partition(".")[2]
+    half = 0.5 * 10.0 ** -len(digits) * (1e6 if text.endswith("M") else 1.0) * (1 + 1e-9)
+    return "agrees" if low - half <= number(text) <= high + half else "differs"
 
 
-def numbers(r: Reproduction) -> list[Record]:
+def numbers(r: Reproduction) -> None:
     """Every printed number; `reported` where no released file has it, with what it needs."""
     final = natural(store.load(FINAL))
     ours: dict[Key, float | Range] = {**of_tables(final, natural(store.load(WIKITEXT2)))}
     if not store.missing(PTB):
         ours |= of_logs(store.load(PTB))
-    columns = range(final.features.shape[1])
-    for check in predictability.feature_checks(final, columns, "released", r.trials or settings.SPLITS, r.seed):
-        ours["section 4", check["check"]] = (check["value"], check["low"], check["high"])
-    printed = common.expected("nasbenchnlp")
-    records = [entry((where, quantity), p, ours.get((where, quantity))) for (where, quantity), p in printed.items()]
-    for record in records:
-        where, quantity, text, value, verdict = (
-            record[k] for k in ("where", "quantity", "published", "ours", "verdict")
-        )
-        needs = f"Not computed: {record['needs']}." if value == "" else ""
-        r.compare_published(where, quantity, text, value, verdict, needs)
-    counts = {v: sum(x["verdict"] == v for x in records) for v in ("agrees", "differs", "reported")}
-    print(f"numbers: of {len(records)} " + ", ".join(f"{n} {v}" for v, n in counts.items()))
-    return records
+    for name, found in predictability.feature_checks(final, r.trials or settings.SPLITS, r.seed).items():
+        ours["section 4", name] = found
+    for (where, quantity), p in common.expected("nasbenchnlp").items():
+        value = ours.get((where, quantity))
+        if value is None:
+            r.compare_published(where, quantity, p.text, "", "reported", f"Not computed: {p.details['needs']}.")
+        else:
+            text = f"{value[0] if isinstance(value, tuple) else value:.6g}"
+            r.compare_published(where, quantity, p.text, text, verdict(p.text, value))

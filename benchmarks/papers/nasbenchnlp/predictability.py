@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.papers.common import Record
 from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
@@ -58,23 +55,18 @@ def r2_of_loss(features: Floats, loss: Floats, splits: int, seed: int) -> tuple[
     return np.array(scores), *first
 
 
-def interval(values: Floats) -> Record:
+def interval(values: Floats) -> tuple[float, float, float]:
     """Mean and central 95 % of values over splits."""
     low, high = np.quantile(values, [0.025, 0.975])
-    return {"value": round(float(values.mean()), 3), "low": round(float(low), 3), "high": round(float(high), 3)}
+    return round(float(values.mean()), 3), round(float(low), 3), round(float(high), 3)
 
 
-def feature_checks(table: Table, columns: Sequence[int], label: str, splits: int, seed: int) -> list[Record]:
-    """The two checks of section 4 on some columns of a table's features; an architecture counts once."""
-    x = table.features[:, list(columns)]
-    diverged = np.array([(s == 2).any() for s in table.status])
+def feature_checks(table: Table, splits: int, seed: int) -> dict[str, tuple[float, float, float]]:
+    """The two checks of section 4 on a table's features, as intervals by name; an architecture counts once."""
+    x, diverged = table.features, np.array([(s == 2).any() for s in table.status])
     loss = table.final("test_loss")
     known = ~np.isnan(loss) & ~diverged
-    records = []
-    where = f"{label}, {table.name.partition('/')[2]}"
-    common = {"features": where, "architectures": len(x), "diverged": int(diverged.sum())}
-    records.append({**common, "check": "auc_diverged", **interval(auc_of_divergence(x, diverged, splits, seed))})
+    found = {"auc_diverged": interval(auc_of_divergence(x, diverged, splits, seed))}
     for name, chosen in (("r2_loss", known), (f"r2_loss<={LIMIT:g}", known & (loss <= LIMIT))):
-        scores, _, _ = r2_of_loss(x[chosen], loss[chosen], splits, seed)
-        records.append({**common, "architectures": int(chosen.sum()), "check": name, **interval(scores)})
-    return records
+        found[name] = interval(r2_of_loss(x[chosen], loss[chosen], splits, seed)[0])
+    return found

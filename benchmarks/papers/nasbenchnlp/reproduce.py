@@ -13,9 +13,6 @@ from hpo_envs.benchmarks.papers.nasbenchnlp import cells, search
 
 PARTS: common.Parts = {**cells.PARTS, **search.PARTS}
 
-PRINTED = (*cells.PARTS, "figure5", "figure10")
-"""Parts with published numbers and figures, for `hpo-envs reproduce all`."""
-
 QUICK = 1
 """Trials of `--quick`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -13,7 +12,6 @@ from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction, show
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, settings
-from hpo_envs.benchmarks.study import store
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
@@ -40,7 +38,7 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[di
     """Figures 10 and 12 of a preset.
 
     Args:
-        r: The reproduction; gets the runs, the table and the figures; runs found there are not run again.
+        r: The reproduction; gets the table and the figures.
         preset: Name in `settings.PRESETS`.
         dataset: Part of the id.
 
@@ -56,8 +54,8 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[di
         if m not in methods:
             print(f'{m.name} is left out: {m.agent} needs pip install "hpo_envs[optuna]"')
     name = f"{dataset}-{preset}"
-    todo = [(m, preset, seeds, dataset, r.out / name) for m in methods]
-    played = r.map(_cached, todo, f"figure 10, {preset}", "method")
+    todo = [(m, preset, seeds, dataset) for m in methods]
+    played = r.map(run_method, todo, f"figure 10, {preset}", "method")
     traces = {m.name: [analysis.trace(run, replay) for run in runs] for m, runs in zip(methods, played, strict=True)}
     rows = [analysis.summary(m.name, traces[m.name], best, settings.HOURS) for m in methods]
     r.write(name, [{"preset": preset, **row} for row in rows])
@@ -78,17 +76,6 @@ def correlate(r: Reproduction, dataset: str = "wikitext2") -> list[dict[str, Any
     r.write(f"figure5-{dataset}", rows)
     common.drawn(lambda: figures.plot_ranks(env.table, EPOCHS, r.out / f"figure5-{dataset}"))
     return rows
-
-
-def _cached(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str, folder: Path) -> list[runs.Run]:
-    # A folder for each method: presets run one agent with several settings, which a store would refuse to mix.
-    where = folder / f"{method.name.replace(' ', '-').replace(',', '')}"
-    kept = {r.seed for r in store.read(where)} if where.is_dir() else set()
-    new = [s for s in seeds if s not in kept]
-    if new:
-        store.write(run_method(method, preset, new, dataset), where)
-    # Not compared with the table, which has another order: `analysis.trace` answers all actions again.
-    return [run for run in store.read(where) if run.seed in seeds]
 
 
 def _datasets() -> list[str]:

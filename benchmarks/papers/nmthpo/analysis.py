@@ -92,12 +92,12 @@ class Claim:
     """A sentence of section 6, and whether it is true of our numbers.
 
     Attributes:
-        text: The claim.
+        claim: The sentence.
         verdict: Whether it holds in our numbers.
         evidence: The numbers.
     """
 
-    text: str
+    claim: str
     verdict: common.Claim
     evidence: str
 

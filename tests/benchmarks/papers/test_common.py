@@ -2,7 +2,6 @@
 
 import csv
 import importlib
-import json
 import math
 import typing
 from pathlib import Path
@@ -33,32 +32,26 @@ def test_parts_are_functions_by_name(folder: str) -> None:
 
 
 def test_committed_verdicts_are_words_of_vocabulary() -> None:
-    words = {w for kind in (common.Verdict, common.Comparison, common.Claim) for w in typing.get_args(kind)}
+    words = {w for kind in (common.Verdict, common.Claim) for w in typing.get_args(kind)}
     seen = set()
     for path in HERE.glob("*/results/*.csv"):
         with open(path, newline="", encoding="utf-8") as stream:
-            seen |= {row[k] for row in csv.DictReader(stream) for k in ("verdict", "outcome") if row.get(k)}
+            seen |= {row[k] for row in csv.DictReader(stream) for k in ("verdict",) if row.get(k)}
     assert seen <= words
     assert {"agrees", "differs"} <= seen
 
 
-def test_parts_run_in_order_and_are_summarised(tmp_path: Path) -> None:
-    def rows(r: Reproduction) -> dict[str, int]:
-        r.write("rows", [{"a": 1}, {"a": 2, "b": 3}])
-        return {"rows": len(r.seeds(7))}
+def test_rows_of_parts_are_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def rows(r: Reproduction) -> list[dict[str, int]]:
+        """Some rows."""
+        return [{"a": 1}, {"a": 2, "b": 3}, {"a": len(r.seeds(7))}]
 
     parts: common.Parts = {"rows": rows, "none": lambda r: None}
-    assert common.reproduce("x", parts, tmp_path / "out", seed=3, finish=common.write_summary) == 0
-    assert (tmp_path / "out" / "rows.csv").read_text() == "a,b\n1,\n2,3\n"
-    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == {
-        "command": "hpo-envs reproduce x --seed 3",
-        "rows": 7,
-    }
-    common.reproduce("x", parts, tmp_path, only="rows", trials=2, finish=common.write_summary)
-    assert json.loads((tmp_path / "rows.json").read_text()) == {
-        "command": "hpo-envs reproduce x --only rows --trials 2",
-        "rows": 2,
-    }
+    assert common.reproduce("x", parts, tmp_path / "out", seed=3) == 0
+    assert (tmp_path / "out" / "rows.csv").read_text() == "a,b\n1,\n2,3\n7,\n"
+    assert "rows: Some rows." in capsys.readouterr().out
+    common.reproduce("x", parts, tmp_path, only="rows", trials=2)
+    assert (tmp_path / "rows.csv").read_text() == "a,b\n1,\n2,3\n2,\n"
     with pytest.raises(ValueError, match="only must be one of rows, none, got 'row'"):
         common.reproduce("x", parts, tmp_path, only="row")
 

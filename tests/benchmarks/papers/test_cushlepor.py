@@ -1,6 +1,5 @@
 """What the reproduction of cushLEPOR writes."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +12,12 @@ from hpo_envs.tables import hlepor, store
 TABLE = "cushlepor/ted-ende"
 
 
-def test_committed_results_are_of_this_table():
-    summary = json.loads((Path(analysis.__file__).parent / "results" / "summary.json").read_text(encoding="utf-8"))
-    assert summary["table"]["sha256"] == store.load(TABLE).provenance.sha256
-
-
-def test_published_numbers_are_written(tmp_path, capsys):
+def test_published_numbers_are_those_that_are_committed(tmp_path, capsys):
     assert reproduce.main(tmp_path, only="published") == 0
-    summary = json.loads((tmp_path / "published.json").read_text(encoding="utf-8"))
-    assert summary["table"]["sha256"] == store.load(TABLE).provenance.sha256
-    assert summary["published"]
-    assert "package example cities" in capsys.readouterr().out
+    assert "published: of 11 published numbers 3 agrees, 1 differs, 7 reported" in capsys.readouterr().out
+    if store.missing(settings.PSQM):
+        committed = Path(analysis.__file__).parent / "results" / "compared.csv"
+        assert (tmp_path / "compared.csv").read_text() == committed.read_text()
 
 
 def test_rmses_to_psqm_need_labels_alone() -> None:

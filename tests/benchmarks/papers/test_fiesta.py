@@ -10,15 +10,6 @@ from hpo_envs.benchmarks.papers.fiesta import analysis, reproduce, settings
 from hpo_envs.benchmarks.papers.fiesta.select import best_arm, select
 
 
-def test_complexity_is_sum_of_appendix_a() -> None:
-    # Section 4.2's arms: gaps .06, .02, .02, .01.
-    wanted = 1 / 0.06**2 + 2 / 0.02**2 + 1 / 0.01**2
-    assert analysis.complexity([0.65, 0.69, 0.69, 0.70, 0.71]) == pytest.approx(wanted)
-    assert analysis.complexity([0.5, 0.5]) == np.inf
-    with pytest.raises(ValueError, match="at least two finite numbers"):
-        analysis.complexity([0.5])
-
-
 def test_verdicts() -> None:
     assert analysis.verdict("mean", 150.0, 3.0, 130.0, 500, 500) == "differs"
     assert analysis.verdict("mean", 135.0, 3.0, 130.0, 500, 500) == "agrees"
@@ -30,14 +21,14 @@ def test_verdicts() -> None:
 def test_every_published_number_is_met_by_row(tmp_path: Path) -> None:
     """No row of `expected.csv` is forgotten: the parts of the tables produce all of them."""
     r = Reproduction(tmp_path, trials=3)
-    reproduce.table1(r)
-    rows = {(n["where"], n["row"], "", n["quantity"]) for n in r.notes}
+    notes = reproduce.table1(r)
+    rows = {(n["where"], n["row"], "", n["quantity"]) for n in notes}
     for setting in (*settings.TABLE_2, *settings.TABLE_3):
         where = "Table 2" if setting in settings.TABLE_2 else "Table 3"
         rows |= {(where, setting.name, f"{d:g}", q) for d in settings.DELTAS for q in ("min", "mean", "max", "correct")}
     rows |= {("Figure 4", agent, "", "correct") for agent in ("sh", "nonadaptive")}
     assert set(expected("fiesta")) == rows
-    assert all(n["verdict"] == "agrees" for n in r.notes)
+    assert all(n["verdict"] == "agrees" for n in notes)
 
 
 def of(trials: int, **options: int) -> Reproduction:

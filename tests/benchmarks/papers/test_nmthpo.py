@@ -49,7 +49,7 @@ def _claims(**changed: float) -> dict[str, str]:
         table, pair, method, score = name.split("__")
         values[int(table[1:]), pair, method, score] = [value]
     rows = {"zhen": 118, "ruen": 176, "jaen": 150, "enja": 168, "swen": 767, "soen": 604}
-    return {c.text: c.verdict for c in analysis.claims(analysis.entries(values), rows)}
+    return {c.claim: c.verdict for c in analysis.claims(analysis.entries(values), rows)}
 
 
 def test_claims_hold_on_published_numbers_and_not_on_others() -> None:
@@ -76,7 +76,7 @@ def test_scores_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(automl2022, "LEARNING", ("tst-tpe",))
     monkeypatch.setattr(automl2022, "PUBLIC", ("soen",))
     with Reproduction(tmp_path, trials=2) as r:
-        rows = automl2022.run(r)["automl2022"]
+        rows = automl2022.run(r)
     assert [row["method"] for row in rows] == ["random", "bo-ehvi-matern52", "tst-tpe"]
     found = [float(row["soen"].split()[0]) for row in rows]
     assert np.isfinite(found).all()
