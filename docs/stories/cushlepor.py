@@ -141,18 +141,23 @@ def main(arguments=None):
         )
     )
     left.set(xlabel="trials", ylabel="Pearson correlation, talks tuned on")
-    shown = {name: setting.vector() for name, setting in presets.items() if name in ("default", "hlepor-en-de")}
-    points = {**shown, "best possible weights": ideal} | {chosen[a].split(",")[0]: tuned[a] for a in chosen}
-    for label, rows, look in (("talks tuned on", train, "o"), ("other talks", test, "D")):
-        means = [
-            np.mean([pearson(v, rows) for v in np.atleast_2d(np.asarray(vs, dtype=float))]) for vs in points.values()
-        ]
-        right.plot(means, list(points), look, label=label)
+    points = {"best possible": [ideal]} | {chosen[a].split(",")[0]: tuned[a] for a in reversed(chosen)}
+    gains = {
+        label: [np.mean([pearson(v, rows) for v in vs]) - pearson(default, rows) for vs in points.values()]
+        for label, rows in (("the talks tuned on", train), ("other talks", test))
+    }
+    for shift, colour, (label, bars) in zip((-0.2, 0.2), COLOURS, gains.items(), strict=False):
+        right.barh(np.arange(len(points)) + shift, bars, 0.4, color=colour, label=f"on {label}")
+    right.set_yticks(range(len(points)), points)
     right.invert_yaxis()
+    right.axvline(0, color="k", linewidth=1)
     right.set_title(
-        f"On other talks, the best weights reach {pearson(ideal, test):.3f},\nthe default {pearson(default, test):.3f}"
+        "The best weights gain {:.3f} over the default where\nthey were tuned, {:.3f} on other talks".format(
+            *(bars[0] for bars in gains.values())
+        )
     )
-    right.set(xlabel="Pearson correlation with the human score")
+    right.set(xlabel="gain in correlation over the default weights")
+    right.locator_params(axis="x", nbins=5)
     save(drawn, args.out, "cushlepor")
     return story.verdicts
 

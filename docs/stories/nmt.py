@@ -119,20 +119,22 @@ def main(arguments=None):
 
     drawn, (left, right) = figure(2)
     sizes = np.array([len(t) for t in tables])
-    left.plot(chance / sizes, ":", marker="_", color="0.5", label="random search")
-    for i, ((a, label), colour) in enumerate(zip(AGENTS.items(), COLOURS, strict=False)):
-        half = 2 * ftb[a].std(axis=1) / np.sqrt(args.seeds)
-        x = np.arange(len(PAIRS)) + 0.12 * (i - 1.5)
-        left.errorbar(x, mean[a] / sizes, half / sizes, fmt="o", color=colour, label=label)
-    left.set_xticks(range(len(PAIRS)), PAIRS)
-    trained = [np.mean(n / sizes) for n in (mean["bo"], chance)]
+    shares_of = {"random search": 100 * chance / sizes} | {AGENTS[a]: 100 * n / sizes for a, n in mean.items()}
+    order = sorted(shares_of, key=lambda label: -shares_of[label].mean())
+    for y, label in enumerate(reversed(order)):
+        colour = "0.6" if label == "random search" else COLOURS[0]
+        left.barh(y, shares_of[label].mean(), color=colour, height=0.6)
+        left.plot(shares_of[label], [y] * len(PAIRS), "o", color="k", markersize=3)
+    left.set_yticks(range(len(order)), order[::-1])
     left.set_title(
-        "To find the best model, BO (fitted) trains {:.0%}\nof the models, random search {:.0%}".format(*trained)
+        "To find the best model, BO (fitted) trains {:.0f} %\nof the models, random search {:.0f} %".format(
+            *(shares_of[label].mean() for label in (AGENTS["bo"], "random search"))
+        )
     )
-    left.set(ylabel="models trained until the best is found (share)", ylim=(0, 1))
+    left.set(xlabel="% of the models trained (dots: language pairs)", xlim=(0, None))
     image = right.imshow(shares, cmap="cividis", aspect="auto", vmin=0)
     right.set_xticks(range(len(names)), names, rotation=30)
-    right.set_yticks(range(len(PAIRS)), PAIRS)
+    right.set_yticks(range(len(PAIRS)), [f"{p[:2]}-{p[2:]}" for p in PAIRS])
     most = max(set(top), key=top.count)
     right.set_title(f"{most} matters most on {top.count(most)} of {len(PAIRS)} language pairs")
     drawn.colorbar(image, ax=right, label="share of BLEU's variance (main effect)")
