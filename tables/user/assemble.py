@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 
@@ -15,8 +15,10 @@ import pandas as pd
 
 from hpo_envs.tables import draws, user
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
-from hpo_envs.tables.user import roles
+from hpo_envs.tables.user import cells, roles
 from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Index, Mask
+from hpo_envs.tables.user.schema import Schema
+from hpo_envs.tables.user.sheet import Sheet
 
 CELLS = 50_000_000
 """Largest rows x repeats x levels x metrics."""
@@ -30,10 +32,11 @@ Say = Callable[[str, str], None]
 
 @dataclass
 class Runs:
-    """Measurements, one entry per line.
+    """Measurements, one entry per line of a sheet.
 
     Attributes:
-        where: What to call a line in an error ("line 7", "trial 12").
+        sheet: The lines.
+        schema: What its columns are.
         columns: Hyperparameter -> its values.
         scores: (lines, metrics) float64, NaN = the run failed before it had one.
         metrics: The metrics, in that order.
@@ -41,44 +44,35 @@ class Runs:
         cost: (lines,) what each line cost, cumulative within a run; None if nothing was recorded.
         cost_unit: Its unit.
         level: (lines,) checkpoint of each line, None if each is a whole run.
-        level_unit: Its unit.
         repeat: (lines,) codes that distinguish runs of one configuration, None if nothing does.
-        keys: Name of each line; used where every configuration has one line.
-        fixed: Hyperparameters whose definition is known; others are guessed.
-        log: Hyperparameter -> whether it is logarithmic, where the user said so.
-        twice: (n,) which of some lines are equal to an earlier one in every cell; None: equal lines are several runs.
-        duplicates: Whether lines that agree are one run; None: unless configurations are seen to be repeated.
+        names: Columns that name the runs; used where every configuration has one line.
     """
 
-    where: Callable[[int], str]
+    sheet: Sheet
+    schema: Schema
     columns: dict[str, Column]
     scores: Floats
     metrics: tuple[Metric, ...]
     status: npt.NDArray[np.uint8]
-    cost: Floats | None = None
-    cost_unit: str = "evaluations"
-    level: Floats | None = None
-    level_unit: str = "full training"
-    repeat: Index | None = None
-    keys: Sequence[str] | None = None
-    fixed: dict[str, Hyperparameter] = field(default_factory=dict)
-    log: dict[str, bool] = field(default_factory=dict)
-    twice: Callable[[Index], Mask] | None = None
-    duplicates: bool | None = None
+    cost: Floats | None
+    cost_unit: str
+    level: Floats | None
+    repeat: Index | None
+    names: list[str]
 
 
-def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Table:
-    """Make the table; each decision is explained, and kept with the notes of the provenance.
+def table_of(runs: Runs, name: str, say: Say, provenance: Callable[[], Provenance]) -> Table:
+    """Make the table.
+
+    Args:
+        runs: Its measurements; the values of hyperparameters are dropped, to save memory.
+        name: Of the table.
+        say: Called with each decision.
+        provenance: Called after all were made.
 
     Raises:
         ValueError: Lines that contradict each other, or hyperparameters that are empty for no visible reason.
     """
-    notes: list[str] = []
-
-    def say(column: str, text: str) -> None:
-        notes.append(f"{column}: {text}" if column else text)
-        explain(column, text)
-
     space, kept = _space(runs, say)
     lines = np.flatnonzero(kept)
     row = np.zeros(len(lines), np.intp)
@@ -90,32 +84,35 @@ def table_of(runs: Runs, name: str, provenance: Provenance, explain: Say) -> Tab
     first = lines[np.unique(row, return_index=True)[1]]
     levels = np.unique(runs.level[lines]) if runs.level is not None else np.ones(1)
     shape = (len(first), int(repeat.max()) + 1, len(levels))
+    unit = runs.schema.level or "full training"
     if np.prod(shape, dtype=float) * len(runs.metrics) > CELLS:
         raise ValueError(
-            f"rows x repeats x {runs.level_unit} x scores must be at most {CELLS}, got {shape[0]} x {shape[1]} x "
+            f"rows x repeats x {unit} x scores must be at most {CELLS}, got {shape[0]} x {shape[1]} x "
             f"{shape[2]} x {len(runs.metrics)}"
         )
     say("", f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {len(lines)} lines")
     order, configs = _hashed(name, [runs.columns.pop(h.name).values[first] for h in space])
-    keys = [str(runs.keys[i]) for i in first[order]] if runs.keys is not None and shape[0] == len(lines) else []
-    if len(set(keys)) < shape[0]:
-        keys = [f"row-{r}" for r in order.tolist()]
+    keys = [f"row-{r}" for r in order.tolist()]
+    if runs.names and len(lines) == len(first):
+        labels = cells.each(cells.as_text(runs.sheet.frame[runs.names[0]].iloc[first[order]]), str, "").tolist()
+        keys = labels if len(set(labels)) == len(keys) else keys
     arrays = _arrays(runs, lines, np.argsort(order)[row], repeat, levels, shape)
     arrays |= {"levels": levels, "source_index": first[order]}
-    del lines, row, repeat, first, alone, kept, order
+    del lines, row, repeat, first, alone, kept
     arrays |= searched(space, configs)
     for array in (a for a in arrays.values() if isinstance(a, np.ndarray)):
         array.setflags(write=False)  # then the table does not copy it
-    table = Table(
-        name=user.PREFIX + user.check_name(name),
-        keys=tuple(keys),
-        metrics=runs.metrics,
-        provenance=dataclasses.replace(provenance, notes=(*provenance.notes, *notes)),
-        cost_unit=runs.cost_unit,
-        level_unit=runs.level_unit,
-        **arrays,
+    return user.remember(
+        Table(
+            name=user.PREFIX + user.check_name(name),
+            keys=tuple(keys),
+            metrics=runs.metrics,
+            provenance=provenance(),
+            cost_unit=runs.cost_unit,
+            level_unit=unit,
+            **arrays,
+        )
     )
-    return user.remember(table)
 
 
 def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
@@ -146,28 +143,25 @@ def _pairs(a: Index, b: Index) -> Index:
 
 def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], Mask]:
     """The hyperparameters, and (lines,) which lines say what they were."""
-    kept = np.ones(len(runs.scores), bool)
+    kept, fixed = np.ones(len(runs.scores), bool), {h.name: h for h in runs.schema.space}
     for name, column in list(runs.columns.items()):
         holes = np.isnan(column.values)
-        same = name not in runs.fixed and column.none is None and not holes.any() and roles.few(column.values, 1)
+        same = name not in fixed and column.none is None and not holes.any() and roles.few(column.values, 1)
         if same or (holes.all() and not column.choices):
             say(name, f"always {column.natural(same[0])}, left out" if same else "empty, left out")
             del runs.columns[name]
     found: dict[str, Hyperparameter] = {}
     for name, column in list(runs.columns.items()):
-        holes = np.isnan(column.values)
-        others = {n: c for n, c in runs.columns.items() if n != name}
-        condition = roles.condition_of(holes, others) if holes.any() else None
-        note = ""
+        holes, note = np.isnan(column.values), ""
+        condition = roles.condition_of(holes, {n: c for n, c in runs.columns.items() if n != name})
         if holes.any() and condition is None:
-            column, note = _without_holes(runs, name, column, kept)
-            runs.columns[name] = column
-        if name in runs.fixed:
-            h = runs.fixed[name]
-            text = f"as defined, {roles.described(h)}"
+            runs.columns[name], note, lost = _without_holes(runs.sheet, name, column)
+            kept &= ~lost
+        if name in fixed:
+            h, text = fixed[name], f"as defined, {roles.described(fixed[name])}"
             condition = h.condition or condition
         else:
-            h, text = roles.hyperparameter(name, column, runs.log.get(name))
+            h, text = roles.hyperparameter(name, runs.columns[name], runs.schema.log.get(name))
         found[name] = dataclasses.replace(h, condition=condition)
         say(name, text + note)
         if condition is not None:
@@ -181,27 +175,24 @@ def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], Mask]:
     return tuple(found[n] for n in sorted(names, key=lambda n: n in late)), kept
 
 
-def _without_holes(runs: Runs, name: str, column: Column, kept: Mask) -> tuple[Column, str]:
-    """A column that nothing explains when it is empty, and what was done: a choice `none`, or lines are left out."""
+def _without_holes(sheet: Sheet, name: str, column: Column) -> tuple[Column, str, Mask]:
+    """A column that nothing explains when it is empty: with a choice `none`, or with (lines,) those to leave out."""
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
-        return column.with_none(), f"; where it is empty the choice is none ({fill} says better)"
-    said = column.none if column.none is not None else np.zeros(len(holes), bool)
-    if said.any() and roles.few(column.values[~holes], CHOICES - 1) is not None:
-        kept &= ~(holes & ~said)
-        return column.with_none(), f"; `none` is one of the choices ({fill} makes it a number)"
+        return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False
+    if column.none is not None and roles.few(column.values[~holes], CHOICES - 1) is not None:
+        return column.with_none(), f"; `none` is one of the choices ({fill} makes it a number)", holes & ~column.none
     empty = np.flatnonzero(holes)
     if len(empty) * HOLES > len(holes):
         more = f" (and {len(empty) - 3} more)" if len(empty) > 3 else ""
         raise ValueError(
-            f"{', '.join(runs.where(i) for i in empty[:3])}{more}, column {name}: must have a value: no choice among "
+            f"{', '.join(map(sheet.where, empty[:3]))}{more}, column {name}: must have a value: no choice among "
             f"the other columns explains when it is empty; say what it was there with {fill}, or leave the column out "
             f"with --drop {quote(name)}"
         )
-    kept &= ~holes
-    word = "`none`" if said.any() else "empty"
+    word = "empty" if column.none is None else "`none`"
     lines = "1 line, which is" if len(empty) == 1 else f"{len(empty)} lines, which are"
-    return column, f"; {word} in {lines} left out as nobody knows it ({fill} tells)"
+    return column, f"; {word} in {lines} left out as nobody knows it ({fill} tells)", holes
 
 
 def _doubled(runs: Runs, lines: Index, row: Index, say: Say) -> Mask:
@@ -209,20 +200,20 @@ def _doubled(runs: Runs, lines: Index, row: Index, say: Say) -> Mask:
     place = pd.DataFrame({"row": row, "level": 0.0 if runs.level is None else runs.level[lines]})
     some = np.flatnonzero(place.duplicated(keep=False))
     twice = np.zeros(len(lines), bool)
-    if runs.twice is not None and len(some):
-        twice[some] = runs.twice(lines[some])
+    twice[some] = runs.sheet.frame.iloc[lines[some]].duplicated()
     if not twice.any():
         return twice
-    where = runs.where(lines[np.argmax(twice)])
+    where = runs.sheet.where(lines[np.argmax(twice)])
     what = f"{int(twice.sum())} line(s), the first {where}, say what another says in every cell"
     cost = [] if runs.cost is None else [runs.cost[lines]]
     outcome = place.assign(**{str(j): v for j, v in enumerate([*runs.scores[lines].T, *cost])})
     differ = len(outcome.drop_duplicates()) > len(place.drop_duplicates())
-    if differ if runs.duplicates is None else not runs.duplicates:
-        say("", f"{what}: kept as repeats, like the others of one configuration")
-        return np.zeros(len(lines), bool)
-    say("", f"{what}: one run each, not repeats (a column that tells runs apart says otherwise: --repeat)")
-    return twice
+    one = bool(runs.names or runs.schema.repeat) or not differ
+    if one if runs.schema.duplicates is None else runs.schema.duplicates:
+        say("", f"{what}: one run each, not repeats (a column that tells runs apart says otherwise: --repeat)")
+        return twice
+    say("", f"{what}: kept as repeats, like the others of one configuration")
+    return np.zeros(len(lines), bool)
 
 
 def _repeats(runs: Runs, lines: Index, row: Index, say: Say) -> Index:
@@ -232,14 +223,15 @@ def _repeats(runs: Runs, lines: Index, row: Index, say: Say) -> Index:
         if doubles := int((repeat > 0).sum()):
             say("", f"{doubles} lines repeat a configuration: kept as repeats, evaluating it again draws one of them")
         return repeat
-    run = _pairs(row, runs.repeat[lines] if runs.repeat is not None else np.zeros_like(row))
-    once = _pairs(run, pd.factorize(runs.level[lines])[0] if runs.level is not None else np.zeros_like(row))
+    run = row if runs.repeat is None else _pairs(row, runs.repeat[lines])
+    once = run if runs.level is None else _pairs(run, pd.factorize(runs.level[lines])[0])
     again = np.flatnonzero(pd.Series(once).duplicated())
     if len(again):
         before = int(np.argmax(once == once[again[0]]))
         raise ValueError(
-            f"{runs.where(lines[again[0]])}: must be another configuration than {runs.where(lines[before])}, or a run "
-            "of its own: name the column that tells the runs of one configuration apart with --repeat"
+            f"{runs.sheet.where(lines[again[0]])}: must be another configuration than "
+            f"{runs.sheet.where(lines[before])}, or a run of its own: name the column that tells the runs of one "
+            "configuration apart with --repeat"
         )
     first = np.unique(run, return_index=True)[1]
     return _place(row[first])[run]
@@ -253,47 +245,39 @@ def _place(row: Index) -> Index:
 def _arrays(
     runs: Runs, lines: Index, row: Index, repeat: Index, levels: Floats, shape: tuple[int, int, int]
 ) -> dict[str, Any]:
-    values = np.full((*shape, len(runs.metrics)), np.nan)
-    cost = np.full(shape, np.nan)
+    values, cost = np.full((*shape, len(runs.metrics)), np.nan), np.full(shape, np.nan)
     status = np.zeros(shape[:2], np.uint8)
     level = np.zeros(len(lines), np.intp) if runs.level is None else np.searchsorted(levels, runs.level[lines])
     scores = runs.scores[lines]
     if runs.level is None:
         # A failure among several runs is an outcome like theirs: drawn as often, with the worst score.
         lost = np.isnan(scores).all(axis=1)
-        if lost.any():
-            scores[lost & (np.bincount(row)[row] > 1)] = [m.worst for m in runs.metrics]
+        scores[lost & (np.bincount(row)[row] > 1)] = [m.worst for m in runs.metrics]
     values[row, repeat, level] = scores
     spent = runs.cost if runs.cost is not None else runs.level
     cost[row, repeat, level] = 1.0 if spent is None else spent[lines]
     np.maximum.at(status, (row, repeat), runs.status[lines])
     if runs.level is not None:
-        _check_curves(runs, lines, (row, repeat, level), levels)
+        _check_curves(runs, lines, row * shape[1] + repeat, level, levels)
     return {"values": values, "cost": cost, "status": status}
 
 
-def _check_curves(runs: Runs, lines: Index, cell: tuple[Index, Index, Index], levels: Floats) -> None:
+def _check_curves(runs: Runs, lines: Index, run: Index, level: Index, levels: Floats) -> None:
     """Name the line that breaks a law of a table: gaps inside a run, costs that fall, a score after a hole."""
-    order = np.lexsort(cell[::-1])
-    row, repeat, level = (index[order] for index in cell)
-    i = lines[order]
-    goes_on = np.append(False, (np.diff(row) == 0) & (np.diff(repeat) == 0))
-    before = np.where(goes_on, np.roll(level, 1), -1)
-    spent = np.zeros(len(i)) if runs.cost is None else runs.cost[i]
-    holes = np.isnan(runs.scores[i]).all(axis=1)
-
-    def first(wrong: Mask) -> list[int]:
-        return [min(np.flatnonzero(wrong).tolist(), key=i.__getitem__)] if wrong.any() else []
-
-    for at in first(level != before + 1):
-        missing = f"{levels[before[at] + 1]:g}"
-        raise ValueError(
-            f"{runs.where(i[at])}: the run must have every {runs.level_unit} before it, {missing} is missing"
-        )
-    for at in first(goes_on & (spent < np.roll(spent, 1))):
-        raise ValueError(
-            f"{runs.where(i[at])}, column {runs.cost_unit}: must be the cost since the start of the run, not below "
-            f"{spent[at - 1]:g}, got {spent[at]:g}"
-        )
-    for at in first(goes_on & ~holes & np.roll(holes, 1)):
-        raise ValueError(f"{runs.where(i[at - 1])}: must have a score, for the run goes on after it")
+    spent = 0.0 if runs.cost is None else runs.cost[lines]
+    hole = np.isnan(runs.scores[lines]).all(axis=1)
+    now = pd.DataFrame({"run": run, "level": level, "line": lines, "spent": spent, "hole": hole}, dtype=float)
+    now = now.sort_values(["run", "level"])
+    before = now.groupby("run").shift().fillna({"level": -1.0, "hole": 0.0, "line": 0.0})
+    laws = (
+        (now.level != before.level + 1, "{0}: the run must have every {unit} before it, {missing:g} is missing"),
+        (now.spent < before.spent, "{0}, column {cost}: must be the cost since the start of the run, not below {2:g}, "
+         "got {3:g}"),
+        (before.hole > now.hole, "{1}: must have a score, for the run goes on after it"),
+    )  # fmt: skip
+    for broken, text in laws:
+        if broken.any():
+            at = now.line[broken].idxmin()
+            places = (runs.sheet.where(int(frame.line[at])) for frame in (now, before))
+            names = {"unit": runs.schema.level, "cost": runs.cost_unit, "missing": levels[int(before.level[at]) + 1]}
+            raise ValueError(text.format(*places, before.spent[at], now.spent[at], **names))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -32,24 +31,24 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INT = re.compile(r"[+-]?\d{1,300}")
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column of numbers or choices.
 
     Attributes:
         values: (lines,) float64, NaN where missing: numbers, or indices into the choices.
         choices: The different texts or truth values, sorted; None for numbers. Of more texts than `CHOICES`, which
             are no choice, `values` are NaN.
-        whole: Whether the numbers are whole.
         none: (lines,) where it says `none` among numbers; None if it never does.
-        bad: Lines whose text does not fit the numbers of the others.
     """
 
     values: Floats
     choices: tuple[Any, ...] | None = None
-    whole: bool = False
     none: Mask | None = None
-    bad: Mask | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether its numbers are whole."""
+        return bool((self.values == np.floor(self.values))[~np.isnan(self.values)].all())
 
     def natural(self, value: float) -> Any:
         """Value of a stored number."""
@@ -59,10 +58,11 @@ class Column:
 
     def with_none(self) -> Column:
         """Missing values as a choice `none` next to the others."""
-        different = np.unique(self.values[~np.isnan(self.values)]).tolist()
-        choices = self.choices if self.choices is not None else tuple(map(self.natural, different))
-        at = self.values if self.choices is not None else np.searchsorted(different, self.values)
-        return Column(np.where(np.isnan(self.values), float(len(choices)), at), (*choices, "none"))
+        values, choices = self.values, self.choices
+        if choices is None:
+            codes, different = pd.factorize(values, sort=True)
+            values, choices = np.where(codes < 0, np.nan, codes), tuple(map(self.natural, different.tolist()))
+        return Column(np.where(np.isnan(values), float(len(choices)), values), (*choices, "none"))
 
 
 def text(values: Iterable[Any], index: Any = None) -> Cells:
@@ -72,20 +72,20 @@ def text(values: Iterable[Any], index: Any = None) -> Cells:
     return pd.Series(pd.Categorical(plain, [*dict.fromkeys(p for p in plain if p is not None)]), index)
 
 
-def of_series(values: Any) -> Cells:
+def of_series(values: pd.Series) -> Cells:
     """Cells of a pandas Series; float64 is not copied. Integers that float64 cannot distinguish are text."""
-    if getattr(values.dtype, "kind", "O") in "iuf":
-        numbers = values.to_numpy(np.float64, na_value=np.nan)
-        if values.dtype.kind == "f" or not (np.abs(numbers) >= 2**53).any():
+    plain = values
+    if values.dtype == object and all(v is None or _is_number(v) for v in values):
+        plain = values.astype(np.float64)
+    if getattr(plain.dtype, "kind", "O") in "iuf":
+        numbers = plain.to_numpy(np.float64, na_value=np.nan)
+        if plain.dtype.kind == "f" or not (np.abs(numbers) >= 2**53).any():
             return pd.Series(numbers, values.index, copy=False)
     return text(values, values.index)
 
 
-def of_values(values: Sequence[Any]) -> Cells:
-    """Cells of Python's values, None if there is none; what mixes kinds is text, as are NaN and large ints."""
-    if all(v is None or (type(v) in (int, float) and abs(v) < 2**53) for v in values):
-        return pd.Series(values, dtype=np.float64)
-    return text(str(v) if isinstance(v, float) else v for v in values)  # NaN, too: the run diverged
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and (value != value or abs(value) < 2**53)
 
 
 def is_text(cells: Cells) -> TypeGuard[Any]:
@@ -198,8 +198,16 @@ def respelled(cells: Cells, is_word: Callable[[str], bool]) -> tuple[Cells, str]
     return cells, ", ".join(notes)
 
 
-def column(name: str, cells: Cells, categorical: bool = False) -> Column:
-    """The values of a column's cells.
+def check_whole(name: str, cells: Cells) -> None:
+    """Raise a ValueError for whole numbers that float64 cannot distinguish."""
+    for v in (v for t in different(cells) if isinstance(v := number(t), int) and abs(v) > 2**53):
+        raise ValueError(
+            f"column {name}: whole numbers must be at most 2**53, beyond which float64 merges them, got {v}"
+        )
+
+
+def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, Mask]:
+    """The values of a column's cells, and the lines that are slips.
 
     Text is numbers if most of it is: then the rest are slips. `none` is a choice among texts; among numbers it is
     missing, and remembered.
@@ -207,40 +215,30 @@ def column(name: str, cells: Cells, categorical: bool = False) -> Column:
     Raises:
         ValueError: Whole numbers that float64 cannot distinguish.
     """
-    if categorical:
-        cells = as_text(cells)
+    cells = as_text(cells) if categorical else cells
     values, none = numbers(cells), None
-    if is_text(cells):
-        known = [t for t in different(cells) if not missing(t)]
-        if not categorical and known and len(known) <= CHOICES and all(t.lower() in _TRUTH for t in known):
-            return _choices(cells, known, lambda t: _TRUTH[t.lower()])
-        none = each(cells, lambda t: t.lower() == "none", False)
-        full = ~absent(cells) & ~none
-        bad = full & np.isnan(values)
-        if categorical or bad.sum() * 5 > full.sum() or bad.all() or not full.any():
-            return _choices(cells, known, str)
-        for v in (v for t in known if isinstance(v := number(t), int) and abs(v) > 2**53):
-            raise ValueError(
-                f"column {name}: whole numbers must be at most 2**53, beyond which float64 merges them, got {v}"
-            )
-    else:
-        bad = np.isinf(cells.to_numpy())
-    whole = bool((values == np.floor(values))[~np.isnan(values)].all())
-    return Column(values, whole=whole, none=none if none is not None and none.any() else None, bad=bad)
+    if not is_text(cells):
+        return Column(values), np.isinf(cells.to_numpy())
+    known, no_line = [t for t in different(cells) if not missing(t)], np.zeros(len(cells), bool)
+    truth = bool(known) and not categorical and all(t.lower() in _TRUTH for t in known)
+    none = each(cells, lambda t: t.lower() == "none", False)
+    full = ~absent(cells) & ~none
+    bad = full & np.isnan(values)
+    if truth or categorical or bad.sum() * 5 > full.sum() or not full.any():
+        if len(known) > CHOICES:
+            return Column(np.full(len(cells), np.nan), tuple(sorted(known))), no_line
+        meaning = {t: _TRUTH[t.lower()] if truth else t for t in known}
+        choices = tuple(sorted(set(meaning.values()), key=str))
+        at = {t: float(choices.index(choice)) for t, choice in meaning.items()}
+        return Column(each(cells, lambda t: at.get(t, np.nan), np.nan), choices), no_line
+    check_whole(name, cells)
+    return Column(values, None, none if none.any() else None), bad
 
 
-def _choices(cells: Cells, known: list[str], meaning: Callable[[str], Any]) -> Column:
-    if len(known) > CHOICES:
-        return Column(np.full(len(cells), np.nan), tuple(sorted(known)))
-    choices = tuple(sorted({meaning(t) for t in known}, key=str))
-    index = {t: float(choices.index(meaning(t))) for t in known}
-    return Column(each(cells, lambda t: index.get(t, np.nan), np.nan), choices)
-
-
-def within(cells: Cells, h: Hyperparameter) -> tuple[Column, str]:
-    """The values of a hyperparameter whose definition is known, with the lines that break a rule, and this rule."""
+def within(cells: Cells, h: Hyperparameter) -> tuple[Column, Mask, str]:
+    """The values of a hyperparameter whose definition is known, the lines that break a rule, and this rule."""
     old = as_text(cells)
-    valid = ~absent(old)
+    rule = f"one of {', '.join(map(str, h.values))}"
     if h.kind == "categorical":
         exact = {str(v): float(i) for i, v in enumerate(h.values)}
         index: dict[Any, float] = {v.lower(): i for v, i in exact.items()}
@@ -252,12 +250,11 @@ def within(cells: Cells, h: Hyperparameter) -> tuple[Column, str]:
             return none if missing(t) else exact.get(t, index.get(t.lower(), index.get(number(t), np.nan)))
 
         values = each(old, at, none)
-        rule = f"one of {', '.join(map(str, h.values))}"
-        return Column(values, h.values, bad=np.isnan(values) & valid), rule
+        return Column(values, h.values), np.isnan(values) & ~absent(old), rule
     values = numbers(old)
-    good = (values >= h.low) & (values <= h.high) & ((h.kind != "int") | (values == np.floor(values)))
-    rule = f"{'an int' if h.kind == 'int' else 'a number'} in [{h.low:g}, {h.high:g}]"
-    if h.values:
-        good, rule = np.isin(values, h.values), f"one of {', '.join(map(str, h.values))}"
-    bad = valid & ~good & ~each(old, lambda t: t.lower() == "none", False)
-    return Column(np.where(good, values, np.nan), whole=h.kind == "int", bad=bad), rule
+    good = np.isin(values, h.values)
+    if not h.values:
+        good = (values >= h.low) & (values <= h.high) & ((h.kind != "int") | (values == np.floor(values)))
+        rule = f"{'an int' if h.kind == 'int' else 'a number'} in [{h.low:g}, {h.high:g}]"
+    empty = absent(old) | each(old, lambda t: t.lower() == "none", False)
+    return Column(np.where(good, values, np.nan)), ~good & ~empty, rule

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from hpo_envs.tables.user import json_runs
 from hpo_envs.tables.user.cells import UNNAMED
-from hpo_envs.tables.user.sheet import Sheet, of_frame, of_rows
+from hpo_envs.tables.user.sheet import Sheet, of_frame
 
 BYTES = 2_000_000_000
 """Largest plain file."""
@@ -29,6 +29,8 @@ UNPACKED = 100_000_000
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
 """Reads each number as the nearest float; pandas 3.1 always does."""
+
+TOO_LARGE = "{} must be at most {} bytes{} (max_bytes=, --max-bytes), got {}"
 
 
 def of_path(path: Path, most: int | None = None) -> Sheet:
@@ -44,16 +46,17 @@ def of_path(path: Path, most: int | None = None) -> Sheet:
     """
     if path.is_dir():
         rows, names, digest = json_runs.of_folder(path, lambda file: content_of(file, most))
-        return of_rows(str(path), rows, "run", names, digest)
+        return of_frame(pd.DataFrame(rows, dtype=object), str(path), digest, "run", names)
     content = content_of(path, most)
     digest = hashlib.sha256(content).hexdigest()
     kind = next((s for s in reversed(path.suffixes) if s not in (".gz", ".zip")), "").lower()
     if kind in (".json", ".jsonl", ".ndjson"):
-        rows = json_runs.of_text(str(path), content)
-        return of_rows(str(path), rows, "run", range(1, len(rows) + 1), digest)
-    if kind in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
-        return of_frame(_arrow(path, content, kind, most or BYTES), str(path), digest, "row", 1)
-    return of_csv(str(path), content, digest)
+        frame = pd.DataFrame(json_runs.of_text(str(path), content), dtype=object)
+    elif kind in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
+        frame = _arrow(path, content, kind, most or BYTES)
+    else:
+        return of_csv(str(path), content, digest)
+    return of_frame(frame, str(path), digest, "run" if "json" in kind else "row", range(1, len(frame) + 1))
 
 
 def content_of(path: Path, most: int | None = None) -> bytes:
@@ -73,8 +76,7 @@ def content_of(path: Path, most: int | None = None) -> bytes:
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} must be a {'zip' if path.suffix == '.zip' else 'gzip'} file, got {error}") from None
     if len(content) > limit:
-        unpacked = " unpacked" if packed else ""
-        raise ValueError(f"{path} must be at most {limit} bytes{unpacked} (max_bytes=, --max-bytes), got more")
+        raise ValueError(TOO_LARGE.format(path, limit, " unpacked" if packed else "", "more"))
     return content
 
 
@@ -100,12 +102,11 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
             return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
         file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
         size = 8 * file.metadata.num_rows * file.metadata.num_columns
-        table = file.read(use_threads=False).to_pandas() if size <= limit else None
+        if size <= limit:
+            return file.read(use_threads=False).to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} must be {kind[1:]}, got a file that is none: {str(error)[:80]}") from None
-    if table is None:
-        raise ValueError(f"{path} must be at most {limit} bytes unpacked (max_bytes=, --max-bytes), got {size}")
-    return table
+    raise ValueError(TOO_LARGE.format(path, limit, " unpacked", size))
 
 
 def of_csv(source: str, content: bytes, digest: str) -> Sheet:
@@ -144,8 +145,7 @@ def of_csv(source: str, content: bytes, digest: str) -> Sheet:
     frame = frame.iloc[:, : len(header)].set_axis(header, axis=1).set_axis(numbers)[kept]
     # What trails a line is no column: nothing has a name there, nor a value.
     nothing = [n for n in header if n.startswith(UNNAMED) and frame[n].isna().all()]
-    sheet = of_frame(frame.drop(columns=nothing), source, digest)
-    return Sheet(source, sheet.frame.set_axis(frame.index), "line", digest)
+    return of_frame(frame.drop(columns=nothing), source, digest, "line", frame.index)
 
 
 def _cells(source: str, stream: io.StringIO, start: int, delimiter: str, width: int) -> pd.DataFrame:

@@ -91,7 +91,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _runs_in(place: Path, read: Callable[[Path], bytes]) -> list[tuple[str, Run]]:
-    """Run of the files directly in a folder, with names ("" if the folder's will do)."""
+    """Runs of the files directly in a folder, with names ("" if the folder's will do)."""
     overrides = place / ".hydra" / "overrides.yaml"
     shared = _overrides(read(overrides).decode(errors="replace")) if overrides.is_file() else {}
     documents: dict[str, list[Run]] = {}
@@ -100,42 +100,41 @@ def _runs_in(place: Path, read: Callable[[Path], bytes]) -> list[tuple[str, Run]
         documents[path.name] = [flat(r) for r in (parsed if isinstance(parsed, list) else [parsed])]
     if "params.json" in documents:  # Ray Tune's, whose results repeat the parameters as `config`
         shared |= {f"config.{k}": v for k, v in documents.pop("params.json")[0].items()}
-    several = {name: d for name, d in documents.items() if len(d) != 1}
-    same = set.intersection(*({k for r in d for k in r} for d in documents.values())) if documents else set()
-    if len(documents) > 1 and same and not several:
-        return [(Path(n).stem, shared | d[0]) for n, d in documents.items()]
-    for d in documents.values():
-        shared |= d[0] if len(d) == 1 else {}
-    lists = [d for d in several.values() if d]
+    single = {name: d[0] for name, d in documents.items() if len(d) == 1}
+    lists = {name: d for name, d in documents.items() if len(d) > 1}
+    if len(single) == len(documents) > 1 and set.intersection(*map(set, single.values())):
+        return [(Path(name).stem, shared | run) for name, run in single.items()]
+    for run in single.values():
+        shared |= run
     if len(lists) > 1:
-        raise ValueError(f"{place} must have at most one JSON file that lists lines, got {', '.join(several)}")
-    return [(f"line {i + 1}", shared | run) for i, run in enumerate(lists[0])] if lists else [("", shared)]
+        raise ValueError(f"{place} must have at most one JSON file that lists lines, got {', '.join(lists)}")
+    runs = [(f"line {i + 1}", shared | run) for listed in lists.values() for i, run in enumerate(listed)]
+    return runs or [("", shared)]
 
 
 def _parse(source: str, content: bytes) -> Any:
-    """A JSON document, or a list of those that stand on a line each."""
-    at = 0
+    """A JSON document, or a list of those that stand on a line each; its NaN and infinities are texts."""
+    at = ""
     try:
         text = content.decode("utf-8-sig")
         lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
         try:
-            return json.loads(text) if lines else []
-        except json.JSONDecodeError:
+            return json.loads(text, parse_constant=str) if lines else []
+        except json.JSONDecodeError as error:
             if len(lines) < 2 or not lines[0][1].rstrip().endswith("}"):
+                at = f": line {error.lineno}:"
                 raise
         documents = []
         for number, line in lines:
-            at = number
-            documents.append(json.loads(line))
+            at = f": line {number}:"
+            documents.append(json.loads(line, parse_constant=str))
         return documents
     except UnicodeDecodeError as error:
         raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
     except RecursionError:
         raise ValueError(f"{source} must be JSON that is not nested beyond reason, got more") from None
     except ValueError as error:  # also of an int of thousands of digits
-        at = at or getattr(error, "lineno", 0)
-        where = f"{source}: line {at}:" if at else source
-        raise ValueError(f"{where} must be JSON, got {getattr(error, 'msg', error)}") from None
+        raise ValueError(f"{source}{at} must be JSON, got {getattr(error, 'msg', error)}") from None
 
 
 def flat(value: Any, prefix: str = "") -> Run:

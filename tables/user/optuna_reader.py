@@ -8,10 +8,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pandas as pd
+
 from hpo_envs.tables.table import Hyperparameter, Table
 from hpo_envs.tables.user import reader, trackers
 from hpo_envs.tables.user.schema import Schema
-from hpo_envs.tables.user.sheet import of_rows
+from hpo_envs.tables.user.sheet import of_frame
 from hpo_envs.tables.user.space import space_of
 
 
@@ -54,7 +56,8 @@ def from_study(
         seconds = t.duration.total_seconds() if t.duration is not None else 0.0
         rows[-1] |= {"number": f"trial-{t.number}", "state": t.state.name, "duration": max(seconds, 0.0)}
     digest = hashlib.sha256(repr([(t.number, sorted(t.params.items()), t.values) for t in trials]).encode()).hexdigest()
-    sheet = of_rows(f"Optuna study {study.study_name}", rows, "trial", [t.number for t in trials], digest)
+    frame = pd.DataFrame(rows, dtype=object)
+    sheet = of_frame(frame, f"Optuna study {study.study_name}", digest, "trial", [t.number for t in trials])
     short = "-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name))
     axes = tuple(_axis(n, d, [t.params[n] for t in trials if n in t.params]) for n, d in space.items())
     return reader.table_of(

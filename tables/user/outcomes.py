@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from hpo_envs.tables.user.cells import (
     missing,
     number,
     numbers,
-    seconds,
 )
 from hpo_envs.tables.user.sheet import Sheet
 
@@ -45,11 +44,6 @@ STATES = ("state", "status", "trial_state", "run_state", "trial_status", "run_st
 """Names of columns that may have it."""
 
 
-def count(n: int, what: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{n} {what}{'' if n == 1 else 's'}"
-
-
 def meaning(text: str) -> int | None:
     """The status that a word means, or None."""
     low = text.strip().lower().removeprefix("trialstate.").removeprefix("status.")
@@ -68,8 +62,10 @@ def states(sheet: Sheet, column: str, certain: bool) -> Codes | None:
         ValueError: A word that is no state, in a column that must have them.
     """
     cells = as_text(sheet.frame[column])
+    if absent(cells).all() or (many(cells) and not certain):
+        return None
     odd = each(cells, lambda t: meaning(t) is None and not missing(t), False)
-    if absent(cells).all() or (not certain and (many(cells) or odd.any())):
+    if odd.any() and not certain:
         return None
     if odd.any():
         rule = "a state such as finished, pruned, failed, diverged or running"
@@ -112,30 +108,21 @@ def scorable(cells: Cells) -> bool:
     return not is_text(cells) or not np.isnan(numbers(cells)).all()
 
 
-def costs(
-    sheet: Sheet, name: str, status: Codes, errors: list[str], say: Callable[[str, str], None], certain: bool
-) -> Floats | None:
-    """(lines,) cost of each run; one that failed needs none, and is given the median of those like it.
+def costs(cells: Cells, spent: Floats, status: Codes) -> tuple[Floats, npt.NDArray[np.bool_], str]:
+    """(lines,) cost of each run, (lines,) those without one, and what was done for the others.
+
+    A run that failed needs no cost, and is given the median of those like it.
 
     Args:
-        sheet: The columns.
-        name: Which one has costs.
+        cells: The column.
+        spent: (lines,) its numbers.
         status: (lines,) how the runs ended.
-        errors: Grows by what is wrong.
-        say: Called with the column and what was done.
-        certain: Whether it must have costs; else None is returned if some runs lack theirs.
     """
-    values = seconds(sheet.frame[name])
-    bad = ~(values >= 0)
-    lost = np.isin(status, LOST)
-    wrong = bad & ~(lost & absent(sheet.frame[name]))
-    if wrong.any() and not certain:
-        say(name, f"not taken as the cost, for {sheet.where(int(np.argmax(wrong)))} has none")
-        return None
-    errors += sheet.complaints(wrong, name, "a number >= 0")
-    if bad.any() and not wrong.any():
-        like, kind = (lost & ~bad, "failed runs") if (lost & ~bad).any() else (~bad, "all runs")
-        middle = float(np.median(values[like])) if like.any() else 0.0
-        say(name, f"empty for {count(bad.sum(), 'failed run')}: taken as {middle:g}, the median of {kind}")
-        values = np.where(bad, middle, values)
-    return np.where(bad & wrong, 0.0, values)
+    bad, lost = ~(spent >= 0), np.isin(status, LOST)
+    free = bad & lost & absent(cells)
+    if not free.any():
+        return spent, bad, ""
+    like, kind = (lost & ~bad, "failed runs") if (lost & ~bad).any() else (~bad, "all runs")
+    middle = float(np.median(spent[like])) if like.any() else 0.0
+    runs = "1 failed run" if free.sum() == 1 else f"{free.sum()} failed runs"
+    return np.where(free, middle, spent), bad & ~free, f"empty for {runs}: taken as {middle:g}, the median of {kind}"

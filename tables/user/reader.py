@@ -17,8 +17,8 @@ from hpo_envs.tables.user import assemble, files, outcomes, roles, trackers
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user import schema as schemas
 from hpo_envs.tables.user.assemble import Runs
-from hpo_envs.tables.user.cells import Column, Floats, Index, is_text
-from hpo_envs.tables.user.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED, count
+from hpo_envs.tables.user.cells import Column, Floats, Index, Mask, is_text
+from hpo_envs.tables.user.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED, Codes
 from hpo_envs.tables.user.schema import NO_COST, Schema
 from hpo_envs.tables.user.sheet import Sheet, of_frame
 
@@ -26,6 +26,11 @@ Goal = Literal["max", "min"]
 
 SHOWN = 5
 """Errors named before the rest are counted."""
+
+
+def count(n: int, what: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def from_csv(
@@ -108,23 +113,25 @@ def table_of(
         notes.append(": ".join(filter(None, [", ".join(sheet.names.get(c, c) for c in listed), text])))
         explain(notes[-1])
 
-    source = sheet.source
+    source, file = sheet.source, Path(sheet.source).name
     given = schemas.from_file(schema) if isinstance(schema, (str, Path)) else schema or Schema()
     both = {**(known or {}), **_stated(vars(given)), **_stated(options)}
     if options.get("score") and not options.get("goal"):
         both.pop("goal", None)
     if sheet.recipe.tool:
         say("", f"read as an export of {sheet.recipe.tool}")
-    try:
-        reader = _Reader(sheet, schemas.schema_of(both), say)
-        runs, file = reader.runs(), Path(source).name
+
+    def provenance() -> Provenance:
         cited = citation or f"{file}, the user's own measurements"
-        provenance = Provenance("measured", file, sheet.digest[:40], licence, cited, notes=tuple(notes))
-        made = assemble.table_of(runs, name, provenance, say)
+        return Provenance("measured", file, sheet.digest[:40], licence, cited, notes=tuple(notes))
+
+    try:
+        runs = _Reader(sheet, schemas.schema_of(both), say).runs()
+        made = assemble.table_of(runs, name, say, provenance)
     except ValueError as error:
         text = str(error)
         raise ValueError(text if text.startswith(source) else f"{source}: {text}") from None
-    settle(reader.schema)
+    settle(runs.schema)
     return made
 
 
@@ -134,26 +141,48 @@ def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Reader:
-    """Inference of each column's role; `schema` is complete after `runs`."""
+    """Inference of each column's role; `sheet` and `schema` change on the way."""
 
     def __init__(self, sheet: Sheet, given: Schema, say: Callable[[str | Sequence[str], str], None]) -> None:
-        self.say, self.sheet = say, sheet
+        self.sheet, self.schema, self.say = sheet, given, say
         self.errors: list[str] = []
-        self.aside: dict[str, list[str]] = {}
+
+    def runs(self) -> Runs:
+        """The runs that the file lists.
+
+        Raises:
+            ValueError: Cells or arguments that are wrong; lines and columns are named.
+        """
         self._clean()
-        self.schema = schemas.resolved(given, self.sheet)
+        self.schema = self.schema.resolved(self.sheet)
         for name, value in self.schema.fill.items():
             cells, holes = of_cells.filled(self.sheet.frame[name], str(value))
             self._keep(self.sheet.frame.assign(**{name: cells}))
             self.say(name, f"{count(holes, 'cell')} without a value filled with {value}")
         states = self._states()
-        self.goals = schemas.goals(self.schema, self.sheet)
-        self.scores, self.status = outcomes.scores(self.sheet, self.schema.score, self.errors)
+        scores, status = outcomes.scores(self.sheet, self.schema.score, self.errors)
         if states is not None:
-            self._end(states)
-        self.lost = np.isin(self.status, LOST)
-        self.charged = bool(self.schema.cost)
-        self.cost = self._cost()
+            status = self._ended(states, status, np.asarray(np.isnan(scores).all(axis=1)))
+        cost, unit = self._cost(status)
+        why, settings = self._settings(status)
+        run = self.sheet.one(self.sheet.recipe.run)
+        names = sorted((c for c in why if why[c] == roles.NAMES), key=lambda c: c != run)
+        level, levels = self._level(names, why, settings, status)
+        repeat, labels = self._repeat(names, settings, level is not None)
+        for reason in dict.fromkeys(filter(None, why.values())):
+            if columns := [c for c in why if why[c] == reason and c not in (level, repeat)]:
+                self.say(columns, reason)
+        if self.errors:
+            more = f"; and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
+            raise ValueError(f"{'; '.join(self.errors[:SHOWN])}{more}")
+        s = dataclasses.replace(self.schema, cost=self.schema.cost or NO_COST, level=level, repeat=repeat)
+        metrics = []
+        for column, goal, values in zip(s.score, s.goal, scores.T, strict=True):
+            metric, text = roles.metric(column, values[~np.isnan(values)], goal, s.bounds.get(column))
+            self.say(column, text)
+            metrics.append(metric)
+        unit = unit or level or NO_COST
+        return Runs(self.sheet, s, settings, scores, tuple(metrics), status, cost, unit, levels, labels, names)
 
     def _keep(self, frame: Any) -> None:
         self.sheet = dataclasses.replace(self.sheet, frame=frame)
@@ -169,11 +198,10 @@ class _Reader:
                 frame = frame[~again]
         changed = {}
         for name, cells in frame.items():
-            if is_text(cells):
-                plain, note = of_cells.respelled(cells, lambda text: outcomes.meaning(text) is not None)
-                if note:
-                    changed[str(name)] = plain
-                    self.say(str(name), note)
+            plain, note = of_cells.respelled(cells, lambda text: outcomes.meaning(text) is not None)
+            if note:
+                changed[str(name)] = plain
+                self.say(str(name), note)
         self._keep(frame.assign(**changed) if changed else frame)
 
     def _states(self) -> npt.NDArray[np.uint8] | None:
@@ -196,99 +224,61 @@ class _Reader:
             self._keep(self.sheet.frame[~going])
         return np.asarray(states[~going])
 
-    def _end(self, states: npt.NDArray[np.uint8]) -> None:
+    def _ended(self, states: Codes, status: Codes, lost: Mask) -> Codes:
         """Join what states and scores say: what failed with a score stopped early, what ended without one failed."""
-        lost = np.isnan(self.scores).all(axis=1)
         early = np.isin(states, LOST) & ~lost
         if early.any():
             runs = count(int(early.sum()), "run")
             self.say(str(self.schema.status), f"{runs} failed with a score, which counts: truncated")
-        ended = np.where(states == DIVERGED, DIVERGED, np.where(self.status == OK, FAILED, self.status))
-        self.status = np.where(lost, ended, np.where(early, TRUNCATED, states)).astype(np.uint8)
+        ended = np.where(states == DIVERGED, DIVERGED, np.where(status == OK, FAILED, status))
+        return np.where(lost, ended, np.where(early, TRUNCATED, states)).astype(np.uint8)
 
-    def _cost(self) -> Floats | None:
+    def _cost(self, status: Codes) -> tuple[Floats | None, str]:
+        """(lines,) what the runs cost and its unit, if that is known."""
         s = self.schema
         used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
         if len(set(used)) < len(used):
             raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
-        column = s.cost or self.sheet.one(self.sheet.recipe.cost)
-        if column is None or column == NO_COST or column in s.score:
-            return None
-        cost = outcomes.costs(self.sheet, column, self.status, self.errors, self.say, bool(s.cost))
-        if cost is not None:
-            self.schema = dataclasses.replace(s, cost=column)
-            unit = "" if s.cost else ", in seconds"
-            self.say(column, f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)")
-        return cost
-
-    def runs(self) -> Runs:
-        """The runs that the file lists.
-
-        Raises:
-            ValueError: Cells or arguments that are wrong; lines and columns are named.
-        """
-        s, frame = self.schema, self.sheet.frame
-        names, settings = self._settings()
-        level, levels = self._level(names, settings)
-        repeat, labels = self._repeat(names, settings, level is not None)
-        for why, columns in self.aside.items():
-            if rest := [c for c in columns if c not in (level, repeat)]:
-                self.say(rest, why)
-        if self.errors:
-            more = f"; and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
-            raise ValueError(f"{'; '.join(self.errors[:SHOWN])}{more}")
-        metrics = []
-        for column, goal, scores in zip(s.score, self.goals, self.scores.T, strict=True):
-            metric, text = roles.metric(column, scores[~np.isnan(scores)], goal, s.bounds.get(column))
+        column = s.cost or self.sheet.one(self.sheet.recipe.cost) or NO_COST
+        if column == NO_COST or column in s.score:
+            return None, ""
+        cells = self.sheet.frame[column]
+        cost, wrong, note = outcomes.costs(cells, of_cells.seconds(cells), status)
+        if wrong.any() and not s.cost:
+            self.say(column, f"not taken as the cost, for {self.sheet.where(int(np.argmax(wrong)))} has none")
+            return None, ""
+        self.errors += self.sheet.complaints(wrong, column, "a number >= 0")
+        self.schema = dataclasses.replace(s, cost=column)
+        unit = "" if s.cost else ", in seconds"
+        for text in filter(None, (note, f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)")):
             self.say(column, text)
-            metrics.append(metric)
-        if names:
-            self.say(names, "names the runs, no hyperparameter")
-        unit = (level or NO_COST) if self.cost is None else s.cost if self.charged else "seconds"
-        self.schema = dataclasses.replace(s, goal=self.goals, cost=s.cost or NO_COST, level=level, repeat=repeat)
-        return Runs(
-            where=self.sheet.where,
-            columns=settings,
-            scores=self.scores,
-            metrics=tuple(metrics),
-            cost=self.cost,
-            cost_unit=str(unit),
-            level=levels,
-            level_unit=level or "full training",
-            repeat=labels,
-            status=self.status,
-            keys=of_cells.each(of_cells.as_text(frame[names[0]]), str, "").tolist() if names else None,
-            fixed={h.name: h for h in s.space},
-            log=dict(s.log),
-            twice=lambda lines: frame.iloc[lines].duplicated().to_numpy(),
-            duplicates=s.duplicates if s.duplicates is not None else True if names or repeat else None,
-        )
+        return cost, s.cost or "seconds"
 
-    def _settings(self) -> tuple[list[str], dict[str, Column]]:
-        """Columns that name the runs, and the hyperparameters with their values."""
+    def _settings(self, status: Codes) -> tuple[dict[str, str], dict[str, Column]]:
+        """Column -> why it is no hyperparameter, and the hyperparameters with their values."""
         s, frame = self.schema, self.sheet.frame
         taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
-        chosen, names, self.aside = roles.hyperparameters(self.sheet, taken, self.lost, set(s.categorical))
-        self.aside["left out, as asked"] = list(s.drop)
+        why = roles.reasons(self.sheet, taken, np.isin(status, LOST), s.categorical)
         if s.hyperparameters is not None:
-            chosen, names = list(s.hyperparameters), [n for n in names if n not in s.hyperparameters]
-            self.aside = {"no hyperparameter, as asked": [c for c in frame if c not in {*taken, *chosen, *names}]}
+            why = {c: r if r == roles.NAMES else "no hyperparameter, as asked" for c, r in why.items()}
+            why |= dict.fromkeys(s.hyperparameters, "")
+        why |= dict.fromkeys(s.drop, "left out, as asked")
         fixed, settings = {h.name: h for h in s.space}, {}
-        for name in chosen:
+        for name in (c for c in s.hyperparameters or frame if why.get(c) == ""):
             if name in fixed:
-                settings[name], rule = of_cells.within(frame[name], fixed[name])
+                settings[name], bad, rule = of_cells.within(frame[name], fixed[name])
             else:
-                settings[name] = of_cells.column(name, frame[name], name in s.categorical)
-                bad = settings[name].bad
-                others = len(frame) - (0 if bad is None else int(bad.sum()))
+                settings[name], bad = of_cells.column(name, frame[name], name in s.categorical)
+                others = len(frame) - int(bad.sum())
                 rule = f"a number like {others} others (or --categorical {quote(name)})"
-            self.errors += self.sheet.complaints(settings[name].bad, name, rule)
-        return names, settings
+            self.errors += self.sheet.complaints(bad, name, rule)
+        return why, settings
 
-    def _level(self, names: Sequence[str], settings: dict[str, Column]) -> tuple[str | None, Floats | None]:
+    def _level(
+        self, names: Sequence[str], why: dict[str, str], settings: dict[str, Column], status: Codes
+    ) -> tuple[str | None, Floats | None]:
         """The column of the checkpoint, and (lines,) its values."""
-        s, frame = self.schema, self.sheet.frame
-        level = s.level
+        s, frame, level = self.schema, self.sheet.frame, self.schema.level
         if level is None and s.hyperparameters is None:
             free = [c for c in frame if c not in {*s.score, s.cost, s.repeat, s.status, *s.drop}]
             level = roles.level_of(self.sheet, names, settings, free)
@@ -296,12 +286,11 @@ class _Reader:
             return None, None
         settings.pop(level, None)
         for column in roles.moving(self.sheet, names, settings) if s.hyperparameters is None else ():
-            why = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
-            self.aside.setdefault(why, []).append(column)
+            why[column] = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
             del settings[column]
-        made = of_cells.column(level, frame[level])
-        values = made.values if made.choices is None else of_cells.numbers(frame[level])
-        self.errors += self.sheet.complaints(np.isnan(values) & ~self.lost, level, "a number")
+        of_cells.check_whole(level, frame[level])
+        values = of_cells.numbers(frame[level])
+        self.errors += self.sheet.complaints(np.isnan(values) & ~np.isin(status, LOST), level, "a number")
         if np.isnan(values).all():
             raise ValueError(f"column {level}: must have a number, got none")
         said = "" if s.level else "; runs have several lines each"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from shlex import quote
 from typing import Any, Literal
 
@@ -73,6 +73,8 @@ CHECKED = {"val", "valid", "validation", "dev", "test", "eval"}
 
 TAKES = "(--hyperparameters takes it in)"
 
+NAMES = "names the runs, no hyperparameter"
+
 
 def resolve(word: str, sheet: Sheet) -> str:
     """The column that someone means: by its name, its name in the file, or the only one that ends in it.
@@ -114,52 +116,24 @@ def guess_score(sheet: Sheet) -> str:
     raise ValueError(f"--score must say which of these columns is the score: {', '.join(measured or frame)}")
 
 
-def hyperparameters(
-    sheet: Sheet, taken: Iterable[str | None], lost: Mask, categorical: Iterable[str]
-) -> tuple[list[str], list[str], dict[str, list[str]]]:
-    """Columns that are hyperparameters, those that name the runs, and the others by the reason why they are neither.
+def reasons(sheet: Sheet, taken: Collection[str | None], lost: Mask, chosen: Collection[str]) -> dict[str, str]:
+    """Column -> why it is no hyperparameter, `NAMES` if it names the runs; empty if it is one.
 
     Args:
         sheet: The columns.
-        taken: Those that are something else already.
+        taken: Those that are something else already, which are left out.
         lost: (lines,) which runs have no score.
-        categorical: Those that the user calls a choice.
+        chosen: Those that the user calls a choice.
     """
-    frame, recipe, settings = sheet.frame, sheet.recipe, sheet.settings
-    run = sheet.one(recipe.run)
-    chosen: list[str] = []
-    names: list[str] = []
-    aside: dict[str, list[str]] = {}
-    bookkeeping = f"bookkeeping of {recipe.tool}, no hyperparameter"
-    for column in (c for c in frame if c not in set(taken)):
-        reason = ""
-        if column == run:
-            names.insert(0, column)
-            continue
-        if column in categorical or column in (settings or ()):
-            pass
-        elif settings is not None and column in sheet.scores:
-            reason = "measured, not set"
-        elif settings is not None:
-            reason = bookkeeping if recipe.tool else "not among the settings, no hyperparameter"
-        elif recipe.noted and re.fullmatch(recipe.noted, column):
-            reason = bookkeeping
-        elif _names_runs(sheet, column):
-            names.append(column)
-            continue
-        else:
-            reason = _reason(column, frame[column], lost)
-        if reason:
-            aside.setdefault(reason, []).append(column)
-        else:
-            chosen.append(column)
+    frame, run = sheet.frame, sheet.one(sheet.recipe.run)
+    found = {c: NAMES if c == run else _reason(sheet, c, lost, chosen) for c in frame if c not in taken}
     # A first column that numbers the lines, whatever it is called.
-    first, values = next(iter(frame)), numbers(frame.iloc[:, 0])
+    first, values = frame.columns[0], numbers(frame.iloc[:, 0])
     counts = len(values) > 5 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
-    others = any(frame[column].nunique() > 1 for column in chosen[1:])
-    if counts and not names and others and chosen[0] == first not in categorical:
-        names.append(chosen.pop(0))
-    return chosen, names, aside
+    others = any(not why and frame[c].nunique() > 1 for c, why in found.items() if c != first)
+    if counts and others and not found.get(first, NAMES) and first not in chosen and NAMES not in found.values():
+        found[first] = NAMES
+    return found
 
 
 def _names_runs(sheet: Sheet, column: str) -> bool:
@@ -172,14 +146,24 @@ def _names_runs(sheet: Sheet, column: str) -> bool:
     return single or any(_count([codes(frame[column]), codes(c)]) == len(frame) for c in steps)
 
 
-def _reason(column: str, cells: Cells, lost: Mask) -> str:
-    """Reason why a column is no hyperparameter; empty if it is one."""
-    low = column.lower().strip()
+def _reason(sheet: Sheet, column: str, lost: Mask, chosen: Collection[str]) -> str:
+    """See `reasons`."""
+    recipe, marked, cells, low = sheet.recipe, sheet.settings, sheet.frame[column], column.lower().strip()
+    bookkeeping = f"bookkeeping of {recipe.tool}, no hyperparameter"
+    if column in chosen or column in (marked or ()):
+        return ""
+    if marked is not None and column not in sheet.scores:
+        return bookkeeping if recipe.tool else "not among the settings, no hyperparameter"
+    if marked is not None:
+        return "measured, not set"
+    if recipe.noted and re.fullmatch(recipe.noted, column):
+        return bookkeeping
+    if _names_runs(sheet, column):
+        return NAMES
     first = [t for t in cells[:50].dropna() if not missing(t)] if is_text(cells) else []
     if column.startswith(UNNAMED):
         return "has no name: left out"
-    dates = bool(first) and all(re.fullmatch(DATE, t) for t in first)
-    if dates or re.fullmatch(STAMPS, low):
+    if re.fullmatch(STAMPS, low) or (first and all(re.fullmatch(DATE, t) for t in first)):
         return f"when, not what: left out {TAKES}"
     if numeric(cells):
         return _measured(column, cells, lost)
@@ -264,15 +248,14 @@ def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[
         h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
         alike = len({str(c).lower() for c in choices}) < len(choices)
         return h, described(h) + ("; some differ in upper and lower case only" if alike else "")
-    kind: Literal["int", "float"] = "int" if column.whole else "float"
     known = column.values[~np.isnan(column.values)]
-    low, high = float(known.min()), float(known.max())
+    low, high, whole = float(known.min()), float(known.max()), column.whole
     grid = few(known, FEW)
     if log and low <= 0:
         raise ValueError(f"column {name}: must be positive to be logarithmic, got {low:g}")
     logarithmic = low > 0 and high / low >= LOG if log is None else log
-    listed = tuple(map(column.natural, grid)) if grid is not None and len(grid) < len(known) else ()
-    h = Hyperparameter(name, kind, low, high, logarithmic, listed)
+    listed = tuple(map(int if whole else float, grid)) if grid is not None and len(grid) < len(known) else ()
+    h = Hyperparameter(name, "int" if whole else "float", low, high, logarithmic, listed)
     guessed = f" (spans a factor of {high / low:.3g})" if logarithmic and not log else ""
     return h, described(h) + guessed
 
@@ -318,7 +301,7 @@ def metric(
 
 def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
     """The choice that explains where a column is empty: (parent, choices with which it is filled), if one does."""
-    for parent, column in columns.items():
+    for parent, column in columns.items() if holes.any() else ():
         if column.choices is None or np.isnan(column.values).any():
             continue
         empty, filled = (set(np.unique(column.values[mask]).tolist()) for mask in (holes, ~holes))

@@ -56,44 +56,35 @@ class Schema:
     duplicates: bool | None = None
     space: tuple[Hyperparameter, ...] = ()
 
+    def resolved(self, sheet: Sheet) -> Schema:
+        """The schema with the columns' short names, a score, and goals.
 
-def resolved(schema: Schema, sheet: Sheet) -> Schema:
-    """The schema with the columns' short names, and a score.
+        Raises:
+            ValueError: A column that is not there, no score, or no goal that is given or can be inferred from its name.
+        """
 
-    Raises:
-        ValueError: A column that is not there, or no score.
-    """
+        def named(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(map(named, value))
+            if isinstance(value, Mapping):
+                return {named(k): v for k, v in value.items()}
+            if isinstance(value, Hyperparameter):
+                return dataclasses.replace(value, name=named(value.name))
+            return value and roles.resolve(value, sheet)
 
-    def named(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(map(named, value))
-        if isinstance(value, Mapping):
-            return {named(k): v for k, v in value.items()}
-        if isinstance(value, Hyperparameter):
-            return dataclasses.replace(value, name=named(value.name))
-        return value and roles.resolve(value, sheet)
-
-    free = schema.cost == NO_COST and NO_COST not in sheet.frame
-    columns = {*vars(schema)} - {"goal", "duplicates", *(["cost"] if free else [])}
-    s = dataclasses.replace(schema, **{n: named(getattr(schema, n)) for n in columns})
-    score, settings = s.score or (roles.guess_score(sheet),), tuple(h.name for h in s.space)
-    return dataclasses.replace(s, score=score, hyperparameters=settings or s.hyperparameters)
-
-
-def goals(schema: Schema, sheet: Sheet) -> tuple[Any, ...]:
-    """`max` or `min` for each score: given by the user, else by the tool, else inferred from its name.
-
-    Raises:
-        ValueError: Not one for each score, or none can be inferred from its name.
-    """
-    tools = dict.fromkeys(sheet.scores, sheet.recipe.goal)
-    given = schema.goal or tuple(tools.get(c) or roles.goal_of(c) for c in schema.score)
-    if len(given) != len(schema.score):
-        raise ValueError(f"goal must be one for each score ({len(schema.score)}), got {len(given)}")
-    for column, goal in zip(schema.score, given, strict=True):
-        if goal not in ("max", "min"):
-            raise ValueError(f"goal of {column} must be max or min, got {goal!r}; its name does not say which (--goal)")
-    return given
+        free = self.cost == NO_COST and NO_COST not in sheet.frame
+        columns = {*vars(self)} - {"goal", "duplicates", *(["cost"] if free else [])}
+        s = dataclasses.replace(self, **{n: named(getattr(self, n)) for n in columns})
+        score, settings = s.score or (roles.guess_score(sheet),), tuple(h.name for h in s.space)
+        goal = s.goal or tuple((sheet.recipe.goal if c in sheet.scores else None) or roles.goal_of(c) for c in score)
+        if len(goal) != len(score):
+            raise ValueError(f"goal must be one for each score ({len(score)}), got {len(goal)}")
+        for column, g in zip(score, goal, strict=True):
+            if g not in ("max", "min"):
+                raise ValueError(
+                    f"goal of {column} must be max or min, got {g!r}; its name does not say which (--goal)"
+                )
+        return dataclasses.replace(s, score=score, goal=goal, hyperparameters=settings or s.hyperparameters)
 
 
 _LIST, _MAPPING = ("a list of names", Iterable), ("a mapping of columns", Mapping)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.user.cells import Cells, Mask, absent, as_text, of_series, of_values
+from hpo_envs.tables.user.cells import Mask, absent, as_text, of_series
 
 
 @dataclass(frozen=True)
@@ -87,18 +86,23 @@ class Sheet:
         """Errors of the cells of a mask (lines,), None for none."""
         return [] if wrong is None else [self.complaint(i, name, rule) for i in np.flatnonzero(wrong).tolist()]
 
-    def with_columns(self, columns: Mapping[str, Cells]) -> Sheet:
-        """The same lines with these columns only."""
-        return dataclasses.replace(self, frame=pd.DataFrame(dict(columns), index=self.frame.index, copy=False))
-
     def one(self, pattern: str) -> str | None:
         """The first column of a pattern that has a value, None if there is none."""
         some = (n for n, c in self.frame.items() if re.fullmatch(pattern, str(n)) and not absent(c).all())
         return next(some, None) if pattern else None
 
 
-def of_frame(frame: Any, source: str, digest: str = "", unit: str = "line", first: int = 2) -> Sheet:
-    """The columns of a pandas DataFrame or of an Arrow table; lines are counted from 2, as in a file.
+def of_frame(
+    frame: Any, source: str, digest: str = "", unit: str = "line", lines: Sequence[Any] | None = None
+) -> Sheet:
+    """The columns of a pandas DataFrame or of an Arrow table.
+
+    Args:
+        frame: The frame; its index does not count.
+        source: See `Sheet`, as `unit`.
+        digest: See `Sheet`; default: computed of the cells.
+        unit: What a line is called.
+        lines: Numbers or names of the lines; default: from 2, as in a file.
 
     Raises:
         ValueError: No columns, no lines, or a name twice.
@@ -109,17 +113,11 @@ def of_frame(frame: Any, source: str, digest: str = "", unit: str = "line", firs
         raise ValueError(f"{source}: columns must have names, each once, got {name!r} twice")
     if not names or len(frame) == 0:
         raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
-    columns = {name: of_series(frame.iloc[:, j]) for j, name in enumerate(names)}
+    frame = frame.set_axis(range(2, len(frame) + 2) if lines is None else list(lines))
+    cells = pd.DataFrame({name: of_series(frame.iloc[:, j]) for j, name in enumerate(names)}, copy=False)
     if not digest:
         digests = hashlib.sha256(repr(names).encode(errors="replace"))
-        for cells in columns.values():
-            digests.update(pd.util.hash_pandas_object(cells, index=False).to_numpy())
+        for _, column in cells.items():
+            digests.update(pd.util.hash_pandas_object(column, index=False).to_numpy())
         digest = digests.hexdigest()
-    return Sheet(source, pd.DataFrame(columns, copy=False).set_axis(range(first, len(frame) + first)), unit, digest)
-
-
-def of_rows(source: str, rows: Sequence[Mapping[str, Any]], unit: str, numbers: Sequence[Any], digest: str) -> Sheet:
-    """The columns of mappings, None where a mapping lacks one."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = {name: of_values([row.get(name) for row in rows]) for name in names}
-    return Sheet(source, pd.DataFrame(columns).set_axis(list(numbers)), unit, digest)
+    return Sheet(source, cells, unit, digest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import json
 import re
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.user.cells import as_text, different, each, numbers, of_values, text
+from hpo_envs.tables.user.cells import as_text, different, each, numbers, of_series, text
 from hpo_envs.tables.user.files import content_of
 from hpo_envs.tables.user.json_runs import flat
 from hpo_envs.tables.user.sheet import Recipe, Sheet
@@ -80,22 +81,18 @@ def expanded(sheet: Sheet) -> Sheet:
     """
     columns: dict[str, Any] = {}
     for name, cells in sheet.frame.items():
-        texts = [t for t in different(cells) if t]
-        if not texts or not texts[0].startswith("{") or _mapping(texts[0]) is None:
+        made = {t: run for t in different(cells) if (run := _mapping(t)) is not None}
+        others = {t for t in different(cells) if t} - made.keys()
+        if made and others and name in ("config", "summary", "params"):
+            line = int(np.argmax(each(cells, others.__contains__, False)))
+            raise ValueError(f"{sheet.source}: {sheet.complaint(line, str(name), 'a mapping')}")
+        if others or not made:
             columns[str(name)] = cells
             continue
-        made = {t: _mapping(t) for t in texts}
-        odd = each(cells, {t for t in texts if made[t] is None}.__contains__, False)
-        if odd.any():
-            if name in ("config", "summary", "params"):
-                raise ValueError(f"{sheet.source}: {sheet.complaint(int(np.argmax(odd)), str(name), 'a mapping')}")
-            columns[str(name)] = cells
-            continue
-        plain = {t: flat(_plain(run), str(name)) for t, run in made.items() if run is not None}
-        runs = [plain.get(t, {}) for t in cells.tolist()]
-        for key in dict.fromkeys(key for run in runs for key in run if key != name):
-            columns[key] = of_values([run.get(key) for run in runs]).set_axis(cells.index)
-    return sheet.with_columns(columns)
+        plain = {t: flat(_plain(run), str(name)) for t, run in made.items()}
+        made_of = pd.DataFrame([plain.get(t, {}) for t in cells.tolist()], sheet.frame.index, dtype=object)
+        columns |= {key: of_series(column) for key, column in made_of.items() if key != name}
+    return dataclasses.replace(sheet, frame=pd.DataFrame(columns, sheet.frame.index, copy=False))
 
 
 def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,14 +102,14 @@ def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _mapping(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+    value = None
+    if text.startswith("{"):
         try:
-            # Python writes a number that is none without quotes.
-            value = ast.literal_eval(re.sub(r"(?<=[:\[,(] )(-?)(nan|inf)\b", r"'\1\2'", text))
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return None
+            value = json.loads(text, parse_constant=str)
+        except (ValueError, RecursionError):
+            with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+                # Python writes a number that is none without quotes.
+                value = ast.literal_eval(re.sub(r"(?<=[:\[,(] )(-?)(nan|inf)\b", r"'\1\2'", text))
     return value if isinstance(value, dict) else None
 
 
@@ -122,23 +119,22 @@ def with_seconds(sheet: Sheet) -> Sheet:
         return sheet
     ends = (sheet.frame[name].astype(object) for name in ("start_time", "end_time"))
     start, end = (pd.to_datetime(e, errors="coerce", utc=True, format="mixed") for e in ends)
-    return sheet.with_columns({**sheet.frame, "seconds": (end - start).dt.total_seconds()})
+    return dataclasses.replace(sheet, frame=sheet.frame.assign(seconds=(end - start).dt.total_seconds()))
 
 
 def of_search(sheet: Sheet) -> Sheet:
     """Runs of a scikit-learn search: None is in `params` only; halving repeats a configuration with more resources."""
-    new: dict[str, Any] = {**sheet.frame}
-    texts = as_text(new["params"]) if "params" in new else text([""] * len(sheet.frame))
-    for name in (n for n in sheet.frame if n.startswith("param_")):
+    frame = sheet.frame.copy()
+    texts = as_text(frame["params"]) if "params" in frame else text([""] * len(frame), frame.index)
+    for name in (n for n in frame if n.startswith("param_")):
         says = texts.astype(str).str.contains(f"'{name[6:]}': None", regex=False)
         if says.any():
-            new[name] = text(np.where(says, "none", as_text(new[name]).astype(object)), sheet.frame.index)
-    if "n_resources" in new:
-        order = np.argsort(numbers(new["n_resources"]), kind="stable")
-        spent = pd.Series(numbers(new["mean_fit_time"])[order])
-        total = spent.groupby(texts.cat.codes.to_numpy()[order]).cumsum().to_numpy()[np.argsort(order)]
-        new["mean_fit_time"] = pd.Series(total, sheet.frame.index)
-    return sheet.with_columns(new)
+            frame[name] = text(np.where(says, "none", as_text(frame[name]).astype(object)), frame.index)
+    if "n_resources" in frame:
+        order = np.argsort(numbers(frame["n_resources"]), kind="stable")
+        spent = frame["mean_fit_time"].iloc[order].groupby(texts.cat.codes.to_numpy()[order]).cumsum()
+        frame["mean_fit_time"] = spent.iloc[np.argsort(order)]
+    return dataclasses.replace(sheet, frame=frame)
 
 
 def _has(sheet: Sheet, recipe: Recipe) -> bool:

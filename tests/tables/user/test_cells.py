@@ -19,22 +19,22 @@ def plain(made: cells.Cells) -> list[Any]:
 
 
 def test_text_is_numbers_if_most_of_it_is() -> None:
-    made = cells.column("a", of(" 1", "2", "3 ", "x", "5", "6", ""))
+    made, bad = cells.column("a", of(" 1", "2", "3 ", "x", "5", "6", ""))
     assert made.choices is None
     assert made.whole
-    assert np.flatnonzero(made.bad).tolist() == [3]
+    assert np.flatnonzero(bad).tolist() == [3]
     assert made.values[:3].tolist() == [1, 2, 3]
     assert np.isnan(made.values[[3, 6]]).all()
-    assert cells.column("a", of("x", "y", "1")).choices == ("1", "x", "y")
-    assert cells.column("a", of("yes", "false", None)).choices == (False, True)
-    assert cells.column("a", of(True, False, True)).values.tolist() == [1, 0, 1]
-    assert cells.column("a", of(1.0, np.inf, 2.0)).bad.tolist() == [False, True, False]
+    assert cells.column("a", of("x", "y", "1"))[0].choices == ("1", "x", "y")
+    assert cells.column("a", of("yes", "false", None))[0].choices == (False, True)
+    assert cells.column("a", of(True, False, True))[0].values.tolist() == [1, 0, 1]
+    assert cells.column("a", of(1.0, np.inf, 2.0))[1].tolist() == [False, True, False]
 
 
 def test_many_texts_are_no_choice() -> None:
     assert not cells.many(of(*[str(i % 50) for i in range(2000)]))
     assert cells.many(of(*[str(i % 51) for i in range(2000)]))
-    assert np.isnan(cells.column("a", of(*[f"t{i}" for i in range(60)])).values).all()
+    assert np.isnan(cells.column("a", of(*[f"t{i}" for i in range(60)]))[0].values).all()
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_numbers(text: str, value: Any) -> None:
 
 
 def test_none_among_numbers_is_remembered_and_can_be_choice() -> None:
-    made = cells.column("a", of("3", "None", "5", ""))
+    made, _ = cells.column("a", of("3", "None", "5", ""))
     assert made.none is not None
     assert made.none.tolist() == [False, True, False, False]
     assert made.with_none().choices == (3, 5, "none")
@@ -98,8 +98,8 @@ def test_spellings_are_changed_only_where_all_cells_have_them(given: Any, wanted
 def test_what_definition_does_not_allow_is_found(
     h: Hyperparameter, given: tuple[str, ...], values: list[float], wrong: list[int]
 ) -> None:
-    made, _ = cells.within(of(*given), h)
-    assert np.flatnonzero(made.bad).tolist() == wrong
+    made, bad, _ = cells.within(of(*given), h)
+    assert np.flatnonzero(bad).tolist() == wrong
     right = [i for i in range(len(given)) if i not in wrong]
     assert np.array_equal(made.values[right], np.array(values)[right], equal_nan=True)
 

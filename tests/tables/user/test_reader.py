@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 from gymnasium.utils.env_checker import check_env
 
@@ -197,8 +198,7 @@ def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:
 
 
 def made(**columns: list[Any]) -> sheet.Sheet:
-    rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    return sheet.of_rows("f", rows, "line", range(2, len(rows) + 2), "0")
+    return sheet.of_frame(pd.DataFrame(columns, dtype=object), "f")
 
 
 @pytest.mark.parametrize(
@@ -220,20 +220,17 @@ def test_scores_say_how_run_ended() -> None:
     assert status.tolist() == [0, 1, 1, 2, 1]
     assert np.isnan(values[1:]).all()
     assert errors == ["line 6, column acc: must be a number, or empty for a failed run, got 'good'"]
-    assert outcomes.scores(made(acc=[0.5, float("nan"), None]), ["acc"], errors)[1].tolist() == [0, 2, 1]
+    assert outcomes.scores(made(acc=["0.5", "nan", None]), ["acc"], errors)[1].tolist() == [0, 2, 1]
 
 
 def test_failed_run_needs_no_cost() -> None:
-    status, said = np.array([0, 1, 1, 0], np.uint8), []
-    sheet = made(t=["10", "", "4", "30"], u=["10", "1", "1", ""])
-    cost = outcomes.costs(sheet, "t", status, [], lambda *words: said.append(words), True)
-    assert cost is not None
-    assert cost.tolist() == [10, 4, 4, 30]
-    assert said == [("t", "empty for 1 failed run: taken as 4, the median of failed runs")]
-    errors: list[str] = []
-    outcomes.costs(sheet, "u", status, errors, lambda *words: None, True)
-    assert errors == ["line 5, column u: must be a number >= 0, got ''"]
-    assert outcomes.costs(sheet, "u", status, [], lambda *words: None, False) is None
+    text = b"lr,acc,t,u\n.1,.5,10,10\n.2,,,1\n.3,,4,1\n.4,.6,30,\n"
+    said: list[str] = []
+    table = natural(from_text(text, cost="t", drop=["u"], explain=said.append))
+    assert table.cost[:, 0, 0].tolist() == [10, 4, 4, 30]
+    assert "t: empty for 1 failed run: taken as 4, the median of failed runs" in said
+    with pytest.raises(ValueError, match="line 5, column u: must be a number >= 0, got ''"):
+        from_text(text, cost="u", drop=["t"])
 
 
 def test_states_are_words_of_one_kind() -> None:
@@ -260,10 +257,9 @@ def test_states_are_words_of_one_kind() -> None:
 )
 def test_column_is_left_out_for_its_name_or_its_values(column: str, cells: list[object], reason: str | None) -> None:
     rows = [{"lr": 0.1 * (i + 1), "width": i, column: cell, "acc": 0.1 * i} for i, cell in enumerate(cells)]
-    read = trackers.read(sheet.of_rows("f", rows, "line", range(6), "0"))
-    chosen, names, aside = roles.hyperparameters(read, ["acc"], np.zeros(6, bool), [])
-    assert (column in chosen) == (reason is None)
-    assert reason is None or column in names or any(why.startswith(reason) for why in aside if column in aside[why])
+    read = trackers.read(sheet.of_frame(pd.DataFrame(rows, dtype=object), "f"))
+    found = roles.reasons(read, ["acc"], np.zeros(6, bool), [])[column]
+    assert found == "" if reason is None else found.startswith(reason)
 
 
 def test_column_is_meant_by_its_name_in_file_and_by_its_end() -> None:
