@@ -1,4 +1,4 @@
-"""Names, spaces, forests and the fit of the sweeps' surrogate."""
+"""Names, spaces and forests of the sweeps' surrogate."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables.datasets import charhpo as names
-from hpo_envs.tables.datasets.charhpo import SCHEDULERS, forests, model
+from hpo_envs.tables.datasets.charhpo import SCHEDULERS, forests
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import space as encoding
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
@@ -99,19 +99,3 @@ def test_compiled_trees_equal_walk_down_each_tree() -> None:
     expanded = np.hstack([x[:, :3], x[:, 3:] == np.arange(3)])
     assert compiled(x).tolist() == [walk(features, thresholds, leaves, row) for row in expanded]
     assert [int(compiled(row[None])[0]) for row in x] == compiled(x).tolist()
-
-
-def test_refitting_gives_shipped_trees() -> None:
-    import sklearn
-
-    from hpo_envs.tables.datasets.charhpo import fit as fit_charhpo
-
-    if sklearn.__version__.split(".")[:2] != fit_charhpo.FITTED_WITH.split(".")[:2]:
-        pytest.skip("another scikit-learn draws other subsamples")
-    shipped = model.load()
-    _, x, score, _, _ = fit_charhpo.sweeps(1)
-    features, thresholds, leaves, base = fit_charhpo.train(0, x, score)
-    assert (features == shipped.features[1, 0]).all()
-    assert (thresholds == shipped.thresholds[1, 0]).all()
-    assert np.abs(leaves.astype(int) - shipped.leaves[1, 0]).max() <= 1
-    assert base == pytest.approx(float(shipped.base[1, 0]))
