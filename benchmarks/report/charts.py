@@ -29,8 +29,12 @@ def ink(share: float) -> str:
     return "#000" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "#fff"
 
 
-def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **options: bool) -> dict[str, Any]:
-    """One chart: `panel` has `x` and, by agent, an estimate or an estimate with its interval."""
+def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+    """One chart: `panel` has `x` and, by agent, an estimate or an estimate with its interval.
+
+    Options are `xlog`, `ylog`, `xreverse` and `step`; `points`, the series that are points, and `notes` on each;
+    `labels` of x = 0, 1, ...; `shades`, the colour of each series, all of which are shown, without a legend.
+    """
     axes = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
     return {**axes, "x": panel["x"], "series": panel["agents"], **options}
 

@@ -160,7 +160,7 @@ def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: M
 
 
 def _track(t: Mapping[str, Any], i: int, drawn: Drawn, rows: dict[str, str]) -> str:
-    figures = "".join(_figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
+    figures = "".join(figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
     ranking, more = of_track(t, i, rows)
     return (
         f'<section><h3 id="track-{i}">{escape(t["name"])}</h3>{ranking}'
@@ -168,7 +168,7 @@ def _track(t: Mapping[str, Any], i: int, drawn: Drawn, rows: dict[str, str]) -> 
     )
 
 
-def _figure(key: str, variants: list[dict[str, Any]], note: str, drawn: Drawn) -> str:
+def figure(key: str, variants: list[dict[str, Any]], note: str, drawn: Drawn) -> str:
     """Placeholder of a chart; with several variants `note` is its title."""
     drawn[key] = variants
     title, caption = (variants[0]["title"], note) if len(variants) == 1 else (note, "")
@@ -177,9 +177,9 @@ def _figure(key: str, variants: list[dict[str, Any]], note: str, drawn: Drawn) -
 
 
 def _environments(summary: Mapping[str, Any], drawn: Drawn) -> str:
-    figures = _figure("environments", charts.of_environments(summary), "Regret on one environment", drawn)
+    figures = figure("environments", charts.of_environments(summary), "Regret on one environment", drawn)
     if summary["fronts"]:
-        figures += _figure("fronts", charts.of_fronts(summary), "Pareto fronts: what half of the runs attain", drawn)
+        figures += figure("fronts", charts.of_fronts(summary), "Pareto fronts: what half of the runs attain", drawn)
     return f'<section><h3 id="environments">Curves by environment</h3><div class="grid wide">{figures}</div></section>'
 
 

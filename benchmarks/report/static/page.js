@@ -94,8 +94,9 @@ class Chart {
     this.at = null;
     this.legend.replaceChildren();
     const names = Object.keys(spec.series);
+    if (spec.shades) this.lit = names;
     this.lit ??= [...names.filter(n => n === "random"), ...names.filter(n => n !== "random")].slice(0, MOST);
-    for (const name of names) {
+    for (const name of spec.shades ? [] : names) {
       const { color, dash } = look(name), button = html(this.legend, "button", { type: "button" });
       svg(svg(button, "svg", { viewBox: "0 0 26 8", "aria-hidden": "true" }), "line",
         { x1: 0, x2: 26, y1: 4, y2: 4, "stroke-width": 3, style: `stroke:${color}`, "stroke-dasharray": dash });
@@ -135,10 +136,11 @@ class Chart {
     this.X = v => box.left + (spec.xreverse ? 1 - across(v) : across(v)) * (box.right - box.left);
     const Y = v => box.bottom - (fy(v) - fy(low)) / (fy(high) - fy(low)) * (box.bottom - box.top);
     let last = -99;
-    for (const t of ticks(range[0], range[1], spec.xlog).sort((a, b) => this.X(a) - this.X(b))) {
+    const label = t => spec.labels ? spec.labels[t].slice(0, 14) : short(t);
+    for (const t of (spec.labels ? [...spec.labels.keys()].filter(t => t >= range[0] && t <= range[1]) : ticks(range[0], range[1], spec.xlog)).sort((a, b) => this.X(a) - this.X(b))) {
       const x = this.X(t);
       svg(this.svg, "line", { class: "rule", x1: x, x2: x, y1: box.top, y2: box.bottom });
-      if (x - last > 34) { svg(this.svg, "text", { x, y: box.bottom + 15, "text-anchor": "middle" }, short(t)); last = x; }
+      if (x - last > 34) { svg(this.svg, "text", { x, y: box.bottom + 15, "text-anchor": "middle" }, label(t)); last = x; }
     }
     for (const t of ticks(low, high, spec.ylog)) {
       svg(this.svg, "line", { class: "rule", x1: box.left, x2: box.right, y1: Y(t), y2: Y(t) });
@@ -151,7 +153,7 @@ class Chart {
     // Grey first, so that what is highlighted lies above it.
     for (const name of Object.keys(spec.series).sort((a, b) => this.lit.includes(a) - this.lit.includes(b))) {
       const band = spec.series[name], lit = this.lit.includes(name), ok = (line, i) => line[i] !== null && (!spec.ylog || line[i] > 0);
-      const color = lit ? look(name).color : "var(--line)", dash = lit ? look(name).dash : "";
+      const color = spec.shades?.[name] ?? (lit ? look(name).color : "var(--line)"), dash = lit ? look(name).dash : "";
       const path = (line, order) => order.filter(i => ok(line, i)).map((i, n, all) => {
         const step = spec.step && n ? `H${this.X(spec.x[i])}V` : null;
         return step ? step + Y(line[i]) : `${n ? "L" : "M"}${this.X(spec.x[i])} ${Y(line[i])}`;
@@ -160,7 +162,13 @@ class Chart {
         const back = path(band[2], [...inside].reverse()).replace("M", "L");
         svg(this.svg, "path", { d: path(band[1], inside) + back + "Z", style: `fill:${color}`, opacity: 0.13 });
       }
-      svg(this.svg, "path", { d: path(band[0], inside), fill: "none", "stroke-width": lit ? 2 : 1, style: `stroke:${color}`, "stroke-dasharray": dash });
+      if (spec.points?.includes(name)) {
+        for (const i of inside.filter(i => ok(band[0], i)))
+          svg(svg(this.svg, "circle", { cx: this.X(spec.x[i]), cy: Y(band[0][i]), r: 3.5, style: `fill:${color}`, "fill-opacity": 0.6 }), "title", {}, spec.notes[i]);
+        continue;
+      }
+      const line = svg(this.svg, "path", { d: path(band[0], inside), fill: "none", "stroke-width": lit && !spec.shades ? 2 : 1, style: `stroke:${color}`, "stroke-dasharray": spec.shades ? "" : dash });
+      if (spec.shades) svg(line, "title", {}, name);
     }
     if (this.at !== null) this.read(this.at);
   }
@@ -171,7 +179,7 @@ class Chart {
     this.svg.querySelector(".cursor")?.remove();
     const x = this.X(spec.x[i]);
     svg(this.svg, "line", { class: "cursor", x1: x, x2: x, y1: this.box.top, y2: this.box.bottom });
-    const listed = Object.entries(spec.series).filter(([name]) => this.lit.includes(name)).map(([name, b]) => [name, b.map(line => line[i])]);
+    const listed = Object.entries(spec.shades ? {} : spec.series).filter(([name]) => this.lit.includes(name)).map(([name, b]) => [name, b.map(line => line[i])]);
     listed.sort((a, b) => (a[1][0] ?? Infinity) - (b[1][0] ?? Infinity));
     this.readout.textContent = `${spec.xlabel} ${short(spec.x[i])}\n` + listed.map(([name, v]) =>
       `${name}: ${short(v[0])}${v.length === 3 && v[1] !== null && v[2] !== null ? ` [${short(v[1])}, ${short(v[2])}]` : ""}`).join("\n");

@@ -13,6 +13,7 @@ from hpo_envs.benchmarks.report.page import render
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
+from hpo_envs.tuning import tune
 
 HOSTILE = "</script><script>document.title='broken'</script>\"><img src=x onerror=\"document.title='broken'\">"
 
@@ -126,6 +127,22 @@ def test_in_browser_it_shows_sorts_filters_and_asks_for_nothing(page: Any) -> No
     urls = [m["params"]["request"]["url"] for m in asked if m["method"] == "Network.requestWillBeSent"]
     assert urls == [page.current_url]
     assert page.get_log("browser") == []
+
+
+@pytest.mark.browser
+def test_in_browser_page_of_search_draws_points_and_lines(browser: Any, tmp_path: Path) -> None:
+    space = {"x": (0.0, 1.0), "lr": {"low": 1e-5, "high": 0.1, "log": True}, "kind": ["a", "b"]}
+    tuned = tune(lambda c: c["x"] + (c["kind"] == "a"), space, budget=9, agent="random", progress=False, out=tmp_path)
+    browser.get_log("browser")
+    browser.get(tuned.report().as_uri())
+    drawn = {
+        figure.get_attribute("data-chart"): [
+            len(figure.find_elements("css selector", f"svg {n}")) for n in ("circle", "path")
+        ]
+        for figure in browser.find_elements("css selector", "figure")
+    }
+    assert drawn == {"curve-0": [9, 1], "parallel": [0, 9], "slices": [9, 0]}
+    assert browser.get_log("browser") == []
 
 
 @pytest.mark.browser

@@ -2,6 +2,8 @@
 
 import argparse
 import ast
+import base64
+import gzip
 import html
 import json
 import re
@@ -62,8 +64,12 @@ def test_page_has_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureF
         "Best", "Score against evaluations", "What mattered", "Configurations", "Evaluations", "Failures",
         "Load it",
     ]  # fmt: skip
-    assert text.count("<circle") == 2 * 8 + 8 + sum("depth" in e.config for e in tuned)  # curve, x, kind; depth
-    assert text.count("<polyline") == 8
+    packed = re.findall(r'<script type="application/gzip" id="data">(.*?)</script>', text)[0]
+    charts = json.loads(gzip.decompress(base64.b64decode(packed)))["charts"]
+    assert set(re.findall('data-chart="(.*?)"', text)) == {*charts} == {"curve-0", "parallel", "slices"}
+    assert charts["curve-0"][0]["series"]["best so far"][0] == tuned.to_frame()["incumbent"].tolist()
+    assert [len(c["x"]) for c in charts["slices"]] == [8, 8, sum("depth" in e.config for e in tuned)]
+    assert len(charts["parallel"][0]["series"]) == 8
     assert tuned.report(tuned.folder / "mine.html").read_text(encoding="utf-8") == text
     with pytest.raises(ValueError, match="--title, --pictures and --summary must be left out for a search"):
         report.run(argparse.Namespace(runs=tuned.folder, title="x", pictures=None, summary=None, out=None))
