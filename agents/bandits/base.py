@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.bandits.best_arm import Belief, best_probability_sampled
+from hpo_envs.agents.bandits.best_arm import Belief
 from hpo_envs.agents.bandits.glr import likelihood_ratio
 from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.problem import Problem
@@ -23,29 +23,18 @@ STOPPING = ("pi", "glr")
 TRANSFORMS = ("none", "logit")
 
 
-class Logit:
-    """Maps scores from their metric's open interval to the real line (section 4.2).
+def logit(score: float, low: float, high: float) -> float:
+    """Log odds of a score's place between its metric's bounds, which maps them to the real line (section 4.2).
 
-    Args:
-        low: Lowest possible score.
-        high: Highest possible score.
+    Raises:
+        ValueError: The score is not strictly between the bounds.
     """
-
-    def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
-        self.low, self.high = float(low), float(high)
-
-    def __call__(self, score: float) -> float:
-        """The log odds of the score's place between the bounds.
-
-        Raises:
-            ValueError: The score is not strictly between the bounds.
-        """
-        if not self.low < score < self.high:
-            raise ValueError(
-                f"score must lie strictly between the metric's bounds {self.low:g} and {self.high:g} for the logit "
-                f"transform, got {score!r}"
-            )
-        return float(np.log((score - self.low) / (self.high - score)))
+    if not low < score < high:
+        raise ValueError(
+            f"score must lie strictly between the metric's bounds {low:g} and {high:g} for the logit transform, "
+            f"got {score!r}"
+        )
+    return float(np.log((score - low) / (high - score)))
 
 
 class ArmsAgent(Agent):
@@ -57,7 +46,6 @@ class ArmsAgent(Agent):
 
     Args:
         transform: `none`, or `logit` to model the log odds of the score between the metric's bounds.
-        rule: Quadrature rule of the belief, `fast` or `exact`.
 
     Attributes:
         arms: Number of arms.
@@ -70,15 +58,14 @@ class ArmsAgent(Agent):
 
     parallel = True
 
-    def __init__(self, problem: Problem, seed: int, *, transform: str = "none", rule: str = "fast") -> None:
+    def __init__(self, problem: Problem, seed: int, *, transform: str = "none") -> None:
         super().__init__(problem, seed)
         self.arms, self.batch = _shape(problem.action_space)
         self._vector = isinstance(problem.action_space, gym.spaces.MultiDiscrete)
         one_of("transform", transform, TRANSFORMS)
-        low, high = (0.0, 1.0) if problem.reward_bounds is None else problem.reward_bounds[0]
-        self._transform = Logit(low, high) if transform == "logit" else None
-        self.belief = Belief(self.arms, rule)
-        self.asked = 0
+        self._bounds = (0.0, 1.0) if problem.reward_bounds is None else problem.reward_bounds[0].tolist()
+        self._logit = transform == "logit"
+        self.belief = Belief(self.arms)
 
     @abc.abstractmethod
     def choose(self) -> int:
@@ -89,14 +76,7 @@ class ArmsAgent(Agent):
 
     def ask(self) -> Any:
         """Return an arm, or a (batch,) int64 vector of arms."""
-        if not self._vector:
-            self.asked += 1
-            return self.choose()
-        arms = np.empty(self.batch, np.int64)
-        for i in range(self.batch):
-            arms[i] = self.choose()
-            self.asked += 1
-        return arms
+        return np.array([self.choose() for _ in range(self.batch)], np.int64) if self._vector else self.choose()
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Add the score, or each of `info["scores"]`, to its arm."""
@@ -127,7 +107,7 @@ class ArmsAgent(Agent):
         return np.full(self.batch, arm, np.int64) if self._vector else arm
 
     def _add(self, arm: int, score: float) -> None:
-        self.belief.add(arm, score if self._transform is None else self._transform(score))
+        self.belief.add(arm, logit(score, *self._bounds) if self._logit else score)
 
 
 class ConfidentAgent(ArmsAgent):
@@ -142,9 +122,7 @@ class ConfidentAgent(ArmsAgent):
             `glr`: the generalised likelihood ratio for Gaussians with unknown variances exceeds
             log((1 + log t) / delta) (Jourdan, Degenne and Kaufmann 2023); a frequentist rule, more cautious.
         initial: Evaluations of each arm before the first decision, at least 3 (section 4.2, footnote 3).
-        draws: None: pi by quadrature. An int: the paper's Monte Carlo with that many draws.
         transform: See `ArmsAgent`.
-        rule: See `ArmsAgent`.
 
     Raises:
         ValueError: An argument out of its range.
@@ -158,32 +136,21 @@ class ConfidentAgent(ArmsAgent):
         confidence: float | None = 0.95,
         stopping: str = "pi",
         initial: int = 3,
-        draws: int | None = None,
         transform: str = "none",
-        rule: str = "fast",
     ) -> None:
-        super().__init__(problem, seed, transform=transform, rule=rule)
+        super().__init__(problem, seed, transform=transform)
         if confidence is not None and not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}")
-        if draws is not None and (isinstance(draws, bool) or draws != int(draws) or draws < 1):
-            raise ValueError(f"draws must be None or an int >= 1, got {draws!r}")
-        self.confidence, self.stopping, self.draws = confidence, one_of("stopping", stopping, STOPPING), draws
+        self.confidence, self.stopping = confidence, one_of("stopping", stopping, STOPPING)
         self.initial = whole("initial", initial, 3)
         self._first = deque(np.repeat(np.arange(self.arms), self.initial).tolist())
         self._queue: deque[int] = deque()
         self._started = False
-        self._sampled: Floats | None = None
 
     @property
     def pi(self) -> Floats:
         """(arms,) probability that each arm is the best; uniform until every arm has three evaluations."""
-        if not self.belief.ready:
-            return np.full(self.arms, 1.0 / self.arms)
-        if self.draws is None:
-            return self.belief.pi
-        if self._sampled is None:
-            self._sampled = best_probability_sampled(self.belief.posterior(), self.draws, self.rng)
-        return self._sampled
+        return self.belief.pi if self.belief.ready else np.full(self.arms, 1.0 / self.arms)
 
     @abc.abstractmethod
     def sample(self) -> int:
@@ -203,7 +170,6 @@ class ConfidentAgent(ArmsAgent):
 
     def update(self) -> None:
         """Apply the stopping rule."""
-        self._sampled = None
         if not self._queue and self._begun() and self.at_checkpoint():
             self.done = self.stops()
 

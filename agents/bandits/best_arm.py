@@ -93,33 +93,14 @@ def best_probability(p: Posterior, rule: str = "exact") -> Floats:
     return Quadrature(p, RULES[one_of("rule", rule, [*RULES])]).pi
 
 
-def best_probability_sampled(p: Posterior, draws: int, rng: np.random.Generator) -> Floats:
-    """(n,) pi by Monte Carlo, as the paper does it; standard error sqrt(pi (1 - pi) / draws).
-
-    The authors' package draws 100,000 times the number of models (`samples * num_models`).
-
-    Raises:
-        ValueError: draws below 1.
-    """
-    left = whole("draws", draws, 1)
-    wins = np.zeros(len(p.mean))
-    while left:
-        chunk = min(left, 100_000)
-        sample = rng.standard_t(p.df, (chunk, len(p.df))) * p.scale + p.mean
-        wins += np.bincount(sample.argmax(axis=1), minlength=len(wins))
-        left -= chunk
-    return wins / draws
-
-
 class Belief:
-    """pi of arms whose scores come in one at a time.
+    """pi of arms whose scores come in one at a time, by the rule `fast`.
 
     Keeps each arm's density and distribution function at the nodes, so that one new score costs one arm's row; the
     nodes are renewed when the total probability that they see departs from 1.
 
     Args:
         arms: Number of arms, >= 2.
-        rule: `fast` or `exact`.
 
     Attributes:
         counts: (arms,) evaluations of each arm.
@@ -127,9 +108,8 @@ class Belief:
         squares: (arms,) sums of squared deviations.
     """
 
-    def __init__(self, arms: int, rule: str = "fast") -> None:
+    def __init__(self, arms: int) -> None:
         whole("arms", arms, 2)
-        self.rule = one_of("rule", rule, [*RULES])
         self.counts = np.zeros(arms)
         self.means = np.zeros(arms)
         self.squares = np.zeros(arms)
@@ -176,7 +156,7 @@ class Belief:
             q = self._quadrature
             # More than half of the rows changed: fresh nodes cost the same and fit better.
             if q is None or 2 * len(self._changed) > len(self.counts) or not q.update(p, sorted(self._changed)):
-                q = self._quadrature = Quadrature(p, RULES[self.rule])
+                q = self._quadrature = Quadrature(p, RULES["fast"])
             self._changed.clear()
             self._pi = q.pi
         return self._pi

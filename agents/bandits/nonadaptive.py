@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
 from typing import Any
 
 from hpo_envs.agents.bandits.base import ConfidentAgent, budget_of
@@ -39,15 +39,15 @@ class NonAdaptive(ConfidentAgent):
         if self._fixed:
             self._first.clear()
             self._limit = None if problem.budget is None else budget_of(problem, self.arms) // self.arms * self.arms
-        self._turns: Iterator[int] = iter(())
+        self._turns = itertools.cycle(range(self.arms))
 
     def choose(self) -> int:
         """The arms in turn."""
-        return self._turn() if self._fixed else super().choose()
+        return self.sample() if self._fixed else super().choose()
 
     def sample(self) -> int:
         """The arms in turn."""
-        return self._turn()
+        return next(self._turns)
 
     def update(self) -> None:
         """Stop at the end of the budget, or by the stopping rule."""
@@ -63,10 +63,3 @@ class NonAdaptive(ConfidentAgent):
     def recommend(self) -> Any:
         """The best mean under a fixed budget, else as the stopping rule sees it."""
         return self._action(self.best_mean()) if self._fixed else super().recommend()
-
-    def _turn(self) -> int:
-        arm = next(self._turns, None)
-        if arm is None:
-            self._turns = iter(range(self.arms))
-            arm = next(self._turns)
-        return arm

@@ -93,7 +93,7 @@ def advise(
     counts, means, squares = moments(scores.values())
     ends = np.sort(sign * np.array([[low, high]]), axis=1)
     problem = Problem(gym.spaces.Discrete(len(names)), reward_bounds=ends)
-    agent = TTTS(problem, seed, confidence=confidence, transform=transform, rule="exact")
+    agent = TTTS(problem, seed, confidence=confidence, transform=transform)
     for i, name in enumerate(names):
         for score in scores[name]:
             agent.tell(i, sign * score, {})

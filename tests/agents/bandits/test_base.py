@@ -8,8 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.agents.bandits import best_arm as beliefs
-from hpo_envs.agents.bandits.base import ArmsAgent, ConfidentAgent, Logit, budget_of
+from hpo_envs.agents.bandits.base import ArmsAgent, ConfidentAgent, budget_of, logit
 from hpo_envs.agents.bandits.glr import likelihood_ratio
 from hpo_envs.agents.problem import Problem
 from tests.helpers import raises
@@ -42,9 +41,8 @@ def arms_problem(arms: int = 3, batch: int | None = None, bounds: Any = None, **
 
 def test_single_pulls_are_added_to_their_arm() -> None:
     agent = Scripted(arms_problem(), 0)
-    assert (agent.arms, agent.batch, agent.asked, agent.belief.rule) == (3, 1, 0, "fast")
+    assert (agent.arms, agent.batch, len(agent.belief.counts)) == (3, 1, 3)
     assert [agent.ask() for _ in range(4)] == [0, 1, 2, 0]
-    assert agent.asked == 4
     agent.tell(0, 0.5, {})
     agent.tell(0, 0.7, {"finished": True})
     agent.tell(0, 9.0, {"finished": False})
@@ -63,12 +61,11 @@ def test_single_pulls_are_added_to_their_arm() -> None:
 
 
 def test_batches_are_added_pull_by_pull() -> None:
-    agent = Scripted(arms_problem(batch=4), 0, rule="exact")
-    assert (agent.arms, agent.batch, agent.belief.rule) == (3, 4, "exact")
+    agent = Scripted(arms_problem(batch=4), 0)
+    assert (agent.arms, agent.batch) == (3, 4)
     asked = agent.ask()
     assert asked.tolist() == [0, 1, 2, 0]
     assert asked.dtype == np.int64
-    assert agent.asked == 4
     agent.tell(asked, 0.0, {"scores": np.array([0.1, 0.9, 0.2, 0.3])})
     assert agent.belief.counts.tolist() == [2, 1, 1]
     assert agent.belief.means.tolist() == [0.2, 0.9, 0.2]
@@ -98,8 +95,8 @@ def test_draw_is_by_weight() -> None:
 
 
 def test_log_odds() -> None:
-    assert Logit()(0.8) == pytest.approx(math.log(4.0))
-    assert Logit(10, 20)(12.0) == pytest.approx(math.log(2 / 8))
+    assert logit(0.8, 0, 1) == pytest.approx(math.log(4.0))
+    assert logit(12.0, 10, 20) == pytest.approx(math.log(2 / 8))
     agent = Scripted(arms_problem(bounds=np.array([[-1.0, 3.0]])), 0, transform="logit")
     agent.tell(0, 2.0, {})
     assert agent.belief.means[0] == pytest.approx(math.log(3.0))
@@ -110,7 +107,7 @@ def test_log_odds() -> None:
         with raises(
             "score must lie strictly between the metric's bounds 10 and 20 for the logit transform, got " + repr(score)
         ):
-            Logit(10, 20)(score)
+            logit(score, 10, 20)
 
 
 def test_words_about_bandits() -> None:
@@ -124,12 +121,9 @@ def test_words_about_bandits() -> None:
     for initial in (2, True, 3.5):
         with raises(f"initial must be an int >= 3, got {initial!r}"):
             Sure(arms_problem(), 0, initial=initial)
-    for draws in (0, True, 1.5):
-        with raises(f"draws must be None or an int >= 1, got {draws!r}"):
-            Sure(arms_problem(), 0, draws=draws)
     agent = Sure(arms_problem(), 0)
-    assert (agent.confidence, agent.stopping, agent.initial, agent.draws, agent.done) == (0.95, "pi", 3, None, False)
-    assert (Sure(arms_problem(), 0, draws=1).draws, Sure(arms_problem(), 0, initial=4).initial) == (1, 4)
+    assert (agent.confidence, agent.stopping, agent.initial, agent.done) == (0.95, "pi", 3, False)
+    assert Sure(arms_problem(), 0, initial=4).initial == 4
     for space in (
         gym.spaces.Box(-1, 1, (2,)),
         gym.spaces.Discrete(3, start=1),
@@ -184,14 +178,6 @@ def test_pi_of_agent() -> None:
     assert np.array_equal(agent.pi, agent.belief.pi)
     assert agent.recommend() == int(agent.belief.pi.argmax()) == 1
     assert not agent.done
-    sampled = Sure(arms_problem(), 0, confidence=None, draws=1000)
-    feed(sampled, scores)
-    first = sampled.pi
-    expected = beliefs.best_probability_sampled(sampled.belief.posterior(), 1000, np.random.default_rng(0))
-    assert first.tolist() == expected.tolist()
-    assert sampled.pi is first
-    sampled.tell(0, 0.2, {})
-    assert sampled.pi is not first
 
 
 def test_pi_and_mean_may_recommend_different_arms() -> None:

@@ -42,7 +42,11 @@ def test_rules_keep_their_promise(rule: str, error: float) -> None:
 def test_equals_monte_carlo_within_its_error(arms: int, draws: int) -> None:
     rng = np.random.default_rng(arms)
     p = random_posterior(rng, arms)
-    pi, sampled = b.best_probability(p), b.best_probability_sampled(p, draws, rng)
+    pi, wins = b.best_probability(p), np.zeros(arms)
+    for _ in range(10):
+        drawn = rng.standard_t(p.df, (draws // 10, arms)) * p.scale + p.mean
+        wins += np.bincount(drawn.argmax(axis=1), minlength=arms)
+    sampled = wins / draws
     error = np.sqrt(np.maximum(pi * (1 - pi), 1.0 / draws) / draws)
     assert (np.abs(pi - sampled) < 5.0 * error).all()
     assert sampled.sum() == pytest.approx(1.0)
@@ -86,11 +90,10 @@ def test_symmetry_and_invariance(arm: list[float], copies: int, scale: float, sh
     assert shuffled == pytest.approx(pi[order], abs=1e-9)
 
 
-@pytest.mark.parametrize("rule", ["fast", "exact"])
-def test_updates_equal_fresh_belief(rule: str) -> None:
+def test_updates_equal_fresh_belief() -> None:
     rng = np.random.default_rng(1)
     means = np.linspace(0.57, 0.65, 8)
-    belief = b.Belief(8, rule)
+    belief = b.Belief(8)
     log: list[list[float]] = [[] for _ in means]
     worst = 0.0
     for i in range(500):
@@ -102,7 +105,7 @@ def test_updates_equal_fresh_belief(rule: str) -> None:
         if i >= 24:
             fresh = b.best_probability(b.posterior(*b.moments(log)))
             worst = max(worst, float(np.abs(belief.pi - fresh).max()))
-    assert worst < (1e-4 if rule == "fast" else 1e-6)
+    assert worst < 1e-4
 
 
 NAN = float("nan")
@@ -148,44 +151,21 @@ def test_words_about_beliefs() -> None:
     for rule in ("slow", None):
         with raises(f"rule must be one of exact, fast, got {rule!r}"):
             beliefs.best_probability(beliefs.posterior([3, 3], [0, 1], [1, 1]), rule)
-        with raises(f"rule must be one of exact, fast, got {rule!r}"):
-            Belief(2, rule)
     for arms in (1, True, 2.5, 0):
         with raises(f"arms must be an int >= 2, got {arms!r}"):
             Belief(arms)
     for score in (NAN, math.inf):
         with raises(f"score must be finite, got {score!r} for model 1"):
             Belief(2).add(1, score)
-    p = beliefs.posterior([3, 3], [0, 1], [1, 1])
-    for draws in (0, True, 1.5, -1):
-        with raises(f"draws must be an int >= 1, got {draws!r}"):
-            beliefs.best_probability_sampled(p, draws, np.random.default_rng(0))
-    one = beliefs.best_probability_sampled(p, 1, np.random.default_rng(0))
-    assert sorted(one.tolist()) == [0.0, 1.0]
     with raises("each model must have at least 3 evaluations, got [0, 0]"):
         Belief(2).pi  # noqa: B018
     with raises("each model must have at least 3 evaluations, got [0, 0]"):
         Belief(2).posterior()
 
 
-def test_sampling_counts_wins() -> None:
-    p = beliefs.posterior([4, 5, 9], [0.5, 0.52, 0.49], [0.01, 0.02, 0.05])
-    for draws in (7, 100_000, 230_000):
-        rng = np.random.default_rng(1)
-        wins, left = np.zeros(3), draws
-        while left:
-            chunk = min(left, 100_000)
-            best = (rng.standard_t(p.df, (chunk, 3)) * p.scale + p.mean).argmax(axis=1)
-            wins += [(best == i).sum() for i in range(3)]
-            left -= chunk
-        assert beliefs.best_probability_sampled(p, draws, np.random.default_rng(1)) == pytest.approx(wins / draws)
-    never = Posterior(np.array([0.0, 9.0]), np.array([1e-9, 1e-9]), np.array([50.0, 50.0]))
-    assert beliefs.best_probability_sampled(never, 10, np.random.default_rng(0)).tolist() == [0.0, 1.0]
-
-
 def test_belief_keeps_moments_and_renews_pi() -> None:
     rng = np.random.default_rng(6)
-    b = Belief(5, "exact")
+    b = Belief(5)
     log: list[list[float]] = [[] for _ in range(5)]
     assert b.counts.tolist() == b.means.tolist() == b.squares.tolist() == [0.0] * 5
     for i in range(60):
@@ -201,7 +181,7 @@ def test_belief_keeps_moments_and_renews_pi() -> None:
         assert b.squares == pytest.approx(squares, rel=1e-10)
         fresh = beliefs.best_probability(beliefs.posterior(counts, means, squares))
         if i % 3:  # several scores may come between two looks
-            assert b.pi == pytest.approx(fresh, abs=2e-6)
+            assert b.pi == pytest.approx(fresh, abs=1e-4)
             assert b.pi is b.pi
             assert b.pi.sum() == pytest.approx(1.0, abs=1e-12)
     assert b.posterior().mean == pytest.approx(means)
