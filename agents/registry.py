@@ -107,7 +107,7 @@ def _candidate_agents() -> dict[str, Entry]:
         ("bo", both, {"fit": True}, "Gaussian-process optimisation with fitted length-scales, EI or EHVI",
          ("objectives",)),
         ("bo-spread", both, {"fit": True, "design": "spread", "initial": 2},
-         "bo started from two candidates in the middle; the best one here on few evaluations", ("objectives",)),
+         "bo started from two candidates in the middle; the best untrained one on few evaluations", ("objectives",)),
         ("bo-ucb", one, {"acquisition": "ucb"}, "Gaussian process, fixed kernel, upper confidence bound", ()),
         ("bo-thompson", one, {"acquisition": "thompson"}, "Gaussian process, fixed kernel, Thompson sampling",
          ("large",)),

@@ -26,7 +26,7 @@ class Auto(Agent):
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|
     | arms, budget known | `sh` | FIESTA | 0.004 at the end, `sr` 0.005 |
-    | arms otherwise | `ttts` | FIESTA | 0.027 at the end |
+    | arms otherwise | `ttts` | FIESTA | 0.015 at the end |
     | parts of a grammar | `regularized-evolution` | NASBenchNLP-cell | 0.290, `random` 0.355 |
     | a box (the default of `tune`) | `box-bo` | `benchmarks/live` | 0.190, Optuna's TPE 0.284 |
     | checkpoints, sources with learning curves | `freeze-thaw` | NMTLC, `transfer` | 0.076, `asha` 0.132 |
