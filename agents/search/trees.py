@@ -130,6 +130,8 @@ class BaggedTrees(TreeSearch):
     Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d split questions, as matrix products.
 
     Args:
+        initial: Random rows at the start.
+        batch: Evaluations between two fits of the model.
         beta: Weight of the standard deviation.
         bag: Regressors in the bag, each trained on half of the evaluations without repetition.
         trees: Boosted trees in each regressor.
@@ -174,6 +176,8 @@ class ForestSearch(TreeSearch):
     Complexity: O(trees x n^2 k) a fit, k <= 32 d split questions, as matrix products.
 
     Args:
+        initial: Random rows at the start.
+        batch: Evaluations between two fits of the model.
         trees: Trees of the forest; 10 in SMAC.
         random_share: Probability of a random suggestion; 1/2 in SMAC.
     """
