@@ -83,12 +83,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     def __init__(self, params: Params, render_mode: str | None = None) -> None:
         self._adopt(params)
-        self.render_mode = render_mode
-        if render_mode is not None:
-            from hpo_envs.core.rendering import Watch
-
-            watch: Any = Watch(self, render_mode)
-            self.step, self.reset, self.render = watch.step, watch.reset, watch.render  # type: ignore[method-assign]
+        self._show(render_mode)
         self.action_space = copying.deepcopy(params.action_space)
         self.observation_space = copying.deepcopy(params.observation_space)
         self._stream: int | None = None
@@ -141,7 +136,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         autoreset_mode: `NEXT_STEP` (default), `SAME_STEP` or `DISABLED`.
         copy: Whether `step` returns arrays that later calls leave alone. With False the observation array is
             reused by the next call.
-        render_mode: None, or `rgb_array` for pictures of the first episodes, see `hpo_envs.core.rendering.VectorWatch`.
+        render_mode: None, or `rgb_array` for pictures of the first episodes, see `hpo_envs.core.rendering`.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": FPS}  # noqa: RUF012
@@ -158,12 +153,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         render_mode: str | None = None,
     ) -> None:
         self.num_envs = check_int("num_envs", num_envs)
-        self.render_mode = render_mode
-        if render_mode is not None:
-            from hpo_envs.core.rendering import VectorWatch
-
-            watch: Any = VectorWatch(self, render_mode)
-            self.step, self.reset, self.render = watch.step, watch.reset, watch.render  # type: ignore[method-assign]
+        self._show(render_mode)
         self.copy = bool(copy)
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)

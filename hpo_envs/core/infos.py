@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import numpy.typing as npt
 from hpo_envs.tables.table import STATUSES, Hyperparameter, Table
 
 Info = dict[str, Any]
-Masks = npt.NDArray[np.int8]
 
 
 class MaskedInfo(Info):
@@ -23,7 +22,7 @@ class MaskedInfo(Info):
     It is a dict in every other way; taking all values, copying and pickling read the mask, too.
     """
 
-    __slots__ = ("_make",)
+    __slots__ = ("make",)
 
     def defer_mask(self, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
         """Add `action_mask`.
@@ -32,52 +31,27 @@ class MaskedInfo(Info):
             make: Returns the (n, k) mask, bool or int8, as a fresh array.
             reported: (n,) which environments report it; the others have zeros.
         """
-        self._make = make
+        self.make = make
         self["action_mask"], self["_action_mask"] = None, reported
         return self
-
-    def change_mask(self, change: Callable[[Masks], Masks] | None) -> None:
-        """Replace the mask by a function of it; None removes it."""
-        if "action_mask" not in self:
-            return
-        if change is None:
-            del self["action_mask"], self["_action_mask"]
-        else:
-            before = self._make
-            self._make, self["action_mask"] = lambda: change(before()), None
 
     def __getitem__(self, key: str) -> Any:
         """The value; that of `action_mask` is made now."""
         value = dict.__getitem__(self, key)  # a third faster than by `super()`, and every reading comes here
         if value is None and key == "action_mask":
-            value = self._make().view(np.int8)
+            value = self.make().view(np.int8)
             value[~self["_action_mask"]] = 0
             self[key] = value
         return value
 
+    # As of any mapping, by the two methods above and below: those of a dict would read no mask.
+    get, items, values, pop = Mapping.get, Mapping.items, Mapping.values, MutableMapping.pop  # type: ignore[assignment]
+    __eq__ = Mapping.__eq__
+    __hash__ = None
+
     def __iter__(self) -> Iterator[str]:
         """Keys; `dict(info)` and `{**info}` go through here, too, and so read every value."""
         return super().__iter__()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value, or the default."""
-        return self[key] if key in self else default
-
-    def pop(self, key: str, *default: Any) -> Any:
-        """The value, which is taken out."""
-        if key in self:
-            self[key]
-        return super().pop(key, *default)
-
-    def items(self) -> Any:
-        """Keys and values."""
-        self.get("action_mask")
-        return super().items()
-
-    def values(self) -> Any:
-        """Values."""
-        self.get("action_mask")
-        return super().values()
 
     def copy(self) -> Info:
         """A plain dict."""
@@ -87,10 +61,6 @@ class MaskedInfo(Info):
         """A plain dict with another's entries."""
         return dict(self) | other
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether all values are equal."""
-        return dict(self) == other
-
     def __repr__(self) -> str:
         """As of a dict."""
         return repr(dict(self))
@@ -99,7 +69,19 @@ class MaskedInfo(Info):
         """Becomes a plain dict where it is pickled or copied."""
         return dict, (dict(self),)
 
-    __hash__ = None
+
+def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None) -> None:
+    """Replace the mask in an info, if there is one, by a function of it; None removes it."""
+    if "action_mask" not in info:
+        return
+    if change is None:
+        del info["action_mask"]
+        info.pop("_action_mask", None)
+    elif isinstance(info, MaskedInfo):
+        before = info.make
+        info.defer_mask(lambda: change(before()), info["_action_mask"])
+    else:
+        info["action_mask"] = change(info["action_mask"])
 
 
 def numeric(values: Mapping[str, Any]) -> Info:

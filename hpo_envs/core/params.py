@@ -235,6 +235,15 @@ class HasParams:
         """Draw nothing and says so, as Gymnasium's environments do: pictures need a `render_mode`."""
         gym.logger.warn(f"render_mode must be given when {self._name()} is made, got None: nothing is drawn")
 
+    def _show(self, render_mode: str | None) -> None:
+        """Record and show the episodes from now on, where there is a mode."""
+        self.render_mode = render_mode
+        if render_mode is not None:
+            from hpo_envs.core.rendering import Watch
+
+            watch: Any = Watch(self, render_mode)
+            self.step, self.reset, self.render = watch.step, watch.reset, watch.render  # type: ignore[method-assign]
+
     def _name(self) -> str:
         spec = getattr(self, "spec", None)
         return type(self).__name__ if spec is None else str(spec.id)

@@ -15,104 +15,66 @@ import numpy as np
 from hpo_envs.core import figures
 from hpo_envs.core.infos import of_one
 
+SHOWN = 4
+"""Episodes of a batch that are shown."""
+
 
 class Watch:
-    """Stands before an environment, records each episode and shows it.
+    """Stands before an environment of either form, records its episodes and shows them.
 
     Args:
-        env: The environment.
+        env: The environment; of a vectorized one the first episodes are shown, at most `SHOWN`.
         mode: One of its `render_modes`.
     """
 
     def __init__(self, env: Any, mode: str) -> None:
         if mode not in (modes := env.metadata["render_modes"]):
             raise ValueError(f"render_mode must be None or one of {', '.join(modes)}, got {mode!r}")
-        self.env, self.mode, self.record = env, mode, Record(env)
+        self.env, self.mode, self._batched = env, mode, hasattr(env, "num_envs")
         self._step, self._reset = type(env).step, type(env).reset
+        episodes = [_Episode(env, i) for i in range(min(SHOWN, env.num_envs))] if self._batched else [env]
+        self.records = [Record(episode) for episode in episodes]
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment and forget the last episode."""
-        self.record = Record(self.env)
+        """Reset the environment; fresh episodes replace the last ones."""
         out = self._reset(self.env, **kwargs)
-        if self.mode == "human":
-            self._show()
+        self._note(None, None, out[1])
         return out
 
     def step(self, action: Any) -> Any:
-        """Steps the environment and notes the result of it."""
+        """Step the environment and note the result."""
         out = self._step(self.env, action)
-        self.record.note(action, out[1], out[4])
-        if self.mode == "human":
-            self._show()
+        self._note(action, out[1], out[4])
         return out
 
     def render(self) -> Any:
         """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`: printed).
 
+        Of a vectorized environment a tuple of pictures, one an episode, of which Gymnasium's `RecordVideo` and
+        stable-baselines3's `VecVideoRecorder` make a grid.
+
         Raises:
             ModuleNotFoundError: A picture is asked for, and matplotlib is not installed.
         """
         if self.mode == "ansi":
-            return text(self.record)
-        return figures.pixels(self.record) if self.mode == "rgb_array" else None
+            return text(self.records[0])
+        if self.mode == "human":
+            return None
+        pictures = tuple(figures.pixels(record) for record in self.records)
+        return pictures if self._batched else pictures[0]
 
-    def _show(self) -> None:
-        sys.stdout.write("\033[2J\033[H" * sys.stdout.isatty() + text(self.record) + "\n")
-        sys.stdout.flush()
-
-
-SHOWN = 4
-"""Episodes of a batch that are shown."""
-
-
-class VectorWatch:
-    """Stands before a batched environment, records its first episodes and draws them.
-
-    Args:
-        envs: The batched environment.
-        mode: `rgb_array`.
-    """
-
-    def __init__(self, envs: Any, mode: str) -> None:
-        if mode != "rgb_array":
-            raise ValueError(f"render_mode of a batch must be None or rgb_array, got {mode!r}")
-        self.envs = envs
-        self._step, self._reset = type(envs).step, type(envs).reset
-        self._records = [Record(_Episode(envs, i)) for i in range(min(SHOWN, envs.num_envs))]
-
-    def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment and forget the last episodes."""
-        out = self._reset(self.envs, **kwargs)
-        self._begin(out[1])
-        return out
-
-    def step(self, actions: Any) -> Any:
-        """Steps the environment and notes the result of it."""
-        out = self._step(self.envs, actions)
-        info = out[4]
-        for i, record in enumerate(self._records):
-            for part in (info, info.get("final_info", {})):
-                if said := of_one(part, i, [k for k in part if k[0] != "_" and k != "action_mask"]):
-                    if "cost" in said:
-                        record.note(actions[i], out[1][i], said)
-        self._begin(info)
-        return out
-
-    def render(self) -> tuple[Any, ...]:
-        """A (480, 640, 3) uint8 picture of each of the first episodes so far, at most `SHOWN`.
-
-        Gymnasium's `RecordVideo` and stable-baselines3's `VecVideoRecorder` make a grid of them.
-
-        Raises:
-            ModuleNotFoundError: matplotlib is not installed.
-        """
-        return tuple(figures.pixels(record) for record in self._records)
-
-    def _begin(self, info: Any) -> None:
-        """Forget the episodes of those that say at which table they start."""
-        for i in range(len(self._records)):
-            if "table" in info and info["_table"][i]:
-                self._records[i] = Record(_Episode(self.envs, i))
+    def _note(self, action: Any, reward: Any, info: Any) -> None:
+        for i, record in enumerate(self.records):
+            for part in (info.get("final_info", {}), info) if self._batched else (info,):
+                names = [k for k in part if k[0] != "_" and k != "action_mask"]
+                said = of_one(part, i, names) if self._batched else part
+                if "cost" in said:
+                    record.note(*((action[i], reward[i]) if self._batched else (action, reward)), said)
+                if "table" in said:
+                    self.records[i] = Record(record.env)
+        if self.mode == "human":
+            sys.stdout.write("\033[2J\033[H" * sys.stdout.isatty() + text(self.records[0]) + "\n")
+            sys.stdout.flush()
 
 
 class _Episode:

@@ -15,7 +15,7 @@ from gymnasium import spaces
 from hpo_envs.agents.models import candidate_net
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.families.registry import languages_of
-from hpo_envs.wrappers.candidates import CandidateObservation, VectorCandidateObservation
+from hpo_envs.wrappers.candidates import Candidates
 
 try:
     import torch
@@ -143,11 +143,11 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
     inner = getattr(env, "envs", env)
     inner = inner[0] if isinstance(inner, list) else inner
     base = inner.unwrapped
-    while not isinstance(inner, (CandidateObservation, VectorCandidateObservation)):
+    while not isinstance(shown := getattr(inner, "rule", None), Candidates):
         if inner is base:
             raise ValueError(f"env must be wrapped in CandidateObservation, got {env}")
         inner = inner.env
-    shown, pools = inner.shown, getattr(base, "pools", None)
+    pools = getattr(base, "pools", None)
     if pools is None:
         languages, names = {*languages_of([t.name for t in base.tables])}, {base.tables[0].feature_names}
     else:

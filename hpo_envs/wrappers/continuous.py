@@ -4,47 +4,55 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core import boxes
-from hpo_envs.wrappers.actions import ActionMap, ActionWrapper, Given, Rows, VectorActionWrapper, table_of
+from hpo_envs.core.params import kind_of, whole_table
+from hpo_envs.tables.table import Table
+from hpo_envs.wrappers.forms import Rule, ScalarForm, space_of
 
 
-class _NearestFeatures(ActionMap):
+def table_of(env: Any) -> Table:
+    """The table of an environment with a row per action.
+
+    Raises:
+        ValueError: Another environment.
+    """
+    base = env.unwrapped
+    by_row = isinstance(space_of(env, "action"), Discrete) and kind_of(env) == "rows"
+    if not by_row or not base.tables[0].feature_names:
+        raise ValueError(f"env must have a row per action, with features, for this wrapper, got {base}")
+    whole_table(env)
+    table: Table = base.tables[0]
+    return table
+
+
+class NearestFeatures(Rule):
     """[-1, 1]^d: the row whose features, in [0, 1], are nearest to (action + 1) / 2."""
 
-    def __init__(self, env: Any, action: gym.Space[Any]) -> None:
-        self._features = table_of(env, action).features
+    def __init__(self, env: Any, n: int) -> None:
+        self._n, self._features = n, table_of(env).features
         self._squares = (self._features**2).sum(axis=1)
-        self.space = Box(-1.0, 1.0, (self._features.shape[1],), np.float32)
+        self.action_space = Box(-1.0, 1.0, (self._features.shape[1],), np.float32)
 
-    def check(self, actions: Any, k: int) -> Given:
-        """Numbers; those beyond a bound are set to it."""
-        points, clipped = boxes.clip(actions, (k, self._features.shape[1]), "actions")
-        return points, {"clipped": clipped}
-
-    def of(self, actions: npt.NDArray[Any]) -> Rows:
-        """Nearest in Euclidean distance, the first of several."""
-        x = (actions + 1.0) / 2.0
+    def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
+        """Nearest in Euclidean distance, the first of several; numbers beyond a bound are set to it."""
+        points, clipped = boxes.clip(given, (self._n, self._features.shape[1]), "actions")
+        x = (points + 1.0) / 2.0
         # Row by row in the same order of summation, so that a batch says what single actions say.
         distance = self._squares - 2.0 * (x[:, None, :] * self._features[None]).sum(axis=2)
-        out: Rows = distance.argmin(axis=1)
-        return out
+        return distance.argmin(axis=1), {"clipped": clipped}
+
+    def masking(self) -> None:
+        """A point stands for no row in particular."""
 
 
-class ContinuousAction(ActionWrapper):
+class ContinuousAction(ScalarForm):
     """Actions in [-1, 1]^d: the row whose features are nearest is evaluated; its values are in `info["config"]`.
 
     A number beyond a bound is set to the bound, and `info["clipped"]` says so.
     """
 
-    meaning = _NearestFeatures
-
-
-class VectorContinuousAction(VectorActionWrapper):
-    """See `hpo_envs.wrappers.ContinuousAction`."""
-
-    meaning = _NearestFeatures
+    rule_class = NearestFeatures

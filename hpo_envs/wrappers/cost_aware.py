@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
-from hpo_envs.wrappers.rewards import Floats, RewardRule, RewardWrapper, VectorRewardWrapper
+from hpo_envs.wrappers.forms import Flags, Floats, RewardRule, ScalarForm
 
 
-class _CostAware(RewardRule):
-    def __init__(self, n: int, env: Any, price: float) -> None:
+class CostAware(RewardRule):
+    """The reward minus the price of the cost."""
+
+    def __init__(self, env: Any, n: int, price: float) -> None:
         if not (np.isfinite(price) and price >= 0):
             raise ValueError(f"price must be a finite number >= 0, got {price!r}")
         self.price = float(price)
 
-    def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
+    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """See `RewardRule`."""
         return np.where(evaluated, reward - self.price * cost, 0.0)
 
 
-class CostAwareReward(RewardWrapper):
+class CostAwareReward(ScalarForm):
     """Subtracts a price for each unit of cost.
 
     Args:
@@ -32,13 +33,4 @@ class CostAwareReward(RewardWrapper):
         ValueError: The price is negative or not finite.
     """
 
-    rule = _CostAware
-
-    def __init__(self, env: gym.Env[Any, Any], price: float) -> None:
-        super().__init__(env, price=price)
-
-
-class VectorCostAwareReward(VectorRewardWrapper):
-    """See `hpo_envs.wrappers.CostAwareReward`."""
-
-    rule = _CostAware
+    rule_class = CostAware

@@ -5,28 +5,27 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.core.params import check_ints
-from hpo_envs.wrappers.actions import ActionMap, ActionWrapper, Given, Rows, VectorActionWrapper, table_of
+from hpo_envs.wrappers.continuous import table_of
+from hpo_envs.wrappers.forms import Rule, ScalarForm
 
 
-class _NearestValues(ActionMap):
+class NearestValues(Rule):
     """One index per hyperparameter into its distinct values in the table."""
 
-    def __init__(self, env: Any, action: gym.Space[Any]) -> None:
-        table = table_of(env, action)
+    def __init__(self, env: Any, n: int) -> None:
+        table = table_of(env)
         if not table.space:
             raise ValueError(f"table must have hyperparameters for this wrapper, got {table.name}")
         values = [np.unique(column) for column in table.configs.T]
-        sizes = [len(v) for v in values]
-        if np.prod([float(s) for s in sizes]) > 1e6:
-            raise ValueError(f"hyperparameters must have at most 10^6 combinations, got {sizes}")
-        self.space = MultiDiscrete(sizes)
-        self._sizes = tuple(sizes)
+        self._n, self._sizes = n, tuple(len(v) for v in values)
+        if np.prod([float(s) for s in self._sizes]) > 1e6:
+            raise ValueError(f"hyperparameters must have at most 10^6 combinations, got {[*self._sizes]}")
+        self.action_space = MultiDiscrete([*self._sizes])
         scaled = [h.scale(v) for h, v in zip(table.space, values, strict=True)]
         cells = np.array(list(itertools.product(*scaled)))
         own = np.column_stack([h.scale(c) for h, c in zip(table.space, table.configs.T, strict=True)])
@@ -39,26 +38,19 @@ class _NearestValues(ActionMap):
             parts.append(distance.argmin(axis=1))
         self._row = np.concatenate(parts)
 
-    def check(self, actions: Any, k: int) -> Given:
-        """Ints."""
-        return check_ints(actions, (k, len(self._sizes)), [*self._sizes]), {}
-
-    def of(self, actions: npt.NDArray[Any]) -> Rows:
+    def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
         """Nearest on the hyperparameters' own scales."""
-        out: Rows = self._row[np.ravel_multi_index(tuple(actions.T), self._sizes)]
-        return out
+        checked = check_ints(given, (self._n, len(self._sizes)), [*self._sizes])
+        return self._row[np.ravel_multi_index(tuple(checked.T), self._sizes)], {}
+
+    def masking(self) -> None:
+        """A combination stands for no row in particular."""
 
 
-class HyperparameterAction(ActionWrapper):
+class HyperparameterAction(ScalarForm):
     """One index per hyperparameter (MultiDiscrete over the values in the table): the nearest row is evaluated.
 
     A combination that the table has is met exactly.
     """
 
-    meaning = _NearestValues
-
-
-class VectorHyperparameterAction(VectorActionWrapper):
-    """See `hpo_envs.wrappers.HyperparameterAction`."""
-
-    meaning = _NearestValues
+    rule_class = NearestValues

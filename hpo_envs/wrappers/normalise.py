@@ -8,32 +8,40 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.params import kind_of
-from hpo_envs.wrappers.rewards import Floats, Indices, RewardRule, RewardWrapper, VectorRewardWrapper
+from hpo_envs.wrappers.forms import Flags, Floats, Indices, RewardRule, ScalarForm
 
 
-class _Normalised(RewardRule):
-    def __init__(self, n: int, env: Any) -> None:
+class Normalised(RewardRule):
+    """The position between the worst (0) and the best (1) row."""
+
+    def __init__(self, env: Any, n: int) -> None:
         self.scales = scales_of(env)
         self.low, self.high = np.zeros(n), np.ones(n)
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
+        """See `Rule`."""
         self.low[index], self.high[index] = np.array([self.scales[name] for name in tables]).reshape(-1, 2).T
 
-    def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
+    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """See `RewardRule`."""
         span = np.where(self.high > self.low, self.high - self.low, 1.0)
         return np.where(evaluated, (reward - self.low) / span, 0.0)
 
 
-class _Regret(_Normalised):
-    def __init__(self, n: int, env: Any) -> None:
-        super().__init__(n, env)
+class Regret(Normalised):
+    """Minus the simple regret."""
+
+    def __init__(self, env: Any, n: int) -> None:
+        super().__init__(env, n)
         self.best = np.full(n, -np.inf)
 
     def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
+        """See `Rule`."""
         super().start(index, tables)
         self.best[index] = -np.inf
 
-    def __call__(self, reward: Floats, cost: Floats, evaluated: npt.NDArray[np.bool_]) -> Floats:
+    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """See `RewardRule`."""
         self.best = np.where(evaluated, np.maximum(self.best, reward), self.best)
         return np.where(evaluated, self.best - self.high, 0.0)
 
@@ -57,28 +65,16 @@ def scales_of(env: Any) -> dict[str, tuple[float, float]]:
     return out
 
 
-class NormalisedReward(RewardWrapper):
+class NormalisedReward(ScalarForm):
     """Rewards the position between the worst (0) and the best (1) row of the episode's table.
 
     The scale is the table's own, which an agent in the field would not know: for training and for plots.
     """
 
-    rule = _Normalised
+    rule_class = Normalised
 
 
-class VectorNormalisedReward(VectorRewardWrapper):
-    """See `hpo_envs.wrappers.NormalisedReward`."""
-
-    rule = _Normalised
-
-
-class RegretReward(RewardWrapper):
+class RegretReward(ScalarForm):
     """Rewards minus the simple regret. Training only: it uses the optimum of the episode's table."""
 
-    rule = _Regret
-
-
-class VectorRegretReward(VectorRewardWrapper):
-    """See `hpo_envs.wrappers.RegretReward`. Training only."""
-
-    rule = _Regret
+    rule_class = Regret

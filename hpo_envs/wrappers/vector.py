@@ -1,18 +1,17 @@
-"""Wrappers of batched environments, under the same names as the scalar ones.
+"""Wrappers of batched environments, under the same names as the scalar ones."""
 
-They follow the environment's autoreset mode: a new episode starts with fresh state, whether it begins in the step
-that ended the old one (SAME_STEP) or in the next (NEXT_STEP).
-"""
+from hpo_envs import wrappers
+from hpo_envs.wrappers.forms import vectorized
 
-from hpo_envs.wrappers.candidates import VectorCandidateObservation as CandidateObservation
-from hpo_envs.wrappers.continuous import VectorContinuousAction as ContinuousAction
-from hpo_envs.wrappers.cost_aware import VectorCostAwareReward as CostAwareReward
-from hpo_envs.wrappers.flatten import VectorFlattenAction as FlattenAction
-from hpo_envs.wrappers.history import VectorHistoryObservation as HistoryObservation
-from hpo_envs.wrappers.hyperparameters import VectorHyperparameterAction as HyperparameterAction
-from hpo_envs.wrappers.improvement import VectorImprovementReward as ImprovementReward
-from hpo_envs.wrappers.normalise import VectorNormalisedReward as NormalisedReward
-from hpo_envs.wrappers.normalise import VectorRegretReward as RegretReward
+CandidateObservation = vectorized(wrappers.CandidateObservation)
+ContinuousAction = vectorized(wrappers.ContinuousAction)
+CostAwareReward = vectorized(wrappers.CostAwareReward)
+FlattenAction = vectorized(wrappers.FlattenAction)
+HistoryObservation = vectorized(wrappers.HistoryObservation)
+HyperparameterAction = vectorized(wrappers.HyperparameterAction)
+ImprovementReward = vectorized(wrappers.ImprovementReward)
+NormalisedReward = vectorized(wrappers.NormalisedReward)
+RegretReward = vectorized(wrappers.RegretReward)
 
 __all__ = [
     "CandidateObservation",

@@ -91,9 +91,9 @@ def test_masks_are_changed_before_and_after_they_are_made() -> None:
         info = infos.MaskedInfo().defer_mask(lambda: np.eye(2, dtype=np.int8), np.ones(2, bool))
         if early:
             assert info["action_mask"][0, 0] == 1
-        info.change_mask(lambda mask: 1 - mask)
+        infos.change_mask(info, lambda mask: 1 - mask)
         assert info["action_mask"].tolist() == [[0, 1], [1, 0]]
-        info.change_mask(None)
+        infos.change_mask(info, None)
         assert not info
 
 

@@ -57,7 +57,7 @@ def test_text_and_picture_of_every_engine(spec_id: str) -> None:
 def test_axis_reaches_budget_and_best_known_value_is_line(spec_id: str) -> None:
     figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
     env = played(made(spec_id, "rgb_array"), 4).unwrapped
-    figures.paint(env.render.__self__.record, figure)
+    figures.paint(env.render.__self__.records[0], figure)
     left, right = figure.axes
     assert left.get_xlim() == (0.0, env.budget)
     (known,) = (line.get_ydata()[0] for line in left.lines if line.get_label() == "best known")
@@ -78,7 +78,7 @@ def test_poor_and_failed_evaluations_do_not_squeeze_axis() -> None:
     env.reset(seed=0)
     for row in [*np.argsort(-accuracy)[:15], int(accuracy.argmin())]:
         env.step(int(row))
-    figures.paint(env.render.__self__.record, figure)
+    figures.paint(env.render.__self__.records[0], figure)
     left, _ = figure.axes
     assert left.get_ylim()[0] > accuracy.min() + 10.0
     assert {"best known", "best so far", "off the axis"} == {text.get_text() for text in left.texts}
@@ -166,7 +166,7 @@ def test_batch_is_drawn_as_its_first_episodes(mode: str) -> None:
     if mode == "SameStep":
         env.step(4)
     assert np.array_equal(envs.render()[3], env.render())
-    with pytest.raises(ValueError, match="render_mode of a batch must be None or rgb_array, got 'ansi'"):
+    with pytest.raises(ValueError, match="render_mode must be None or one of rgb_array, got 'ansi'"):
         gym.make_vec("NMTHPO-zhen-v0", num_envs=2, render_mode="ansi")
 
 

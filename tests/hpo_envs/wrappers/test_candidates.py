@@ -14,7 +14,6 @@ from hpo_envs import wrappers
 from hpo_envs.agents.models.candidate_set import GROUPS
 from hpo_envs.benchmarks import tasks
 from hpo_envs.benchmarks.tasks import sampled
-from hpo_envs.wrappers.candidates import VectorCandidateObservation
 
 EVERY = tuple(GROUPS)
 
@@ -37,7 +36,7 @@ def test_gymnasium_checker_accepts_sets_smaller_and_larger_than_the_table(size: 
 @pytest.mark.parametrize("kwargs", [{}, {"shuffle": True, "subsample": 0.5}])
 def test_both_forms_show_the_same_and_reward_wrappers_hide_nothing(mode: AutoresetMode, kwargs: dict[str, Any]) -> None:
     envs = vector.ImprovementReward(gym.make_vec("NMTHPO-zhen-v0", num_envs=2, autoreset_mode=mode, budget=4, **kwargs))
-    many = VectorCandidateObservation(envs, 30, EVERY)
+    many = vector.CandidateObservation(envs, 30, EVERY)
     ones = [wrappers.CandidateObservation(gym.make("NMTHPO-zhen-v0", budget=4, **kwargs), 30, EVERY) for _ in range(2)]
     batch, info = many.reset(seed=5)
     apart = [env.reset(seed=5 + i)[0] for i, env in enumerate(ones)]

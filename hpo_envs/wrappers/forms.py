@@ -1,0 +1,286 @@
+"""Both forms of every wrapper, made of one rule: what it changes, on the arrays of n episodes (scalar form: n = 1).
+
+The vectorized form follows the environment's autoreset mode: an episode starts with fresh state, whether it begins in
+the step that ended the last one (SAME_STEP) or in the next (NEXT_STEP).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium.utils import RecordConstructorArgs
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector.utils import batch_space
+
+from hpo_envs.core.infos import change_mask, entry
+from hpo_envs.core.params import unmasked
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp] | slice
+"""Episodes: indices, or `ALL`."""
+Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+
+ALL = slice(None)
+"""Slices are read and written without copies."""
+
+
+class Rule:
+    """What a wrapper changes; by default nothing.
+
+    Some of the n episodes are meant by indices, all of them by `ALL`.
+
+    Args:
+        env: The environment, of either form.
+        n: Number of its episodes.
+
+    Attributes:
+        action_space: Space of an action, where it is another one.
+        observation_space: Space of an observation, where it is another one.
+    """
+
+    action_space: gym.Space[Any] | None = None
+    observation_space: gym.Space[Any] | None = None
+
+    def __init__(self, env: Any, n: int) -> None:
+        pass
+
+    def actions(self, given: Any) -> tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
+        """(n, ...) actions of the environment that those given mean, and what `info` says of each.
+
+        Raises:
+            ValueError: Outside of `action_space`.
+        """
+        return given, {}
+
+    def masking(self) -> Change | None:
+        """Make the (n, k) masks of actions of the environment's, as they are now; None: none is useful."""
+        return unchanged
+
+    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
+        """Start fresh episodes at `index` on the tables named in `tables`."""
+
+    def observe(self, observation: npt.NDArray[Any], index: Indices, fresh: bool) -> Any:
+        """Take the observations of the episodes at `index`, the first ones if they are fresh; return those of all."""
+        return observation
+
+
+class RewardRule(Rule):
+    """A rule that changes rewards."""
+
+    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """The new reward.
+
+        Args:
+            reward: (n,) reward of the environment.
+            cost: (n,) cost of the evaluation.
+            evaluated: (n,) bool, False where this step was no evaluation; there the result is 0.
+        """
+        raise NotImplementedError
+
+
+def unchanged(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The mask as it is."""
+    return mask
+
+
+def space_of(env: Any, kind: str) -> gym.Space[Any]:
+    """The `action` or `observation` space of one episode, of an environment of either form."""
+    space: gym.Space[Any] = getattr(env, f"single_{kind}_space" if hasattr(env, "num_envs") else f"{kind}_space")
+    return space
+
+
+def _masks_of(env: Any) -> Callable[[], npt.NDArray[Any]]:
+    """`action_masks` of the environment, or of the first below it that has one.
+
+    Raises:
+        AttributeError: There is none.
+    """
+    while "action_masks" not in dir(env):
+        env = env.env
+    return env.action_masks  # type: ignore[no-any-return]
+
+
+class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """A rule on one episode."""
+
+    rule_class: ClassVar[type[Rule]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Show the arguments of the rule."""
+        super().__init_subclass__(**kwargs)
+        cls.__signature__ = _signature(cls.rule_class)  # type: ignore[attr-defined]
+
+    def __init__(self, env: gym.Env[Any, Any], *args: Any, **kwargs: Any) -> None:
+        RecordConstructorArgs.__init__(self, **_signature(self.rule_class).bind(env, *args, **kwargs).arguments)
+        super().__init__(env)
+        self.rule = self.rule_class(env, 1, *args, **kwargs)
+        self.action_space = self.rule.action_space or env.action_space
+        self.observation_space = self.rule.observation_space or env.observation_space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start an episode."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        self.rule.start(ALL, np.array([info.get("table")], dtype=object))
+        return self._observed(observation, True), self._masked(info)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Perform one evaluation."""
+        noted: dict[str, Any] = {}
+        if self.rule.action_space is not None:
+            meant, noted = self.rule.actions([unmasked(action)])
+            action = int(meant[0]) if meant.ndim == 1 else meant[0]
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if isinstance(self.rule, RewardRule):
+            evaluated = np.array([info.get("finished", True)])
+            reward = self.rule.reward(np.array([reward], np.float64), np.array([info["cost"]]), evaluated).item()
+        info = self._masked(info)
+        if noted:
+            info |= entry(noted)
+        return self._observed(observation, False), reward, terminated, truncated, info
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """Masks below a wrapper may be of other actions."""
+        return self.action_masks if name == "action_masks" else super().get_wrapper_attr(name)
+
+    @property
+    def action_masks(self) -> Callable[[], Any]:
+        """`action_masks()` of this wrapper's actions, where there is a useful one."""
+        masks, change = _masks_of(self.env), _useful(self.rule)
+        return lambda: change(masks()[None])[0]
+
+    def _observed(self, observation: Any, fresh: bool) -> Any:
+        if self.rule.observation_space is None:
+            return observation
+        return entry(self.rule.observe(observation[None], ALL, fresh))
+
+    def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
+        if (change := self.rule.masking()) is not unchanged:
+            mask = info.pop("action_mask", None)
+            if mask is not None and change is not None:
+                info["action_mask"] = change(mask[None])[0]
+        return info
+
+
+class VectorForm(VectorWrapper):
+    """A rule on the episodes of a vectorized environment."""
+
+    rule_class: ClassVar[type[Rule]]
+
+    def __init__(self, env: VectorEnv[Any, Any, Any], *args: Any, **kwargs: Any) -> None:
+        super().__init__(env)
+        n = env.num_envs
+        self.rule = rule = self.rule_class(env, n, *args, **kwargs)
+        if rule.action_space is not None:
+            self.single_action_space, self.action_space = rule.action_space, batch_space(rule.action_space, n)
+        if rule.observation_space is not None:
+            self.single_observation_space = rule.observation_space
+            self.observation_space = batch_space(rule.observation_space, n)
+        self._same_step = env.metadata.get("autoreset_mode") is AutoresetMode.SAME_STEP
+        self._everyone, self._ended = np.ones(n, bool), np.zeros(n, bool)
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start fresh episodes."""
+        mask = (options or {}).get("reset_mask")
+        observation, info = self.env.reset(seed=seed, options=options)
+        fresh = self._everyone if mask is None else mask
+        self._ended = self._ended & ~fresh
+        return self._begin(fresh, observation, info, observation), self._masked(info)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Perform one evaluation in every environment."""
+        rule, fresh = self.rule, self._ended
+        noted: dict[str, npt.NDArray[Any]] = {}
+        if rule.action_space is not None:
+            actions, noted = rule.actions(unmasked(actions))
+        observation, reward, terminated, truncated, info = self.env.step(actions)
+        done = terminated | truncated
+        final = info["final_info"] if "final_info" in info else {}
+        continuing = ~fresh
+        if isinstance(rule, RewardRule):
+            reward = self._rewarded(rule, reward, continuing, info)
+        shown = self._continue(continuing, observation, info)
+        self._masked(final)
+        if self._same_step:
+            fresh = done
+        else:
+            self._ended = done.copy()
+        shown = self._begin(fresh, observation, info, shown)
+        self._masked(info)
+        for part in (info, final) if noted else ():
+            if "_cost" in part and (reported := part["_cost"]).any():  # who evaluated something
+                for name, value in noted.items():
+                    part[name], part["_" + name] = value & reported, reported
+        return shown, reward, terminated, truncated, info
+
+    @property
+    def action_masks(self) -> Callable[[], Any]:
+        """`action_masks()` of this wrapper's actions, where there is a useful one."""
+        masks, change = _masks_of(self.env), _useful(self.rule)
+        return lambda: change(masks())
+
+    def _rewarded(self, rule: RewardRule, reward: Any, evaluated: Flags, info: dict[str, Any]) -> Floats:
+        if "finished" in info:
+            evaluated = evaluated & (info["finished"].astype(bool) | ~info["_finished"])
+        # An array would be missing only if every episode was restarted in this step.
+        cost = np.zeros(self.num_envs) if "cost" not in info else info["cost"]
+        if "final_info" in info:
+            cost = np.where(info["_final_info"], info["final_info"]["cost"], cost)
+        return rule.reward(np.asarray(reward, dtype=np.float64), cost, evaluated)
+
+    def _begin(self, fresh: Flags, observation: Any, info: dict[str, Any], shown: Any) -> Any:
+        """Start episodes; return what is shown of all, `shown` if none starts."""
+        if not fresh.any():
+            return shown
+        index: Indices = ALL if fresh.all() else fresh.nonzero()[0]
+        if "table" in info:
+            self.rule.start(index, info["table"][index])
+        return shown if self.rule.observation_space is None else self.rule.observe(observation, index, True)
+
+    def _continue(self, continuing: Flags, observation: Any, info: dict[str, Any]) -> Any:
+        """Take what was observed of episodes that continue, and last of those that ended in this step."""
+        if self.rule.observation_space is None or not continuing.any():
+            return observation
+        ended = np.flatnonzero(info["_final_obs"]).tolist() if "final_obs" in info else []
+        if ended:
+            observation = observation.copy()
+            observation[ended] = np.stack(list(info["final_obs"][ended]))
+        index: Indices = ALL if continuing.all() else continuing.nonzero()[0]
+        shown = self.rule.observe(observation, index, False)
+        for i in ended:
+            info["final_obs"][i] = entry(shown, i)
+        return shown
+
+    def _masked(self, info: dict[str, Any]) -> dict[str, Any]:
+        if (change := self.rule.masking()) is not unchanged:
+            change_mask(info, change)
+        return info
+
+
+def vectorized(scalar: type[ScalarForm]) -> type[VectorForm]:
+    """The vectorized form of a wrapper, of the same name."""
+    members = {
+        "__module__": "hpo_envs.wrappers.vector",
+        "__doc__": f"`hpo_envs.wrappers.{scalar.__name__}` of vectorized environments.",
+        "__signature__": _signature(scalar.rule_class),
+        "rule_class": scalar.rule_class,
+    }
+    return type(scalar.__name__, (VectorForm,), members)
+
+
+def _signature(rule: type[Rule]) -> inspect.Signature:
+    """Arguments of a wrapper: those of its rule, without the number of episodes."""
+    signature = inspect.signature(rule)
+    return signature.replace(parameters=[p for p in signature.parameters.values() if p.name != "n"])
+
+
+def _useful(rule: Rule) -> Change:
+    change = rule.masking()
+    if change is None:
+        raise AttributeError(f"action_masks: there is no useful mask of actions in {rule.action_space}")
+    return change
