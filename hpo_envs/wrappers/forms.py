@@ -6,6 +6,7 @@ the step that ended the last one (SAME_STEP) or in the next (NEXT_STEP).
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -262,6 +263,7 @@ class VectorForm(VectorWrapper):
         return info
 
 
+@functools.cache
 def vectorized(scalar: type[ScalarForm]) -> type[VectorForm]:
     """The vectorized form of a wrapper, of the same name."""
     members = {

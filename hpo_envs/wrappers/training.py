@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs import wrappers
 from hpo_envs.agents.models import candidate_set
-from hpo_envs.wrappers import vector
+from hpo_envs.wrappers.candidates import CandidateObservation
+from hpo_envs.wrappers.forms import vectorized
+from hpo_envs.wrappers.improvement import ImprovementReward
+from hpo_envs.wrappers.normalise import NormalisedReward
 
 
 def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:
@@ -21,7 +23,8 @@ def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = can
         features: Names of groups of columns.
         **more: Other arguments of `CandidateObservation`.
     """
-    forms: Any = vector if hasattr(env, "num_envs") else wrappers
+    forms: tuple[Any, ...] = (NormalisedReward, ImprovementReward, CandidateObservation)
+    normalised, improvement, shown = map(vectorized, forms) if hasattr(env, "num_envs") else forms
     if not hasattr(env.unwrapped, "candidates"):
-        env = forms.NormalisedReward(env)
-    return forms.CandidateObservation(forms.ImprovementReward(env, baseline=0.0), candidates, features, **more)
+        env = normalised(env)
+    return shown(improvement(env, baseline=0.0), candidates, features, **more)
