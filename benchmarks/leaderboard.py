@@ -30,7 +30,7 @@ from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.benchmarks.report import page, plots, sentences
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
 from hpo_envs.benchmarks.study import executors, store
-from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.study import (
     POLICY,
     SEEDS,
@@ -159,17 +159,10 @@ def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
 
 def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> int:
     """Run what is missing of the studies; return how many pairs of agent and id failed."""
-    from tqdm.auto import tqdm
-
     failed = 0
     with executors.of_jobs(jobs) as executor:
         for name, study in planned:
-            with tqdm(unit=" runs") as bar:
-
-                def watch(done: int, total: int, left: float | None, bar: Any = bar) -> None:
-                    bar.total = total
-                    bar.update(done - bar.n)
-
+            with progress() as watch:
                 outcome = conduct(study, folder / name, executor, watch=watch)
             for (env, name), error in outcome.errors.items():
                 print(f"{name} on {env}: {error.strip().splitlines()[-1]}")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import collections
+import contextlib
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import gymnasium as gym
 
 from hpo_envs.agents import Problem
-from hpo_envs.benchmarks.runs import Run, limits, problem_of
+from hpo_envs.benchmarks.runs import limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study import expected
@@ -60,8 +60,27 @@ class Outcome:
     capped: dict[str, int] = field(default_factory=dict)
 
 
-Watch = Callable[[int, int, float | None], object]
-"""`watch(done, total, seconds left or None)`: called at the start and whenever runs have been stored."""
+Watch = Callable[[int, int], object]
+"""`watch(done, total)`: called at the start and whenever runs have been stored."""
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Watch]:
+    """A progress bar, which is there from the first call on: nothing is drawn over errors in a study."""
+    from tqdm.auto import tqdm
+
+    bars: list[Any] = []
+
+    def watch(done: int, total: int) -> None:
+        if not bars:
+            bars.append(tqdm(total=total, initial=done, unit=" runs"))
+        bars[0].update(done - bars[0].n)
+
+    try:
+        yield watch
+    finally:
+        for bar in bars:
+            bar.close()
 
 
 def conduct(
@@ -70,7 +89,7 @@ def conduct(
     executor: Executor | None = None,
     *,
     take: Callable[[Block], object] = lambda block: None,
-    watch: Watch | None = None,
+    watch: Watch = lambda done, total: None,
     seconds: float | None = None,
     run_seconds: float = limits.RUN_SECONDS,
     most: float = math.inf,
@@ -110,13 +129,11 @@ def conduct(
         )
     if store.folder is not None:
         expected.note(store.folder, outcome.pairs)
-    clock = _Clock(tasks)
-    pending = len(tasks)
+    pending, left = len(tasks), sum(len(task.seeds) for task in tasks)
     for task in tasks:
         executor.submit(perform, task)
-    total = outcome.found + clock.left
-    if watch is not None:
-        watch(outcome.found, total, None)
+    total = outcome.found + left
+    watch(outcome.found, total)
     while pending:
         try:
             done: Done = executor.next()
@@ -134,9 +151,8 @@ def conduct(
         for task in rest:
             executor.submit(perform, task)
         pending += len(rest)
-        clock.count(key, done.runs, done.seconds, len(done.task.seeds) - sum(len(t.seeds) for t in rest))
-        if watch is not None:
-            watch(total - clock.left, total, clock.estimate(executor.workers))
+        left -= len(done.task.seeds) - sum(len(t.seeds) for t in rest)
+        watch(total - left, total)
     return outcome
 
 
@@ -221,37 +237,3 @@ def _probe(
     finally:
         envs.close()
     return problem, fitting, headers
-
-
-class _Clock:
-    """Estimates the time left from the seconds per run of each agent took.
-
-    An agent not seen yet on an id is taken to need what it needs on other ids, one not seen at all what all need.
-    """
-
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        self._left = {(t.environment.id, t.agent.name): len(t.seeds) for t in tasks}
-        self._spent: dict[tuple[str, str], float] = collections.defaultdict(float)
-        self._runs: dict[tuple[str, str], int] = collections.defaultdict(int)
-
-    @property
-    def left(self) -> int:
-        """Run left."""
-        return sum(self._left.values())
-
-    def count(self, key: tuple[str, str], runs: Sequence[Run], seconds: float, settled: int) -> None:
-        """Take in the result of a task: of its seeds, so many need no further one."""
-        self._left[key] -= settled
-        for each in (key, ("", key[1]), ("", "")):
-            self._spent[each] += seconds
-            self._runs[each] += len(runs)
-
-    def estimate(self, workers: int) -> float | None:
-        """Seconds left, or None before the first run."""
-        if not self._runs[("", "")]:
-            return None
-        total = 0.0
-        for (env, agent), left in self._left.items():
-            known = next(k for k in ((env, agent), ("", agent), ("", "")) if self._runs.get(k))
-            total += left * self._spent[known] / self._runs[known]
-        return total / workers

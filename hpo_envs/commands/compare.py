@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import re
 import sys
@@ -23,7 +22,6 @@ EPILOG = """examples:
   hpo-envs compare --env NMTHPO-jaen-v0 --agents random --budget all
   hpo-envs compare --env NMTHPO-v0 --agents random,policy:ppo.npz   # see docs/guides/training-a-policy.md
   hpo-envs compare study.toml --out runs/ --jobs 2
-  hpo-envs compare --env 'NMTHPO-*-v0' --agents random,bo --seeds 20 --power 0.5   # power of the study; runs nothing
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, or 20 for slow agents
@@ -101,49 +99,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--yes", action="store_true", help="confirm trainings (Char- and CellMiniLive-*) of more than an hour"
     )
-    parser.add_argument(
-        "--power",
-        type=float,
-        metavar="EFFECT",
-        help="only simulate the power of this study to find an agent that is better by EFFECT standard "
-        "deviations of a run",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
+    from hpo_envs.benchmarks.study.scheduler import progress
 
     study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]
-    if args.power is not None:
-        return _power(study, args.power)
     comparison = Comparison(study, args.out or Path("studies") / re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-"))
     if not args.run_seconds > 0:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
-        with _executor(args) as executor, contextlib.closing(_Bar()) as bar:
-            given = {"run_seconds": args.run_seconds, "most": most}
-            comparison.run(executor, watch=bar.show, **given)
+        with _executor(args) as executor, progress() as watch:
+            comparison.run(executor, watch=watch, run_seconds=args.run_seconds, most=most)
     except KeyboardInterrupt:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
         raise
     return _show(comparison, args, start)
-
-
-def _power(study: Study, effect: float) -> int:
-    """Print how often a study of this size names the better of its agents, by simulation; none is run."""
-    from hpo_envs.benchmarks.analysis import intervals, power
-
-    if not effect > 0:
-        raise ValueError(f"--power must be a number > 0, got {effect}")
-    ids, seeds, agents = len(study.environments), len(study.seeds), max(len(study.agents), 2)
-    here, across = power.winners(power.Study(ids, seeds, agents=agents), effect)
-    print(f"{agents} agents, {ids} environments, {seeds} seeds: power for a lead of {effect:g} standard deviations")
-    print(f"  on these tasks  {here:4.0%} of studies")
-    few = ids < intervals.FEWEST_CLUSTERS
-    print(f"  across tasks    {'-: too few environments' if few else f'{across:4.0%} of studies'}")
-    return 0
 
 
 def _study(args: argparse.Namespace) -> Study:
@@ -188,27 +162,6 @@ def _executor(args: argparse.Namespace) -> Executor:
     if args.jobs < 1:
         raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
     return executors.of_jobs(args.jobs)
-
-
-class _Bar:
-    """The progress bar: runs done, and our own estimate of the time left, for runs differ a thousandfold in length."""
-
-    _bar: Any = None
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def show(self, done: int, total: int, left: float | None) -> None:
-        """Show how far the study is."""
-        from tqdm.auto import tqdm
-
-        if self._bar is None:
-            shape = "{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]"
-            self._bar = tqdm(bar_format=shape, total=total)
-        self._bar.n = done
-        self._bar.set_postfix_str("" if left is None else f"{tqdm.format_interval(round(left))} left", refresh=False)
-        self._bar.refresh()
 
 
 def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:

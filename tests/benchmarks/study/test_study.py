@@ -147,7 +147,7 @@ def test_more_agents_and_seeds_run_only_what_is_missing(tmp_path: Path) -> None:
     assert (once.made, once.found) == (6, 0)
     before = files_of(tmp_path)
     seen: list[tuple[int, int]] = []
-    more = conduct(from_data(SMALL), tmp_path, watch=lambda done, total, left: seen.append((done, total)))
+    more = conduct(from_data(SMALL), tmp_path, watch=lambda done, total: seen.append((done, total)))
     assert (more.made, more.found) == (9, 6)
     assert seen[0] == (6, 15)
     assert seen[-1] == (15, 15)

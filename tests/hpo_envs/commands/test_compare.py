@@ -64,25 +64,3 @@ def test_new_study_has_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
     assert main(["compare", "wide.toml"]) == 0
     assert main(["compare", "--env", "NMTHPO-zhen-v0", "--budget", "2", "--seeds", "1"]) == 0
     assert {p.name for p in (tmp_path / "studies").iterdir()} == {"wide", "NMTHPO-zhen-v0"}
-
-
-def test_power_simulates_study_and_runs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [
-        "compare",
-        "--env",
-        "NMTHPO-zhen-v0",
-        "--agents",
-        "random,bo",
-        "--seeds",
-        "20",
-        "--out",
-        str(tmp_path / "o"),
-    ]
-    assert main([*words, "--power", "2"]) == 0
-    out = capsys.readouterr().out
-    assert "2 agents, 1 environments, 20 seeds" in out
-    assert "on these tasks  100% of studies" in out
-    assert "across tasks    -: too few environments" in out
-    assert not (tmp_path / "o").exists()
-    assert main([*words, "--power", "0"]) == 2
-    assert "--power must be a number > 0, got 0.0" in capsys.readouterr().err
