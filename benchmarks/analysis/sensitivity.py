@@ -16,7 +16,7 @@ Time is O(n log n) and memory O(n) in the number of runs, for every function.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -109,26 +109,23 @@ def expected_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Vari
     return float(100.0 * pairs / (n * _others(n, variant)))
 
 
-def rank_similarity(configs: Any, orders: Mapping[Any, Sequence[Any]] | None = None) -> Floats:
+def rank_similarity(configs: Any) -> Floats:
     """Average rank of each run over its hyperparameters (equation 2).
 
     Every hyperparameter's values are sorted from the largest to the smallest; equal values share a rank and the next
     value has the next integer (dense ranks).
 
     Args:
-        configs: (n, d) numbers, or a DataFrame of n runs and d hyperparameters.
-        orders: For each column without a natural order, its values from smallest to largest. Columns are DataFrame
-            labels or integer positions.
+        configs: (n, d) numbers, or a DataFrame of n runs and d hyperparameters; columns that are no numbers are
+            pandas' ordered categoricals.
 
     Returns:
         (n,) ranks, multiples of 1/d.
 
     Raises:
-        ValueError: NaN, a value missing from its order, a text column without one, a column with one value (it
-            was not varied: leave it out).
+        ValueError: NaN, a column without an order, a column with one value (it was not varied: leave it out).
     """
-    columns = _columns(configs, orders)
-    return _rank_sums(columns) / len(columns)
+    return _rank_sums(configs) / np.shape(configs)[1]
 
 
 def performance_correlation(
@@ -196,7 +193,6 @@ def analyse(
     ks: Sequence[int] = KS,
     rope: float | None = None,
     variant: Variant = "paper",
-    orders: Mapping[Any, Sequence[Any]] | None = None,
     metric: str | None = None,
     best: int | None = None,
 ) -> dict[str, float | None]:
@@ -211,7 +207,6 @@ def analyse(
         rope: Half-width of the region of practical equivalence, in units of the score; default: see `rope_of`. The
             paper's is `ROPE`.
         variant: `paper` or `published`.
-        orders: See `rank_similarity`.
         metric: Of a Table: its metric, the first by default.
         best: See `performance_correlation`.
 
@@ -228,7 +223,7 @@ def analyse(
         configs, scores = configs.drop(columns=scores), configs[scores]
     a = _scores(scores)
     rope = rope_of(a) if rope is None else rope
-    ranks = _rank_sums(_columns(configs, orders))
+    ranks = _rank_sums(configs)
     relative = a.max() > 0
     result: dict[str, float | None] = {}
     for label, function in (("rel", relative_at), ("mean", mean_at)):
@@ -254,47 +249,21 @@ def _of_table(table: Any, metric: str | None) -> tuple[Any, Floats]:
     return table.configs[measured][:, varied], scores[measured]
 
 
-def _columns(configs: Any, orders: Mapping[Any, Sequence[Any]] | None) -> list[tuple[Any, npt.NDArray[Any]]]:
-    """The columns as (label, numbers)."""
-    orders = dict(orders or {})
-    if hasattr(configs, "columns"):
-        columns = [(label, configs[label].to_numpy()) for label in configs.columns]
-    else:
-        matrix = np.asarray(configs)
-        if matrix.ndim != 2:
-            raise ValueError(f"configs must be a DataFrame or have shape (runs, hyperparameters), got {matrix.shape}")
-        columns = [(j, matrix[:, j]) for j in range(matrix.shape[1])]
-    if not columns:
-        raise ValueError("configs must have at least one hyperparameter, got none")
-    unknown = set(orders) - {label for label, _ in columns}
-    if unknown:
-        raise ValueError(f"orders must name columns of configs, got {sorted(map(str, unknown))}")
-    return [(label, _numbers(label, values, orders.get(label))) for label, values in columns]
-
-
-def _numbers(label: Any, values: npt.NDArray[Any], order: Sequence[Any] | None) -> npt.NDArray[Any]:
-    if order is not None:
-        place = {value: i for i, value in enumerate(order)}
-        missing = [v for v in dict.fromkeys(values.tolist()) if v not in place]
-        if missing:
-            raise ValueError(f"order of {label!r} must list every value, got {missing[0]!r} without a place")
-        return np.array([place[v] for v in values.tolist()])
-    if values.dtype.kind not in "biuf":
-        raise ValueError(f"column {label!r} must be numbers, or have its values in `orders`, got {values.dtype}")
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise ValueError(f"configs must not contain NaN, got {int(np.isnan(values).sum())} in column {label!r}")
-    return values
-
-
-def _rank_sums(columns: list[tuple[Any, npt.NDArray[Any]]]) -> Floats:
+def _rank_sums(configs: Any) -> Floats:
     """(n,) sums of dense ranks: whole numbers, so that equal averages stay equal."""
-    total = np.zeros(len(columns[0][1]))
-    for label, values in columns:
-        distinct, inverse = np.unique(values, return_inverse=True)
-        if len(distinct) < 2:
+    import pandas as pd
+
+    if np.ndim(configs) != 2 or not np.shape(configs)[1]:
+        raise ValueError(f"configs must have shape (runs, hyperparameters >= 1), got {np.shape(configs)}")
+    frame = pd.DataFrame(configs)
+    for label, column in frame.items():
+        if not (pd.api.types.is_numeric_dtype(column) or getattr(column.dtype, "ordered", False)):
+            raise ValueError(f"column {label!r} must be numbers or an ordered categorical, got {column.dtype}")
+        if column.isna().any():
+            raise ValueError(f"configs must not contain NaN, got {int(column.isna().sum())} in column {label!r}")
+        if column.nunique() < 2:
             raise ValueError(f"configs must vary in every column, got one value in {label!r}: leave the column out")
-        total += len(distinct) - inverse
-    return total
+    return frame.rank(method="dense", ascending=False).sum(axis=1).to_numpy()
 
 
 def _to_best(ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None, variant: str) -> tuple[Floats, Floats]:
