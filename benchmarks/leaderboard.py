@@ -29,7 +29,7 @@ from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.benchmarks.report import page, plots, sentences
 from hpo_envs.benchmarks.runs import problem_of, run, transfer
-from hpo_envs.benchmarks.study import executors, store
+from hpo_envs.benchmarks.study import executors
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.study import (
     POLICY,
@@ -252,10 +252,10 @@ def publish(folder: Path, root: Path) -> None:
     comparison = Comparison.load(*folders)
     if comparison.missing:
         print(comparison.missing)
-    others = [store.Store(where).groups() for where in folders if where.name.startswith("guests-")]
-    external = {group.header["agent"] for groups in others for group in groups}
-    command += f" --agents {' '.join(sorted(external))}" if external else ""
     found = thinned(comparison.summary("hpo_envs leaderboard", command, with_fronts=False))
+    registered = {a["name"]: AGENTS[a["name"]] for a in found["agents"] if a["name"] in AGENTS}
+    external = sorted(n for n, e in registered.items() if not (e.entrant or e.sources or e.unseen))
+    found["command"] += f" --agents {' '.join(external)}" if external else ""
     found["versions"]["published"] = datetime.datetime.now(datetime.UTC).date().isoformat()
     for t in found["tracks"]:
         for r in t["ranking"]:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -202,8 +202,10 @@ def digest_of(blocks: Iterable[Block]) -> str:
 
 
 def _contents(block: Block) -> Callable[[int], bytes]:
-    """Hash of a run: header as JSON with sorted keys, then type, shape and bytes of each array."""
-    headers = [_with_holes({**block.header, **own}, block.scales is not None) for own in block.rest]
+    """What is hashed of a run: header, seed and scale, then type, shape and bytes of each array."""
+    whole = ({**block.header, **own} for own in block.rest)
+    headers = [json.dumps({k: v for k, v in h.items() if k != "scale"}, sort_keys=True) for h in whole]
+    scales = block.scales or [json.dumps(block.header.get("scale"), sort_keys=True)] * len(block)
     seeds, which, starts = block.seeds.tolist(), block.which.tolist(), block.starts.tolist()
     evaluated = [(block.evaluated[name], True) for name in sorted(block.evaluated)]
     arrays = [(block.actions, True), (block.rewards, True), (block.costs, True), (block.recommended, False), *evaluated]
@@ -216,22 +218,9 @@ def _contents(block: Block) -> Callable[[int], bytes]:
 
     def content(i: int) -> bytes:
         a, b = starts[i], starts[i + 1]
-        first, middle, last = headers[which[i]]
-        scale = "" if block.scales is None or block.scales[i] == "null" else f'"scale": {block.scales[i]}, '
-        found = [f'{first}{scale}{middle}"seed": {seeds[i]}{last}'.encode()]
+        found = [f"{headers[which[i]]} {seeds[i]} {scales[i]}".encode()]
         for (raw, width, *_, many), label in zip(columns, labels(b - a), strict=True):
             found += label, raw[a * width : b * width] if many else raw[i * width : (i + 1) * width]
         return b"".join(found)
 
     return content
-
-
-def _with_holes(header: Mapping[str, Any], scales: bool) -> tuple[str, str, str]:
-    """JSON of a header before its scale, from there to its seed, and from there on; what runs share is told once."""
-    rest = {k: v for k, v in header.items() if k not in (("seed", "scale") if scales else ("seed",))}
-    parts = [
-        json.dumps({k: v for k, v in rest.items() if low <= k < high}, sort_keys=True)[1:-1]
-        for low, high in (("", "scale"), ("scale", "seed"), ("seed", chr(0x10FFFF)))
-    ]
-    first, middle = (f"{part}, " if part else "" for part in parts[:2])
-    return "{" + first, middle, (f", {parts[2]}" if parts[2] else "") + "}"

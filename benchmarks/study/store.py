@@ -20,13 +20,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import parquet
@@ -91,19 +89,6 @@ def key_of(run: Run) -> Key:
     return run.header["env"], run.header["agent"], run.seed
 
 
-@dataclass(frozen=True)
-class Group:
-    """Runs of one part that differ only in their seed: a study of millions of runs remembers few headers.
-
-    Attributes:
-        header: Of one of them.
-        seeds: (runs,) int64.
-    """
-
-    header: dict[str, Any]
-    seeds: npt.NDArray[np.int64]
-
-
 class _Setting:
     """Common header of the runs of one id, and the seeds of each agent."""
 
@@ -134,7 +119,7 @@ class _Setting:
 class Store:
     """A folder of runs.
 
-    A part is read once; headers of what other processes add later are not looked at.
+    Headers are read once per id; those of what other processes add later are not looked at.
 
     Args:
         folder: Made when the first run is stored; None: runs are kept in memory by whoever adds them.
@@ -146,7 +131,6 @@ class Store:
     def __init__(self, folder: Path | str | None) -> None:
         self.folder = None if folder is None else Path(folder)
         self.added: set[Path] = set()
-        self._groups: dict[Path, list[Group]] = {}
         self._settings: dict[str, _Setting] = {}
 
     def write(self, runs: Sequence[Run]) -> int:
@@ -219,16 +203,6 @@ class Store:
         for part in [part for part in self._parts(env, agent) if part not in besides]:
             yield part, _decoded(part)
 
-    def groups(self, env: str | None = None, agent: str | None = None) -> list[Group]:
-        """Stored runs, grouped by all but their seed; parts are read once."""
-        parts = sorted(self._parts(env, agent))
-        for part in parts:
-            if part not in self._groups:
-                block = _decoded(part)
-                each = [(own, block.seeds[block.which == k]) for k, own in enumerate(block.rest)]
-                self._groups[part] = [Group({**block.header, **own, "seed": int(s[0])}, s) for own, s in each]
-        return [group for part in parts for group in self._groups[part]]
-
     def seeds(self, env: str, agent: str) -> set[int]:
         """Seeds that an agent has finished on an id."""
         return set(self._setting(env).seeds.get(agent, ()))
@@ -249,9 +223,11 @@ class Store:
         """Common header of the stored runs of an id; its folder is listed once."""
         if env not in self._settings:
             setting = _Setting()
-            for group in self.groups(env):
-                setting.check(group.header, self.folder)
-                setting.add(group.header, group.seeds.tolist())
+            for _, block in self.blocks(env):
+                for k, own in enumerate(block.rest):
+                    header = {**block.header, **own}
+                    setting.check(header, self.folder)
+                    setting.add(header, block.seeds[block.which == k].tolist())
             self._settings[env] = setting
         return self._settings[env]
 
