@@ -23,7 +23,7 @@ the largest sum of their rewards so far, by which `Tuned.best` chooses, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,33 +34,8 @@ from hpo_envs.benchmarks.analysis.scales import Scale, of_header, scale_of
 Floats = npt.NDArray[np.float64]
 
 
-class _Headed(Protocol):
-    @property
-    def header(self) -> dict[str, Any]: ...
-
-
-class _Evaluated(Protocol):
-    @property
-    def evaluated(self) -> Mapping[str, Any]: ...
-
-
-class Recorded(_Headed, _Evaluated, Protocol):
-    """A run as recorded, `hpo_envs.benchmarks.Run`."""
-
-    @property
-    def rewards(self) -> Floats:
-        """(k,) or (k, objectives)."""
-
-    @property
-    def costs(self) -> Floats:
-        """(k,)."""
-
-    @property
-    def recommended_truth(self) -> Any:
-        """True mean of the recommended action; None where rewards are the truth."""
-
-    def __len__(self) -> int: ...
-
+Recorded = Any
+"""A run as recorded: `hpo_envs.benchmarks.Run`, which imports this module."""
 
 TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
 """Regrets that running times are measured to: 20 from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
@@ -83,15 +58,14 @@ def after(run: Recorded) -> Floats:
     return _regret(np.maximum.accumulate(run.rewards), scale)
 
 
-def of_rewards(rewards: Floats, best: Floats, reference: Floats) -> Floats:
-    """(n, k) regret after each evaluation of n runs with one objective whose rewards are the truth: `after` of each.
+def normalised(incumbents: Floats, best: Floats, reference: Floats) -> Floats:
+    """(n, k) regret of the incumbents of n runs with one objective.
 
     Args:
-        rewards: (n, k).
-        best: (n,) best reward of each scale; (n, 0) if there is none, so that scores are raw.
-        reference: (n,) what counts as having found nothing.
+        incumbents: (n, k) rewards.
+        best: (n, 1) best reward of each scale; (n, 0) if there is none, so that scores are raw.
+        reference: (n, 1) what counts as having found nothing.
     """
-    incumbents = np.maximum.accumulate(rewards, axis=1)
     if not best.shape[1]:
         return -incumbents
     width = best - reference
@@ -111,30 +85,18 @@ def final(run: Recorded, regret: Floats) -> float:
     return float(regret[-1])
 
 
-def raw(run: _Headed) -> bool:
+def raw(run: Recorded) -> bool:
     """Return whether no scale is known, so that scores are minus the rewards."""
     return bool(scale_of(run.header)["source"] == "none")
 
 
-def flat(run: Recorded) -> bool:
-    """Return whether the task is degenerate: best = median, so that regret is 0/0, and shown as 0."""
-    scale = scale_of(run.header)
-    return bool(scale["source"] != "none" and run.rewards.ndim == 1 and scale["best"][0] <= scale["reference"][0])
-
-
-def noisy(run: _Evaluated) -> bool:
+def noisy(run: Recorded) -> bool:
     """Return whether a reward may differ from the mean of its row."""
     return "truth" in run.evaluated
 
 
-def _regret(incumbent: Floats, scale: Scale) -> Floats:
-    if scale.source == "none":
-        return -incumbent
-    width = float(scale.best[0] - scale.reference[0])
-    if width <= 0.0:
-        return np.zeros(len(incumbent))
-    out: Floats = np.clip((scale.best[0] - incumbent) / width, 0.0, 1.0)
-    return out
+def _regret(incumbents: Floats, scale: Scale) -> Floats:
+    return np.asarray(normalised(incumbents[None], scale.best[None], scale.reference[None])[0])
 
 
 def _cells(run: Recorded) -> list[int]:
@@ -218,13 +180,14 @@ def at_costs(
     return np.take_along_axis(np.concatenate([start, regret], axis=-1), done, axis=-1)
 
 
-def anytime(run: Recorded, regret: Floats) -> Any:
-    """Regret averaged over the budget: over its evaluations, or over its shares where cost is something else."""
-    return averaged(run.header, run.costs, regret)
-
-
 def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
-    """`anytime` of runs of one agent on one environment: (..., k) costs and regrets."""
+    """Regret averaged over the budget: over its evaluations, or over its shares where cost is something else.
+
+    Args:
+        header: Of runs of one agent on one environment.
+        costs: (..., k) cost of each evaluation.
+        regret: (..., k) after each.
+    """
     budget = float(header["budget"])
     if header["cost_unit"] == "evaluations":
         total = max(round(budget), 1)

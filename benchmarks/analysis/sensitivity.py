@@ -125,7 +125,7 @@ def rank_similarity(configs: Any) -> Floats:
     Raises:
         ValueError: NaN, a column without an order, a column with one value (it was not varied: leave it out).
     """
-    return _rank_sums(configs) / np.shape(configs)[1]
+    return np.asarray(_rank_sums(configs) / np.shape(configs)[1])
 
 
 def performance_correlation(
@@ -263,7 +263,7 @@ def _rank_sums(configs: Any) -> Floats:
             raise ValueError(f"configs must not contain NaN, got {int(column.isna().sum())} in column {label!r}")
         if column.nunique() < 2:
             raise ValueError(f"configs must vary in every column, got one value in {label!r}: leave the column out")
-    return frame.rank(method="dense", ascending=False).sum(axis=1).to_numpy()
+    return np.asarray(frame.rank(method="dense", ascending=False).sum(axis=1))
 
 
 def _to_best(ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None, variant: str) -> tuple[Floats, Floats]:

@@ -301,7 +301,7 @@ def _measured(block: Block, index: npt.NDArray[np.intp], scales: list[dict[str, 
             final = np.array([regret.final(run, own) for run, own in zip(runs, after, strict=True)])
         else:
             best, reference = (np.array([scales[i][k] for i in some]) for k in ("best", "reference"))
-            after = regret.of_rewards(block.rewards[at], best, reference)
+            after = regret.normalised(np.maximum.accumulate(block.rewards[at], axis=1), best, reference)
             final = after[:, -1]
         costs = block.costs[at]
         spent = costs.sum(axis=1) / float(header["budget"])

@@ -80,7 +80,7 @@ def one_by_one(block: Block, index: npt.NDArray[np.intp], scales: Any) -> list[n
     for one in (block.run(int(i)) for i in index):
         after = regret.after(one)
         spent = one.costs.sum() / float(one.header["budget"])
-        rows.append((regret.anytime(one, after), regret.final(one, after), after, one.costs, spent))
+        rows.append((regret.averaged(one.header, one.costs, after), regret.final(one, after), after, one.costs, spent))
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
