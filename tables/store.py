@@ -49,6 +49,18 @@ def exists(name: str) -> bool:
     return _dataset_of(name) in catalogue.known() and name in _builder(_dataset_of(name)).NAMES
 
 
+def files(name: str) -> tuple[str, ...]:
+    """The upstream files of a table that does not ship; none for others.
+
+    Raises:
+        ValueError: Unknown name.
+    """
+    if _is_users(name) or name in catalogue.pins():
+        return ()
+    builder = _builder_of(name)
+    return builder.files(name) if hasattr(builder, "files") else ()
+
+
 def missing(name: str) -> list[Path]:
     """The files that have to be fetched before a table can be loaded; their content is not read.
 
@@ -56,13 +68,13 @@ def missing(name: str) -> list[Path]:
         ValueError: Unknown name.
     """
     root = data_folder()
-    return [root / f for f in _files(name) if not (root / f).is_file()]
+    return [root / f for f in files(name) if not (root / f).is_file()]
 
 
 def command(names: Iterable[str]) -> str:
     """Command that installs missing files; empty if none is missing."""
-    root, files = data_folder(), catalogue.files()
-    wanted = dict.fromkeys(files[f.relative_to(root).as_posix()].dataset for n in names for f in missing(n))
+    root, known = data_folder(), catalogue.files()
+    wanted = dict.fromkeys(known[f.relative_to(root).as_posix()].dataset for n in names for f in missing(n))
     return f"hpo-envs fetch {' '.join(wanted)}" if wanted else ""
 
 
@@ -79,8 +91,8 @@ def owner(name: str) -> str:
     """Owner of a table's measurements: `this project`, `the user`, upstream's repository; empty: none."""
     if not exists(name) or _is_users(name):
         return "the user"
-    if files := _files(name):
-        return catalogue.files()[files[0]].repository
+    if upstream := files(name):
+        return catalogue.files()[upstream[0]].repository
     return "" if synthetic(name) else load(name).provenance.upstream
 
 
@@ -106,7 +118,7 @@ def load(name: str) -> Table:
     """
     if _is_users(name):
         return user.load(name)
-    if not _files(name):
+    if not files(name):
         return _shipped(name)
     if missing(name):
         raise TableNotInstalled(f"table {name} is not installed: run `{command([name])}`")
@@ -160,14 +172,6 @@ def _builder_of(name: str) -> Any:
     builder = _builder(_dataset_of(name))
     one_of("table", name, builder.NAMES)
     return builder
-
-
-def _files(name: str) -> tuple[str, ...]:
-    """The upstream files of a table that does not ship."""
-    if _is_users(name) or name in catalogue.pins():
-        return ()
-    builder = _builder_of(name)
-    return builder.files(name) if hasattr(builder, "files") else ()
 
 
 @functools.cache

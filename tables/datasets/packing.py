@@ -1,6 +1,6 @@
-"""Common parts of pack scripts: `python -m hpo_envs.tables.datasets.NAME.pack` writes, `--check` compares.
+"""Packs a data set: `python -m hpo_envs.tables.datasets.packing NAME` writes its packs, `--check` compares them.
 
-A script has a function that makes the arrays of each pack from verified upstream files.
+The data set has a module `pack`, whose `make()` returns the arrays of each pack, made of verified upstream files.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import importlib
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,20 +21,15 @@ Packs = Mapping[str, Mapping[str, packs.Array]]
 """Arrays by member name, by path of the pack below `tables/datasets`."""
 
 
-def main(make: Callable[[], Packs], tables: Sequence[str], arguments: Sequence[str] | None = None) -> None:
-    """Write or check the packs of a data set.
-
-    Args:
-        make: Builds the arrays from upstream files, read by `store.read`.
-        tables: Names of the tables that the packs hold.
-        arguments: Of the command line.
-    """
+def main(words: Sequence[str] | None = None) -> None:
+    """Write or check the packs of a data set, and the tables in them."""
     parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("dataset", help="name of the data set")
     parser.add_argument("--check", action="store_true", help="rebuild, compare with what ships, and write nothing")
-    if parser.parse_args(arguments).check:
-        check(make(), tables)
-    else:
-        write(make(), tables)
+    args = parser.parse_args(words)
+    made = importlib.import_module(f"{__package__}.{args.dataset}.pack").make()
+    tables = [n for n in store.names(args.dataset) if not store.synthetic(n) and not store.files(n)]
+    (check if args.check else write)(made, tables)
 
 
 def write(made: Packs, tables: Sequence[str]) -> None:
@@ -78,3 +74,7 @@ def _pin(fresh: Mapping[str, str]) -> None:
     writer.writerows(sorted({**catalogue.pins(), **fresh}.items()))
     atomic.write(catalogue.PINS, stream.getvalue())
     catalogue.pins.cache_clear()
+
+
+if __name__ == "__main__":
+    main()

@@ -39,13 +39,13 @@ class Points:
 
     def raw(self, unit: Floats) -> Floats:
         """(n, d) stored numbers at coordinates (n, d) in [0, 1], 0 where inactive; values of a list share [0, 1]."""
-        columns = [_raw(h, unit[:, j]) for j, h in enumerate(self.space)]
+        columns = [raw_of(h, unit[:, j]) for j, h in enumerate(self.space)]
         raw = np.column_stack(columns)
         return np.where(self.active(raw), raw, 0.0)
 
     def unit(self, raw: Floats) -> Floats:
         """(n, d) coordinates in [0, 1] of stored numbers (n, d), the inverse of `raw`."""
-        return np.column_stack([_unit(h, raw[:, j]) for j, h in enumerate(self.space)])
+        return np.column_stack([unit_of(h, raw[:, j]) for j, h in enumerate(self.space)])
 
     def active(self, raw: Floats) -> npt.NDArray[np.bool_]:
         """(n, d) mask of active hyperparameters: those whose condition is satisfied."""
@@ -71,7 +71,7 @@ class Points:
                 continue
             if h.name not in config:
                 raise ValueError(f"config must have {h.name}, got {', '.join(config) or 'nothing'}")
-            raw[j] = _stored(h, config[h.name])
+            raw[j] = stored(h, config[h.name])
         return raw
 
     def candidates(self, count: int, seed: int) -> Floats:
@@ -112,7 +112,7 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
             listed = np.array(h.values, np.float64)
         else:
             listed = np.arange(h.low, h.high + 1.0) if _size(h) <= FINE else np.empty(0)
-        axis: dict[str, Any] = {"values": tuple(_unit(h, listed).tolist()), "categorical": h.kind == "categorical"}
+        axis: dict[str, Any] = {"values": tuple(unit_of(h, listed).tolist()), "categorical": h.kind == "categorical"}
         if h.condition is not None:
             parent = space[at[h.condition[0]]]
             axis |= {"parent": at[parent.name], "when": tuple(parent.values.index(v) for v in h.condition[1])}
@@ -132,7 +132,8 @@ def _size(h: Hyperparameter) -> float:
     return h.high - h.low + 1 if h.kind == "int" else (1 if h.low == h.high else math.inf)
 
 
-def _raw(h: Hyperparameter, unit: Floats) -> Floats:
+def raw_of(h: Hyperparameter, unit: Floats) -> Floats:
+    """Stored numbers of a hyperparameter at coordinates in [0, 1], both (n,)."""
     if h.values:
         index = np.minimum((unit * len(h.values)).astype(np.intp), len(h.values) - 1)
         return index.astype(np.float64) if h.kind == "categorical" else np.array(h.values, np.float64)[index]
@@ -147,7 +148,8 @@ def _raw(h: Hyperparameter, unit: Floats) -> Floats:
     return out
 
 
-def _unit(h: Hyperparameter, raw: Floats) -> Floats:
+def unit_of(h: Hyperparameter, raw: Floats) -> Floats:
+    """Coordinates in [0, 1] of stored numbers, the inverse of `raw_of`."""
     if h.values:
         listed = np.arange(len(h.values)) if h.kind == "categorical" else np.array(h.values, np.float64)
         out: Floats = (np.abs(raw[:, None] - listed).argmin(axis=1) + 0.5) / len(h.values)
@@ -160,7 +162,12 @@ def _unit(h: Hyperparameter, raw: Floats) -> Floats:
     return np.asarray((value - low) / (high - low)) if high > low else np.full(len(raw), 0.5)
 
 
-def _stored(h: Hyperparameter, value: Any) -> float:
+def stored(h: Hyperparameter, value: Any) -> float:
+    """The number that stands for a natural value.
+
+    Raises:
+        ValueError: It is outside of the range, or none of the values.
+    """
     if h.values:
         same = [i for i, v in enumerate(h.values) if v == value and isinstance(v, bool) == isinstance(value, bool)]
         if not same:

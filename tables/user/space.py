@@ -101,32 +101,30 @@ def _entry(name: str, value: Any) -> Hyperparameter:
         words = value[2:]
         if not 2 <= len(value) <= 4 or not all(map(is_number, value[:2])) or not set(words) <= set(WORDS):
             raise ValueError(f"{name} must be (low, high), perhaps with {', '.join(WORDS)} after them, got {value!r}")
-        kind = next((w for w in words if w != "log"), None)
-        return _range(name, value[0], value[1], "log" in words, None, kind)
-    return _listed(name, value if isinstance(value, list) else [value], None)
+        return _range(name, value[0], value[1], "log" in words, next((w for w in words if w != "log"), None))
+    return _listed(name, value if isinstance(value, list) else [value])
 
 
 def _of_mapping(name: str, value: Mapping[str, Any]) -> Hyperparameter:
     for key in value:
         one_of(f"key of {name}", key, KEYS)
-    condition = _condition(name, value.get("if"))
     if "choices" in value or "values" in value:
         ordered = "values" in value
-        h = _listed(name, list(value["values" if ordered else "choices"]), ordered, condition)
-        return dataclasses.replace(h, log=bool(value["log"])) if "log" in value and h.kind != "categorical" else h
-    if not all(is_number(value.get(end)) for end in ("low", "high")):
+        h = _listed(name, list(value["values" if ordered else "choices"]), ordered)
+        h = dataclasses.replace(h, log=bool(value.get("log", h.log)) and h.kind != "categorical")
+    elif not all(is_number(value.get(end)) for end in ("low", "high")):
         raise ValueError(f"{name} must have numbers as low and high, or choices or values, got {dict(value)!r}")
-    log, step = bool(value.get("log", False)), value.get("step")
-    return _range(name, value["low"], value["high"], log, step, value.get("kind"), condition)
-
-
-def _condition(name: str, given: Any) -> tuple[str, tuple[Any, ...]] | None:
+    else:
+        log = bool(value.get("log", False))
+        h = _range(name, value["low"], value["high"], log, value.get("kind"), value.get("step"))
+    given = value.get("if")
     if given is None:
-        return None
+        return h
     if not isinstance(given, Mapping) or len(given) != 1:
         raise ValueError(f"if of {name} must be {{parent: [choices]}} with one parent, got {given!r}")
     ((parent, choices),) = given.items()
-    return str(parent), tuple(choices) if isinstance(choices, (list, tuple)) else (choices,)
+    wanted = tuple(choices) if isinstance(choices, (list, tuple)) else (choices,)
+    return dataclasses.replace(h, condition=(str(parent), wanted))
 
 
 def is_number(value: Any) -> bool:
@@ -134,15 +132,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def _range(
-    name: str,
-    low: Any,
-    high: Any,
-    log: bool,
-    step: Any = None,
-    kind: Any = None,
-    condition: tuple[str, tuple[Any, ...]] | None = None,
-) -> Hyperparameter:
+def _range(name: str, low: Any, high: Any, log: bool, kind: Any = None, step: Any = None) -> Hyperparameter:
     whole = isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer))
     kind = kind or ("int" if whole else "float")
     if kind not in ("int", "float"):
@@ -153,12 +143,10 @@ def _range(
             raise ValueError(f"step of {name} must be a number > 0 on a linear scale, got {step!r}")
         values = tuple(low + i * step for i in range(math.floor((high - low) / step + 1e-9) + 1))
         high = values[-1]
-    return Hyperparameter(name, kind, float(low), float(high), log, values, condition)
+    return Hyperparameter(name, kind, float(low), float(high), log, values)
 
 
-def _listed(
-    name: str, values: list[Any], ordered: bool | None, condition: tuple[str, tuple[Any, ...]] | None = None
-) -> Hyperparameter:
+def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperparameter:
     """Choices; numbers are in order unless `ordered` says otherwise."""
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     if not values or any(a == b and type(a) is type(b) for a, b in itertools.combinations(values, 2)):
@@ -170,8 +158,8 @@ def _listed(
         grid = tuple(sorted(values))
         log = grid[0] > 0 and grid[-1] >= LOG * grid[0]
         kind: Any = "int" if all(isinstance(v, int) for v in grid) else "float"
-        return Hyperparameter(name, kind, float(grid[0]), float(grid[-1]), log, grid, condition)
-    return Hyperparameter(name, "categorical", 0.0, float(len(values) - 1), False, tuple(values), condition)
+        return Hyperparameter(name, kind, float(grid[0]), float(grid[-1]), log, grid)
+    return Hyperparameter(name, "categorical", 0.0, float(len(values) - 1), False, tuple(values))
 
 
 def _of_optuna(name: str, distribution: Any) -> Hyperparameter:
@@ -179,30 +167,28 @@ def _of_optuna(name: str, distribution: Any) -> Hyperparameter:
         return _listed(name, list(distribution.choices), False)
     kind = "int" if type(distribution).__name__ == "IntDistribution" else "float"
     log = bool(distribution.log)
-    return _range(name, distribution.low, distribution.high, log, None if log else distribution.step, kind)
+    return _range(name, distribution.low, distribution.high, log, kind, None if log else distribution.step)
 
 
 def _of_configspace(given: Any) -> tuple[Hyperparameter, ...]:
     if list(getattr(given, "forbidden_clauses", ())):
         raise ValueError(f"space must be without forbidden clauses, got {given.forbidden_clauses[0]}")
-    conditions: dict[str, tuple[str, tuple[Any, ...]]] = {}
+    found = {h.name: _of_configspace_entry(h) for h in given.values()}
     for c in given.conditions:
-        if type(c).__name__ not in ("EqualsCondition", "InCondition") or c.child.name in conditions:
+        h = found[c.child.name]
+        if type(c).__name__ not in ("EqualsCondition", "InCondition") or h.condition is not None:
             raise ValueError(f"conditions of a space must be of one parent each, with == or in, got {c}")
         values = tuple(c.values) if hasattr(c, "values") else (c.value,)
-        conditions[c.child.name] = c.parent.name, values
-    return tuple(_of_configspace_entry(h, conditions.get(h.name)) for h in given.values())
+        found[h.name] = dataclasses.replace(h, condition=(c.parent.name, values))
+    return tuple(found.values())
 
 
-def _of_configspace_entry(h: Any, condition: tuple[str, tuple[Any, ...]] | None) -> Hyperparameter:
-    if hasattr(h, "sequence"):
-        return _listed(h.name, list(h.sequence), None, condition)
-    if hasattr(h, "choices"):
-        return _listed(h.name, list(h.choices), False, condition)
+def _of_configspace_entry(h: Any) -> Hyperparameter:
     if hasattr(h, "lower"):
-        kind = "int" if "Integer" in type(h).__name__ else "float"
-        return _range(h.name, h.lower, h.upper, bool(h.log), None, kind, condition)
-    return _listed(h.name, [h.value], False, condition)
+        return _range(h.name, h.lower, h.upper, bool(h.log), "int" if "Integer" in type(h).__name__ else "float")
+    if hasattr(h, "sequence"):
+        return _listed(h.name, list(h.sequence))
+    return _listed(h.name, list(h.choices) if hasattr(h, "choices") else [h.value], False)
 
 
 def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -> Any:
@@ -223,21 +209,20 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
     """
     cs = extra_module("ConfigSpace", "interop", "exports")
     out = cs.ConfigurationSpace(seed=seed)
-    made: dict[str, Any] = {}
     for h in space:
         if h.kind == "categorical":
-            made[h.name] = cs.CategoricalHyperparameter(h.name, list(h.values))
+            made = cs.CategoricalHyperparameter(h.name, list(h.values))
         elif len(h.values) == 1 or h.low == h.high:
-            made[h.name] = cs.Constant(h.name, h.natural(h.low))
+            made = cs.Constant(h.name, h.natural(h.low))
         elif h.values:
-            made[h.name] = cs.OrdinalHyperparameter(h.name, list(h.values))
+            made = cs.OrdinalHyperparameter(h.name, list(h.values))
         elif h.kind == "int":
-            made[h.name] = cs.UniformIntegerHyperparameter(h.name, int(h.low), int(h.high), log=h.log)
+            made = cs.UniformIntegerHyperparameter(h.name, int(h.low), int(h.high), log=h.log)
         else:
-            made[h.name] = cs.UniformFloatHyperparameter(h.name, h.low, h.high, log=h.log)
-    out.add(list(made.values()))
+            made = cs.UniformFloatHyperparameter(h.name, h.low, h.high, log=h.log)
+        out.add(made)
     for h in space:
         if h.condition is not None:
             parent, choices = h.condition
-            out.add(cs.InCondition(made[h.name], made[parent], list(choices)))
+            out.add(cs.InCondition(out[h.name], out[parent], list(choices)))
     return out

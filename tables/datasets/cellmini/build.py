@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from hpo_envs.tables import catalogue, cells
+from hpo_envs.tables import cells
 from hpo_envs.tables.cells.features import NAMES as FEATURE_NAMES
 from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS, SEEDS, cost, drawn
-from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, Packing, machines
-from hpo_envs.tables.table import GRAPHS, STATUSES, Metric, Provenance, Table
+from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, Packing
+from hpo_envs.tables.datasets.trained.table import provenance, table
+from hpo_envs.tables.table import GRAPHS, Metric, Table
 
 TABLE = "cellmini/shakespeare"
 
@@ -60,44 +61,12 @@ def shipped(name: str) -> Table:
 
 
 def assemble(arrays: Arrays) -> Table:
-    """The table: the first cells that were drawn, as many as have both trainings.
-
-    The epoch in which a training diverged is paid for, and has no losses.
-
-    Args:
-        arrays: What was measured.
-    """
+    """The table of what was measured: the first cells that were drawn, as many as have both trainings."""
     (rows,) = PACKING.complete(arrays).values()
     part = {key: value[:rows] for key, value in arrays.items() if key != "machines"}
-    losses = np.minimum(part["losses"] * UNIT, CAP)
-    sizes = np.repeat(part["parameters"][..., None, None].astype(np.float64), EPOCHS, axis=2)
-    values = np.concatenate([losses, sizes], axis=3)
-    finished, diverged = part["epochs"][..., None], part["status"][..., None] == STATUSES.index("diverged")
-    values[np.arange(EPOCHS) >= finished, :3] = np.nan
-    done = np.arange(EPOCHS) < finished + diverged
-    values[~done] = np.nan
     of_rows = drawn.drawn()[:rows]
-    each = np.array([cost.epoch(cell) for cell in of_rows])
-    return Table(
-        TABLE,
-        tuple(cell.text() for cell in of_rows),
-        METRICS,
-        values,
-        np.where(done, each[:, None, None] * np.arange(1, EPOCHS + 1), np.nan),
-        provenance(arrays, part["machine"]),
-        "s",
-        feature_names=FEATURE_NAMES,
-        features=drawn.features()[:rows],
-        levels=np.arange(1.0, EPOCHS + 1.0),
-        level_unit="epochs",
-        status=part["status"],
-    )
-
-
-def provenance(arrays: Arrays, used: np.ndarray) -> Provenance:
-    """Measured by this project, with what."""
-    notes = (
-        f"Measured by this project: benchmarks.study.measure, with what trains as of commit {COMMIT[:7]}.",
-        f"Trained on {machines(arrays, used)}.",
-    )
-    return Provenance("measured", "this project", COMMIT, "MIT", catalogue.dataset("cellmini").citation, notes=notes)
+    return table(
+        TABLE, tuple(cell.text() for cell in of_rows), METRICS, np.minimum(part["losses"] * UNIT, CAP), part,
+        [cost.epoch(cell) for cell in of_rows], provenance("cellmini", COMMIT, arrays, part["machine"]),
+        feature_names=FEATURE_NAMES, features=drawn.features()[:rows],
+    )  # fmt: skip

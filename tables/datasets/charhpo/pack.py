@@ -1,9 +1,8 @@
-"""Packs the sweeps from upstream's files: `python -m hpo_envs.tables.datasets.charhpo.pack [--check]`."""
+"""Packs the sweeps from upstream's files: `python -m hpo_envs.tables.datasets.packing charhpo [--check]`."""
 
 from __future__ import annotations
 
 import csv
-import functools
 import io
 
 import numpy as np
@@ -71,9 +70,3 @@ def _ulps(values: Floats, near: Floats) -> packs.Array:
     ulps = values.view(np.int64) - near.view(np.int64)
     assert np.abs(ulps).max() < 128
     return ulps.astype(np.int8)
-
-
-main = functools.partial(packing.main, make, TABLES)
-
-if __name__ == "__main__":
-    main()

@@ -13,6 +13,7 @@ from hpo_envs.tables import exact
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, WARMUP_STEP, hyperparameters
 from hpo_envs.tables.table import Floats, Hyperparameter
+from hpo_envs.tables.user import points
 
 Ints = npt.NDArray[np.int64]
 
@@ -25,20 +26,12 @@ ONLY_PLATEAU = [7, 8, 9]
 """Columns that count under one scheduler only."""
 
 
-def natural(h: Hyperparameter, u: npt.ArrayLike) -> Floats:
-    """Map [0, 1], any shape, to raw values of a hyperparameter, uniformly on its own scale."""
-    u = np.asarray(u, dtype=np.float64)
-    if h.kind == "categorical" or h.values:
-        choice = np.minimum((u * len(h.values)).astype(np.int64), len(h.values) - 1)
-        return choice.astype(np.float64) if h.kind == "categorical" else np.asarray(h.values, np.float64)[choice]
-    if h.kind == "int":
-        count = (int(h.high) - int(h.low)) // WARMUP_STEP + 1
-        out: Floats = h.low + WARMUP_STEP * np.minimum(np.floor(u * count), count - 1.0)
+def natural(h: Hyperparameter, u: Floats) -> Floats:
+    """Map (n,) numbers in [0, 1] to raw values of a hyperparameter, uniformly on its own scale."""
+    if h.kind == "int" and not h.values:
+        out: Floats = h.low + WARMUP_STEP * np.minimum(np.floor(u * WARMUPS), WARMUPS - 1.0)
         return out
-    if h.log:
-        out = np.clip(exact.exp(exact.log(h.low) + u * (exact.log(h.high) - exact.log(h.low))), h.low, h.high)
-        return out
-    return np.clip(h.low + u * (h.high - h.low), h.low, h.high)
+    return points.raw_of(h, u)
 
 
 @functools.cache
@@ -97,19 +90,8 @@ def action_of(space: tuple[Hyperparameter, ...], config: Mapping[str, Any]) -> n
     for j, h in enumerate(space):
         active = h.condition is None or config.get(h.condition[0]) in h.condition[1]
         if h.name in config and active:
-            action[j] = 2.0 * _share(h, config[h.name]) - 1.0
+            raw = np.array([points.stored(h, config[h.name])])
+            warmup = h.kind == "int" and not h.values
+            share = ((raw - h.low) // WARMUP_STEP + 0.5) / WARMUPS if warmup else points.unit_of(h, raw)
+            action[j] = 2.0 * share.item() - 1.0
     return np.clip(action, -1.0, 1.0).astype(np.float32)
-
-
-def _share(h: Hyperparameter, value: Any) -> float:
-    """Natural value in [0, 1]; the middle of its interval for values of a grid."""
-    if h.values:
-        if value not in h.values:
-            raise ValueError(f"config[{h.name!r}] must be one of {h.values}, got {value!r}")
-        return (h.values.index(value) + 0.5) / len(h.values)
-    if isinstance(value, (str, bool)) or not h.low <= value <= h.high:
-        raise ValueError(f"config[{h.name!r}] must be a number in [{h.low:g}, {h.high:g}], got {value!r}")
-    if h.kind == "int":
-        return float((value - h.low) // WARMUP_STEP + 0.5) / WARMUPS
-    low, high, x = (exact.log(h.low), exact.log(h.high), exact.log(value)) if h.log else (h.low, h.high, value)
-    return float((x - low) / (high - low))

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.charmini import ARCHITECTURES, ENGLISH, EPOCHS, TABLES, cost, facts, parts_of
+from hpo_envs.tables.datasets.charmini import ARCHITECTURES, ENGLISH, TABLES, cost, facts, parts_of
 from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
-from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, machines
-from hpo_envs.tables.table import Floats, Metric, Provenance, Table, searched
+from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays
+from hpo_envs.tables.datasets.trained.table import provenance, table
+from hpo_envs.tables.table import Floats, Metric, Table, searched
 
 NAMES = TABLES
 
@@ -57,24 +57,18 @@ def assemble(name: str, arrays: Arrays) -> Table:
     language, architecture = parts_of(name)
     at, rows = ARCHITECTURES.index(architecture), packing(language).complete(arrays)[f"{language}-{architecture}"]
     part = {key: value[0, at, :rows] for key, value in arrays.items() if key != "machines"}
-    values = _values(part, language)
-    done = np.arange(EPOCHS) < part["epochs"][..., None]
-    values[~done] = np.nan
-    each = np.array([cost.epoch(architecture, configuration(architecture, draw), language) for draw in range(rows)])
-    costs = np.where(done, each[:, None, None] * np.arange(1, EPOCHS + 1), np.nan)
-    return Table(
-        name,
-        tuple(f"draw-{draw:03d}" for draw in range(rows)),
-        METRICS,
-        values,
-        costs,
-        provenance(language, arrays, part["machine"]),
-        "s",
-        levels=np.arange(1.0, EPOCHS + 1.0),
-        level_unit="epochs",
-        status=part["status"],
+    counts, losses = part["counts"].astype(np.float64), part["losses"] * UNIT
+    development = rates(counts[..., 0], counts[..., 1], language, "development")
+    test = rates(counts[..., 2], counts[..., 3], language, "test")
+    licence = "MIT AND BSD-2-Clause" if language == ENGLISH else "MIT"
+    same = "; accuracy and error counts are the same with AVX-512, AVX2 and SSE"
+    return table(
+        name, tuple(f"draw-{draw:03d}" for draw in range(rows)), METRICS,
+        np.stack([*development, losses[..., 0], losses[..., 1], *test], axis=3), part,
+        [cost.epoch(architecture, configuration(architecture, draw), language) for draw in range(rows)],
+        provenance("charmini", COMMIT, arrays, part["machine"], licence, same),
         **searched(space(architecture), drawn(architecture)[:rows]),
-    )
+    )  # fmt: skip
 
 
 def rates(correct: Floats, errors: Floats, language: str, part: str) -> tuple[Floats, Floats]:
@@ -82,23 +76,3 @@ def rates(correct: Floats, errors: Floats, language: str, part: str) -> tuple[Fl
     of = facts.of(language)
     words, phonemes = getattr(of, part), getattr(of, f"{part}_phonemes")
     return 100.0 * correct / words, np.minimum(100.0 * errors / phonemes, MOST_ERRORS)
-
-
-def _values(part: Arrays, language: str) -> Floats:
-    """(rows, seeds, epochs, metrics), zeros where nothing was trained."""
-    counts, losses = part["counts"].astype(np.float64), part["losses"] * UNIT
-    parameters = np.repeat(part["parameters"][..., None].astype(np.float64), EPOCHS, axis=2)
-    development = rates(counts[..., 0], counts[..., 1], language, "development")
-    test = rates(counts[..., 2], counts[..., 3], language, "test")
-    return np.stack([*development, losses[..., 0], losses[..., 1], parameters, *test], axis=3)
-
-
-def provenance(language: str, arrays: Arrays, used: np.ndarray) -> Provenance:
-    """Measured by this project, with what."""
-    notes = (
-        f"Measured by this project: benchmarks.study.measure, with what trains as of commit {COMMIT[:7]}.",
-        f"Trained on {machines(arrays, used)}; accuracy and error counts are the same with AVX-512, AVX2 and SSE.",
-    )
-    citation = catalogue.dataset("charmini").citation
-    licence = "MIT AND BSD-2-Clause" if language == ENGLISH else "MIT"
-    return Provenance("measured", "this project", COMMIT, licence, citation, notes=notes)

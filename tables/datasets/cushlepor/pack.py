@@ -1,4 +1,4 @@
-"""Packs the TED talks from upstream's files: `python -m hpo_envs.tables.datasets.cushlepor.pack [--check]`.
+"""Packs the TED talks from upstream's files: `python -m hpo_envs.tables.datasets.packing cushlepor [--check]`.
 
 No word is packed: only human scores, lengths, matches and position differences, and the scores of other metrics. The
 table of these is compared with that of the text. Needs the extra `mt`.
@@ -6,7 +6,6 @@ table of these is compared with that of the text. Needs the extra `mt`.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -74,9 +73,3 @@ def text_scores(segments: Sequence[text.Segment]) -> Arrays:
     found = text_metrics.sentence_scores([s.hypothesis for s in segments], [s.reference for s in segments])
     digits = text_metrics.DECIMALS
     return {name: packs.scaled(np.round(scores, digits), digits) for name, scores in found.items()}
-
-
-main = functools.partial(packing.main, make, [*TED])
-
-if __name__ == "__main__":
-    main()

@@ -8,9 +8,6 @@ TASKS = ("tdsa8", "tdsa12", "ner", "gaussian")
 TABLES = tuple(f"fiesta/{task}" for task in TASKS)
 """Names of the tables."""
 
-MEASURED = tuple(name for name in TABLES if name != "fiesta/gaussian")
-"""Measured tables."""
-
 METHODS = ("atae", "ian", "lstm", "tdlstm")
 """Re-implementations of Wang et al. 2016, Ma et al. 2017 and Tang et al. 2016 (two of its models), section 5."""
 

@@ -1,15 +1,14 @@
-"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.fiesta.pack [--check]`."""
+"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing fiesta [--check]`."""
 
 from __future__ import annotations
 
-import functools
 import json
 
 import numpy as np
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import packing
-from hpo_envs.tables.datasets.fiesta import MEASURED, NER, NER_SEEDS, NER_SPLITS, TDSA, TDSA_EVALUATIONS
+from hpo_envs.tables.datasets.fiesta import NER, NER_SEEDS, NER_SPLITS, TDSA, TDSA_EVALUATIONS
 from hpo_envs.tables.datasets.fiesta.build import NER_FILE, PACK, TDSA_FILE
 
 
@@ -24,9 +23,3 @@ def make() -> packing.Packs:
     ner = runs.reshape(NER_SPLITS, len(NER), NER_SEEDS, 2).swapaxes(0, 1).reshape(len(NER), NER_SPLITS * NER_SEEDS, 2)
     assert tdsa.shape == (len(TDSA), TDSA_EVALUATIONS)
     return {PACK: {"tdsa/scores": tdsa, "ner/scores": ner}}
-
-
-main = functools.partial(packing.main, make, MEASURED)
-
-if __name__ == "__main__":
-    main()

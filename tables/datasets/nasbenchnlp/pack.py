@@ -1,4 +1,4 @@
-"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.nasbenchnlp.pack [--check]`.
+"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing nasbenchnlp [--check]`.
 
 Quirks of the logs: recipe id 1002429 was run twice; the recipe is a JSON string inside the JSON log; losses may be NaN.
 Quirks of `RNN_parameters.csv`: a second header is glued to the end of line 12346; after it come duplicates with NaN for
@@ -7,7 +7,6 @@ ids that are listed before, header lines and names that are no logs. Those of th
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Sequence
 
@@ -125,9 +124,3 @@ def read_final(text: str) -> dict[int, tuple[float, float]]:
             old, new = found.get(int(match[1]), (np.nan, np.nan)), (float(match[2]), float(match[3]))
             found[int(match[1])] = new if np.isnan(old[0]) and not np.isnan(new[1]) else old
     return found
-
-
-main = functools.partial(packing.main, make, [*PACKS])
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,12 @@
-"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.nmthpo.pack [--check]`."""
+"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing nmthpo [--check]`."""
 
 from __future__ import annotations
-
-import functools
 
 import numpy as np
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import packing
-from hpo_envs.tables.datasets.nmthpo import PAIRS, TABLES
+from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.datasets.nmthpo.build import DECIMALS, PACK, grid
 from hpo_envs.tables.files import packs
 
@@ -29,9 +27,3 @@ def make() -> packing.Packs:
 def _matrix(file: str) -> np.ndarray:
     """(rows, 6) numbers separated by tabs."""
     return np.array([line.split("\t") for line in store.read(file).decode("ascii").splitlines()], np.float64)
-
-
-main = functools.partial(packing.main, make, TABLES)
-
-if __name__ == "__main__":
-    main()

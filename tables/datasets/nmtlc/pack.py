@@ -1,8 +1,7 @@
-"""Packs the tables from upstream's file: `python -m hpo_envs.tables.datasets.nmtlc.pack [--check]`."""
+"""Packs the tables from upstream's file: `python -m hpo_envs.tables.datasets.packing nmtlc [--check]`."""
 
 from __future__ import annotations
 
-import functools
 import io
 import pickle
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ import numpy as np
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import packing
-from hpo_envs.tables.datasets.nmtlc import CORPORA, TABLES
+from hpo_envs.tables.datasets.nmtlc import CORPORA
 from hpo_envs.tables.datasets.nmtlc.build import DECIMALS, FILE, PACK, space
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Hyperparameter
@@ -59,9 +58,3 @@ def _choices(record: Mapping[str, Any], hyperparameters: tuple[Hyperparameter, .
     raw = {h.name: record["hyperparams"].get(_FIELDS.get(h.name, h.name)) for h in hyperparameters}
     raw = {**raw, "base": record["basemodel"], "bpe": 1000 * (raw.get("bpe") or 0)}
     return tuple(h.values.index(raw[h.name]) for h in hyperparameters)
-
-
-main = functools.partial(packing.main, make, TABLES)
-
-if __name__ == "__main__":
-    main()
