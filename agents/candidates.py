@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import kernels
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.problem import Problem, affordable
-
-Floats = npt.NDArray[np.float64]
 
 LOST = ("failed", "diverged")
 """Statuses of runs whose reward is a stand-in. All agents treat them alike: the candidate was tried, it is recommended
@@ -113,7 +112,7 @@ class Candidates(Incumbent):
         matrix, index = self.base_gram(kernel, length_scale)
         return matrix if index is None else matrix[np.ix_(index, index)]
 
-    def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, npt.NDArray[np.intp] | None]:
+    def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, Indices | None]:
         """Kernel matrix of the problem's base and which row of it each candidate is; None = all, in order."""
         base, index = self._problem.base, self._problem.index
         if base is None or index is None or len(base) > kernels.LARGEST_SHARED:
@@ -196,8 +195,6 @@ class Candidates(Incumbent):
         return self.action(int(rng.integers(self.count))) if self.best is None else self.best[1]
 
 
-Rows = npt.NDArray[np.intp]
-
 AFFORDABLE = 20_000
 """Candidates up to which all are scored."""
 
@@ -223,9 +220,11 @@ class Pool:
 
     def __init__(self, features: Floats) -> None:
         self._features = features
-        self._near: dict[int, Rows] = {}
+        self._near: dict[int, Indices] = {}
 
-    def draw(self, rows: Sequence[int], scores: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> Rows:
+    def draw(
+        self, rows: Sequence[int], scores: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator
+    ) -> Indices:
         """Candidates to score, ascending, a free one among them.
 
         Args:
@@ -240,7 +239,7 @@ class Pool:
         drawn = rng.choice(others, min(RANDOM, len(others)), replace=False)
         return np.unique(np.concatenate([drawn, *self._near.values()]))
 
-    def _nearest(self, k: int) -> Rows:
+    def _nearest(self, k: int) -> Indices:
         offsets = self._features - self._features[k]
         distances = np.einsum("ij,ij->i", offsets, offsets)
         many = min(NEIGHBOURS, len(distances) - 1)

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents import wire
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.source import Source, immutable, read_only
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Problem:
     mutate: Callable[[Any, np.random.Generator], Any] | None = None
     reward_bounds: Floats | None = None
     base: Floats | None = None
-    index: npt.NDArray[np.intp] | None = None
+    index: Indices | None = None
     sources: tuple[Source, ...] = ()
     held_out_languages: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()

@@ -9,15 +9,13 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.bandits.best_arm import Belief
 from hpo_envs.agents.bandits.glr import likelihood_ratio
 from hpo_envs.agents.base import Agent, whole
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
-
-Floats = npt.NDArray[np.float64]
 
 STOPPING = ("pi", "glr")
 TRANSFORMS = ("none", "logit")

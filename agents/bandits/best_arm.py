@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.bandits.quadrature import RULES, Floats, Posterior, Quadrature
+from hpo_envs.agents.bandits.quadrature import RULES, Posterior, Quadrature
 from hpo_envs.agents.base import whole
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.tables.checks import one_of
 
 MINIMUM = 3

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.bandits.best_arm import Belief
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.agents.models.arrays import Floats
 
 
 def likelihood_ratio(belief: Belief) -> float:

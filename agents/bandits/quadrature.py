@@ -9,9 +9,8 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.agents.models.arrays import Floats
 
 
 @dataclass(frozen=True)

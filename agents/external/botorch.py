@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import Agent, whole
-from hpo_envs.agents.candidates import Candidates, Floats, lost
+from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.external.packages import Generators, package
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 

@@ -10,8 +10,9 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
+from hpo_envs.agents.candidates import Candidates, Incumbent, lost
 from hpo_envs.agents.external.packages import Generators
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
 
 

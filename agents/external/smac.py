@@ -12,9 +12,10 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Candidates, Floats, Incumbent, lost
+from hpo_envs.agents.candidates import Candidates, Incumbent, lost
 from hpo_envs.agents.external.nearest import PendingSuggestions
 from hpo_envs.agents.external.packages import Generators, package
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.candidates import Floats
 from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import package
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 

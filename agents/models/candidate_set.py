@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import of_square_distances
 from hpo_envs.agents.models.stacked_gp import (
     FLOOR,
@@ -24,9 +25,6 @@ from hpo_envs.agents.models.stacked_gp import (
     scaled,
     standardised,
 )
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 GROUPS = {"hyperparameters": 24, "observed": 2, "posterior": 3, "prior": 2, "stacked": 3}
 """Columns of each group of features, by name:

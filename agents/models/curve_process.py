@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.models.kernels import of_square_distances, square_distances
 from hpo_envs.agents.models.source import Source
-
-Floats = npt.NDArray[np.float64]
 
 COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15
 """Variance of what all curves share, of what neighbours share, and of what a curve has for itself, in units of the

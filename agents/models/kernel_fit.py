@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import of_square_distances, square_distances, with_slope
 from hpo_envs.agents.models.lbfgsb import minimise_each
 
-Floats = npt.NDArray[np.float64]
-Groups = npt.NDArray[np.intp] | None
+Groups = Indices | None
 
 LENGTHS = (0.05, 30.0)
 """Bounds of length-scales; features lie in [0, 1]."""
@@ -151,9 +150,7 @@ class Posteriors:
         last: (k, d + 1) these.
     """
 
-    def __init__(
-        self, kernel: str, x: Floats, y: Floats, prior: Prior, groups: npt.NDArray[np.intp] | None = None
-    ) -> None:
+    def __init__(self, kernel: str, x: Floats, y: Floats, prior: Prior, groups: Indices | None = None) -> None:
         from scipy.linalg import lapack
 
         self._factorise, self._invert = lapack.dpotrf, lapack.dpotri

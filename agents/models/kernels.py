@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.agents.models.arrays import Floats, Indices
 
 KERNELS = ("matern52", "rbf")
 """Matern with nu = 5/2 and the squared exponential (Zhang and Duh 2020, section 6.1.1 and footnote 15)."""
@@ -142,7 +141,7 @@ class FiniteGP:
         np.maximum(self.variances, 0.0, out=self.variances)
         self.count = t + 1
 
-    def load(self, rows: npt.NDArray[np.intp], cross: Floats, factor: Floats, values: Floats) -> None:
+    def load(self, rows: Indices, cross: Floats, factor: Floats, values: Floats) -> None:
         """Replace the posterior by one computed at once, O(t^2 n).
 
         Args:
@@ -194,7 +193,7 @@ class FiniteGP:
         )
         return out
 
-    def _factor(self, index: npt.NDArray[np.intp]) -> Floats:
+    def _factor(self, index: Indices) -> Floats:
         """(t, t) lower Cholesky factor, read from V: L[j, i] = V[i, row_j] for i < j, and its diagonal."""
         factor = self._v[: self.count, index].T.copy()
         covariance = np.array([self._column(int(k))[int(k)] for k in index])

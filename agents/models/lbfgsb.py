@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.agents.models.arrays import Floats
 
 Both = Callable[[Floats, Sequence[int]], tuple[Floats, Floats]]
 """`both(points, which)` is the values (m,) and gradients (m, p) of the problems `which` at their (m, p) points."""

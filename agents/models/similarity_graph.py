@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import gram
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
 
 LARGEST = 5000
 """Candidates of the largest graph: its inverse takes 200 MB and about half a minute there."""
@@ -34,7 +32,7 @@ class SimilarityGraph:
     """
 
     weights: Floats
-    component: Ints
+    component: Indices
     green: Floats
 
     @property

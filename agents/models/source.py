@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.agents.models.arrays import Floats
 
 COLUMNS = ("features", "rewards", "costs")
 CURVES = ("levels", "curves", "curve_costs")

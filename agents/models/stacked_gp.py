@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import of_square_distances
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 LENGTHS = 4
 """Sets of length-scales, which are weighted by their marginal likelihood; `length_scales` has them."""

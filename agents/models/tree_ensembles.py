@@ -12,7 +12,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.agents.models.arrays import Floats, Indices
 
 DEEPEST = 64
 """Levels of a tree without a limit; rows that no split tells apart end it long before."""
@@ -44,7 +44,7 @@ class Splits:
     """
 
     def __init__(self, x: Floats, most: int = 32) -> None:
-        self.code: npt.NDArray[np.intp] = np.empty(x.shape, np.intp)
+        self.code: Indices = np.empty(x.shape, np.intp)
         counts = []
         for f, values in enumerate(x.T):
             distinct = np.unique(values)
@@ -58,7 +58,7 @@ class Splits:
 
     def grow(
         self,
-        rows: npt.NDArray[np.intp],
+        rows: Indices,
         targets: Floats,
         weights: Floats,
         *,
@@ -125,7 +125,7 @@ class Splits:
         if rng is None:
             raise ValueError("rng must be a generator where share < 1, got None")
         keys = rng.random((nodes, self.code.shape[1]))
-        order: npt.NDArray[np.intp] = keys.argsort(axis=1).argsort(axis=1)
+        order: Indices = keys.argsort(axis=1).argsort(axis=1)
         return np.asarray(order < np.ceil(share * keys.shape[1]))[:, self.feature]
 
     @staticmethod
@@ -134,7 +134,7 @@ class Splits:
         count: Floats,
         answers: npt.NDArray[np.float32],
         allowed: npt.NDArray[np.bool_] | None,
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float32]]:
+    ) -> tuple[Indices, npt.NDArray[np.float32]]:
         """The question that gains most for each node, and what it gains in units of squared deviations."""
         _, nodes, n = both.shape
         left, moments = (both.reshape(2 * nodes, n) @ answers).reshape(2, nodes, -1)
@@ -151,7 +151,7 @@ class Splits:
 
 def boosted(
     splits: Splits,
-    rows: npt.NDArray[np.intp],
+    rows: Indices,
     y: Floats,
     samples: npt.NDArray[np.bool_],
     *,

@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.curve_process import CurveProcess, curve_prior
 from hpo_envs.agents.models.kernels import gram, square_distances
 from hpo_envs.agents.problem import Problem
-
-Floats = npt.NDArray[np.float64]
 
 LARGEST = 1000
 """Rows that are modelled; of more, that many at random."""
@@ -197,7 +195,7 @@ class FreezeThaw(Agent):
         return self._rows.recommend(self.rng)
 
 
-def spaced(levels: Floats, ratio: float) -> npt.NDArray[np.intp]:
+def spaced(levels: Floats, ratio: float) -> Indices:
     """Indices of checkpoints spaced by a factor of about `ratio`, including the first and the last."""
     count = int(np.ceil(np.log(levels[-1] / levels[0]) / np.log(ratio))) + 1 if len(levels) > 1 else 1
     targets = levels[0] * ratio ** np.arange(count) * (1 + 1e-9)

@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Candidates, lost
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import gram
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
-
-Floats = npt.NDArray[np.float64]
 
 TIE = 1e-9
 """Scores closer than this, relative to the largest, are tied: less than round-off can tell apart."""
@@ -75,7 +74,7 @@ class CandidateAgent(Agent):
         self.candidates.shuffle(self.rng)
         self._asked = 0
         self.pretended = 0
-        self.scored: npt.NDArray[np.intp] | None = None
+        self.scored: Indices | None = None
         self.rows: list[int] = []
         self.rewards: list[Floats] = []
 
@@ -154,7 +153,7 @@ class CandidateAgent(Agent):
         """Models that `_observe` changes and can `mark` and `undo`; None: pending candidates are only excluded."""
         return None
 
-    def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
+    def _expected(self, rows: Indices) -> Floats:
         """(k, objectives) rewards that the model expects of candidates (k,); by default the mean of those told."""
         return np.tile(np.mean(self.rewards, axis=0), (len(rows), 1))
 
@@ -166,7 +165,7 @@ class CandidateAgent(Agent):
     def _observe(self, row: int, rewards: Floats) -> None:
         """Update the model."""
 
-    def best_free(self, scores: Floats, rows: npt.NDArray[np.intp] | None = None) -> int:
+    def best_free(self, scores: Floats, rows: Indices | None = None) -> int:
         """The free candidate with the highest score; ties, up to round-off, are broken at random.
 
         Args:
@@ -198,7 +197,7 @@ class CandidateAgent(Agent):
         return self.best_free(lowered(covariance, index, index[asked])[index])
 
 
-def lowered(covariance: Floats, among: npt.NDArray[np.intp], observed: npt.NDArray[np.intp]) -> Floats:
+def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
     """(n,) by how much observing each of n variables lowers the summed variance of some of them.
 
     Given what is observed the covariance is C = G - V'V, and the sums of its squared columns follow from products of

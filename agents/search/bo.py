@@ -7,18 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
 from hpo_envs.agents.candidates import AFFORDABLE, Pool
 from hpo_envs.agents.models import kernels
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
 from hpo_envs.agents.models.kernels import FiniteGP, cholesky, root
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
-
-Floats = npt.NDArray[np.float64]
 
 DRAWN = 500
 """Untried candidates that a draw of the posterior is over, where there are more than `kernels.LARGEST_SHARED`."""
@@ -185,7 +183,7 @@ class BayesianOptimisation(PosteriorSearch):
             self._roots[0] = self._root(None)
         return self._roots[0] @ self.rng.standard_normal(n)
 
-    def _root(self, rows: npt.NDArray[np.intp] | None) -> Floats:
+    def _root(self, rows: Indices | None) -> Floats:
         """Cholesky factor of the first objective's prior covariance of some candidates, or of all."""
         x = self.features if rows is None else self.features[rows]
         if self.fit:
@@ -246,7 +244,7 @@ class BayesianOptimisation(PosteriorSearch):
         self._roots.clear()
         self._fitted_at = len(rows)
 
-    def _gp_of(self, fit: KernelFit, rows: npt.NDArray[np.intp], values: Floats) -> FiniteGP:
+    def _gp_of(self, fit: KernelFit, rows: Indices, values: Floats) -> FiniteGP:
         x, places = self.features if self.scored is None else self.features[self.scored], self._places(rows)
         variances = np.full(len(x), fit.amplitude)
         gp = FiniteGP(lambda k: fit.covariance(x[k : k + 1], x)[0], variances, fit.noise, values.shape[1])

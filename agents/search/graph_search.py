@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import KERNELS, FiniteGP, root
 from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
-
-Floats = npt.NDArray[np.float64]
 
 SHARE = 1.0 / 7.0
 """Neighbours of a node as a share of all nodes (footnote 12)."""
@@ -212,7 +210,7 @@ class GraphInfluence(OnGraph):
     def _models(self) -> tuple[Harmonic]:
         return (self._harmonic,)
 
-    def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
+    def _expected(self, rows: Indices) -> Floats:
         return self.predict()[:, rows].T
 
     def _observe(self, row: int, rewards: Floats) -> None:

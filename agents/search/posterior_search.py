@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.base import positive
 from hpo_envs.agents.models.acquisition import (
@@ -15,12 +14,11 @@ from hpo_envs.agents.models.acquisition import (
     expected_improvement,
     upper_confidence_bound,
 )
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.tables.checks import one_of
-
-Floats = npt.NDArray[np.float64]
 
 ACQUISITIONS = ("auto", "ei", "ucb", "thompson", "ehvi")
 
@@ -102,12 +100,12 @@ class PosteriorSearch(CandidateAgent):
         if self._costs is not None and info.get("finished", True):
             self._costs.observe(self.candidates.row(action), float(info["cost"]))
 
-    def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
+    def _expected(self, rows: Indices) -> Floats:
         means = self._posterior()[0]
         shift, scale = self._units()
         return means[:, self._places(rows)].T * scale + shift
 
-    def _places(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    def _places(self, rows: Indices) -> Indices:
         """(k,) where candidates lie among those that are `scored`."""
         return rows if self.scored is None else np.searchsorted(self.scored, rows)
 
@@ -150,7 +148,7 @@ class CostModel:
             self._rows.append(row)
             self._logs.append(float(np.log(cost)))
 
-    def expected(self, rows: npt.NDArray[np.intp] | None = None) -> Floats:
+    def expected(self, rows: Indices | None = None) -> Floats:
         """(k,) expected costs of candidates (None: all); all alike where all that is known are."""
         among = self._features if rows is None else self._features[rows]
         logs = np.array(self._logs)

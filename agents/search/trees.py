@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent, whole
-from hpo_envs.agents.candidates import AFFORDABLE, Candidates, Floats, Pool, lost
+from hpo_envs.agents.candidates import AFFORDABLE, Candidates, Pool, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of
 from hpo_envs.agents.problem import Problem
-
-Rowids = npt.NDArray[np.intp]
 
 RATE = 0.3
 """Learning rate of boosted trees: XGBoost's default."""
@@ -53,7 +51,7 @@ class TreeSearch(Agent):
         self._y: list[float] = []
         self._learnt: list[int] = []
         self._pool = Pool(self.x) if self.candidates.count > AFFORDABLE else None
-        self._scored: Rowids | None = None  # which rows the scores are of; None = all
+        self._scored: Indices | None = None  # which rows the scores are of; None = all
         self._splits: Splits | None = None
         self._scores: Floats | None = None
 
@@ -92,7 +90,7 @@ class TreeSearch(Agent):
             self._splits = splits_of(self.x)
         return self.score(self._splits, rows, y) + jitter
 
-    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
+    def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
         """Fit the model to the (n,) rewards of (n,) rows; return the desirability of every row."""
         raise NotImplementedError
 
@@ -152,7 +150,7 @@ class BaggedTrees(TreeSearch):
         super().__init__(problem, seed, initial, batch)
         self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
 
-    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
+    def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
         """Upper confidence bound of the reward."""
         halves = self.rng.random((self.bag, len(y))).argsort(axis=1) < max(len(y) // 2, 1)
         predictions = boosted(splits, rows, y, halves, trees=self.trees, depth=self.depth, rate=RATE)
@@ -196,7 +194,7 @@ class ForestSearch(TreeSearch):
             raise ValueError(f"random_share must be in [0, 1], got {random_share!r}")
         self.trees, self.random_share = trees, float(random_share)
 
-    def score(self, splits: Splits, rows: Rowids, y: Floats) -> Floats:
+    def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
         """Expected improvement over the best reward."""
         samples = self.rng.multinomial(len(y), np.full(len(y), 1 / len(y)), self.trees)  # with replacement
         predictions = splits.grow(

@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.models.tree_ensembles import Splits
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer.source_gp import normal_scores
-
-Floats = npt.NDArray[np.float64]
 
 TREES = 32
 """Trees of each source."""
@@ -67,7 +65,7 @@ class TransferAgent(CandidateAgent):
         pass
 
     @property
-    def observed(self) -> tuple[npt.NDArray[np.intp], Floats]:
+    def observed(self) -> tuple[Indices, Floats]:
         """(t,) evaluated candidates, and their (t,) rewards of the first objective."""
         return np.array(self.rows, np.intp), np.array(self.rewards)[:, 0]
 
@@ -145,7 +143,7 @@ class TargetAgent(TransferAgent):
         self.target = TargetGP(self.features)
 
     @abc.abstractmethod
-    def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
+    def _given(self) -> tuple[Indices, Floats]:
         """Training data of the process: (t,) observed candidates and (t,) standardised observations."""
 
     @classmethod
@@ -168,14 +166,14 @@ class TargetGP:
         self._at = 0
 
     @staticmethod
-    def estimate_each(given: Sequence[tuple[TargetGP, npt.NDArray[np.intp], Floats]]) -> None:
+    def estimate_each(given: Sequence[tuple[TargetGP, Indices, Floats]]) -> None:
         """Fit the kernels that are due in one batch, from the arguments of `posterior`."""
         due = [(gp, gp.features[rows], y) for gp, rows, y in given if is_due(len(y), gp._at, gp.refit)]
         fits = KernelFit.estimate_each("matern52", [(x, y, gp._fit) for gp, x, y in due], Prior())
         for (gp, _, y), fit in zip(due, fits, strict=True):
             gp._fit, gp._at = fit, len(y)
 
-    def posterior(self, rows: npt.NDArray[np.intp], y: Floats) -> Posterior:
+    def posterior(self, rows: Indices, y: Floats) -> Posterior:
         """The posterior given (t,) standardised observations of candidates.
 
         Leave-one-out predictions follow equations 5.10 to 5.12 of Rasmussen and Williams (2006).

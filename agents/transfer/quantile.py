@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TargetAgent
-
-Floats = npt.NDArray[np.float64]
 
 
 class QuantileCopula(TargetAgent):
@@ -39,7 +37,7 @@ class QuantileCopula(TargetAgent):
         worlds = self.scores[0].reshape(-1, self.scores.shape[-1])
         self._mean, self._deviation = worlds.mean(axis=0), np.maximum(worlds.std(axis=0), 0.05)
 
-    def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
+    def _given(self) -> tuple[Indices, Floats]:
         rows, y = self.observed
         return rows, (copula(y) - self._mean[rows]) / self._deviation[rows]
 

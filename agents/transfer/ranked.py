@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TransferAgent
-
-Floats = npt.NDArray[np.float64]
 
 
 class ZeroShot(TransferAgent):

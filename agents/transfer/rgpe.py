@@ -7,10 +7,9 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.models.acquisition import expected_improvement
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TargetAgent, standardised
-
-Floats = npt.NDArray[np.float64]
 
 
 class RGPE(TargetAgent):
@@ -48,7 +47,7 @@ class RGPE(TargetAgent):
         self.weights = np.append(np.full(len(self.means[0]), 1.0 / len(self.means[0])), 0.0)
         self._deviations = self.scores[0].std(axis=1)
 
-    def _given(self) -> tuple[npt.NDArray[np.intp], Floats]:
+    def _given(self) -> tuple[Indices, Floats]:
         rows, y = self.observed
         return rows, standardised(y)
 

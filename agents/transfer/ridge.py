@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer.source_gp import normal_scores
-
-Floats = npt.NDArray[np.float64]
 
 PENALTY = 30.0
 """Of the squared coefficients."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
-
-Floats = npt.NDArray[np.float64]
 
 FITTED = 120
 """Observations that length-scales are estimated from at most."""

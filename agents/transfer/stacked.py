@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement, expected_improvement
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import of_square_distances, square_distances
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TransferAgent, standardised
-
-Floats = npt.NDArray[np.float64]
 
 LENGTHS = (0.3, 0.75, 1.5, 3.0)
 """Length-scales of the hypotheses, weighted by their evidence."""
@@ -60,9 +58,7 @@ class StackedGP(TransferAgent):
         reference = 1.0 - observed.min(axis=0)
         return self.best_free(expected_hypervolume_improvement(-mean, deviation, -observed, reference))
 
-    def _posterior(
-        self, j: int, rows: npt.NDArray[np.intp], y: Floats, squares: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+    def _posterior(self, j: int, rows: Indices, y: Floats, squares: Floats) -> tuple[Floats, Floats, Floats]:
         """(L,) weights of the hypotheses about an objective, and their (L, n) means and variances."""
         from scipy.linalg import cho_solve, cholesky
 

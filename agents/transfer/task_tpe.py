@@ -6,15 +6,13 @@ import functools
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.base import positive, whole
 from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer.base import usable
-
-Floats = npt.NDArray[np.float64]
 
 NARROWEST = 0.1
 """Bandwidth of a feature in [0, 1] at least."""
@@ -107,7 +105,7 @@ def _densities(
     return density(x[good], at), density(x[rest], at), (len(good), len(rest))
 
 
-def split(rewards: Floats, quantile: float) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def split(rewards: Floats, quantile: float) -> tuple[Indices, Indices]:
     """The good ones of (t, objectives) rewards, best first, and the others."""
     order = ranked(rewards)
     many = math.ceil(quantile * len(rewards))
@@ -116,7 +114,7 @@ def split(rewards: Floats, quantile: float) -> tuple[npt.NDArray[np.intp], npt.N
     return order[:many], order[many:]
 
 
-def ranked(rewards: Floats) -> npt.NDArray[np.intp]:
+def ranked(rewards: Floats) -> Indices:
     """(t,) observations, best first: by front, the least crowded of a front first (Deb et al. 2002); stable."""
     if rewards.shape[1] == 1:
         return np.argsort(-rewards[:, 0], kind="stable")
