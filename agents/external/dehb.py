@@ -38,7 +38,7 @@ class DEHB(NearestCandidate):
 
     def __init__(self, problem: Problem, seed: int, *, eta: int = 3) -> None:
         super().__init__(problem, seed)
-        if problem.levels is None or self._rows is None:
+        if problem.levels is None:
             raise ValueError("problem must have levels for DEHB, got none")
         dehb = package("dehb")
         self._of_config: dict[int, int] = {}
@@ -57,14 +57,13 @@ class DEHB(NearestCandidate):
 
     def level(self, suggestion: Any) -> int | None:
         """The last checkpoint that the job's fidelity pays for."""
-        assert self._rows is not None
-        return self._rows.level_of(suggestion["fidelity"] / self._rows.levels[0])
+        return int(self._rows.level_of(suggestion["fidelity"] / self._rows.levels[0]))
 
-    def row(self, suggestion: Any, place: Floats) -> int:
+    def row(self, suggestion: Any, point: Any) -> int:
         """The nearest row, or that of the same configuration before."""
         config = int(suggestion["config_id"])
         if config not in self._of_config:
-            self._of_config[config] = super().row(suggestion, place)
+            self._of_config[config] = super().row(suggestion, point)
         return self._of_config[config]
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:

@@ -44,12 +44,103 @@ def _key(action: Any) -> str:
     return str(np.asarray(action).tolist())
 
 
-class NearestCandidate(Agent):
-    """Base class of optimizers of the unit cube, which evaluates the candidate nearest to each suggestion.
+class ExternalOptimizer(Agent):
+    """Base class of optimizers of other packages: the points that they search, and their pending suggestions.
 
-    A `Box` is scaled to the cube; the n values of a `MultiDiscrete` axis are n equal parts of it. Where actions are
-    rows, the cube is the box of their features: the nearest row not tried before is evaluated, and its outcome is
-    reported for the suggested point. Of (row, fidelity) pairs, rows are trained to the end unless `level` is set.
+    Where actions are rows, the points are in the box of their features, and the nearest row not tried before is
+    evaluated; its outcome is reported for the suggested point. Of (row, fidelity) pairs, rows are trained to the end
+    unless `level` is overridden.
+
+    Args:
+        problem: A box, a grid or rows with features.
+        seed: Of `self.rng`.
+
+    Attributes:
+        spaces: What the action space may be.
+        several: Whether there may be several objectives.
+        asked: Pending suggestions.
+
+    Raises:
+        ValueError: Another kind of space, rows without features, or several objectives.
+    """
+
+    parallel = True
+    spaces: tuple[type, ...] = (gym.spaces.Box, gym.spaces.MultiDiscrete, gym.spaces.Discrete)
+    several = False
+    _rows: Any = None
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
+        space: Any = problem.action_space
+        if not isinstance(space, self.spaces):
+            kinds = ", ".join(s.__name__ for s in self.spaces)
+            raise ValueError(f"action_space must be a {kinds} for this agent, got {space}")
+        if problem.objectives != 1 and not self.several:
+            raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
+        self.asked = PendingSuggestions()
+        self._incumbent = Incumbent()
+        if self.lists(problem):
+            self._incumbent = self._rows = Candidates(problem)
+            self._x = self._rows.varying
+            self._low, self._high = self._x.min(axis=0), self._x.max(axis=0)
+        elif isinstance(space, gym.spaces.Box):
+            self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
+        else:
+            self._low, self._high = np.zeros(space.nvec.size), space.nvec.ravel().astype(np.float64)
+
+    @staticmethod
+    def lists(problem: Problem) -> bool:
+        """Return whether the agent chooses among listed candidates: rows, or (row, checkpoint) pairs."""
+        return problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)
+
+    @abc.abstractmethod
+    def _suggestion(self) -> tuple[Any, Any]:
+        """The package's next suggestion and its point, (d,) float64 in the units of the box or of the features."""
+
+    @abc.abstractmethod
+    def _report(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Report an outcome to the package; `suggestion` is None for an action that was not asked for."""
+
+    def level(self, suggestion: Any) -> int | None:
+        """Checkpoint of a pair that a suggestion is trained to; None = the last."""
+        return None
+
+    def row(self, suggestion: Any, point: Any) -> int:
+        """The row of a suggestion: the nearest unevaluated candidate."""
+        return int(self._rows.nearest(((self._x - point) ** 2).sum(axis=1), fresh=True))
+
+    def ask(self) -> Any:
+        """Return the package's next suggestion, or the row nearest to it."""
+        suggestion, point = self._suggestion()
+        if self._rows is None:
+            action = self._point(point)
+        else:
+            action = self._rows.submit(self.row(suggestion, point), self.level(suggestion))
+        self.asked.note(action, suggestion)
+        return action
+
+    def _point(self, point: Floats) -> Any:
+        """The action of a box or a grid at a point."""
+        space = self.problem.action_space
+        return point.astype(space.dtype).reshape(space.shape)  # type: ignore[arg-type]
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Report the outcome to the package, for the point that it suggested."""
+        if self._incumbent.note(action, reward, info):
+            self._report(self.asked.take(action), action, reward, info)
+
+    def recommend(self) -> Any:
+        """Return the best evaluated action; before the first a random row, or the middle of a box or a grid."""
+        if self._rows is not None:
+            return self._rows.recommend(self.rng)
+        best = self._incumbent.best
+        return self._point((self._low + self._high) / 2) if best is None else best[1]
+
+
+class NearestCandidate(ExternalOptimizer):
+    """Base class of optimizers of the unit cube.
+
+    A `Box` is scaled to the cube; the n values of a `MultiDiscrete` axis are n equal parts of it.
 
     Subclasses write `suggest` and `learn`, and may draw from the global generators in both.
 
@@ -59,34 +150,16 @@ class NearestCandidate(Agent):
 
     Attributes:
         size: Dimensions of the cube.
-        asked: Pending suggestions.
 
     Raises:
-        ValueError: Another kind of space, rows without features, or several objectives.
+        ValueError: See `ExternalOptimizer`.
     """
 
-    parallel = True
     listens = False
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
-        space = problem.action_space
-        if problem.objectives != 1:
-            raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
-        self._rows: Candidates | None = None
-        if problem.levels is not None or isinstance(space, gym.spaces.Discrete):
-            self._rows = Candidates(problem)
-            self._x = self._rows.varying
-            self._low, self._high = self._x.min(axis=0), self._x.max(axis=0)
-        elif isinstance(space, gym.spaces.Box):
-            self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
-        elif isinstance(space, gym.spaces.MultiDiscrete):
-            self._low, self._high = np.zeros(space.nvec.size), space.nvec.ravel().astype(np.float64)
-        else:
-            raise ValueError(f"action_space must be a Box, a MultiDiscrete or rows, got {space}")
         self.size = len(self._low)
-        self.asked = PendingSuggestions()
-        self._incumbent: Incumbent = Incumbent() if self._rows is None else self._rows
         self._generators = Generators(int(self.rng.integers(2**31)))
 
     @abc.abstractmethod
@@ -97,59 +170,28 @@ class NearestCandidate(Agent):
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Report the outcome of a suggestion: a loss, lower is better; None if its run failed."""
 
-    def level(self, suggestion: Any) -> int | None:
-        """Checkpoint of a pair that a suggestion is trained to; None = the last."""
-        return None
-
-    def row(self, suggestion: Any, place: Floats) -> int:
-        """The row of a suggestion: the nearest unevaluated candidate."""
-        assert self._rows is not None
-        point = self._low + place * (self._high - self._low)
-        return self._rows.nearest(((self._x - point) ** 2).sum(axis=1), fresh=True)
-
-    def ask(self) -> Any:
-        """Return the package's next suggestion, or the row nearest to it."""
+    def _suggestion(self) -> tuple[Any, Floats]:
         with self._generators.active():
             suggestion, place = self.suggest()
-        place = np.clip(place, 0.0, 1.0)
-        if self._rows is None:
-            action = self._point(place)
-        else:
-            action = self._rows.submit(self.row(suggestion, place), self.level(suggestion))
-        self.asked.note(action, suggestion)
-        return action
+        return suggestion, self._low + np.clip(place, 0.0, 1.0) * (self._high - self._low)
 
-    def _point(self, place: Floats) -> Any:
-        """The action of a box or a grid at a place in the cube.
+    def _point(self, point: Floats) -> Any:
+        """The action of a box or a grid at a point.
 
         Where a worker has that point of a grid, it is the nearest of those next to it that no one has.
         """
-        space, exact = self.problem.action_space, self._low + place * (self._high - self._low)
-
-        def action(point: Floats) -> Any:
-            return point.astype(space.dtype).reshape(space.shape)
-
-        if not isinstance(space, gym.spaces.MultiDiscrete):
-            return action(exact)
-        point = np.minimum(np.floor(exact), self._high - 1)
-        if not self.asked.has(action(point)):
-            return action(point)
+        if not isinstance(self.problem.action_space, gym.spaces.MultiDiscrete):
+            return super()._point(point)
+        cell = np.minimum(np.floor(point), self._high - 1)
+        if not self.asked.has(action := super()._point(cell)):
+            return action
         axes = np.arange(self.size).repeat(self._high.astype(int))
-        beside = np.repeat(point[None], len(axes), axis=0)
+        beside = np.repeat(cell[None], len(axes), axis=0)
         beside[np.arange(len(axes)), axes] = np.concatenate([np.arange(count) for count in self._high])
-        nearest = np.square((beside + 0.5 - exact) / self._high).sum(axis=1).argsort(kind="stable")
-        return next((a for a in map(action, beside[nearest]) if not self.asked.has(a)), action(point))
+        nearest = np.square((beside + 0.5 - point) / self._high).sum(axis=1).argsort(kind="stable")
+        return next((a for a in map(super()._point, beside[nearest]) if not self.asked.has(a)), action)
 
-    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the negative reward to the package, for the point that it suggested."""
-        if not self._incumbent.note(action, reward, info):
-            return
-        if (suggestion := self.asked.take(action)) is not None:
+    def _report(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        if suggestion is not None:
             with self._generators.active():
                 self.learn(suggestion, action, None if lost(info) else -float(np.sum(reward)), info)
-
-    def recommend(self) -> Any:
-        """Return the best evaluated action, or a random one before the first."""
-        if self._incumbent.best is not None:
-            return self._incumbent.best[1]
-        return self._point(self.rng.random(self.size)) if self._rows is None else self._rows.recommend(self.rng)

@@ -11,9 +11,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Candidates, Incumbent, lost
-from hpo_envs.agents.external.nearest import PendingSuggestions
+from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.external.nearest import ExternalOptimizer
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
@@ -24,7 +23,7 @@ PLANNED = 100
 """Trials that SMAC plans for where the budget is no number of evaluations."""
 
 
-class SMAC(Agent):
+class SMAC(ExternalOptimizer):
     """SMAC3 with random forests (Lindauer et al. 2022): its facades, settings untouched.
 
     Where there are candidates, SMAC's random configurations are random candidates, and its acquisition function is
@@ -51,35 +50,27 @@ class SMAC(Agent):
         ValueError: No such facade, candidates without features, several objectives, no checkpoints.
     """
 
-    parallel = True
     listens = False
 
     def __init__(self, problem: Problem, seed: int, *, facade: str = "forest") -> None:
-        super().__init__(problem, seed)
         one_of("facade", facade, [*FACADES])
-        if problem.objectives != 1:
-            raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
+        super().__init__(problem, seed)
         if facade == "multi-fidelity" and problem.levels is None:
             raise ValueError("problem must have levels for the multi-fidelity facade, got none")
         package("smac")
-        self._candidates: Candidates | None = None
-        self._incumbent = Incumbent()
-        self._rows: dict[Any, list[int]] = {}
-        self._asked = PendingSuggestions()
-        space = problem.action_space
-        if isinstance(space, gym.spaces.Box):
-            low, high = (np.float64(end).ravel() for end in (space.low, space.high))
-        else:
-            self._incumbent = self._candidates = Candidates(problem)
-            x = self._candidates.varying
-            low, high = x.min(axis=0), x.max(axis=0)
+        self._alike: dict[Any, list[int]] = {}
         with tempfile.TemporaryDirectory() as folder:  # SMAC writes its settings there
             self._generators = Generators(int(self.rng.integers(2**31)))
             with self._generators.active():
-                self._space = _space(low, high, int(self.rng.integers(2**31)))
-                if self._candidates is not None:
-                    self._list(x)
+                self._space = _space(self._low, self._high, int(self.rng.integers(2**31)))
+                if self._rows is not None:
+                    self._list(self._x)
                 self._smac = self._facade(facade, Path(folder))
+
+    @staticmethod
+    def lists(problem: Problem) -> bool:
+        """Return whether there are candidates; a grid's are listed, too."""
+        return not isinstance(problem.action_space, gym.spaces.Box)
 
     def _list(self, x: Floats) -> None:
         """Make the candidates SMAC's configurations, and its random ones random candidates."""
@@ -88,8 +79,8 @@ class SMAC(Agent):
         names = list(self._space)
         configs = [Configuration(self._space, values=dict(zip(names, map(float, row), strict=True))) for row in x]
         for row, config in enumerate(configs):
-            self._rows.setdefault(config, []).append(row)
-        self._configs = [*self._rows]
+            self._alike.setdefault(config, []).append(row)
+        self._configs = [*self._alike]
 
         def drawn(size: int | None = None) -> Any:
             at = self.rng.permutation(len(self._configs))[: size or 1]
@@ -100,7 +91,7 @@ class SMAC(Agent):
     def _facade(self, name: str, folder: Path) -> Any:
         import smac
 
-        problem, rows = self.problem, self._candidates
+        problem, rows = self.problem, self._rows
         evaluations = problem.unit == "evaluations" and math.isfinite(problem.budget or math.inf)
         trials = int(problem.budget or 0) if evaluations else PLANNED
         settings: dict[str, Any] = {}
@@ -121,48 +112,41 @@ class SMAC(Agent):
         target = _budgeted if settings else _plain
         return facade(scenario, target, overwrite=True, logging_level=False, **given)
 
-    def ask(self) -> Any:
-        """Return SMAC's next trial, or a random candidate where it has none left."""
-        rows, trial = self._candidates, None
+    def _suggestion(self) -> tuple[Any, Any]:
         with self._generators.active():
             try:
                 trial = self._smac.ask()
             except StopIteration:
-                if rows is None:
+                if self._rows is None:
                     raise
-        action = rows.submit(rows.draw(self.rng)) if rows and trial is None else self._action(trial)
-        if trial is not None:
-            self._asked.note(action, trial)
-        return action
+                return None, None
+        return trial, np.array([*trial.config.values()])
 
-    def _action(self, trial: Any) -> Any:
-        rows = self._candidates
-        if rows is None:
-            space = self.problem.action_space
-            return np.array([*trial.config.values()], dtype=space.dtype).reshape(space.shape)
-        alike = self._rows[trial.config]
-        level = None if trial.budget is None else int(np.searchsorted(rows.levels, trial.budget * (1 + 1e-9)) - 1)
-        # Of rows with the same features, one not tried before, and at a later checkpoint the same again.
-        row = min(alike, key=lambda r: rows.times[r]) if level is None or len(alike) == 1 else alike[0]
-        return rows.submit(row, level)
+    def level(self, suggestion: Any) -> int | None:
+        """The checkpoint of the trial's budget."""
+        if suggestion is None or suggestion.budget is None:
+            return None
+        return int(np.searchsorted(self._rows.levels, suggestion.budget * (1 + 1e-9)) - 1)
 
-    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the negative reward as a cost to SMAC, or a crash."""
-        if not self._incumbent.note(action, reward, info):
-            return
+    def row(self, suggestion: Any, point: Any) -> int:
+        """The row of the trial's configuration, or a random one where SMAC has no trial left.
+
+        Of rows with the same features, one not tried before, and at a later checkpoint the same again.
+        """
+        if suggestion is None:
+            return int(self._rows.draw(self.rng))
+        alike = self._alike[suggestion.config]
+        return min(alike, key=lambda r: self._rows.times[r]) if self.level(suggestion) is None else alike[0]
+
+    def _report(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Report the negative reward as a cost, or a crash."""
         from smac.runhistory import StatusType, TrialValue
 
-        if (trial := self._asked.take(action)) is not None:
+        if suggestion is not None:
             status = StatusType.CRASHED if lost(info) else StatusType.SUCCESS
             value = TrialValue(cost=-float(np.sum(reward)), time=float(info.get("cost", 0.0)), status=status)
             with self._generators.active():
-                self._smac.tell(trial, value, save=False)
-
-    def recommend(self) -> Any:
-        """Return the best evaluated action, or a random one before the first."""
-        if self._incumbent.best is not None:
-            return self._incumbent.best[1]
-        return self.problem.action_space.sample() if self._candidates is None else self._candidates.recommend(self.rng)
+                self._smac.tell(suggestion, value, save=False)
 
 
 def _space(low: Floats, high: Floats, seed: int) -> Any:

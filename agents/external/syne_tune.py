@@ -57,7 +57,7 @@ class SyneTune(NearestCandidate):
         super().__init__(problem, seed)
         one_of("scheduler", scheduler, WHOLE + CURVES)
         self._curves = scheduler in CURVES
-        if self._curves and (problem.levels is None or self._rows is None):
+        if self._curves and problem.levels is None:
             raise ValueError(f"problem must have levels for {scheduler}, got none")
         baselines = package("syne_tune.optimizer.baselines")
         if scheduler in NEEDS:
@@ -68,7 +68,6 @@ class SyneTune(NearestCandidate):
         if scheduler == "RandomSearch":
             settings = {"metrics": [METRIC]}
         elif self._curves:
-            assert self._rows is not None
             self._resource = self._rows.levels / self._rows.levels[0]
             settings |= {"time_attr": RESOURCE, "max_t": float(self._resource[self._rows.top])}
         logging.getLogger("syne_tune").setLevel(logging.ERROR)  # it warns of its own arguments
@@ -92,7 +91,6 @@ class SyneTune(NearestCandidate):
         """Return the next checkpoint of a continued run, or the configuration of a new trial."""
         if not self._running:
             return super().ask()
-        assert self._rows is not None
         trial, row, level = self._running.pop(0)
         action = self._rows.submit(row, level)
         self.asked.note(action, trial)
@@ -109,7 +107,6 @@ class SyneTune(NearestCandidate):
         elif not self._curves:
             self._scheduler.on_trial_complete(suggestion, {METRIC: loss})
         else:
-            assert self._rows is not None
             row, level = (int(i) for i in action)
             result = {METRIC: loss, RESOURCE: float(self._resource[level])}
             decision = self._scheduler.on_trial_result(suggestion, result)

@@ -44,20 +44,16 @@ class OptunaOnRows(AnySampler):
         if problem.features is None:
             raise ValueError(f"problem must have features for this agent, got {problem}")
         make = _tpe if one_of("method", method, ("TPE", "GP")) == "TPE" else _gp
-        optuna = package("optuna")
 
         def sampler(seed: int, **given: Any) -> Any:
-            ends = zip(self._x.min(axis=0).tolist(), self._x.max(axis=0).tolist(), strict=True)
-            axes = {f"x{j}": optuna.distributions.FloatDistribution(*pair) for j, pair in enumerate(ends)}
-            return make(self._free, axes, self.rng)(seed=seed, **given)
+            return make(self._free, self._axes, self.rng)(seed=seed, **given)
 
         super().__init__(problem, seed, sampler=sampler, **settings)
         self.random_first = settings.get("n_startup_trials", 10)
 
     def _free(self) -> Floats:
         """(k, d) features of the candidates not tried."""
-        assert self._rows is not None
-        return self._x[self._rows.free]
+        return np.asarray(self._x[self._rows.free])
 
 
 def _startup(base: Any, free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Generator) -> Any:

@@ -11,10 +11,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Candidates, Incumbent, lost
-from hpo_envs.agents.external.nearest import PendingSuggestions
+from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.external.nearest import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
+from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
@@ -22,7 +22,7 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
 """What samplers need besides Optuna, which imports it late."""
 
 
-class AnySampler(Agent):
+class AnySampler(ExternalOptimizer):
     """Any sampler of Optuna (Akiba et al. 2019), as it is.
 
     `Box` spaces become floats and the values of a `MultiDiscrete` space ordered ints, named `x0`, `x1`, ... Where
@@ -52,8 +52,7 @@ class AnySampler(Agent):
         ValueError: No such sampler, or settings for a sampler that is made already; another kind of space.
     """
 
-    parallel = True
-    spaces: tuple[type, ...] = (gym.spaces.Box, gym.spaces.MultiDiscrete, gym.spaces.Discrete)
+    several = True
 
     def __init__(
         self,
@@ -66,79 +65,40 @@ class AnySampler(Agent):
     ) -> None:
         super().__init__(problem, seed)
         optuna = package("optuna")
-        space = problem.action_space
-        if not isinstance(space, self.spaces):
-            kinds = ", ".join(s.__name__ for s in self.spaces)
-            raise ValueError(f"action_space must be a {kinds} for this agent, got {space}")
         # Optuna reports every study and trial otherwise.
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        d = optuna.distributions
-        self._rows: Candidates | None = None
         self._fresh = fresh
-        if on_rows(problem):
-            self._rows = Candidates(problem)
-            self._x = self._rows.varying
-            axes = [d.FloatDistribution(low, high) for low, high in zip(*_ends(self._x), strict=True)]
-        elif isinstance(space, gym.spaces.MultiDiscrete):
-            axes = [d.IntDistribution(0, size - 1) for size in space.nvec.ravel().tolist()]
+        if isinstance(problem.action_space, gym.spaces.MultiDiscrete) and self._rows is None:
+            axes = [optuna.distributions.IntDistribution(0, int(size) - 1) for size in self._high]
         else:
-            assert isinstance(space, gym.spaces.Box)
-            ends = space.low.ravel().tolist(), space.high.ravel().tolist()
-            axes = [d.FloatDistribution(low, high) for low, high in zip(*ends, strict=True)]
+            ends = zip(self._low.tolist(), self._high.tolist(), strict=True)
+            axes = [optuna.distributions.FloatDistribution(low, high) for low, high in ends]
         self._axes = {f"x{i}": axis for i, axis in enumerate(axes)}
         made = _sampler(sampler, int(np.random.default_rng(seed).integers(2**31)), settings)
         self._study = optuna.create_study(directions=["maximize"] * problem.objectives, sampler=made)
         # Samplers of finite grids stop the study when nothing is left to try; asked step by step, that is an error.
         self._study.stop = self._stop
-        self._asked = PendingSuggestions()
-        self._incumbent = self._rows or Incumbent()
 
     def _stop(self) -> None:
         self.done = True
 
-    def ask(self) -> Any:
-        """Return the sampler's next suggestion, or the row nearest to it."""
+    def _suggestion(self) -> tuple[Any, Floats]:
         trial = self._study.ask(self._axes)
-        point = np.array([trial.params[name] for name in self._axes])
-        if self._rows is None:
-            action = self._action(point)
-        else:
-            action = self._rows.submit(self._rows.nearest(((self._x - point) ** 2).sum(axis=1), self._fresh))
-        self._asked.note(action, trial)
-        return action
+        return trial, np.array([trial.params[name] for name in self._axes])
 
-    def _action(self, point: Any) -> Any:
-        space = self.problem.action_space
-        return np.array(point, dtype=space.dtype).reshape(space.shape)
+    def row(self, suggestion: Any, point: Any) -> int:
+        """The row nearest to the suggestion."""
+        return int(self._rows.nearest(((self._x - point) ** 2).sum(axis=1), self._fresh))
 
-    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+    def _report(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the rewards or a failure to the study, for the point that the sampler suggested."""
-        if not self._incumbent.note(action, reward, info):
-            return
         trials, values = package("optuna").trial, np.atleast_1d(reward).tolist()
-        if (trial := self._asked.take(action)) is not None:
-            self._study.tell(trial, **({"state": trials.TrialState.FAIL} if lost(info) else {"values": values}))
-        elif not lost(info):  # not asked for
-            point = self._action(action) if self._rows is None else self._x[self._rows.row(action)]
+        if suggestion is not None:
+            self._study.tell(suggestion, **({"state": trials.TrialState.FAIL} if lost(info) else {"values": values}))
+        elif not lost(info):
+            point = self._point(np.asarray(action)) if self._rows is None else self._x[self._rows.row(action)]
             params = dict(zip(self._axes, point.ravel().tolist(), strict=True))
             self._study.add_trial(trials.create_trial(params=params, distributions=self._axes, values=values))
-
-    def recommend(self) -> Any:
-        """Return the best evaluated action, by the sum of rewards; the middle, or a random row, before the first."""
-        if self._rows is not None:
-            return self._rows.recommend(self.rng)
-        if self._incumbent.best is not None:
-            return self._incumbent.best[1]
-        return self._action([(axis.low + axis.high) / 2 for axis in self._axes.values()])
-
-
-def on_rows(problem: Problem) -> bool:
-    """Return whether actions are rows, or (row, checkpoint) pairs."""
-    return problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)
-
-
-def _ends(x: Any) -> tuple[list[float], list[float]]:
-    return x.min(axis=0).tolist(), x.max(axis=0).tolist()
 
 
 def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
@@ -195,7 +155,7 @@ class TPE(AnySampler):
     """
 
     def __init__(self, problem: Problem, seed: int, *, evaluations: int | None = None, **settings: Any) -> None:
-        rows = on_rows(problem)
+        rows = self.lists(problem)
         if rows:
             seed = int(np.random.default_rng(seed).integers(2**31))
         super().__init__(problem, seed, **{"constant_liar": not rows, **settings})
@@ -227,8 +187,7 @@ class CMAES(AnySampler):
     """
 
     spaces = (gym.spaces.Box,)
+    several = False
 
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
-        if problem.objectives != 1:
-            raise ValueError(f"objectives must be 1 for CMA-ES, got {problem.objectives}")
         super().__init__(problem, seed, sampler="CmaEsSampler", **settings)

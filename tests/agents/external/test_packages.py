@@ -106,7 +106,9 @@ def test_points_of_grid_that_worker_has_are_left_for_those_beside_them() -> None
 def test_problems_that_are_no_cube() -> None:
     with pytest.raises(ValueError, match="objectives must be 1 for this agent, got 2"):
         Scripted(Problem(gym.spaces.Discrete(4), features=X, objectives=2), [])
-    with pytest.raises(ValueError, match="action_space must be a Box, a MultiDiscrete or rows, got Dict"):
+    with pytest.raises(
+        ValueError, match="action_space must be a Box, MultiDiscrete, Discrete for this agent, got Dict"
+    ):
         Scripted(Problem(gym.spaces.Dict({"a": gym.spaces.Discrete(2)})), [])
 
 

@@ -30,7 +30,7 @@ def test_errors():
         agents.make("tpe", Problem(gym.spaces.Discrete(3)), 0)
     with pytest.raises(ValueError, match="action_space must be a Box for this agent"):
         agents.make("cmaes", Problem(gym.spaces.MultiDiscrete([2, 2])), 0)
-    with pytest.raises(ValueError, match="objectives must be 1 for CMA-ES, got 2"):
+    with pytest.raises(ValueError, match="objectives must be 1 for this agent, got 2"):
         agents.make("cmaes", Problem(BOX.action_space, objectives=2), 0)
     with pytest.raises(ValueError, match="action_space must be a bounded Box"):
         agents.make("box-bo", Problem(gym.spaces.Box(-np.inf, np.inf, (2,))), 0)
