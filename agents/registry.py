@@ -333,7 +333,7 @@ def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
         return False
     if e.sources and not any(s.shared(problem.feature_names)[0] for s in problem.sources):
         return False
-    return e.unseen is None or bool(_load(e.unseen)(problem, **{**e.kwargs, **hyperparameters}))
+    return e.unseen is None or bool(load(e.unseen)(problem, **{**e.kwargs, **hyperparameters}))
 
 
 def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
@@ -461,11 +461,11 @@ def make(
     if e.sources and not problem.sources:
         raise ValueError(f"sources must be given to {name}, which learns from other tables (transfer=), got none")
     seen = problem.with_features(features).with_resource(resource)
-    agent: Agent = _load(e.target)(seen, seed, **{**e.kwargs, **hyperparameters})
+    agent: Agent = load(e.target)(seen, seed, **{**e.kwargs, **hyperparameters})
     return agent
 
 
-def _load(target: str) -> Any:
+def load(target: str) -> Any:
     """Return the object that `module:name` names."""
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -72,7 +72,7 @@ class ExternalOptimizer(Agent):
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
         space: Any = problem.action_space
-        if not isinstance(space, self.spaces):
+        if not issubclass(type(space), self.spaces):
             kinds = ", ".join(s.__name__ for s in self.spaces)
             raise ValueError(f"action_space must be a {kinds} for this agent, got {space}")
         if problem.objectives != 1 and not self.several:
@@ -83,10 +83,10 @@ class ExternalOptimizer(Agent):
             self._incumbent = self._rows = Candidates(problem)
             self._x = self._rows.varying
             self._low, self._high = self._x.min(axis=0), self._x.max(axis=0)
-        elif isinstance(space, gym.spaces.Box):
-            self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
-        else:
+        elif isinstance(space, gym.spaces.MultiDiscrete):
             self._low, self._high = np.zeros(space.nvec.size), space.nvec.ravel().astype(np.float64)
+        else:
+            self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
 
     @staticmethod
     def lists(problem: Problem) -> bool:
@@ -122,7 +122,7 @@ class ExternalOptimizer(Agent):
     def _point(self, point: Floats) -> Any:
         """The action of a box or a grid at a point."""
         space = self.problem.action_space
-        return point.astype(space.dtype).reshape(space.shape)  # type: ignore[arg-type]
+        return point.astype(space.dtype).reshape(space.shape)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the outcome to the package, for the point that it suggested."""

@@ -8,9 +8,9 @@ from typing import Any
 from _site import markdown, results
 from hpo_envs.agents import AGENTS
 from hpo_envs.agents import names as agent_names
-from hpo_envs.agents.registry import install
+from hpo_envs.agents.registry import install, load
 from hpo_envs.commands import docstrings
-from hpo_envs.commands.agents import WORKS_ON, forwarded, hyperparameters, load
+from hpo_envs.commands.agents import WORKS_ON, forwarded, hyperparameters
 
 NEEDED = ("Formula", "Paper", "Complexity")
 """Required sections of an agent's docstring."""

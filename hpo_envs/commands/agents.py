@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import textwrap
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import agents
-from hpo_envs.agents.registry import install
+from hpo_envs.agents.registry import install, load
 from hpo_envs.commands import docstrings
 from hpo_envs.families.registry import SPECS, installed, languages_of
 
@@ -66,12 +65,6 @@ def listing(found: list[dict[str, Any]]) -> str:
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(line, widths, strict=False)), line[3]]) for line in cells]
     words = "; ".join(f"{k}: {v}" for k, v in WORKS_ON.items())
     return "\n".join([*lines, "", textwrap.fill(words, 110)])
-
-
-def load(target: str) -> Any:
-    """The class of an entry's `module:Class`."""
-    module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
 
 
 def describe(name: str) -> dict[str, Any]:

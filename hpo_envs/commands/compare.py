@@ -10,10 +10,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hpo_envs.agents.base import whole
+from hpo_envs.commands.options import words
+
 if TYPE_CHECKING:
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.study.block import Block
-    from hpo_envs.benchmarks.study.executors import Executor
     from hpo_envs.benchmarks.study.study import Study
 
 EPILOG = """examples:
@@ -104,6 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
+    from hpo_envs.benchmarks.study import executors
     from hpo_envs.benchmarks.study.scheduler import progress
 
     study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]
@@ -112,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
-        with _executor(args) as executor, progress() as watch:
+        with executors.of_jobs(whole("--jobs", args.jobs, 1)) as executor, progress() as watch:
             comparison.run(executor, watch=watch, run_seconds=args.run_seconds, most=most)
     except KeyboardInterrupt:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
@@ -133,16 +136,10 @@ def _study(args: argparse.Namespace) -> Study:
             raise ValueError(f"--{next(iter(given))} must be written into {args.study}, got it beside the file")
         return study.from_file(args.study)
     given = {**DEFAULTS, **given}
-    if given.get("seeds", 1) < 1:
-        raise ValueError(f"--seeds must be an int >= 1, got {given['seeds']}")
-    data: dict[str, Any] = {
-        **given,
-        "environments": _names(given.pop("env")),
-        "agents": _names(given["agents"]),
-    }
-    data.pop("env", None)
+    whole("--seeds", given.get("seeds", 1), 1)
+    data: dict[str, Any] = {"environments": words(given.pop("env")), **given, "agents": words(given["agents"])}
     if "objective" in data:
-        metrics = _names(data["objective"])
+        metrics = words(data["objective"])
         data["objective"] = metrics if len(metrics) > 1 else metrics[0]
     if data.get("budget", "all") != "all":
         try:
@@ -150,18 +147,6 @@ def _study(args: argparse.Namespace) -> Study:
         except ValueError:
             raise ValueError(f"--budget must be a number or 'all', got {data['budget']!r}") from None
     return study.from_data(data)
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _executor(args: argparse.Namespace) -> Executor:
-    from hpo_envs.benchmarks.study import executors
-
-    if args.jobs < 1:
-        raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
-    return executors.of_jobs(args.jobs)
 
 
 def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:

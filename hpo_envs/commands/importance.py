@@ -8,6 +8,8 @@ import statistics
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hpo_envs.agents.base import whole
+
 EPILOG = """examples:
   hpo-envs importance nmthpo/swen
   hpo-envs importance NMTHPO-swen-v0 --cutoff median --out swen
@@ -65,8 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.sensitivity:
         return _sensitivity(args)
-    if args.trees < 1:
-        raise ValueError(f"--trees must be an int >= 1, got {args.trees}")
+    whole("--trees", args.trees, 1)
     runs = read(args.source, args.metric, args.env)
     cutoff = _cutoff(args.cutoff, runs)
     found = forest_importance.importance(

@@ -8,6 +8,7 @@ import pkgutil
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks import papers
 from hpo_envs.benchmarks.papers import page
 from hpo_envs.tables.checks import nearest
@@ -56,11 +57,9 @@ def run(args: argparse.Namespace) -> int:
         known = [*PAPERS, ALL]
         raise ValueError(f"paper must be one of {', '.join(known)}, got {args.paper!r}{nearest(args.paper, known)}")
     for name in ("trials", "jobs"):
-        value = getattr(args, name)
-        if value is not None and value < 1:
-            raise ValueError(f"--{name} must be an int >= 1, got {value}")
-    if args.seed < 0:
-        raise ValueError(f"--seed must be an int >= 0, got {args.seed}")
+        if (value := getattr(args, name)) is not None:
+            whole(f"--{name}", value, 1)
+    whole("--seed", args.seed, 0)
     if args.quick and args.trials is not None:
         raise ValueError(f"--quick chooses the trials itself: it must not be given with --trials, got {args.trials}")
     if args.paper == ALL:

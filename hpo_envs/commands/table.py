@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.commands.options import words
 from hpo_envs.families import registry
 from hpo_envs.tables import user
 from hpo_envs.tables.checks import extra_module
@@ -93,16 +94,16 @@ def _from_csv(args: argparse.Namespace) -> Table:
     settled: list[schema.Schema] = []
     table = user.from_csv(
         args.source,
-        _words(args.score),
-        _words(args.goal),
+        words(args.score),
+        words(args.goal),
         cost=args.cost,
         level=args.level,
         repeat=args.repeat,
         status=args.status,
-        hyperparameters=_words(args.hyperparameters),
-        drop=_words(args.drop),
-        categorical=_words(args.categorical),
-        log=dict.fromkeys(_words(args.log), True) | dict.fromkeys(_words(args.linear), False),
+        hyperparameters=words(args.hyperparameters),
+        drop=words(args.drop),
+        categorical=words(args.categorical),
+        log=dict.fromkeys(words(args.log), True) | dict.fromkeys(words(args.linear), False),
         fill=_pairs("--fill", args.fill),
         duplicates=None if args.duplicates is None else args.duplicates == "one",
         bounds=_bounds(args.bounds),
@@ -176,10 +177,6 @@ def _facts(table: Table) -> dict[str, Any]:
 
 def _ids(table: Table) -> list[str]:
     return [spec.id for spec in registry.of_user(table.name.removeprefix("user/"), len(table.levels))]
-
-
-def _words(text: str | None) -> list[str]:
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
 def _pairs(option: str, entries: list[str]) -> dict[str, str]:

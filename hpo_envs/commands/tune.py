@@ -18,6 +18,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.commands.options import words
 from hpo_envs.tuning.workers import KINDS
 
 EPILOG = """\
@@ -120,5 +121,5 @@ def _points(path: Path) -> Any:
 
 
 def _one_or_more(text: str) -> str | tuple[str, ...]:
-    words = tuple(word.strip() for word in text.split(",") if word.strip())
-    return words if len(words) > 1 else text
+    names = tuple(words(text))
+    return names if len(names) > 1 else text

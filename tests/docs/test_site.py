@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents import AGENTS
+from hpo_envs.agents.registry import load
 from hpo_envs.benchmarks.study import study
 from hpo_envs.commands import main
 from hpo_envs.families.registry import FAMILIES, SPECS
@@ -181,12 +182,12 @@ def test_errors_are_quoted_exactly(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("target", agents.classes())
 def test_every_agent_says_formula_paper_and_complexity(target: str) -> None:
-    doc = docstrings.doc_of(agents.load(target))
+    doc = docstrings.doc_of(load(target))
     for heading in agents.NEEDED:
         assert doc.sections.get(heading, "").strip(), f"{target} has no {heading}"
     assert re.search(r"\b(19|20)\d\d\b", doc.sections["Paper"]), "a paper has a year"
     assert "O(" in doc.sections["Complexity"]
-    for name, _, _, meaning in agents.hyperparameters(agents.load(target)):
+    for name, _, _, meaning in agents.hyperparameters(load(target)):
         assert meaning, f"{target}: {name} is not explained"
 
 

@@ -8,6 +8,7 @@ import gymnasium as gym
 import pytest
 
 from hpo_envs import agents
+from hpo_envs.agents import registry
 from hpo_envs.benchmarks import problem_of
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.commands import agents as commands
@@ -100,7 +101,7 @@ def test_list_filters_agents(capsys: pytest.CaptureFixture[str]) -> None:
 def test_describe_agent_of_every_class(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["describe", name]) == 0
     text = capsys.readouterr().out
-    cls = commands.load(agents.entry(name).target)
+    cls = registry.load(agents.entry(name).target)
     for heading in ("Hyperparameters", "\nFormula:", "\nPaper:", "\nComplexity:", "fits  "):
         assert heading in text
     assert inspect.getdoc(cls).partition("\n")[0] in text  # type: ignore[union-attr]
