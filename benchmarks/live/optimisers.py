@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.benchmarks.live.problems import Config, Problem
@@ -124,13 +125,99 @@ class Smac(Optimiser):
     def ask(self) -> tuple[Any, Config]:
         """The next trial."""
         trial = self._facade.ask()
-        return trial, dict(trial.config)
+        return trial, {k: v.item() if isinstance(v, np.generic) else v for k, v in trial.config.items()}
 
     def tell(self, handle: Any, score: float) -> None:
         """End a trial; SMAC minimises."""
         from smac.runhistory.dataclasses import TrialValue
 
         self._facade.tell(handle, TrialValue(cost=-score))
+
+
+class Ax(Optimiser):
+    """BoTorch through Ax's client, with the generation strategy that it chooses itself.
+
+    Ax knows conditions only where each hyperparameter depends on one value: what is inactive is suggested and left out.
+
+    Args:
+        problem: The problem.
+        seed: Of the client.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        import logging
+
+        from ax.api import client, configs
+        from ax.utils.common.logger import set_ax_logger_levels
+
+        set_ax_logger_levels(logging.ERROR)
+        self._space = space_of(problem.search_space)
+        self._client = client.Client(random_seed=seed)
+        parameters: list[Any] = []
+        for h in self._space:
+            if h.values:
+                kind = {bool: "bool", int: "int", float: "float"}.get(type(h.values[0]), "str")
+                parameters.append(configs.ChoiceParameterConfig(h.name, list(h.values), kind, is_ordered=False))
+            else:
+                kind, scaling = "int" if h.kind == "int" else "float", "log" if h.log else None
+                parameters.append(configs.RangeParameterConfig(h.name, (h.low, h.high), kind, scaling=scaling))
+        self._client.configure_experiment(parameters)
+        self._client.configure_optimization("score")
+
+    def ask(self) -> tuple[Any, Config]:
+        """The next trial."""
+        ((number, given),) = self._client.get_next_trials(1).items()
+        return number, _active(self._space, given)
+
+    def tell(self, handle: Any, score: float) -> None:
+        """End a trial."""
+        self._client.complete_trial(handle, {"score": score})
+
+
+class Hebo(Optimiser):
+    """HEBO, which knows no conditions: what is inactive is suggested and left out.
+
+    Args:
+        problem: The problem.
+        seed: Of the optimizer, and of the generators of NumPy and torch that it draws from.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        import torch
+        from hebo.design_space.design_space import DesignSpace
+        from hebo.optimizers.hebo import HEBO
+
+        torch.manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002 - what the package draws from
+        self._space = space_of(problem.search_space)
+        self._optimiser = HEBO(DesignSpace().parse([_hebo(h) for h in self._space]), scramble_seed=seed)
+
+    def ask(self) -> tuple[Any, Config]:
+        """The next row of its data frame, without what is inactive."""
+        rows = self._optimiser.suggest(n_suggestions=1)
+        given = {h.name: rows[h.name].iloc[0] for h in self._space}
+        natural = {h.name: h.values[int(v)] if h.values else v.item() for h in self._space for v in [given[h.name]]}
+        return rows, _active(self._space, natural)
+
+    def tell(self, handle: Any, score: float) -> None:
+        """End a trial; HEBO minimises."""
+        self._optimiser.observe(handle, np.array([[-score]]))
+
+
+def _active(space: Iterable[Hyperparameter], given: Mapping[str, Any]) -> Config:
+    """Those of the given values that no condition leaves out."""
+    config: dict[str, Any] = {}
+    for h in space:
+        if h.condition is None or config.get(h.condition[0]) in h.condition[1]:
+            config[h.name] = given[h.name]
+    return config
+
+
+def _hebo(h: Hyperparameter) -> dict[str, Any]:
+    if h.values:
+        return {"name": h.name, "type": "cat", "categories": [*range(len(h.values))]}
+    kind = ("pow_int" if h.log else "int") if h.kind == "int" else ("pow" if h.log else "num")
+    return {"name": h.name, "type": kind, "lb": h.low, "ub": h.high}
 
 
 def _samplers() -> dict[str, Callable[[int], Any]]:
@@ -148,13 +235,15 @@ def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
 
     Args:
         name: A registered agent, `optuna-tpe` (multivariate by default since
-            Optuna 5), `optuna-tpe-univariate`, `optuna-gp` or `smac3`.
+            Optuna 5), `optuna-tpe-univariate`, `optuna-gp`, `smac3`, `botorch-ax` or `hebo`.
         problem: The problem.
         seed: Of the optimiser.
         budget: Evaluations.
     """
     if name == "smac3":
         return Smac(problem, seed, budget)
+    if name in ("botorch-ax", "hebo"):
+        return (Ax if name == "botorch-ax" else Hebo)(problem, seed)
     if name.startswith("optuna-") and name in (samplers := _samplers()):
         return Optuna(problem, seed, samplers[name])
     return SuiteOptimiser(problem, seed, budget, name)

@@ -68,9 +68,12 @@ def test_runs_are_kept_and_not_repeated(tmp_path, monkeypatch):
     assert table.loc["random", "final"] == pytest.approx(regrets.final.mean())
 
 
-def test_samplers_of_optuna_are_asked_for_active_hyperparameters_only():
-    pytest.importorskip("optuna")
-    optimiser = make("optuna-tpe", BY_NAME["svm-digits"], 0, 5)
+@pytest.mark.parametrize(
+    ("package", "name"), [("optuna", "optuna-tpe"), ("smac", "smac3"), ("ax", "botorch-ax"), ("hebo", "hebo")]
+)
+def test_other_packages_are_asked_for_active_hyperparameters_only(package, name):
+    pytest.importorskip(package)
+    optimiser = make(name, BY_NAME["svm-digits"], 0, 5)
     for _ in range(5):
         trial, config = optimiser.ask()
         assert ("degree" in config) == (config["kernel"] == "poly")
