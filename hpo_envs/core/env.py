@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import abc
 import copy as copying
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -56,8 +57,9 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     `step` raises ValueError for an action outside the space and ResetNeeded where no episode is running.
 
     Args:
-        params: What the environment is made of.
+        *args: `params`, what the environment is made of; a family has arguments of its own.
         render_mode: None, `human`, `rgb_array` or `ansi`, see `hpo_envs.core.rendering`.
+        **kwargs: Further arguments of a family.
 
     ## Rewards
     What counts is the best configuration found. The sum over an episode is largest where the best known configuration
@@ -71,17 +73,25 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012
 
-    _table_index = 0
+    _table_index: int = 0
+
+    batched: ClassVar[type[HPOVectorEnv]]
+    """The batched form of an engine."""
+
+    _params: ClassVar[Callable[..., Params]] = staticmethod(lambda params: params)
+    """Makes `Params` of a family's arguments; an engine takes them ready."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Complete the page of a family by those of its bases."""
+        """Complete the page of a family by those of its bases, and show its arguments."""
         super().__init_subclass__(**kwargs)
+        cls.__signature__ = _signature(cls._params, render_mode=None)  # type: ignore[attr-defined]
         for base in cls.__bases__:
             page, shared = cls.__dict__.get("__doc__") or "", base.__doc__ or ""
             if page and "## " in shared and "## Description" not in shared:
                 cls.__doc__ = complete(page, shared)
 
-    def __init__(self, params: Params, render_mode: str | None = None) -> None:
+    def __init__(self, *args: Any, render_mode: str | None = None, **kwargs: Any) -> None:
+        params = self._params(*args, **kwargs)
         self._adopt(params)
         self._show(render_mode)
         self.action_space = copying.deepcopy(params.action_space)
@@ -89,6 +99,28 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         self._stream: int | None = None
         self._episode = self._key = 0
         self._live = False
+
+    @classmethod
+    def vectorized(cls, **members: Any) -> type[HPOVectorEnv]:
+        """The batched form of a family, with the same arguments; the name of this class must end in `Env`.
+
+        Args:
+            **members: Of the batched class.
+        """
+        forms: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "copy": True, "render_mode": None}
+
+        def init(self: Any, num_envs: int = 1, *args: Any, **kwargs: Any) -> None:
+            given = {name: kwargs.pop(name, default) for name, default in forms.items()}
+            cls.batched.__init__(self, num_envs, cls._params(*args, **kwargs), **given)
+
+        members |= {
+            "__init__": init,
+            "__module__": cls.__module__,
+            "__doc__": f"`{cls.__name__}` vectorized over `num_envs` episodes, with the same arguments.",
+            "__signature__": _signature(cls._params, "num_envs", **forms),
+        }
+        # Some libraries look for `VectorEnv` among the direct bases of a class only.
+        return type(cls.__name__.removesuffix("Env") + "VectorEnv", (cls.batched, VectorEnv), members)
 
     @property
     def table(self) -> Table:
@@ -177,34 +209,6 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         entries = [provenance_info(params.tables, i) for i in range(len(params.tables))]
         self._provenance = columns_of(entries)
         self._masked = params.masked
-
-    @classmethod
-    def vectorized(cls, scalar: type[HPOEnv]) -> type[Self]:
-        """The batched form of a family: a class with the scalar form's arguments, made of the same `Params`.
-
-        Args:
-            scalar: The scalar form; its name ends in `Env`.
-        """
-
-        def init(
-            self: Any,
-            num_envs: int = 1,
-            *args: Any,
-            autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-            copy: bool = True,
-            render_mode: str | None = None,
-            **kwargs: Any,
-        ) -> None:
-            cls.__init__(self, num_envs, scalar(*args, **kwargs).params, autoreset_mode, copy, render_mode)
-
-        name = scalar.__name__.removesuffix("Env") + "VectorEnv"
-        members = {
-            "__init__": init,
-            "__module__": scalar.__module__,
-            "__doc__": f"`{scalar.__name__}` vectorized over `num_envs` episodes, with the same arguments.",
-        }
-        # Some libraries look for `VectorEnv` among the direct bases of a class only.
-        return type(name, (cls, VectorEnv), members)
 
     # -- what an engine writes -----------------------------------------------------------------------------------
 
@@ -410,6 +414,15 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             blank(info[k], index)
             info["_" + k] = reported
         self._begin(index, None, info)
+
+
+def _signature(function: Callable[..., Any], *first: str, **named: Any) -> inspect.Signature:
+    """The signature of a function with further arguments, before its own and by name."""
+    kinds = inspect.Parameter
+    added = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in first]
+    added += [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in named.items()]
+    found = [*added, *inspect.signature(function).parameters.values()]
+    return inspect.Signature(sorted(found, key=lambda p: p.kind))
 
 
 def columns_of(entries: Sequence[Mapping[str, Any]]) -> Info:

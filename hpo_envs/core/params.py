@@ -138,6 +138,14 @@ class Params:
         """Keys that the `options` of `reset` may have."""
         return ()
 
+    def action_of(self, config: Any, table: int = 0) -> Any:
+        """The action that sets a configuration of natural values on a table.
+
+        Raises:
+            ValueError: No such configuration, or actions that set no values.
+        """
+        raise ValueError(f"action_of: actions in {self.action_space} set no values")
+
     def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats | None:
         """(k,) or (k, m) mean reward of what actions evaluate, over all repeats; None if unknown.
 
@@ -216,6 +224,7 @@ class HasParams:
 
     params: Params
     reward_space: Box
+    _table_index: Any
     tables: tuple[Table, ...] = _shared("tables")
     cost_unit: str = _shared("cost_unit")
     objectives: tuple[str, ...] = _shared("objectives")
@@ -234,6 +243,14 @@ class HasParams:
     def render(self) -> Any:
         """Draw nothing and says so, as Gymnasium's environments do: pictures need a `render_mode`."""
         gym.logger.warn(f"render_mode must be given when {self._name()} is made, got None: nothing is drawn")
+
+    def action_of(self, config: Any) -> Any:
+        """The action that sets a configuration of natural values, on the table of this (the first) episode.
+
+        Raises:
+            ValueError: No such configuration, or actions that set no values.
+        """
+        return self.params.action_of(config, int(np.ravel(self._table_index)[0]))
 
     def _show(self, render_mode: str | None) -> None:
         """Record and show the episodes from now on, where there is a mode."""

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.core.engines.function import batched, scalar
+from hpo_envs.core.engines import episodes
+from hpo_envs.core.engines.function import scalar
 from hpo_envs.families.function import SPACE, example, page
 from hpo_envs.families.registry import FAMILIES
 from hpo_envs.testing import ENV_RULES, check_env
 
-COVERS = tuple(module.__name__ for module in (scalar, batched, page, example))
+COVERS = tuple(module.__name__ for module in (scalar, episodes, page, example))
 """Modules that every test here goes through."""
 
 LIVE = {family.name: family for family in FAMILIES.values() if family.example}

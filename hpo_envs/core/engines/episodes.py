@@ -56,40 +56,6 @@ class Episode(abc.ABC):
         """Mask of the actions that are useful now."""
 
 
-class EpisodeEnv(HPOEnv):
-    """The scalar form."""
-
-    episode: ClassVar[type[Episode]]
-    _run: Any = None
-
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode: nothing is evaluated."""
-        super().reset(seed=seed, options=options)
-        self._run = self.episode(self.params, self._new_key(seed))
-        return self._run.first(), self._with_mask(provenance_info(self.tables))
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Perform an action."""
-        checked = self.episode.check(self.params, action)
-        if not self._live:
-            raise self._not_live()
-        observation, reward, terminated, info = self._run.step(checked)
-        self._live = not terminated
-        return observation, reward, terminated, False, self._with_mask(info)
-
-    def _with_mask(self, info: Info) -> Info:
-        if self.params.masked:
-            info["action_mask"] = self._run.mask()
-        return info
-
-    def _masks(self) -> npt.NDArray[np.bool_]:
-        """See the mask in `info`."""
-        if self._run is None:
-            raise self._not_live()
-        mask: npt.NDArray[np.bool_] = self._run.mask().astype(bool)
-        return mask
-
-
 class EpisodeVectorEnv(HPOVectorEnv):
     """The batched form: episode after episode, because each step computes something."""
 
@@ -140,3 +106,43 @@ class EpisodeVectorEnv(HPOVectorEnv):
             return [self.episode.check(self.params, action) for action in actions]
         except ValueError as error:
             raise ValueError(f"actions: each {error}") from None
+
+
+class EpisodeEnv(HPOEnv):
+    """The scalar form."""
+
+    batched = EpisodeVectorEnv
+    episode: ClassVar[type[Episode]]
+    _run: Any = None
+
+    @classmethod
+    def vectorized(cls, **members: Any) -> type[HPOVectorEnv]:
+        """See `HPOEnv`."""
+        return super().vectorized(episode=cls.episode, **members)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
+        """Start an episode: nothing is evaluated."""
+        super().reset(seed=seed, options=options)
+        self._run = self.episode(self.params, self._new_key(seed))
+        return self._run.first(), self._with_mask(provenance_info(self.tables))
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
+        """Perform an action."""
+        checked = self.episode.check(self.params, action)
+        if not self._live:
+            raise self._not_live()
+        observation, reward, terminated, info = self._run.step(checked)
+        self._live = not terminated
+        return observation, reward, terminated, False, self._with_mask(info)
+
+    def _with_mask(self, info: Info) -> Info:
+        if self.params.masked:
+            info["action_mask"] = self._run.mask()
+        return info
+
+    def _masks(self) -> npt.NDArray[np.bool_]:
+        """See the mask in `info`."""
+        if self._run is None:
+            raise self._not_live()
+        mask: npt.NDArray[np.bool_] = self._run.mask().astype(bool)
+        return mask

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from hpo_envs.core.engines.cells.batched import CellVectorEnv
 from hpo_envs.core.engines.cells.params import CellParams, Report
 from hpo_envs.core.engines.cells.scalar import CellEnv
 from hpo_envs.core.engines.function.params import WITHOUT_BUDGET
@@ -117,20 +116,19 @@ class CellMiniLiveEnv(CellEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         *,
         objective: Objective = "validation_loss",
         budget: float | None = 20,
         seed: int = 0,
         epochs: int = EPOCHS,
         seconds: float = SECONDS,
-        render_mode: str | None = None,
-    ) -> None:
+    ) -> CellParams:
         others = {"cost_unit": "s", "budget_unit": "evaluations", "live": True}
         scorer = Live(seed, epochs, seconds)
         budget = WITHOUT_BUDGET if budget is None else budget
-        super().__init__(CellParams.of(_table(seed, epochs), scorer, objective, budget, **others), render_mode)
+        return CellParams.of(_table(seed, epochs), scorer, objective, budget, **others)
 
 
-CellMiniLiveVectorEnv = CellVectorEnv.vectorized(CellMiniLiveEnv)
+CellMiniLiveVectorEnv = CellMiniLiveEnv.vectorized()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
-from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import Objective
@@ -60,19 +58,12 @@ class CellMiniEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
-        *,
-        objective: Objective = "validation_loss",
-        budget: float | None = 20,
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        kwargs |= {"objective": objective, "budget": budget, "held_out": HELD_OUT}
-        super().__init__(LookupParams.of((TABLE,), **kwargs), render_mode)
+    @staticmethod
+    def _params(*, objective: Objective = "validation_loss", budget: float | None = 20, **kwargs: Any) -> LookupParams:
+        return LookupParams.of((TABLE,), objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
 
 
-CellMiniVectorEnv = LookupVectorEnv.vectorized(CellMiniEnv)
+CellMiniVectorEnv = CellMiniEnv.vectorized()
 
 
 class CellMiniLCEnv(CurvesEnv):
@@ -116,10 +107,9 @@ class CellMiniLCEnv(CurvesEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self, *, objective: Objective = "validation_loss", render_mode: str | None = None, **kwargs: Any
-    ) -> None:
-        super().__init__(CurveParams.of(TABLE, objective=objective, held_out=HELD_OUT, **kwargs), render_mode)
+    @staticmethod
+    def _params(*, objective: Objective = "validation_loss", **kwargs: Any) -> CurveParams:
+        return CurveParams.of(TABLE, objective=objective, held_out=HELD_OUT, **kwargs)
 
 
-CellMiniLCVectorEnv = CurvesVectorEnv.vectorized(CellMiniLCEnv)
+CellMiniLCVectorEnv = CellMiniLCEnv.vectorized()

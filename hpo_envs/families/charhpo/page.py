@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import Objective
@@ -82,19 +81,18 @@ class CharHPOEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         task: str = "inflection",
         lang: str = "hun",
         architecture: str = "lstm",
         *,
         objective: Objective = "accuracy",
         budget: float | str | None = "auto",
-        render_mode: str | None = None,
         **kwargs: Any,
-    ) -> None:
+    ) -> LookupParams:
         names = (table_name(task, lang, architecture),)
-        super().__init__(LookupParams.of(names, objective=objective, budget=budget, **kwargs), render_mode)
+        return LookupParams.of(names, objective=objective, budget=budget, **kwargs)
 
 
-CharHPOVectorEnv = LookupVectorEnv.vectorized(CharHPOEnv)
+CharHPOVectorEnv = CharHPOEnv.vectorized()

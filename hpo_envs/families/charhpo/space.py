@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.engines.box.batched import BoxVectorEnv
 from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
 from hpo_envs.core.engines.box.scalar import BoxEnv
 from hpo_envs.core.params import Floats, Objective, check_bool, check_names
@@ -164,8 +163,8 @@ class CharSpaceEnv(BoxEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         task: str | None = None,
         lang: str | None = None,
         architecture: str | None = None,
@@ -176,14 +175,12 @@ class CharSpaceEnv(BoxEnv):
         budget: float | None = 200,
         noise: bool = True,
         sweeps: Sequence[str] | None = None,
-        render_mode: str | None = None,
-    ) -> None:
+    ) -> BoxParams:
         if table is not None:
             raise ValueError(f"table must be left out, since a surrogate answers CharHPO-v0, got {shown(table)}")
         choice = {"task": task, "lang": lang, "architecture": architecture}
         function = Sweeps(among(sweeps, matching(choice, "")), check_bool("noise", noise))
-        params = BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:])
-        super().__init__(params, render_mode)
+        return BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:])
 
 
-CharSpaceVectorEnv = BoxVectorEnv.vectorized(CharSpaceEnv)
+CharSpaceVectorEnv = CharSpaceEnv.vectorized()

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.core.engines.function.batched import FunctionVectorEnv
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.core.engines.function.scalar import FunctionEnv
 from hpo_envs.core.params import check_int
@@ -80,7 +79,7 @@ class LiveEpochs(Live):
         return {**said, "cost": (epochs - before) * cost.epoch(self._architecture, config, self._language)}
 
 
-def _params(function: Live, architecture: str, objective: Any, **kwargs: Any) -> FunctionParams:
+def _of(function: Live, architecture: str, objective: Any, **kwargs: Any) -> FunctionParams:
     names = (objective,) if isinstance(objective, str) else tuple(objective)
     known = [m for m in (_SHOWN.get(name) for name in names) if m is not None]
     kwargs |= {
@@ -158,8 +157,8 @@ class CharMiniLiveEnv(FunctionEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         architecture: str = "lstm",
         language: str = ENGLISH,
         *,
@@ -169,16 +168,14 @@ class CharMiniLiveEnv(FunctionEnv):
         seed: int = 0,
         epochs: int = EPOCHS,
         seconds: float = SECONDS,
-        render_mode: str | None = None,
         **kwargs: Any,
-    ) -> None:
+    ) -> FunctionParams:
         table_name(architecture, language)
         function = Live(architecture, language, seed, epochs, seconds)
-        kwargs |= {"actions": actions, "budget": budget}
-        super().__init__(_params(function, architecture, objective, **kwargs), render_mode)
+        return _of(function, architecture, objective, actions=actions, budget=budget, **kwargs)
 
 
-CharMiniLiveVectorEnv = FunctionVectorEnv.vectorized(CharMiniLiveEnv)
+CharMiniLiveVectorEnv = CharMiniLiveEnv.vectorized()
 
 
 class CharMiniLiveLCEnv(FunctionEnv):
@@ -240,8 +237,8 @@ class CharMiniLiveLCEnv(FunctionEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         architecture: str = "lstm",
         language: str = ENGLISH,
         *,
@@ -251,15 +248,14 @@ class CharMiniLiveLCEnv(FunctionEnv):
         budget_unit: str = "epochs",
         seed: int = 0,
         seconds: float = SECONDS,
-        render_mode: str | None = None,
         **kwargs: Any,
-    ) -> None:
+    ) -> FunctionParams:
         table_name(architecture, language)
         if budget is None and budget_unit == "epochs":
             budget = 20 * epochs
         function = LiveEpochs(architecture, language, seed, epochs, seconds)
         kwargs |= {"epochs": epochs, "budget": budget, "budget_unit": budget_unit}
-        super().__init__(_params(function, architecture, objective, **kwargs), render_mode)
+        return _of(function, architecture, objective, **kwargs)
 
 
-CharMiniLiveLCVectorEnv = FunctionVectorEnv.vectorized(CharMiniLiveLCEnv)
+CharMiniLiveLCVectorEnv = CharMiniLiveLCEnv.vectorized()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
-from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import Objective
@@ -90,21 +88,20 @@ class CharMiniEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         architecture: str = "lstm",
         language: str = ENGLISH,
         *,
         objective: Objective = "accuracy",
         budget: float | None = 20,
-        render_mode: str | None = None,
         **kwargs: Any,
-    ) -> None:
-        kwargs |= {"objective": objective, "budget": budget, "held_out": HELD_OUT}
-        super().__init__(LookupParams.of((table_name(architecture, language),), **kwargs), render_mode)
+    ) -> LookupParams:
+        names = (table_name(architecture, language),)
+        return LookupParams.of(names, objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
 
 
-CharMiniVectorEnv = LookupVectorEnv.vectorized(CharMiniEnv)
+CharMiniVectorEnv = CharMiniEnv.vectorized()
 
 
 class CharMiniLCEnv(CurvesEnv):
@@ -154,17 +151,11 @@ class CharMiniLCEnv(CurvesEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
-        architecture: str = "lstm",
-        language: str = ENGLISH,
-        *,
-        objective: Objective = "accuracy",
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        kwargs |= {"objective": objective, "held_out": HELD_OUT}
-        super().__init__(CurveParams.of(table_name(architecture, language), **kwargs), render_mode)
+    @staticmethod
+    def _params(
+        architecture: str = "lstm", language: str = ENGLISH, *, objective: Objective = "accuracy", **kwargs: Any
+    ) -> CurveParams:
+        return CurveParams.of(table_name(architecture, language), objective=objective, held_out=HELD_OUT, **kwargs)
 
 
-CharMiniLCVectorEnv = CurvesVectorEnv.vectorized(CharMiniLCEnv)
+CharMiniLCVectorEnv = CharMiniLCEnv.vectorized()

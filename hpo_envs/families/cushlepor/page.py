@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.engines.box.batched import BoxVectorEnv
 from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
 from hpo_envs.core.engines.box.scalar import BoxEnv
 from hpo_envs.core.params import Floats, Objective, check_names, check_objective
@@ -142,8 +141,8 @@ class CushLEPOREnv(BoxEnv):
     - v0: initial version. Before the first release, Chinese to English talks were scored against reference A.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         pair: str = "ted-ende",
         *,
         labels: str = "mqm",
@@ -155,8 +154,7 @@ class CushLEPOREnv(BoxEnv):
         variant: str = "released",
         bounds: str | Bounds = "published",
         held_out: tuple[str, ...] | None = None,
-        render_mode: str | None = None,
-    ) -> None:
+    ) -> BoxParams:
         one_of("pair", pair, cushlepor.PAIRS)
         one_of("labels", labels, cushlepor.LABELS)
         known = cushlepor.references(pair)
@@ -164,7 +162,7 @@ class CushLEPOREnv(BoxEnv):
         tables = load_tables((cushlepor.table(pair, labels, chosen),), table)
         held_out = None if held_out is None else check_names("held_out", held_out)
         function = MetricTuning(tables[0], variant, bounds, held_out, "kendall" in check_objective(objective))
-        super().__init__(BoxParams.of(function, agreement.METRICS, objective, cost, budget), render_mode)
+        return BoxParams.of(function, agreement.METRICS, objective, cost, budget)
 
 
-CushLEPORVectorEnv = BoxVectorEnv.vectorized(CushLEPOREnv)
+CushLEPORVectorEnv = CushLEPOREnv.vectorized()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.core.engines.bandit.batched import BanditVectorEnv
 from hpo_envs.core.engines.bandit.params import BanditParams
 from hpo_envs.core.engines.bandit.scalar import BanditEnv
 
@@ -90,8 +89,9 @@ class FIESTAEnv(BanditEnv):
     - v0: initial version.
     """
 
-    def __init__(self, task: str = "tdsa8", *, render_mode: str | None = None, **kwargs: Any) -> None:
-        super().__init__(BanditParams.of(task, **kwargs), render_mode)
+    @staticmethod
+    def _params(task: str = "tdsa8", **kwargs: Any) -> BanditParams:
+        return BanditParams.of(task, **kwargs)
 
 
-FIESTAVectorEnv = BanditVectorEnv.vectorized(FIESTAEnv)
+FIESTAVectorEnv = FIESTAEnv.vectorized()

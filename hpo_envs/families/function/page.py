@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.core.engines.function.batched import FunctionVectorEnv
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.core.engines.function.scalar import FunctionEnv
 
@@ -66,21 +65,15 @@ class FunctionHPOEnv(FunctionEnv):
     - `budget_unit="evaluations"`: or `"cost"`.
     """
 
-    def __init__(
-        self,
-        function: Any,
-        space: Any,
-        *,
-        actions: str = "candidates",
-        budget: float | None = 50,
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
+    @staticmethod
+    def _params(
+        function: Any, space: Any, *, actions: str = "candidates", budget: float | None = 50, **kwargs: Any
+    ) -> FunctionParams:
         _only(kwargs, "epochs", "checkpoints")
-        super().__init__(FunctionParams.of(function, space, actions=actions, budget=budget, **kwargs), render_mode)
+        return FunctionParams.of(function, space, actions=actions, budget=budget, **kwargs)
 
 
-FunctionHPOVectorEnv = FunctionVectorEnv.vectorized(FunctionHPOEnv)
+FunctionHPOVectorEnv = FunctionHPOEnv.vectorized()
 
 
 class FunctionLCEnv(FunctionEnv):
@@ -146,8 +139,8 @@ class FunctionLCEnv(FunctionEnv):
     - `checkpoints=None`: folder of the configurations' folders; None: a temporary one of each episode.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         function: Any,
         space: Any,
         *,
@@ -155,17 +148,16 @@ class FunctionLCEnv(FunctionEnv):
         budget: float | None = None,
         budget_unit: str = "epochs",
         checkpoints: str | Path | None = None,
-        render_mode: str | None = None,
         **kwargs: Any,
-    ) -> None:
+    ) -> FunctionParams:
         _only(kwargs, "actions")
         if budget is None and budget_unit == "epochs":
             budget = 20 * epochs
         given = {"epochs": epochs, "budget": budget, "budget_unit": budget_unit, "checkpoints": checkpoints}
-        super().__init__(FunctionParams.of(function, space, **given, **kwargs), render_mode)  # type: ignore[arg-type]
+        return FunctionParams.of(function, space, **given, **kwargs)  # type: ignore[arg-type]
 
 
-FunctionLCVectorEnv = FunctionVectorEnv.vectorized(FunctionLCEnv)
+FunctionLCVectorEnv = FunctionLCEnv.vectorized()
 
 
 def _only(kwargs: dict[str, Any], *other: str) -> None:

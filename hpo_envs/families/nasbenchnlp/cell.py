@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.core.engines.cells.batched import CellVectorEnv
 from hpo_envs.core.engines.cells.params import CellParams
 from hpo_envs.core.engines.cells.scalar import CellEnv
 from hpo_envs.core.engines.cells.simulated import Simulated
@@ -65,18 +64,17 @@ class NASBenchNLPCellEnv(CellEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         *,
         table: Any = None,
         objective: Objective = "validation_loss",
         cost: str = "evaluations",
         budget: float | None = 1,
-        render_mode: str | None = None,
-    ) -> None:
+    ) -> CellParams:
         one_of("cost", cost, ("evaluations",))
         loaded = load_tables((TABLE,), table)[0]
-        super().__init__(CellParams.of(loaded, Simulated(loaded), objective, budget), render_mode)
+        return CellParams.of(loaded, Simulated(loaded), objective, budget)
 
 
-NASBenchNLPCellVectorEnv = CellVectorEnv.vectorized(NASBenchNLPCellEnv)
+NASBenchNLPCellVectorEnv = NASBenchNLPCellEnv.vectorized()

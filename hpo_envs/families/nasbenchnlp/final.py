@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import Objective
@@ -57,15 +56,9 @@ class NASBenchNLPFinalEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
-        *,
-        objective: Objective = "test_loss",
-        budget: float | None = 100,
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(LookupParams.of((TABLE,), objective=objective, budget=budget, **kwargs), render_mode)
+    @staticmethod
+    def _params(*, objective: Objective = "test_loss", budget: float | None = 100, **kwargs: Any) -> LookupParams:
+        return LookupParams.of((TABLE,), objective=objective, budget=budget, **kwargs)
 
 
-NASBenchNLPFinalVectorEnv = LookupVectorEnv.vectorized(NASBenchNLPFinalEnv)
+NASBenchNLPFinalVectorEnv = NASBenchNLPFinalEnv.vectorized()

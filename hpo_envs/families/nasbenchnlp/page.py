@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.params import Objective
@@ -62,18 +61,16 @@ class NASBenchNLPEnv(CurvesEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
+    @staticmethod
+    def _params(
         dataset: str = "wikitext2",
         *,
         objective: Objective = "validation_loss",
         cost: str | None = "seconds",
-        render_mode: str | None = None,
         **kwargs: Any,
-    ) -> None:
-        kwargs |= {"objective": objective, "cost": cost, "held_out": HELD_OUT}
-        one_of("dataset", dataset, ("ptb", "wikitext2"))
-        super().__init__(CurveParams.of(f"nasbenchnlp/{dataset}", **kwargs), render_mode)
+    ) -> CurveParams:
+        name = f"nasbenchnlp/{one_of('dataset', dataset, ('ptb', 'wikitext2'))}"
+        return CurveParams.of(name, objective=objective, cost=cost, held_out=HELD_OUT, **kwargs)
 
 
-NASBenchNLPVectorEnv = CurvesVectorEnv.vectorized(NASBenchNLPEnv)
+NASBenchNLPVectorEnv = NASBenchNLPEnv.vectorized()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import check_names
@@ -63,12 +62,13 @@ class NMTHPOEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(self, pair: str = "swen", *, render_mode: str | None = None, **kwargs: Any) -> None:
+    @staticmethod
+    def _params(pair: str = "swen", **kwargs: Any) -> LookupParams:
         one_of("pair", pair, PAIRS)
-        super().__init__(LookupParams.of((f"nmthpo/{pair}",), **kwargs), render_mode)
+        return LookupParams.of((f"nmthpo/{pair}",), **kwargs)
 
 
-NMTHPOVectorEnv = LookupVectorEnv.vectorized(NMTHPOEnv)
+NMTHPOVectorEnv = NMTHPOEnv.vectorized()
 
 
 def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
@@ -134,8 +134,9 @@ class NMTHPOGridEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(self, *, pairs: Sequence[str] = SHARED_GRID, render_mode: str | None = None, **kwargs: Any) -> None:
-        super().__init__(LookupParams.of(_grids(pairs), grid=True, **kwargs), render_mode)
+    @staticmethod
+    def _params(*, pairs: Sequence[str] = SHARED_GRID, **kwargs: Any) -> LookupParams:
+        return LookupParams.of(_grids(pairs), grid=True, **kwargs)
 
 
-NMTHPOGridVectorEnv = LookupVectorEnv.vectorized(NMTHPOGridEnv)
+NMTHPOGridVectorEnv = NMTHPOGridEnv.vectorized()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.params import Objective
@@ -64,16 +63,10 @@ class NMTLCEnv(CurvesEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
-        corpus: str = "swen",
-        *,
-        objective: Objective = "log_perplexity",
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
+    @staticmethod
+    def _params(corpus: str = "swen", *, objective: Objective = "log_perplexity", **kwargs: Any) -> CurveParams:
         one_of("corpus", corpus, CORPORA)
-        super().__init__(CurveParams.of(f"nmtlc/{corpus}", objective=objective, **kwargs), render_mode)
+        return CurveParams.of(f"nmtlc/{corpus}", objective=objective, **kwargs)
 
 
-NMTLCVectorEnv = CurvesVectorEnv.vectorized(NMTLCEnv)
+NMTLCVectorEnv = NMTLCEnv.vectorized()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
-from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objective, Params
 from hpo_envs.tables import store, user
 from hpo_envs.tables.checks import nearest, shown
 from hpo_envs.tables.table import Table
@@ -67,24 +66,15 @@ class UserTable(HPOEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
-        name: str = "example",
-        *,
-        table: Any = None,
-        objective: Objective | None = None,
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
+    @classmethod
+    def _params(
+        cls, name: str = "example", *, table: Any = None, objective: Objective | None = None, **kwargs: Any
+    ) -> Params:
         t = own_table(name, table)
-        super().__init__(
-            self._params(t, objective=t.metric_names[0] if objective is None else objective, **kwargs), render_mode
-        )
+        return cls._engine(t, objective=t.metric_names[0] if objective is None else objective, **kwargs)
 
-    @staticmethod
-    def _params(table: Table, **kwargs: Any) -> Any:
-        """The engine's parameters of these arguments."""
-        raise NotImplementedError
+    _engine: ClassVar[Callable[..., Params]]
+    """The engine's parameters of a table and further arguments."""
 
 
 class TableHPOEnv(UserTable, LookupEnv):
@@ -119,11 +109,11 @@ class TableHPOEnv(UserTable, LookupEnv):
     """
 
     @staticmethod
-    def _params(table: Table, **kwargs: Any) -> LookupParams:
+    def _engine(table: Table, **kwargs: Any) -> LookupParams:
         return LookupParams.of((table.name,), table=table, **kwargs)
 
 
-TableHPOVectorEnv = LookupVectorEnv.vectorized(TableHPOEnv)
+TableHPOVectorEnv = TableHPOEnv.vectorized()
 
 
 class TableLCEnv(UserTable, CurvesEnv):
@@ -152,8 +142,8 @@ class TableLCEnv(UserTable, CurvesEnv):
     """
 
     @staticmethod
-    def _params(table: Table, **kwargs: Any) -> CurveParams:
+    def _engine(table: Table, **kwargs: Any) -> CurveParams:
         return CurveParams.of(table.name, table=table, **kwargs)
 
 
-TableLCVectorEnv = CurvesVectorEnv.vectorized(TableLCEnv)
+TableLCVectorEnv = TableLCEnv.vectorized()

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.engines.bandit.arms import DrawBuffer
+from hpo_envs.core.engines.bandit.batched import BanditVectorEnv
 from hpo_envs.core.engines.bandit.params import BanditParams
 from hpo_envs.core.engines.workers import Workers
 from hpo_envs.core.env import HPOEnv
@@ -24,9 +25,11 @@ class BanditEnv(HPOEnv):
     """One step evaluates a model, or a batch of them."""
 
     params: BanditParams
+    batched = BanditVectorEnv
 
-    def __init__(self, params: BanditParams, render_mode: str | None = None) -> None:
-        super().__init__(params, render_mode)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        params = self.params
         self._arms = params.actions
         self._batched = len(params.action_space.shape or ()) > 0
         self._limits = [self._arms] * params.batch if self._batched else self._arms

@@ -27,10 +27,6 @@ class BoxVectorEnv(HPOVectorEnv):
         self._observations = params.first(self._table_index)
         self._provenance |= columns_of(params.function.labels)
 
-    def action_of(self, config: Any) -> npt.NDArray[np.float32]:
-        """(d,) the action that sets a configuration, in the space of the first environment's episode."""
-        return self.params.function.action_of(int(self._table_index[0]), config)
-
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         p = self.params
         among = p.function.choose(options)

@@ -113,6 +113,10 @@ class BoxParams(Params):
         alike = [all(other[j] == axis for other in others) for j, axis in enumerate(first)]
         return tuple(axis if same else {} for axis, same in zip(first, alike, strict=True))
 
+    def action_of(self, config: Any, table: int = 0) -> npt.NDArray[np.float32]:
+        """See `Params`."""
+        return self.function.action_of(table, config)
+
     @property
     def options(self) -> tuple[str, ...]:
         """Keys that the `options` of `reset` may have."""

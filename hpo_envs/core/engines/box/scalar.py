@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.core import boxes
+from hpo_envs.core.engines.box.batched import BoxVectorEnv
 from hpo_envs.core.engines.box.params import BoxParams
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import STATUS_CODES, Info, entry, provenance_info
@@ -42,14 +42,7 @@ class BoxEnv(HPOEnv):
     """
 
     params: BoxParams
-
-    def action_of(self, config: Any) -> npt.NDArray[np.float32]:
-        """(d,) the action that sets a configuration of natural values, in the space of this episode.
-
-        Raises:
-            ValueError: No such configuration.
-        """
-        return self.params.function.action_of(self._table_index, config)
+    batched = BoxVectorEnv
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
         """Start an episode on a drawn task; see Starting State for `options`."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
 from hpo_envs.core.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.core.engines.workers import Workers
 from hpo_envs.core.env import HPOEnv
@@ -65,10 +66,11 @@ class CurvesEnv(HPOEnv):
     """
 
     params: CurveParams
+    batched = CurvesVectorEnv
 
-    def __init__(self, params: CurveParams, render_mode: str | None = None) -> None:
-        super().__init__(params, render_mode)
-        p = params
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        p = self.params
         self._actions, self._levels, self._limit = p.actions, len(p.levels), p.steps
         self._sizes = [self._actions, self._levels]
         # `item` gives Python numbers, several times faster than indexing with brackets.

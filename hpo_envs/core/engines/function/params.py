@@ -135,12 +135,8 @@ class FunctionParams(Params):
             return np.asarray(self.points.raw(unit)[0])
         return np.asarray(self.candidates[int(np.asarray(action).reshape(-1)[0])])
 
-    def action_of(self, config: Mapping[str, Any]) -> Any:
-        """The action of a configuration; where actions are candidates, that of the nearest one.
-
-        Raises:
-            ValueError: No configuration of the space.
-        """
+    def action_of(self, config: Mapping[str, Any], table: int = 0) -> Any:
+        """See `Params`; where actions are candidates, the nearest one."""
         unit = self.points.unit(self.points.row(config)[None])
         if self.kind == "box":
             return (2.0 * unit[0] - 1.0).astype(np.float32)

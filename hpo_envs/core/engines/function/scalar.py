@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from hpo_envs.core.engines.episodes import EpisodeEnv
 from hpo_envs.core.engines.function.episode import FunctionEpisode
 from hpo_envs.core.engines.function.params import FunctionParams
@@ -44,7 +41,3 @@ class FunctionEnv(EpisodeEnv):
 
     params: FunctionParams
     episode = FunctionEpisode
-
-    def action_of(self, config: Mapping[str, Any]) -> Any:
-        """The action of a configuration, see `FunctionParams.action_of`."""
-        return self.params.action_of(config)

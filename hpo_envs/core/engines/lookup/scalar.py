@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info, provenance_info, single
@@ -46,10 +47,11 @@ class LookupEnv(HPOEnv):
     """
 
     params: LookupParams
+    batched = LookupVectorEnv
 
-    def __init__(self, params: LookupParams, render_mode: str | None = None) -> None:
-        super().__init__(params, render_mode)
-        p = params
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        p = self.params
         # With a budget of evaluations, not above the limit on steps, the budget alone ends an episode.
         self._counts = p.cost_unit != "evaluations" or p.budget > p.steps
         self._limit, self._actions, self._repeated, self._vector = p.steps, p.actions, p.max_repeats > 1, p.vector

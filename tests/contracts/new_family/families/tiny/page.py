@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import Objective
@@ -42,15 +41,9 @@ class TinyEnv(LookupEnv):
     - v0: initial version.
     """
 
-    def __init__(
-        self,
-        *,
-        objective: Objective = "accuracy",
-        budget: float | None = 6,
-        render_mode: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(LookupParams.of(TABLES, objective=objective, budget=budget, **kwargs), render_mode)
+    @staticmethod
+    def _params(*, objective: Objective = "accuracy", budget: float | None = 6, **kwargs: Any) -> LookupParams:
+        return LookupParams.of(TABLES, objective=objective, budget=budget, **kwargs)
 
 
-TinyVectorEnv = LookupVectorEnv.vectorized(TinyEnv)
+TinyVectorEnv = TinyEnv.vectorized()
