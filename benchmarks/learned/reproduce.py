@@ -48,7 +48,7 @@ class UntrainedPolicy(Policy):
 
     def __init__(self, problem: Problem, seed: int, **given: Any) -> None:
         super().__init__(problem, seed, **given)
-        start = np.zeros(np.shape(self._members[0]["skip.weight"]))
+        start = np.zeros_like(self._members[0]["skip.weight"])
         start[..., -1] = SKIP
         self._members = ({"skip.weight": start},)
 
