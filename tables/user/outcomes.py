@@ -64,29 +64,26 @@ def states(sheet: Sheet, column: str, certain: bool) -> Codes | None:
     cells = as_text(sheet.frame[column])
     if absent(cells).all() or (many(cells) and not certain):
         return None
-    odd = each(cells, lambda t: meaning(t) is None and not missing(t), False)
-    if odd.any() and not certain:
+    known = each(cells, lambda t: meaning(t) is not None or missing(t), True)
+    if not certain and not known.all():
         return None
-    if odd.any():
-        rule = "a state such as finished, pruned, failed, diverged or running"
-        raise ValueError(sheet.complaint(int(np.argmax(odd)), column, rule))
+    sheet.require(known, column, "a state such as finished, pruned, failed, diverged or running")
     return each(cells, lambda t: OK if missing(t) else meaning(t), OK).astype(np.uint8)
 
 
-def scores(sheet: Sheet, names: Sequence[str], errors: list[str]) -> tuple[Floats, Codes]:
+def scores(sheet: Sheet, names: Sequence[str]) -> tuple[Floats, Codes]:
     """(lines, metrics) scores, NaN if there is none, and (lines,) the status which that alone would mean."""
     values = np.column_stack([numbers(sheet.frame[name]) for name in names])
     status = np.where(np.isnan(values), FAILED, OK)
     for j, name in enumerate(names):
         cells = sheet.frame[name]
         if is_text(cells):
-            said = each(cells, _ended, FAILED)
-            errors += sheet.complaints(said == UNFINISHED, name, "a number, or empty for a failed run")
-            status[:, j] = np.where(said == UNFINISHED, FAILED, said)
+            status[:, j] = each(cells, _ended, FAILED)
+            sheet.require(status[:, j] != UNFINISHED, name, "a number, or empty for a failed run")
         else:
             status[np.isinf(cells), j] = DIVERGED
-    for name in (n for n, column in zip(names, values.T, strict=True) if np.isnan(column).all() and not errors):
-        errors.append(f"column {name}: must have at least one score, got none")
+        if np.isnan(values[:, j]).all():
+            raise ValueError(f"column {name}: must have at least one score, got none")
     return values, status.max(axis=1).astype(np.uint8)
 
 

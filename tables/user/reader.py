@@ -24,9 +24,6 @@ from hpo_envs.tables.user.sheet import Sheet, of_frame
 
 Goal = Literal["max", "min"]
 
-SHOWN = 5
-"""Errors named before the rest are counted."""
-
 
 def count(n: int, what: str) -> str:
     """`1 run`, `2 runs`."""
@@ -145,7 +142,6 @@ class _Reader:
 
     def __init__(self, sheet: Sheet, given: Schema, say: Callable[[str | Sequence[str], str], None]) -> None:
         self.sheet, self.schema, self.say = sheet, given, say
-        self.errors: list[str] = []
 
     def runs(self) -> Runs:
         """The runs that the file lists.
@@ -160,29 +156,29 @@ class _Reader:
             self._keep(self.sheet.frame.assign(**{name: cells}))
             self.say(name, f"{count(holes, 'cell')} without a value filled with {value}")
         states = self._states()
-        scores, status = outcomes.scores(self.sheet, self.schema.score, self.errors)
+        scores, status = outcomes.scores(self.sheet, self.schema.score)
         if states is not None:
             status = self._ended(states, status, np.asarray(np.isnan(scores).all(axis=1)))
         cost, unit = self._cost(status)
-        why, settings = self._settings(status)
-        run = self.sheet.one(self.sheet.recipe.run)
-        names = sorted((c for c in why if why[c] == roles.NAMES), key=lambda c: c != run)
-        level, levels = self._level(names, why, settings, status)
-        repeat, labels = self._repeat(names, settings, level is not None)
-        for reason in dict.fromkeys(filter(None, why.values())):
-            if columns := [c for c in why if why[c] == reason and c not in (level, repeat)]:
-                self.say(columns, reason)
-        if self.errors:
-            more = f"; and {len(self.errors) - SHOWN} more" if len(self.errors) > SHOWN else ""
-            raise ValueError(f"{'; '.join(self.errors[:SHOWN])}{more}")
-        s = dataclasses.replace(self.schema, cost=self.schema.cost or NO_COST, level=level, repeat=repeat)
+        lost, given = np.isin(status, LOST), self.schema
+        s, why, names = roles.assign(self.sheet, given, lost)
+        for reason in dict.fromkeys(why.values()):
+            self.say([c for c in why if why[c] == reason], reason)
+        columns = self._columns(s)
+        said = "" if given.level else "; runs have several lines each"
+        levels = self._levels(s.level, lost, said) if s.level else None
+        if s.repeat is not None:
+            hint = "" if given.repeat else " (--hyperparameters takes it in)"
+            self.say(s.repeat, f"tells runs of one configuration apart{hint}")
+        label = given.repeat or (next(iter(names), s.repeat) if s.level else None)
         metrics = []
         for column, goal, values in zip(s.score, s.goal, scores.T, strict=True):
             metric, text = roles.metric(column, values[~np.isnan(values)], goal, s.bounds.get(column))
             self.say(column, text)
             metrics.append(metric)
-        unit = unit or level or NO_COST
-        return Runs(self.sheet, s, settings, scores, tuple(metrics), status, cost, unit, levels, labels, names)
+        s = dataclasses.replace(s, cost=s.cost or NO_COST)
+        unit, labels = unit or s.level or NO_COST, None if label is None else self._labels(label)
+        return Runs(self.sheet, s, columns, scores, tuple(metrics), status, cost, unit, levels, labels, names)
 
     def _keep(self, frame: Any) -> None:
         self.sheet = dataclasses.replace(self.sheet, frame=frame)
@@ -236,9 +232,6 @@ class _Reader:
     def _cost(self, status: Codes) -> tuple[Floats | None, str]:
         """(lines,) what the runs cost and its unit, if that is known."""
         s = self.schema
-        used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
-        if len(set(used)) < len(used):
-            raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
         column = s.cost or self.sheet.one(self.sheet.recipe.cost) or NO_COST
         if column == NO_COST or column in s.score:
             return None, ""
@@ -247,71 +240,38 @@ class _Reader:
         if wrong.any() and not s.cost:
             self.say(column, f"not taken as the cost, for {self.sheet.where(int(np.argmax(wrong)))} has none")
             return None, ""
-        self.errors += self.sheet.complaints(wrong, column, "a number >= 0")
+        self.sheet.require(~wrong, column, "a number >= 0")
         self.schema = dataclasses.replace(s, cost=column)
         unit = "" if s.cost else ", in seconds"
         for text in filter(None, (note, f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)")):
             self.say(column, text)
         return cost, s.cost or "seconds"
 
-    def _settings(self, status: Codes) -> tuple[dict[str, str], dict[str, Column]]:
-        """Column -> why it is no hyperparameter, and the hyperparameters with their values."""
-        s, frame = self.schema, self.sheet.frame
-        taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
-        why = roles.reasons(self.sheet, taken, np.isin(status, LOST), s.categorical)
-        if s.hyperparameters is not None:
-            why = {c: r if r == roles.NAMES else "no hyperparameter, as asked" for c, r in why.items()}
-            why |= dict.fromkeys(s.hyperparameters, "")
-        why |= dict.fromkeys(s.drop, "left out, as asked")
-        fixed, settings = {h.name: h for h in s.space}, {}
-        for name in (c for c in s.hyperparameters or frame if why.get(c) == ""):
+    def _columns(self, s: Schema) -> dict[str, Column]:
+        """The hyperparameters with their values."""
+        frame, fixed, columns = self.sheet.frame, {h.name: h for h in s.space}, {}
+        for name in s.hyperparameters or ():
             if name in fixed:
-                settings[name], bad, rule = of_cells.within(frame[name], fixed[name])
+                columns[name], bad, rule = of_cells.within(frame[name], fixed[name])
             else:
-                settings[name], bad = of_cells.column(name, frame[name], name in s.categorical)
-                others = len(frame) - int(bad.sum())
-                rule = f"a number like {others} others (or --categorical {quote(name)})"
-            self.errors += self.sheet.complaints(bad, name, rule)
-        return why, settings
+                columns[name], bad = of_cells.column(name, frame[name], name in s.categorical)
+                rule = f"a number like {len(frame) - int(bad.sum())} others (or --categorical {quote(name)})"
+            self.sheet.require(~bad, name, rule)
+        return columns
 
-    def _level(
-        self, names: Sequence[str], why: dict[str, str], settings: dict[str, Column], status: Codes
-    ) -> tuple[str | None, Floats | None]:
-        """The column of the checkpoint, and (lines,) its values."""
-        s, frame, level = self.schema, self.sheet.frame, self.schema.level
-        if level is None and s.hyperparameters is None:
-            free = [c for c in frame if c not in {*s.score, s.cost, s.repeat, s.status, *s.drop}]
-            level = roles.level_of(self.sheet, names, settings, free)
-        if level is None:
-            return None, None
-        settings.pop(level, None)
-        for column in roles.moving(self.sheet, names, settings) if s.hyperparameters is None else ():
-            why[column] = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
-            del settings[column]
-        of_cells.check_whole(level, frame[level])
-        values = of_cells.numbers(frame[level])
-        self.errors += self.sheet.complaints(np.isnan(values) & ~np.isin(status, LOST), level, "a number")
+    def _levels(self, column: str, lost: Mask, why: str) -> Floats:
+        """(lines,) the checkpoints in a column."""
+        cells = self.sheet.frame[column]
+        of_cells.check_whole(column, cells)
+        values = of_cells.numbers(cells)
+        self.sheet.require(~np.isnan(values) | lost, column, "a number")
         if np.isnan(values).all():
-            raise ValueError(f"column {level}: must have a number, got none")
-        said = "" if s.level else "; runs have several lines each"
-        self.say(level, f"the checkpoint, {len(np.unique(values[~np.isnan(values)]))} different{said}")
-        return level, np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
+            raise ValueError(f"column {column}: must have a number, got none")
+        self.say(column, f"the checkpoint, {len(np.unique(values[~np.isnan(values)]))} different{why}")
+        return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
 
-    def _repeat(
-        self, names: Sequence[str], settings: dict[str, Column], several: bool
-    ) -> tuple[str | None, Index | None]:
-        """The column that tells runs of one configuration apart, and (lines,) codes of it."""
-        s, frame = self.schema, self.sheet.frame
-        column = s.repeat
-        if column is None and s.hyperparameters is None and self.sheet.settings is None:
-            column = next((c for c in settings if re.fullmatch(roles.REPEATS, c.lower())), None)
-        if column is not None:
-            settings.pop(column, None)
-            hint = "" if s.repeat else " (--hyperparameters takes it in)"
-            self.say(column, f"tells runs of one configuration apart{hint}")
-        label = s.repeat or (names[0] if several and names else column if several else None)
-        if label is None:
-            return column, None
-        code, empty = of_cells.codes(frame[label]).copy(), of_cells.absent(frame[label])
+    def _labels(self, column: str) -> Index:
+        """(lines,) codes of a column that tells the runs of one configuration apart."""
+        code, empty = of_cells.codes(self.sheet.frame[column]).copy(), of_cells.absent(self.sheet.frame[column])
         code[empty] = len(code) + np.arange(empty.sum())  # each without a name is a run of its own
-        return column, code
+        return code

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,8 @@ from hpo_envs.tables.user.cells import (
     UNNAMED,
     Cells,
     Column,
-    Index,
     Mask,
     absent,
-    codes,
     different,
     is_text,
     many,
@@ -33,6 +32,9 @@ from hpo_envs.tables.user.cells import (
 from hpo_envs.tables.user.outcomes import scorable
 from hpo_envs.tables.user.sheet import Sheet
 from hpo_envs.tables.user.space import LOG
+
+if TYPE_CHECKING:
+    from hpo_envs.tables.user.schema import Schema
 
 FEW = 12
 """Up to so many different numbers count as a grid."""
@@ -116,15 +118,42 @@ def guess_score(sheet: Sheet) -> str:
     raise ValueError(f"--score must say which of these columns is the score: {', '.join(measured or frame)}")
 
 
-def reasons(sheet: Sheet, taken: Collection[str | None], lost: Mask, chosen: Collection[str]) -> dict[str, str]:
-    """Column -> why it is no hyperparameter, `NAMES` if it names the runs; empty if it is one.
+def assign(sheet: Sheet, schema: Schema, lost: Mask) -> tuple[Schema, dict[str, str], list[str]]:
+    """Say what every column is.
 
     Args:
         sheet: The columns.
-        taken: Those that are something else already, which are left out.
+        schema: What is known of them; with a score.
         lost: (lines,) which runs have no score.
-        chosen: Those that the user calls a choice.
+
+    Returns:
+        The schema with hyperparameters, level and repeat; column -> why it is no hyperparameter; those that name runs.
     """
+    s, frame = schema, sheet.frame
+    taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
+    why = _reasons(sheet, taken, lost, s.categorical)
+    names = [c for c in why if why[c] == NAMES and c not in (s.hyperparameters or ())]
+    names.sort(key=lambda c: c != sheet.one(sheet.recipe.run))
+    level, repeat, chosen = s.level, s.repeat, list(s.hyperparameters or ())
+    if s.hyperparameters is None:
+        chosen = [c for c in frame if why.get(c) == "" and c != level]
+        level = level or _level(sheet, names, chosen, [c for c in frame if c not in taken])
+        chosen = [c for c in chosen if c != level]
+        for column in _moving(frame, names, chosen) if level else ():
+            why[column] = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
+            chosen.remove(column)
+        if repeat is None and sheet.settings is None:
+            repeat = next((c for c in chosen if re.fullmatch(REPEATS, c.lower())), None)
+    else:
+        why = {c: NAMES if c in names else "no hyperparameter, as asked" for c in why if c not in chosen}
+    why |= dict.fromkeys(s.drop, "left out, as asked")
+    settings = tuple(c for c in chosen if c != repeat)
+    why = {c: reason for c, reason in why.items() if reason and c not in (level, repeat)}
+    return dataclasses.replace(s, hyperparameters=settings, level=level, repeat=repeat), why, names
+
+
+def _reasons(sheet: Sheet, taken: Collection[str | None], lost: Mask, chosen: Collection[str]) -> dict[str, str]:
+    """Column that is nothing else -> why it is no hyperparameter; empty if it is one, as those the user chose."""
     frame, run = sheet.frame, sheet.one(sheet.recipe.run)
     found = {c: NAMES if c == run else _reason(sheet, c, lost, chosen) for c in frame if c not in taken}
     # A first column that numbers the lines, whatever it is called.
@@ -141,13 +170,12 @@ def _names_runs(sheet: Sheet, column: str) -> bool:
     frame = sheet.frame
     if not re.fullmatch(IDENTIFIERS, column.lower().strip()):
         return False
-    steps = (c for n, c in frame.items() if re.fullmatch(LEVELS, str(n).lower()) and numeric(c))
-    single = frame[column].nunique() * 2 > len(frame)
-    return single or any(_count([codes(frame[column]), codes(c)]) == len(frame) for c in steps)
+    steps = (n for n, c in frame.items() if re.fullmatch(LEVELS, str(n).lower()) and numeric(c))
+    return frame[column].nunique() * 2 > len(frame) or any(not frame.duplicated([column, n]).any() for n in steps)
 
 
 def _reason(sheet: Sheet, column: str, lost: Mask, chosen: Collection[str]) -> str:
-    """See `reasons`."""
+    """See `_reasons`."""
     recipe, marked, cells, low = sheet.recipe, sheet.settings, sheet.frame[column], column.lower().strip()
     bookkeeping = f"bookkeeping of {recipe.tool}, no hyperparameter"
     if column in chosen or column in (marked or ()):
@@ -193,43 +221,25 @@ def _measured(column: str, cells: Cells, lost: Mask) -> str:
     return ""
 
 
-def level_of(sheet: Sheet, names: Iterable[str], settings: Mapping[str, Column], left: Iterable[str]) -> str | None:
-    """The column of the checkpoint, if runs have several lines each: by the name of the run, else by configuration.
-
-    Args:
-        sheet: The columns.
-        names: Columns that name the runs.
-        settings: Hyperparameters -> values.
-        left: Columns that are neither score nor cost.
-    """
-    frame = sheet.frame
-    certain = sheet.one(sheet.recipe.level)
-    for column in [*filter(None, [certain]), *(c for c in left if re.fullmatch(LEVELS, c.lower()))]:
-        if not numeric(frame[column]):
+def _level(sheet: Sheet, names: Sequence[str], chosen: Sequence[str], free: Sequence[str]) -> str | None:
+    """The column of the checkpoint, if runs have several lines each: by the name of the run, else by configuration."""
+    for column in (sheet.one(sheet.recipe.level), *(c for c in free if re.fullmatch(LEVELS, c.lower()))):
+        if column is None or not numeric(sheet.frame[column]):
             continue
-        groups = [codes(frame[name]) for name in names]
-        groups = groups or [pd.factorize(c.values)[0] for name, c in settings.items() if name != column]
-        value = numbers(frame[column])
-        known = ~np.isnan(value)  # a run that failed before the first checkpoint has none
-        groups, value, n = [g[known] for g in groups], value[known], int(known.sum())
-        each = [*groups, pd.factorize(value)[0]]
-        if groups and _count(groups) * 3 <= n * 2 and _count(each) == n and len(np.unique(value)) > 1:
+        # A run that failed before the first checkpoint has none.
+        known = sheet.frame[~np.isnan(numbers(sheet.frame[column]))]
+        run = names or [c for c in chosen if c != column]
+        several = bool(run) and len(known.drop_duplicates(run)) * 3 <= len(known) * 2
+        if several and known[column].nunique() > 1 and not known.duplicated([*run, column]).any():
             return column
     return None
 
 
-def moving(sheet: Sheet, names: Sequence[str], settings: Mapping[str, Column]) -> list[str]:
+def _moving(frame: pd.DataFrame, names: Sequence[str], chosen: Sequence[str]) -> list[str]:
     """Columns that have several values in one run, by the column that names the runs."""
-    if not names:
-        return []
-    known = ~absent(sheet.frame[names[0]])
-    run = codes(sheet.frame[names[0]])[known]
-    return [n for n, c in settings.items() if _count([run, pd.factorize(c.values)[0][known]]) > _count([run])]
-
-
-def _count(keys: Sequence[Index]) -> int:
-    """Number of distinct tuples of codes."""
-    return len(pd.DataFrame(dict(enumerate(keys))).drop_duplicates()) if keys else 0
+    known = frame[~absent(frame[names[0]])] if names else frame[:0]
+    runs = len(known.drop_duplicates(names[0])) if names else 0
+    return [c for c in chosen if names and len(known.drop_duplicates([names[0], c])) > runs]
 
 
 def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[Hyperparameter, str]:

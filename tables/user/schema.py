@@ -75,6 +75,9 @@ class Schema:
         free = self.cost == NO_COST and NO_COST not in sheet.frame
         columns = {*vars(self)} - {"goal", "duplicates", *(["cost"] if free else [])}
         s = dataclasses.replace(self, **{n: named(getattr(self, n)) for n in columns})
+        used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
+        if len(set(used)) < len(used):
+            raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
         score, settings = s.score or (roles.guess_score(sheet),), tuple(h.name for h in s.space)
         goal = s.goal or tuple((sheet.recipe.goal if c in sheet.scores else None) or roles.goal_of(c) for c in score)
         if len(goal) != len(score):

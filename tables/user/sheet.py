@@ -13,6 +13,9 @@ import pandas as pd
 
 from hpo_envs.tables.user.cells import Mask, absent, as_text, of_series
 
+SHOWN = 5
+"""Lines that an error names before it counts the rest."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -75,16 +78,20 @@ class Sheet:
         """Name of a line in errors."""
         return f"{self.unit} {self.frame.index[line]}"
 
-    def complaint(self, line: int, name: str, rule: str) -> str:
-        """Error of a cell."""
-        cell = as_text(self.frame[name].iloc[[line]]).iloc[0]
-        shown = "" if pd.isna(cell) else str(cell)
-        comma = " (decimals take a point)" if re.fullmatch(r"[+-]?\d+,\d+", shown) else ""
-        return f"{self.where(line)}, column {name}: must be {rule}{comma}, got {shown[:40]!r}"
-
-    def complaints(self, wrong: Mask | None, name: str, rule: str) -> list[str]:
-        """Errors of the cells of a mask (lines,), None for none."""
-        return [] if wrong is None else [self.complaint(i, name, rule) for i in np.flatnonzero(wrong).tolist()]
+    def require(self, good: Mask, name: str, rule: str) -> None:
+        """Raise a ValueError that names the lines of a column, and their cells, which are not `good`, (lines,)."""
+        wrong = np.flatnonzero(~good).tolist()
+        if not wrong:
+            return
+        cells = as_text(self.frame[name].iloc[wrong[:SHOWN]]).astype(object)
+        shown = ["" if pd.isna(cell) else str(cell) for cell in cells]
+        errors = [
+            f"{self.where(i)}, column {name}: must be {rule}"
+            f"{' (decimals take a point)' if re.fullmatch(r'[+-]?[0-9]+,[0-9]+', cell) else ''}, got {cell[:40]!r}"
+            for i, cell in zip(wrong, shown, strict=False)
+        ]
+        more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        raise ValueError(f"{self.source}: {'; '.join(errors)}{more}")
 
     def one(self, pattern: str) -> str | None:
         """The first column of a pattern that has a value, None if there is none."""

@@ -83,9 +83,8 @@ def expanded(sheet: Sheet) -> Sheet:
     for name, cells in sheet.frame.items():
         made = {t: run for t in different(cells) if (run := _mapping(t)) is not None}
         others = {t for t in different(cells) if t} - made.keys()
-        if made and others and name in ("config", "summary", "params"):
-            line = int(np.argmax(each(cells, others.__contains__, False)))
-            raise ValueError(f"{sheet.source}: {sheet.complaint(line, str(name), 'a mapping')}")
+        if made and name in ("config", "summary", "params"):
+            sheet.require(~each(cells, others.__contains__, False), str(name), "a mapping")
         if others or not made:
             columns[str(name)] = cells
             continue

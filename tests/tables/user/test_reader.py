@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
-from hpo_envs.tables.user import files, json_runs, outcomes, roles, sheet, trackers
+from hpo_envs.tables.user import files, json_runs, outcomes, sheet
 from tests.tables.user.helpers import frame, from_text, write
 
 
@@ -215,12 +215,13 @@ def test_words(word: str, status: int | None) -> None:
 
 
 def test_scores_say_how_run_ended() -> None:
-    errors: list[str] = []
-    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan", "good"]), ["acc"], errors)
-    assert status.tolist() == [0, 1, 1, 2, 1]
+    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan"]), ["acc"])
+    assert status.tolist() == [0, 1, 1, 2]
     assert np.isnan(values[1:]).all()
-    assert errors == ["line 6, column acc: must be a number, or empty for a failed run, got 'good'"]
-    assert outcomes.scores(made(acc=["0.5", "nan", None]), ["acc"], errors)[1].tolist() == [0, 2, 1]
+    with pytest.raises(
+        ValueError, match="f: line 3, column acc: must be a number, .*, got 'good'"
+    ):
+        outcomes.scores(made(acc=["0.5", "good"]), ["acc"])
 
 
 def test_failed_run_needs_no_cost() -> None:
@@ -257,9 +258,10 @@ def test_states_are_words_of_one_kind() -> None:
 )
 def test_column_is_left_out_for_its_name_or_its_values(column: str, cells: list[object], reason: str | None) -> None:
     rows = [{"lr": 0.1 * (i + 1), "width": i, column: cell, "acc": 0.1 * i} for i, cell in enumerate(cells)]
-    read = trackers.read(sheet.of_frame(pd.DataFrame(rows, dtype=object), "f"))
-    found = roles.reasons(read, ["acc"], np.zeros(6, bool), [])[column]
-    assert found == "" if reason is None else found.startswith(reason)
+    said: list[str] = []
+    table = user.from_frame(pd.DataFrame(rows), "acc", "max", explain=said.append)
+    assert (column in [h.name for h in table.space]) == (reason is None)
+    assert reason is None or any(column in s.partition(": ")[0].split(", ") and reason in s for s in said)
 
 
 def test_column_is_meant_by_its_name_in_file_and_by_its_end() -> None:
