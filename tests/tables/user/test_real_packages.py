@@ -1,4 +1,4 @@
-"""Folders and frames that trackers write themselves, each of a small sweep; `.ci/nightly trackers` installs them."""
+"""Folders and frames that trackers write themselves, each of a small sweep; `.ci/nightly formats` installs them."""
 
 from __future__ import annotations
 
