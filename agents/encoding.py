@@ -13,24 +13,20 @@ TRUSTED = "hpo_envs"
 """Package whose functions a problem may name as its grammar: a name that came over a wire imports nothing else."""
 
 
+SPACES = {"Discrete": ("n", "start"), "MultiDiscrete": ("nvec", "start"), "Box": ("low", "high")}
+"""Kinds of spaces, and the arguments that make one."""
+
+
 def encode_space(space: Space[Any]) -> dict[str, Any]:
     """A space as JSON data.
 
     Raises:
-        ValueError: Not a `Discrete`, `MultiDiscrete`, `Box`, `Tuple` or `Dict`.
+        ValueError: Not a `Discrete`, `MultiDiscrete` or `Box`.
     """
-    data: dict[str, Any] = {"kind": type(space).__name__}
-    if isinstance(space, spaces.Discrete):
-        return data | {"n": int(space.n), "start": int(space.start)}
-    if isinstance(space, spaces.MultiDiscrete):
-        return data | {"nvec": space.nvec.tolist(), "start": space.start.tolist(), "dtype": str(space.dtype)}
-    if isinstance(space, spaces.Box):
-        return data | {"low": space.low.tolist(), "high": space.high.tolist(), "dtype": str(space.dtype)}
-    if isinstance(space, spaces.Tuple):
-        return data | {"spaces": [encode_space(s) for s in space.spaces]}
-    if isinstance(space, spaces.Dict):
-        return data | {"spaces": [[name, encode_space(s)] for name, s in space.spaces.items()]}
-    raise ValueError(f"action_space must be a Discrete, MultiDiscrete, Box, Tuple or Dict to be encoded, got {space}")
+    kind = type(space).__name__
+    if kind not in SPACES:
+        raise ValueError(f"action_space must be a {', '.join(SPACES)} to be encoded, got {space}")
+    return {"kind": kind, "dtype": str(space.dtype)} | {n: np.asarray(getattr(space, n)).tolist() for n in SPACES[kind]}
 
 
 def decode_space(data: dict[str, Any]) -> Space[Any]:
@@ -39,19 +35,15 @@ def decode_space(data: dict[str, Any]) -> Space[Any]:
     Raises:
         ValueError: Another kind of space.
     """
-    kind = data["kind"]
+    if (kind := data["kind"]) not in SPACES:
+        raise ValueError(f"kind must be one of {', '.join(SPACES)}, got {kind!r}")
     if kind == "Discrete":
         return spaces.Discrete(data["n"], start=data["start"])
-    if kind == "MultiDiscrete":
-        return spaces.MultiDiscrete(data["nvec"], dtype=np.dtype(data["dtype"]).type, start=data["start"])
-    if kind == "Box":
-        dtype = np.dtype(data["dtype"])
-        return spaces.Box(np.array(data["low"], dtype), np.array(data["high"], dtype), dtype=dtype.type)
-    if kind == "Tuple":
-        return spaces.Tuple([decode_space(s) for s in data["spaces"]])
-    if kind == "Dict":
-        return spaces.Dict([(name, decode_space(s)) for name, s in data["spaces"]])
-    raise ValueError(f"kind must be Discrete, MultiDiscrete, Box, Tuple or Dict, got {kind!r}")
+    dtype = np.dtype(data["dtype"])
+    made: Space[Any] = getattr(spaces, kind)(
+        **{name: np.array(data[name], dtype) for name in SPACES[kind]}, dtype=dtype.type
+    )
+    return made
 
 
 def encode_function(function: Callable[..., Any]) -> str:

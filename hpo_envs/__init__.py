@@ -9,12 +9,12 @@ from typing import Any
 
 from hpo_envs.families.registry import SPECS, register_all
 
-__all__ = ["SPECS", "__version__", "load", "objective", "register_all", "tune"]
+__all__ = ["SPECS", "Objective", "__version__", "load", "register_all", "tune"]
 
 _LAZY = {
     "__version__": "hpo_envs.tables.VERSION",
     "load": "hpo_envs.tuning.load",
-    "objective": "hpo_envs.tuning.objective.objective",
+    "Objective": "hpo_envs.tuning.objective.Objective",
     "tune": "hpo_envs.tuning.tune",
 }
 """Lazy imports: name -> attribute of a module."""

@@ -65,15 +65,6 @@ def _gram(kernel: str, content: bytes, shape: tuple[int, int], length_scale: flo
     return matrix
 
 
-def cholesky(matrix: Floats) -> Floats:
-    """(n, n) lower Cholesky factor of a positive definite matrix.
-
-    Raises:
-        numpy.linalg.LinAlgError: The matrix is not positive definite.
-    """
-    return np.asarray(np.linalg.cholesky(matrix), dtype=np.float64)
-
-
 ROOT_JITTER = 1e-8
 """Added once to the diagonal before a prior draw's Cholesky factor: well above round-off for any candidate count
 here, and as a standard deviation one ten-thousandth of the amplitude."""
@@ -81,7 +72,7 @@ here, and as a standard deviation one ten-thousandth of the amplitude."""
 
 def root(covariance: Floats) -> Floats:
     """(n, n) Cholesky factor of a prior covariance, which draws are made with; the jitter is relative to it."""
-    return cholesky(covariance + ROOT_JITTER * float(covariance.diagonal().max()) * np.eye(len(covariance)))
+    return np.linalg.cholesky(covariance + ROOT_JITTER * float(covariance.diagonal().max()) * np.eye(len(covariance)))
 
 
 class FiniteGP:

@@ -161,9 +161,8 @@ class CandidateAgent(Agent):
     def _suggest(self) -> int:
         """The next candidate, among the free ones."""
 
-    @abc.abstractmethod
     def _observe(self, row: int, rewards: Floats) -> None:
-        """Update the model."""
+        """Update the model; by default there is nothing to update."""
 
     def best_free(self, scores: Floats, rows: Indices | None = None) -> int:
         """The free candidate with the highest score; ties, up to round-off, are broken at random.

@@ -13,7 +13,7 @@ from hpo_envs.agents.candidates import AFFORDABLE, Pool
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
-from hpo_envs.agents.models.kernels import FiniteGP, cholesky, root
+from hpo_envs.agents.models.kernels import FiniteGP, root
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
@@ -249,7 +249,7 @@ class BayesianOptimisation(PosteriorSearch):
         variances = np.full(len(x), fit.amplitude)
         gp = FiniteGP(lambda k: fit.covariance(x[k : k + 1], x)[0], variances, fit.noise, values.shape[1])
         cross = fit.covariance(x[places], x)
-        factor = cholesky(cross[:, places] + fit.noise * np.eye(len(rows)))
+        factor = np.linalg.cholesky(cross[:, places] + fit.noise * np.eye(len(rows)))
         gp.load(places, cross, factor, values)
         return gp
 

@@ -61,9 +61,6 @@ class TransferAgent(CandidateAgent):
         """The candidate that the sources expect most of."""
         return self.best_free(self.means.mean(axis=(0, 1)))
 
-    def _observe(self, row: int, rewards: Floats) -> None:
-        pass
-
     @property
     def observed(self) -> tuple[Indices, Floats]:
         """(t,) evaluated candidates, and their (t,) rewards of the first objective."""

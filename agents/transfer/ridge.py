@@ -70,6 +70,3 @@ class Ridge(CandidateAgent):
 
     def _suggest(self) -> int:
         return self.best_free(self._scores) if self.free.any() else self.candidates.draw(self.rng)
-
-    def _observe(self, row: int, rewards: Floats) -> None:
-        pass

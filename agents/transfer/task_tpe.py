@@ -72,9 +72,6 @@ class TaskTPE(CandidateAgent):
         self._counts = np.array([counts for *_, counts in tasks])
         self.similarities = np.zeros(len(tasks))
 
-    def _observe(self, row: int, rewards: Floats) -> None:
-        pass
-
     def _suggest(self) -> int:
         good, rest = split(np.array(self.rewards), self.quantile)
         rows = np.array(self.rows, np.intp)

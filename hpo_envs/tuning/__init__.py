@@ -1,7 +1,7 @@
 """Tuning a user's function: durable, parallel, and reported like every other run."""
 
-from hpo_envs.tuning.objective import Objective, objective
+from hpo_envs.tuning.objective import Objective
 from hpo_envs.tuning.tune import tune
 from hpo_envs.tuning.tuned import Tuned, load
 
-__all__ = ["Objective", "Tuned", "load", "objective", "tune"]
+__all__ = ["Objective", "Tuned", "load", "tune"]

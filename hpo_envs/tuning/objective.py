@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import gymnasium as gym
@@ -15,13 +15,23 @@ from hpo_envs.tables.user.space import to_plain
 
 
 class Objective:
-    """Callable from a configuration to its metrics, looked up in the table of an id; see `objective`.
+    """Picklable function of a configuration of an id, looked up in its table: `config -> {"bleu": ..., "cost": ...}`.
+
+    Combinations that were not measured raise a `ValueError`.
+
+    Args:
+        env_id: An id whose actions are the configurations of one table, such as `NMTHPO-swen-v0`.
+        **kwargs: Arguments of the environment, such as `table=`.
 
     Attributes:
         env_id: The id.
         space: Hyperparameter -> plain data, the form that `tune` takes.
         fidelities: What `fidelity` may be, in the unit of the table's levels.
         metrics: Names of the metrics in a result; metrics that are held out from agents are not among them.
+
+    Raises:
+        ValueError: An id of another kind.
+        gymnasium.error.Error: An unknown id.
     """
 
     def __init__(self, env_id: str, **kwargs: Any) -> None:
@@ -33,11 +43,11 @@ class Objective:
         held_out = getattr(self._env.params, "held_out", None) or ()
         self.metrics = tuple(name for name in table.metric_names if name not in held_out)
 
-    @cached_property
+    @functools.cached_property
     def _env(self) -> Any:
         return gym.make(self.env_id, disable_env_checker=True, **self._kwargs).unwrapped
 
-    @cached_property
+    @functools.cached_property
     def table(self) -> Table:
         """The table of the id.
 
@@ -81,31 +91,10 @@ class Objective:
         return answer | {"cost": float(cost.mean())}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self.env_id, self._kwargs)
+        return functools.partial(Objective, **self._kwargs), (self.env_id,)
 
 
 def _last(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """(repeats, metrics) the last known value along the levels of (repeats, levels, metrics)."""
     at = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
     return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])
-
-
-def _made(env_id: str, kwargs: dict[str, Any]) -> Objective:
-    return Objective(env_id, **kwargs)
-
-
-def objective(env_id: str, **kwargs: Any) -> Objective:
-    """Make a picklable function of a configuration of an id: `config -> {"bleu": ..., "cost": ...}`.
-
-    `.space` is the search space in the form that `hpo_envs.tune` takes, and `fidelity=` of a call how long to train,
-    for ids with learning curves. Combinations that were not measured raise a `ValueError`.
-
-    Args:
-        env_id: An id whose actions are the configurations of one table, such as `NMTHPO-swen-v0`.
-        **kwargs: Arguments of the environment, such as `table=`.
-
-    Raises:
-        ValueError: An id of another kind.
-        gymnasium.error.Error: An unknown id.
-    """
-    return Objective(env_id, **kwargs)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.kernels import FiniteGP, cholesky
+from hpo_envs.agents.models.kernels import FiniteGP
 from tests.agents.helpers import solved
 
 Floats = np.ndarray
@@ -58,7 +58,7 @@ def test_loading_at_once_is_conditioning_one_by_one(t: int) -> None:
     rows = rng.permutation(30)[:t]
     values = rng.normal(size=(t, 1))
     bo = FiniteGP(lambda k: prior[k], np.diag(prior), noise)
-    bo.load(rows, prior[rows], cholesky(prior[np.ix_(rows, rows)] + noise * np.eye(t)), values)
+    bo.load(rows, prior[rows], np.linalg.cholesky(prior[np.ix_(rows, rows)] + noise * np.eye(t)), values)
     said, known = rows.tolist(), values[:, 0].tolist()
     for k in range(25):  # more come in one by one, past the room that was made
         means, variances = solved(prior, said, np.array(known)[:, None], noise)
@@ -90,10 +90,3 @@ def test_draw_follows_matherons_rule() -> None:
     np.testing.assert_allclose(bo.sample(draw, rows, values, np.random.default_rng(7)), expected, atol=1e-10)
     factor = bo._factor(np.array(rows))
     np.testing.assert_allclose(factor, np.linalg.cholesky(prior[np.ix_(rows, rows)] + noise * np.eye(4)), atol=1e-10)
-
-
-def test_factors() -> None:
-    assert cholesky(np.array([[4, 2], [2, 2]])).tolist() == [[2.0, 0.0], [1.0, 1.0]]
-    assert cholesky(np.eye(2, dtype=np.float32)).dtype == np.float64
-    with pytest.raises(np.linalg.LinAlgError):
-        cholesky(-np.eye(2))

@@ -15,7 +15,7 @@ from hpo_envs.tables.user.space import space_of
 
 @pytest.mark.parametrize("env_id", ["NMTHPO-swen-v0", "CharHPO-g2p-dut-lstm-v0", "TableHPO-v0"])
 def test_objective_returns_what_step_of_environment_does(env_id: str) -> None:
-    function = hpo_envs.objective(env_id)
+    function = hpo_envs.Objective(env_id)
     env = gym.make(env_id, budget=None, disable_env_checker=True)
     env.reset(seed=0)
     for row in (0, 7, 41):
@@ -28,7 +28,7 @@ def test_objective_returns_what_step_of_environment_does(env_id: str) -> None:
 
 
 def test_fidelity_is_checkpoint_and_held_out_metrics_stay_held_out() -> None:
-    function = hpo_envs.objective("NMTLC-swen-v0")
+    function = hpo_envs.Objective("NMTLC-swen-v0")
     config = function.table.config(3)
     first, last = (function(config, fidelity=f) for f in (function.fidelities[0], function.fidelities[-1]))
     assert first["cost"] < last["cost"]
@@ -36,7 +36,7 @@ def test_fidelity_is_checkpoint_and_held_out_metrics_stay_held_out() -> None:
     assert function(config) == last
     with pytest.raises(ValueError, match=r"fidelity must be one of .fidelities, the nearest is \d+, got 3"):
         function(config, fidelity=3)
-    cells = hpo_envs.objective("NASBenchNLP-wikitext2-v0")
+    cells = hpo_envs.Objective("NASBenchNLP-wikitext2-v0")
     key = cells.table.keys[5]
     assert set(cells({"key": key})) == {"validation_loss", "train_loss", "parameters", "cost"}
     repeats = cells.table.values[5, :, 0, 0]
@@ -45,14 +45,14 @@ def test_fidelity_is_checkpoint_and_held_out_metrics_stay_held_out() -> None:
 
 
 def test_objective_is_pickled_by_its_id() -> None:
-    function = hpo_envs.objective("NMTHPO-swen-v0")
+    function = hpo_envs.Objective("NMTHPO-swen-v0")
     content = pickle.dumps(function)
     assert len(content) < 300
     assert pickle.loads(content)(function.table.config(9)) == function(function.table.config(9))
 
 
 def test_configurations_that_were_not_measured_are_named() -> None:
-    function = hpo_envs.objective("NMTHPO-swen-v0")
+    function = hpo_envs.Objective("NMTHPO-swen-v0")
     config = function.table.config(0)
     with pytest.raises(ValueError, match="bpe must be .* measured, got 9000, the nearest is 8000"):
         function(config | {"bpe": 9000})
@@ -60,7 +60,7 @@ def test_configurations_that_were_not_measured_are_named() -> None:
         function({"bep": 1000})
     for env_id in ("CharHPO-v0", "NMTHPO-v0", "CushLEPOR-ted-ende-v0"):
         with pytest.raises(ValueError, match=f"env_id must have the configurations of one table .*, got '{env_id}'"):
-            hpo_envs.objective(env_id)
+            hpo_envs.Objective(env_id)
 
 
 def test_importing_package_imports_no_objective() -> None:
@@ -70,7 +70,7 @@ def test_importing_package_imports_no_objective() -> None:
 
 
 def test_tune_takes_objective() -> None:
-    function = hpo_envs.objective("TableHPO-v0")
+    function = hpo_envs.Objective("TableHPO-v0")
     found = hpo_envs.tune(
         lambda config: function(config)["accuracy"], function.space, agent="random", budget=8, progress=False
     )
