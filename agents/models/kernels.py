@@ -72,7 +72,8 @@ here, and as a standard deviation one ten-thousandth of the amplitude."""
 
 def root(covariance: Floats) -> Floats:
     """(n, n) Cholesky factor of a prior covariance, which draws are made with; the jitter is relative to it."""
-    return np.linalg.cholesky(covariance + ROOT_JITTER * float(covariance.diagonal().max()) * np.eye(len(covariance)))
+    jitter = ROOT_JITTER * float(covariance.diagonal().max())
+    return np.asarray(np.linalg.cholesky(covariance + jitter * np.eye(len(covariance))), np.float64)
 
 
 class FiniteGP:

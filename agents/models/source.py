@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.arrays import Floats
-
-COLUMNS = ("features", "rewards", "costs")
-CURVES = ("levels", "curves", "curve_costs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,24 +42,12 @@ class Source:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "feature_names", tuple(self.feature_names))
-        for name in (*COLUMNS, *CURVES):
+        for name in ("features", "rewards", "costs", "levels", "curves", "curve_costs"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
         lengths = len(self.features), len(self.rewards), len(self.costs)
         if len(set(lengths)) > 1:
             raise ValueError(f"features, rewards and costs of a source must be equally long, got {lengths}")
-
-    @cached_property
-    def digest(self) -> str:
-        """Sha256 of name and arrays: what models of a source may be kept by."""
-        total = hashlib.sha256(f"{self.name} {self.feature_names}".encode())
-        for name, array in self.arrays().items():
-            total.update(f"{name} {array.shape}".encode() + array.tobytes())
-        return total.hexdigest()
-
-    def arrays(self) -> dict[str, Floats]:
-        """The arrays by name."""
-        return {n: a for n in (*COLUMNS, *CURVES) if (a := getattr(self, n)) is not None}
 
     def shared(self, names: tuple[str, ...]) -> tuple[list[int], list[int]]:
         """Columns of this source's features, and of the problem's, that are the same features.

@@ -249,7 +249,7 @@ class BayesianOptimisation(PosteriorSearch):
         variances = np.full(len(x), fit.amplitude)
         gp = FiniteGP(lambda k: fit.covariance(x[k : k + 1], x)[0], variances, fit.noise, values.shape[1])
         cross = fit.covariance(x[places], x)
-        factor = np.linalg.cholesky(cross[:, places] + fit.noise * np.eye(len(rows)))
+        factor = np.asarray(np.linalg.cholesky(cross[:, places] + fit.noise * np.eye(len(rows))), np.float64)
         gp.load(places, cross, factor, values)
         return gp
 

@@ -57,14 +57,12 @@ class Done:
     Attributes:
         number: Of the evaluation.
         outcomes: (epoch, outcome) of each score on the way; epoch 0 if there are none.
-        ended: Whether the training cannot continue.
         started: When, in seconds since 1970.
         worker: Host and process.
     """
 
     number: int
     outcomes: tuple[tuple[int, Outcome], ...]
-    ended: bool
     started: float
     worker: str
 
@@ -75,10 +73,9 @@ _paused: OrderedDict[tuple[str, int], Training] = OrderedDict()
 def perform(job: Job) -> Done:
     """Carry out a job; whatever the function does, something comes of it."""
     started, clock = time.time(), time.perf_counter()
-    ended = True
     try:
         with limits.interrupts(), _limited(job.seconds):
-            outcomes, ended = _carry_out(job)
+            outcomes = _carry_out(job)
     except KeyboardInterrupt:
         raise
     except limits.RunTimeout as timeout:
@@ -87,12 +84,12 @@ def perform(job: Job) -> Done:
     except BaseException:  # SystemExit, and what else is no Exception
         lost = Outcome("failed", seconds=time.perf_counter() - clock, error=traceback.format_exc())
         outcomes = [(job.epoch, lost)]
-    return Done(job.number, tuple(outcomes), ended, started, f"{platform.node()}:{os.getpid()}")
+    return Done(job.number, tuple(outcomes), started, f"{platform.node()}:{os.getpid()}")
 
 
-def _carry_out(job: Job) -> tuple[list[tuple[int, Outcome]], bool]:
+def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
     if job.form == "score":
-        return [(0, call(job.function, job.config, job.objectives))], False
+        return [(0, call(job.function, job.config, job.objectives))]
     kept = _paused.pop(job.training, None)
     if kept is None or kept.epoch > job.epoch or job.form == "checkpoints":
         kept = Training(job.function, job.config, job.objectives, job.folder)
@@ -101,7 +98,7 @@ def _carry_out(job: Job) -> tuple[list[tuple[int, Outcome]], bool]:
         _paused[job.training] = kept
         while len(_paused) > PAUSED:
             _paused.popitem(last=False)
-    return outcomes, kept.ended
+    return outcomes
 
 
 def _limited(seconds: float | None) -> contextlib.AbstractContextManager[None]:

@@ -130,7 +130,7 @@ class Search:
                     done: Done = pool.next()
                 except WorkerLost as lost:
                     job: Job = lost.argument
-                    done = Done(job.number, ((job.epoch, Outcome("failed", error=str(lost))),), True, 0.0, "")
+                    done = Done(job.number, ((job.epoch, Outcome("failed", error=str(lost))),), 0.0, "")
                 out -= 1
                 evaluation = self._end(done)
                 if self._lines or (self._failures and evaluation.rewards is None):

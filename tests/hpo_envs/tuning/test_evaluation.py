@@ -18,7 +18,7 @@ def job(function: Any, form: Any = "score", **given: Any) -> Job:
 def test_score_comes_back() -> None:
     done = perform(job(helpers.train))
     ((epoch, outcome),) = done.outcomes
-    assert (epoch, outcome.status, outcome.price, done.ended) == (0, "ok", 2.0, False)
+    assert (epoch, outcome.status, outcome.price) == (0, "ok", 2.0)
     assert outcome.metrics == {"score": pytest.approx(0.96)}
     assert ":" in done.worker
 
@@ -57,7 +57,7 @@ def test_paused_generator_goes_on_in_its_worker() -> None:
     assert [epoch for epoch, _ in perform(job(helpers.epochs, "epochs", epoch=4, training=("a", 1))).outcomes] == [3, 4]
     # Another search, or a worker that never had it, begins anew.
     assert len(perform(job(helpers.epochs, "epochs", epoch=4, training=("b", 1))).outcomes) == 4
-    assert perform(job(helpers.epochs, "epochs", epoch=20, training=("b", 1))).ended
+    assert len(perform(job(helpers.epochs, "epochs", epoch=20, training=("b", 1))).outcomes) < 16
 
 
 def test_checkpoints_are_handed_over(tmp_path: Path) -> None:

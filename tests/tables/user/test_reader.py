@@ -218,9 +218,7 @@ def test_scores_say_how_run_ended() -> None:
     values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan"]), ["acc"])
     assert status.tolist() == [0, 1, 1, 2]
     assert np.isnan(values[1:]).all()
-    with pytest.raises(
-        ValueError, match="f: line 3, column acc: must be a number, .*, got 'good'"
-    ):
+    with pytest.raises(ValueError, match="f: line 3, column acc: must be a number, .*, got 'good'"):
         outcomes.scores(made(acc=["0.5", "good"]), ["acc"])
 
 
