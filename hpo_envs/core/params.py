@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -41,16 +41,10 @@ class Params:
         observation_space: Space of one observation.
         cost_unit: Unit of `info["cost"]`.
         budget: What an episode may spend, in `budget_unit`.
-        levels: (L,) resource of each checkpoint where actions are pairs of a row and a checkpoint; else None.
-        workers: Number of simulated parallel workers.
-        mutate: `mutate(action, rng) -> action`, where a space has a grammar.
-        view: Which rows of the table per episode has, and in which order.
         budget_unit: Unit of `budget`; empty: that of the cost. Where it is another, `info["spent"]` is what a step
             takes of it.
-        live: Whether a step calls a function instead of looking something up, so that none may be wasted.
-        known: (m,) best reward of each objective and (m,) rewards that count as having found nothing, where a user says
-            so and no table does.
-        bounded: Whether the bounds of rewards are those of the metrics, and not there for want of any.
+        workers: Number of simulated parallel workers.
+        view: Which rows of the table per episode has, and in which order.
     """
 
     kind: Kind
@@ -61,14 +55,9 @@ class Params:
     observation_space: Box
     cost_unit: str
     budget: float
-    levels: Floats | None = None
-    workers: int = 1
-    mutate: Callable[[Any, np.random.Generator], Any] | None = None
-    view: View = field(default=WHOLE)
-    known: tuple[Floats, Floats] | None = None
     budget_unit: str = ""
-    live: bool = False
-    bounded: bool = True
+    workers: int = 1
+    view: View = WHOLE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget_unit", self.budget_unit or self.cost_unit)
@@ -77,6 +66,36 @@ class Params:
     def table(self) -> Table:
         """The first table."""
         return self.tables[0]
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of one table."""
+        return len(self.table)
+
+    @property
+    def levels(self) -> Floats | None:
+        """(L,) resource of each checkpoint where actions are pairs of a row and a checkpoint; else None."""
+        return None
+
+    @property
+    def mutate(self) -> Callable[[Any, np.random.Generator], Any] | None:
+        """`mutate(action, rng) -> action`, where a space has a grammar."""
+        return None
+
+    @property
+    def known(self) -> tuple[Floats, Floats] | None:
+        """(m,) best rewards and (m,) rewards that count as having found nothing, where a user and no table says so."""
+        return None
+
+    @property
+    def live(self) -> bool:
+        """Whether a step calls a function instead of looking something up, so that none may be wasted."""
+        return False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the bounds of rewards are those of the metrics, and not there for want of any."""
+        return True
 
     @cached_property
     def objectives(self) -> tuple[str, ...]:
@@ -116,7 +135,7 @@ class Params:
     @cached_property
     def actions(self) -> int:
         """Rows, or arms, that an episode has."""
-        return self.view.size(len(self.table))
+        return self.view.size(self.rows)
 
     @property
     def steps(self) -> int | None:
@@ -466,15 +485,6 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
     if unit == "evaluations" and budget != int(budget):
         raise ValueError(f"budget must be None or an int >= 1 (evaluations), got {budget!r}")
     return float(budget)
-
-
-def check_workers(workers: Any) -> int:
-    """Validate `workers`.
-
-    Raises:
-        ValueError: Not an int >= 1.
-    """
-    return check_int("workers", workers, high=1_000_000)
 
 
 def check_objective(objective: Any) -> Objective:

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hpo_envs.core.family import Family, Spec
 
-_TABLE = ("cellmini/shakespeare",)
+
+def _family(name: str, entry_point: str, **more: Any) -> Family:
+    ids = (Spec(f"{name}-v0", ("cellmini/shakespeare",)),)
+    return Family(name=name, dataset="cellmini", entry_point=f"{__name__}.{entry_point}", ids=ids, **more)
+
+
 _REFERENCES = ("klyuchnikov2020nasbenchnlp",)
-
-FINAL = Family(
-    name="CellMini",
-    dataset="cellmini",
-    entry_point=f"{__name__}.page:CellMiniEnv",
-    ids=(Spec("CellMini-v0", _TABLE),),
-    references=_REFERENCES,
-)
-
-CURVES = Family(
-    name="CellMiniLC",
-    dataset="cellmini",
-    entry_point=f"{__name__}.page:CellMiniLCEnv",
-    ids=(Spec("CellMiniLC-v0", _TABLE),),
-    short={"cost": "evaluations", "budget": 4},
-    references=_REFERENCES,
-)
-
-LIVE = Family(
-    name="CellMiniLive",
-    dataset="cellmini",
-    entry_point=f"{__name__}.live:CellMiniLiveEnv",
-    ids=(Spec("CellMiniLive-v0", _TABLE),),
-    listed=False,  # each complete cell is trained for real
-)
+FINAL = _family("CellMini", "page:CellMiniEnv", references=_REFERENCES)
+CURVES = _family("CellMiniLC", "page:CellMiniLCEnv", references=_REFERENCES, short={"cost": "evaluations", "budget": 4})
+LIVE = _family("CellMiniLive", "live:CellMiniLiveEnv", listed=False)  # each complete cell is trained for real

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hpo_envs.core.engines.cells.params import CellParams, Report
+from hpo_envs.core.engines.cells.params import CellParams, Report, Scorer
 from hpo_envs.core.engines.cells.scalar import CellEnv
 from hpo_envs.core.engines.function.params import WITHOUT_BUDGET
 from hpo_envs.core.params import Objective, check_int
@@ -18,7 +18,7 @@ SECONDS = 900.0
 """Default time limit of a training; the longest takes about a minute."""
 
 
-class Live:
+class Live(Scorer):
     """Trains cells in a separate process, which lives as long as this object; see `Scorer`.
 
     Args:
@@ -33,7 +33,6 @@ class Live:
 
     metrics = build.METRICS
     held_out = build.HELD_OUT
-    extra = ()
 
     def __init__(self, seed: int, epochs: int, seconds: float) -> None:
         check_int("seed", seed, 0)
@@ -125,7 +124,7 @@ class CellMiniLiveEnv(CellEnv):
         epochs: int = EPOCHS,
         seconds: float = SECONDS,
     ) -> CellParams:
-        others = {"cost_unit": "s", "budget_unit": "evaluations", "live": True}
+        others = {"cost_unit": "s", "budget_unit": "evaluations"}
         scorer = Live(seed, epochs, seconds)
         budget = WITHOUT_BUDGET if budget is None else budget
         return CellParams.of(_table(seed, epochs), scorer, objective, budget, **others)

@@ -56,9 +56,7 @@ class Sweeps(BoxFunction):
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
         """Tasks that match the `options` of `reset`."""
         wanted = {k: v for k, v in (options or {}).items() if k in CALLED[0]}
-        if not wanted:
-            return np.arange(len(self.numbers))
-        left = np.flatnonzero(np.isin(self.numbers, matching(wanted, "options")))
+        left = np.isin(self.numbers, matching(wanted, "options")).nonzero()[0]
         if not len(left):
             raise ValueError(f"options must name one of this environment's {len(self.numbers)} tasks, got {wanted}")
         return left

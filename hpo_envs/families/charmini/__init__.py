@@ -2,59 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.charmini import ARCHITECTURES, LANGUAGES
 
+_TASKS = {f"{language}-{architecture}": language for language in LANGUAGES for architecture in ARCHITECTURES}
+"""Label of each task -> its language."""
 
-def _ids(name: str) -> tuple[Spec, ...]:
-    return tuple(
+
+def _family(name: str, entry_point: str, **more: Any) -> Family:
+    ids = tuple(
         Spec(
-            f"{name}-{language}-{architecture}-v0",
-            (f"charmini/{language}-{architecture}",),
-            {"architecture": architecture, "language": language},
+            f"{name}-{label}-v0",
+            (f"charmini/{label}",),
+            {"architecture": label.removeprefix(f"{language}-"), "language": language},
         )
-        for language in LANGUAGES
-        for architecture in ARCHITECTURES
+        for label, language in _TASKS.items()
     )
+    return Family(name=name, dataset="charmini", entry_point=f"{__name__}.{entry_point}", ids=ids, **more)
 
 
-def _split(name: str) -> tuple[Distribution, ...]:
+def _measured(name: str, entry_point: str, **more: Any) -> Family:
     """Languages on the side that CharHPO has them on, and Greek, Korean and Vietnamese, which it lacks, left out."""
-    languages = {f"{language}-{architecture}": language for language in LANGUAGES for architecture in ARCHITECTURES}
-    return (Distribution(name, f"{name}-{{}}-v0", languages, ("arm", "vie"), ("geo", "gre", "kor", "rum")),)
+    split = Distribution(name, f"{name}-{{}}-v0", _TASKS, ("arm", "vie"), ("geo", "gre", "kor", "rum"))
+    cited = ("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron")
+    return _family(name, entry_point, distributions=(split,), references=cited, **more)
 
 
-FINAL = Family(
-    name="CharMini",
-    dataset="charmini",
-    entry_point=f"{__name__}.page:CharMiniEnv",
-    ids=_ids("CharMini"),
-    distributions=_split("CharMini"),
-    references=("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron"),
-)
-
-CURVES = Family(
-    name="CharMiniLC",
-    dataset="charmini",
-    entry_point=f"{__name__}.page:CharMiniLCEnv",
-    ids=_ids("CharMiniLC"),
-    distributions=_split("CharMiniLC"),
-    short={"cost": "evaluations", "budget": 4},
-    references=("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron"),
-)
-
-LIVE = Family(
-    name="CharMiniLive",
-    dataset="charmini",
-    entry_point=f"{__name__}.live:CharMiniLiveEnv",
-    ids=_ids("CharMiniLive"),
-    listed=False,  # each step trains for real
-)
-
-LIVE_CURVES = Family(
-    name="CharMiniLiveLC",
-    dataset="charmini",
-    entry_point=f"{__name__}.live:CharMiniLiveLCEnv",
-    ids=_ids("CharMiniLiveLC"),
-    listed=False,
-)
+FINAL = _measured("CharMini", "page:CharMiniEnv")
+CURVES = _measured("CharMiniLC", "page:CharMiniLCEnv", short={"cost": "evaluations", "budget": 4})
+LIVE = _family("CharMiniLive", "live:CharMiniLiveEnv", listed=False)  # each step trains for real
+LIVE_CURVES = _family("CharMiniLiveLC", "live:CharMiniLiveLCEnv", listed=False)

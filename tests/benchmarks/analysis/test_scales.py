@@ -1,8 +1,8 @@
 """What runs are measured with: by hand, the same in every folder, and without any table when they are scored."""
 
-import dataclasses
 import json
 from typing import Any
+from unittest import mock
 
 import gymnasium as gym
 import numpy as np
@@ -69,8 +69,8 @@ def test_repeats_are_averaged_and_noise_receives() -> None:
 
 def test_what_user_says_is_scale_and_else_scores_are_raw() -> None:
     env: Any = gym.make("CharHPO-v0", disable_env_checker=True).unwrapped
-    given = dataclasses.replace(env.params, known=(np.array([99.0]), np.array([50.0])))
-    scale = Scales("CharHPO-v0", given, {}).of(0)
+    with mock.patch.object(type(env.params), "known", (np.array([99.0]), np.array([50.0]))):
+        scale = Scales("CharHPO-v0", env.params, {}).of(0)
     assert (scale.source, scale.best.tolist(), scale.reference.tolist()) == ("given", [99.0], [50.0])
     unknown = Scales("Mine-v0", env.params, {}).of(0)
     assert (unknown.source, unknown.best.tolist()) == ("none", [])

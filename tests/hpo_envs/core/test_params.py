@@ -15,7 +15,6 @@ from hpo_envs.core.params import (
     check_int,
     check_ints,
     check_options,
-    check_workers,
     kind_of,
     occurrences,
     rewarded,
@@ -125,13 +124,13 @@ def test_words_about_options_of_reset() -> None:
 
 
 def test_numbers_of_workers() -> None:
-    assert check_workers(1) == check_workers(np.int64(1)) == 1
-    assert check_workers(1_000_000) == 1_000_000
+    assert check_int("workers", 1, high=1_000_000) == check_int("workers", np.int64(1), high=1_000_000) == 1
+    assert check_int("workers", 1_000_000, high=1_000_000) == 1_000_000
     for wrong in (0, True, 1.5, "2"):
         with raises(f"workers must be an int >= 1, got {wrong!r}"):
-            check_workers(wrong)
+            check_int("workers", wrong, high=1_000_000)
     with raises("workers must be at most 1000000, got 1000001"):
-        check_workers(1_000_001)
+        check_int("workers", 1_000_001, high=1_000_000)
     with raises("n must be None or an int >= 1, got 0"):
         check_int("n", 0, optional=True)
 

@@ -19,7 +19,6 @@ from hpo_envs.core.params import (
     check_bool,
     check_budget,
     check_int,
-    check_workers,
     is_integer,
     occurrences,
 )
@@ -179,7 +178,7 @@ def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Tab
 
 def _workers(workers: Any, durations: Any, arms: int, batch_size: int | None) -> tuple[int, Floats]:
     """Number of simulated workers, and how long an evaluation of each arm takes."""
-    count = check_workers(workers)
+    count = check_int("workers", workers, high=1_000_000)
     if count > 1 and batch_size is not None:
         raise ValueError(f"workers must be 1 with batch_size, which is the synchronous form, got {workers!r}")
     times = np.ones(arms) if durations is None else numbers(durations)

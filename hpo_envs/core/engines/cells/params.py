@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import abc
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,29 +44,24 @@ class Report(NamedTuple):
     error: str = ""
 
 
-class Scorer(Protocol):
-    """Scorer of complete cells: a table with a surrogate, or real training."""
+class Scorer(abc.ABC):
+    """Scorer of complete cells: a table with a surrogate, or real training.
 
-    @property
-    def metrics(self) -> Sequence[Metric]:
-        """Metrics of each cell."""
+    Attributes:
+        metrics: Metrics of each cell.
+        held_out: Names of those that agents must not see.
+        extra: Names of additional info entries.
+        epochs: Length of curves.
+        expected: Seconds that a cell is expected to be trained for; 0 where nothing is trained.
+    """
 
-    @property
-    def held_out(self) -> tuple[str, ...]:
-        """Names of those that agents must not see."""
+    metrics: tuple[Metric, ...]
+    held_out: tuple[str, ...]
+    extra: tuple[str, ...] = ()
+    epochs: int
+    expected: float = 0.0
 
-    @property
-    def extra(self) -> tuple[str, ...]:
-        """Names of additional info entries."""
-
-    @property
-    def epochs(self) -> int:
-        """Length of curves."""
-
-    @property
-    def expected(self) -> float:
-        """Seconds that a cell is expected to be trained for; 0 where nothing is trained."""
-
+    @abc.abstractmethod
     def score(self, cell: Cell, name: str, bits: int) -> Report:
         """The evaluation of a cell.
 
@@ -114,7 +110,6 @@ class CellParams(Params):
             action_space=MultiDiscrete([*SIZES]),
             observation_space=box((MAX_NODES * NODE + 1, 0, 1), (m, low, high), (m, low, high), (2, 0, 1)),
             budget=check_budget(budget, float(len(table)), "evaluations"),
-            mutate=mutate_actions,
             shown=(*(m.name for m in shown), "seconds"),
             scorer=scorer,
             **{"cost_unit": "evaluations", **others},
@@ -124,6 +119,16 @@ class CellParams(Params):
     def moves(self) -> int:
         """A node each, and the end."""
         return MAX_NODES + 1
+
+    @property
+    def mutate(self) -> Callable[[Any, np.random.Generator], npt.NDArray[np.int64]]:
+        """See `mutate_actions`."""
+        return mutate_actions
+
+    @property
+    def live(self) -> bool:
+        """Whether cells are trained."""
+        return self.scorer.expected > 0.0
 
     @property
     def expected(self) -> float:

@@ -24,7 +24,6 @@ from hpo_envs.core.params import (
     check_budget,
     check_int,
     check_objective,
-    check_workers,
     rewarded,
 )
 from hpo_envs.core.subsample import View
@@ -47,11 +46,9 @@ class CurveParams(Params):
     """Cells = rows x repeats x levels, in that order. Cells past a run's end repeat its last values.
 
     Attributes:
-        rows: Number of rows.
-        shown: Names of the metrics that agents see.
-        held_out: Names of those they do not.
+        grid: (L,) index in `table.levels` of each checkpoint.
+        held_out: Names of the metrics that agents do not see.
         count: (rows,) measured repeats of each row, at least 1.
-        repeats: Repeats that the cells make room for.
         ends: (rows * repeats,) int64, the checkpoint at which each run ends.
         costs: (cells,) float64, cumulative cost of training up to each cell; 1 for each evaluation where cost is
             evaluations.
@@ -64,12 +61,9 @@ class CurveParams(Params):
             episode.
     """
 
-    levels: Floats
-    rows: int
-    shown: tuple[str, ...]
+    grid: npt.NDArray[np.intp]
     held_out: tuple[str, ...]
     count: npt.NDArray[np.int64]
-    repeats: int
     ends: npt.NDArray[np.int64]
     costs: Floats
     peaks: Floats
@@ -130,7 +124,7 @@ class CurveParams(Params):
             p,
             action_space=MultiDiscrete([view.size(p.rows), len(p.levels)]),
             budget=check_budget(budget, float(whole), p.cost_unit, TRAININGS * float(np.nanmean(p.full))),
-            workers=check_workers(workers),
+            workers=check_int("workers", workers, high=1_000_000),
             view=view,
         )
 
@@ -138,6 +132,21 @@ class CurveParams(Params):
     def steps(self) -> int:
         """Steps after which an episode ends whatever its budget."""
         return self.actions * len(self.levels)
+
+    @cached_property
+    def levels(self) -> Floats:
+        """See `Params`."""
+        return self.table.levels[self.grid]
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """Names of the metrics that agents see."""
+        return tuple(name for name in self.table.metric_names if name not in self.held_out)
+
+    @property
+    def repeats(self) -> int:
+        """Repeats that the cells make room for."""
+        return self.table.repeats
 
     @cached_property
     def rewards(self) -> Floats:
@@ -181,8 +190,7 @@ class CurveParams(Params):
         """See `Params`."""
         rows, levels = actions.T
         bits = draws.mix_many(keys, rows)
-        level = np.searchsorted(self.table.levels, self.levels)[levels]
-        return {"row": rows, "level": level, "repeat": draws.below_many(bits, self.count[rows])}
+        return {"row": rows, "level": self.grid[levels], "repeat": draws.below_many(bits, self.count[rows])}
 
     @cached_property
     def full(self) -> Floats:
@@ -239,12 +247,9 @@ def _prepare(
         observation_space=space,
         cost_unit=unit,
         budget=0.0,
-        levels=t.levels[grid],
-        rows=len(t),
-        shown=shown,
+        grid=grid,
         held_out=held_out,
         count=count,
-        repeats=t.repeats,
         ends=ends,
         costs=flat(costs),
         peaks=flat(peaks),

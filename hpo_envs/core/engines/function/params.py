@@ -42,13 +42,17 @@ class FunctionParams(Params):
         points: The search space.
         candidates: (rows, d) stored numbers of the candidates.
         folder: Where checkpoints are kept; None: in a temporary folder of each episode.
+        given: See `Params.known`.
     """
+
+    live = True
 
     function: Function
     form: Form
     points: Points
     candidates: Floats
     folder: Path | None
+    given: tuple[Floats, Floats] | None
 
     @classmethod
     def of(
@@ -105,16 +109,28 @@ class FunctionParams(Params):
             cost_unit=cost_unit,
             budget_unit=unit,
             budget=check_budget(budget, whole if unit == budget_unit else CAP, unit),
-            levels=None if epochs is None else table.levels,
-            live=True,
-            known=known_of(chosen, best, reference),
-            bounded=all(m.high < CAP for m in chosen),
+            given=known_of(chosen, best, reference),
             function=called,
             form=form,
             points=points,
             candidates=raw,
             folder=None if checkpoints is None else Path(checkpoints),
         )
+
+    @property
+    def levels(self) -> Floats | None:
+        """See `Params`."""
+        return self.table.levels if self.kind == "fidelity" else None
+
+    @property
+    def known(self) -> tuple[Floats, Floats] | None:
+        """See `Params`."""
+        return self.given
+
+    @property
+    def bounded(self) -> bool:
+        """See `Params`."""
+        return all(m.high < CAP for m in self.rewarded)
 
     @property
     def axes(self) -> tuple[dict[str, Any], ...]:

@@ -42,7 +42,6 @@ class LookupParams(Params):
     """Arrays for every step; cells = rows x repeats of all tables, in that order.
 
     Attributes:
-        rows: Rows of one table.
         repeats: (tables * rows,) measured repeats of each row, at least 1.
         max_repeats: Cells per row.
         answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs`, `metrics` (views of it) and raw values of the
@@ -56,7 +55,6 @@ class LookupParams(Params):
         sizes: (H,) number of values of each hyperparameter, where actions are values of a grid; else None.
     """
 
-    rows: int
     repeats: npt.NDArray[np.int64]
     max_repeats: int
     answers: Floats
@@ -249,7 +247,6 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str, held_ou
         observation_space=space,
         cost_unit=cost_unit,
         budget=float(costs.reshape(len(tables), -1).sum(axis=1).max()),
-        rows=len(first),
         repeats=repeats,
         max_repeats=first.repeats,
         answers=answers,
