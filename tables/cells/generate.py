@@ -14,7 +14,7 @@ from bisect import bisect
 
 import numpy as np
 
-from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, accepted, leading
+from hpo_envs.tables.cells.recipe import OPERATIONS, Cell, InvalidRecipe, accepted, leading
 
 WEIGHTS = (0.46, 0.03, 0.04, 0.05, 0.14, 0.16, 0.12)
 """Probability of each of `OPERATIONS`."""
@@ -49,20 +49,10 @@ _HIDDEN_LEVELS, _OPERATION_LEVELS = _levels(HIDDEN), _levels(WEIGHTS)
 _ACTIVATIONS = tuple(OPERATIONS.index(f"activation_{a}") for a in ("tanh", "sigm", "leaky_relu"))
 
 
-def generate(rng: np.random.Generator, hidden: int | None = None, nodes: int | None = None) -> Cell:
-    """Draw cells until one is accepted.
-
-    Args:
-        rng: Source of randomness.
-        hidden: Number of hidden states; None: drawn with probabilities `HIDDEN`.
-        nodes: Nodes before redundant ones are removed, 6 to 24; None: drawn from `NODES`.
-    """
-    if hidden is not None and not 1 <= hidden <= MAX_HIDDEN:
-        raise ValueError(f"hidden must be None or an int in [1, {MAX_HIDDEN}], got {hidden}")
-    if nodes is not None and not 2 * MAX_HIDDEN <= nodes <= MAX_NODES:
-        raise ValueError(f"nodes must be None or an int in [{2 * MAX_HIDDEN}, {MAX_NODES}], got {nodes}")
-    h = bisect(_HIDDEN_LEVELS, rng.random()) + 1 if hidden is None else hidden
-    n = int(rng.integers(NODES[0], NODES[1] + 1)) if nodes is None else nodes
+def generate(rng: np.random.Generator) -> Cell:
+    """Draw cells until one is accepted, of a number of hidden states and nodes that are drawn first."""
+    h = bisect(_HIDDEN_LEVELS, rng.random()) + 1
+    n = int(rng.integers(NODES[0], NODES[1] + 1))
     while True:
         cell = _attempt(rng, h, n)
         if cell is not None and accepted(cell):

@@ -144,7 +144,16 @@ _DIGEST = hashlib.sha256().digest_size
 
 _ARRAYS = ("values", "cost", "configs", "features", "levels", "status", "source_index")
 _RAGGED = ("values", "cost")
-_DAMAGE = (TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError, zipfile.BadZipFile)
+_DAMAGE = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RuntimeError,
+    MemoryError,
+    EOFError,
+    zipfile.BadZipFile,
+)
 
 
 def pack(table: Table) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,16 +146,13 @@ def load(name: str | Path) -> Table:
     return _remembered[full] if full in _remembered else _read(folder() / f"{full.removeprefix(PREFIX)}.npz")
 
 
-_NO_TABLE = (ValueError, MemoryError, TypeError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile)
-
-
 def _read(path: Path) -> Table:
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} must be a regular file, got a pipe or a device")
     content = path.read_bytes()
     try:
         table = packs.unpack(content)
-    except _NO_TABLE as error:
+    except ValueError as error:
         raise ValueError(f"{path} must be a table written by hpo-envs, got a file that is none: {error}") from None
     return remember(table) if table.name.startswith(PREFIX) else table
 
@@ -164,5 +160,5 @@ def _read(path: Path) -> Table:
 def _same(path: Path, table: Table) -> bool:
     try:
         return packs.unpack(path.read_bytes()).provenance.sha256 == table.provenance.sha256
-    except _NO_TABLE:
+    except ValueError:
         return False

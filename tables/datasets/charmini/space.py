@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import draws
-from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.datasets.charhpo.hyperparameters import PLATEAU, SCHEDULER, WARMUP, deactivate, grid, number
+from hpo_envs.tables.datasets.charhpo import hyperparameters
+from hpo_envs.tables.datasets.charhpo.hyperparameters import PLATEAU, WARMUP, deactivate, grid, number
 from hpo_envs.tables.datasets.charhpo.space import natural
 from hpo_envs.tables.datasets.charmini import ARCHITECTURES, DRAWN
 from hpo_envs.tables.table import Floats, Hyperparameter
@@ -24,39 +24,28 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
     Raises:
         ValueError: No such architecture.
     """
-    one_of("architecture", architecture, ARCHITECTURES)
-    decoder, heads = ((1, 2), (2, 4, 8)) if architecture == "transformer" else ((1,), (1,))
-
-    warmups = tuple(range(100, 20_001, 100))
-    return (
+    decoder = (1, 2) if architecture == "transformer" else (1,)
+    smaller = (
         grid("batch_size", tuple(range(32, 257, 16)), "Examples a batch."),
         number("learning_rate", 1e-4, 0.03, "Initial learning rate of Adam.", log=True),
-        number("beta1", 0.8, 0.999, "Adam's decay of the first moment."),
-        number("beta2", 0.98, 0.999, "Adam's decay of the second moment."),
-        number("label_smoothing", 0.0, 0.2, "Label smoothing."),
-        SCHEDULER,
-        grid("warmup_samples", warmups, "Warmup in samples, in steps of 100.", WARMUP),
-        number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", PLATEAU),
-        number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", PLATEAU),
+        grid("warmup_samples", tuple(range(100, 20_001, 100)), "Warmup in samples, in steps of 100.", WARMUP),
         grid("patience", (1, 2, 3, 4, 5), "Evaluations without progress that a plateau lasts.", PLATEAU),
         grid("embedding_size", (16, 32, 48, 64), "Size of the embeddings; the transformer's width."),
         grid("hidden_size", tuple(range(32, 129, 16)), "Size of the LSTM; the transformer's feed-forward layers."),
         grid("encoder_layers", (1, 2), "Encoder layers."),
         grid("decoder_layers", decoder, "Decoder layers; fixed at 1 for the LSTM."),
-        grid("attention_heads", heads, "Attention heads; fixed at 1 for the LSTM."),
-        number("dropout", 0.0, 0.5, "Dropout."),
     )
+    of_name = {h.name: h for h in smaller}
+    return tuple(of_name.get(h.name, h) for h in hyperparameters.space(architecture))
 
 
 def drawn(architecture: str) -> Floats:
     """(128, 16) the configurations in the order in which they are trained, inactive hyperparameters at 0."""
-    hyperparameters = space(architecture)
+    searched = space(architecture)
     key = draws.mix(_KEY, ARCHITECTURES.index(architecture))
-    cells = np.arange(DRAWN * len(hyperparameters)).reshape(DRAWN, -1)
+    cells = np.arange(DRAWN * len(searched)).reshape(DRAWN, -1)
     u = draws.uniform_many(draws.mix_many(np.array([[key]], np.uint64), cells))
-    return deactivate(
-        hyperparameters, np.column_stack([natural(h, x) for h, x in zip(hyperparameters, u.T, strict=True)])
-    )
+    return deactivate(searched, np.column_stack([natural(h, x) for h, x in zip(searched, u.T, strict=True)]))
 
 
 def active(architecture: str, config: Mapping[str, Any]) -> dict[str, Any]:

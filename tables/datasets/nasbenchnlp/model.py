@@ -185,21 +185,9 @@ def simulate(cell: Cell, repeat: int = 0, name: str = "") -> Outcome:
     return outcome(targets, jitter, name, repeat, diverged, probability)
 
 
-def curves(logs: Floats) -> Floats:
-    """(..., EPOCHS, 3) losses from (..., 3 * EPOCHS) values of log(loss - floor)."""
-    return _curves(exact.exp(logs))
-
-
-def _curves(above: Floats) -> Floats:
+def curves(above: Floats) -> Floats:
+    """(..., EPOCHS, 3) losses from (..., 3 * EPOCHS) values of loss - floor."""
     return np.swapaxes(above.reshape(*above.shape[:-1], len(FLOORS), EPOCHS), -1, -2) + FLOORS
-
-
-def log_curves(losses: Floats) -> Floats:
-    """The inverse of `curves`."""
-    out: Floats = exact.log(np.swapaxes(losses - FLOORS, -1, -2)).reshape(
-        *losses.shape[:-2], len(FLOORS) * losses.shape[-2]
-    )
-    return out
 
 
 def outcome(targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
@@ -207,7 +195,7 @@ def outcome(targets: Floats, jitter: Floats, name: str, repeat: int, diverged: b
     p = _parameters()
     logs = (p["mean"] + exact.product(targets[:-1], p["components"]), targets[-1] + JITTER * jitter)
     numbers = exact.exp(np.concatenate(logs))
-    losses = np.asarray(np.round(np.minimum(_curves(numbers[:-EPOCHS]), CAP), 4))
+    losses = np.asarray(np.round(np.minimum(curves(numbers[:-EPOCHS]), CAP), 4))
     seconds = np.round(numbers[-EPOCHS:], 2)
     if diverged:
         # Half of the measured runs that diverged did so in the first epoch, the others anywhere (release: 4 runs).
