@@ -7,7 +7,6 @@ A builder module (one per data set, named in the catalogue) has
     files(name) -> tuple[str, ...]              optional: upstream files of a table that does not ship; else ()
     build(name, read) -> Table                  optional: such a table; `read(file) -> bytes` returns verified bytes
     SYNTHETIC: tuple[str, ...]                  optional: tables that no one measured
-    OURS: bool                                  optional: whether this project measured them
     UNHASHED: tuple[str, ...]                   optional: tables whose rows are no actions; they keep their order
 
 Nothing here opens a socket; `hpo_envs.tables.files.download` installs files.
@@ -96,15 +95,6 @@ def owner(name: str) -> str:
     return "" if synthetic(name) else load(name).provenance.upstream
 
 
-def ours(name: str) -> bool:
-    """Return whether this project measured a table.
-
-    Raises:
-        ValueError: Unknown name.
-    """
-    return not _is_users(name) and getattr(_builder_of(name), "OURS", False)
-
-
 def load(name: str) -> Table:
     """Return a table; repeated calls return the same object while the data folder is the same.
 
@@ -147,12 +137,6 @@ def shipped(name: str) -> Table:
     """The table of a pack, before it is compared with the catalogue: for pack scripts."""
     builder = _builder(_dataset_of(name))
     return _ordered(builder, builder.shipped(name))
-
-
-def forget() -> None:
-    """Drop tables held in memory, after files on the disk were replaced."""
-    _shipped.cache_clear()
-    _fetched.cache_clear()
 
 
 def _is_users(name: str) -> bool:

@@ -137,7 +137,7 @@ def tracks_of(
         family = spec.family if (spec := registry.find(h["env"])) else h["env"]
         alone = env if next(iter(by.values())).raw or all(c.flat.all() for c in by.values()) else ""
         helped = h.get("transfer", {}).get("distribution", "")
-        ours = tables.exists(h["table"]) and tables.ours(h["table"])
+        ours = tables.owner(h["table"]) == tables.OURS
         key = (family, len(h["objectives"]), frozenset(by), budget_apart(h), alone, helped, ours)
         groups.setdefault(key, []).append(env)
     several = [(family, budget, helped) for family, _, _, budget, _, helped, _ in groups]

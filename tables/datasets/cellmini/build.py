@@ -24,9 +24,6 @@ NAMES = (TABLE,)
 COMMIT = "93bb48bd846630747638cd99483b9f99d67e79e7"
 """Since this commit of this project, what trains (`training/` and what it uses) is what it is."""
 
-OURS = True
-"""See `hpo_envs.tables.store`."""
-
 CAP = 50.0
 """Nats at which a loss is capped, as of NAS-Bench-NLP's tables."""
 

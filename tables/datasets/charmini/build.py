@@ -22,9 +22,6 @@ NAMES = TABLES
 COMMIT = "5a3af321fd09f309dcae186fc92a3cd2ad49d116"
 """Since this commit of this project, what trains (`training/` and `words.py`) is what it is."""
 
-OURS = True
-"""See `hpo_envs.tables.store`."""
-
 MOST_ERRORS = 200.0
 """Per cent at which the phoneme error rate is capped."""
 

@@ -96,5 +96,5 @@ def test_what_this_project_measured_is_averaged_with_nothing_else(monkeypatch: p
     runs = [r for i in ("zhen", "ruen") for r in run("random", f"NMTHPO-{i}-v0", [0, 1], budget=3, env_kwargs=EMBEDDED)]
     scored, first, _ = summary.parts(Scores.of(runs))
     assert [name for name, _ in summary.tracks_of(first, scored)] == ["NMTHPO"]
-    monkeypatch.setattr(summary.tables, "ours", lambda name: name == "nmthpo/ruen")
+    monkeypatch.setattr(summary.tables, "owner", lambda name: "this project" if name == "nmthpo/ruen" else "others")
     assert [envs for _, envs in summary.tracks_of(first, scored)] == [["NMTHPO-zhen-v0"], ["NMTHPO-ruen-v0"]]
