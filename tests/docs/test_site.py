@@ -121,7 +121,7 @@ def shorter(text: str) -> str:
     return (
         re.sub(r"(?<!classes=)range\([1-9]\d+\)", "range(3)", text)
         .replace("make_vec(64", "make_vec(16")
-        .replace("64_000", "6_400")
+        .replace("192_000", "6_400")
     )
 
 
