@@ -146,7 +146,8 @@ def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, 
     lines = [np.array(b, dtype=float) for b in band]
     axes.plot(x, lines[0], label=label, **look)
     if len(lines) == 3:
-        axes.fill_between(x, lines[1], lines[2], color=look["color"], alpha=0.15, linewidth=0)
+        step = str(look.get("drawstyle", "")).removeprefix("steps-") or None
+        axes.fill_between(x, lines[1], lines[2], step=step, color=look["color"], alpha=0.15, linewidth=0)
 
 
 def most(order: Sequence[str]) -> list[str]:

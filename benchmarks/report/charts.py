@@ -108,5 +108,6 @@ def of_fronts(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
         first, second = entry["objectives"]
         for stage, agents in reversed(entry["stages"].items()):
             panel = {"x": entry["x"], "agents": agents}
-            variants.append(chart(f"{env}, {stage} of the budget", first, second, panel, step=True))
+            step = "post" if entry["signs"][0] < 0 else "pre"  # which side a surface holds to
+            variants.append(chart(f"{env}, {stage} of the budget", first, second, panel, step=step))
     return variants

@@ -18,16 +18,8 @@ import numpy as np
 from hpo_envs.benchmarks import plots as pictures
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import COLOURS, FLOOR, STYLE, crowded, files, line, most, panels, save, styles
-from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report import charts, sentences
 from hpo_envs.tables.checks import extra_module
-
-AXES = {
-    "regret": ("share of the budget", "normalised regret", {}),
-    "ecdf": ("share of the budget", "share of targets met", {"xscale": "log"}),
-    "ert": ("target: normalised regret", "expected cost, in budgets", {"xscale": "log", "yscale": "log"}),
-    "profile": ("score", "share of runs at least as good", {}),
-}
-"""Curves of a track: labels of their axes, and their scales."""
 
 MARKERS = {"best agent": (COLOURS[0], "o"), "second best": (COLOURS[-1], "o"), "random search": ("black", "D")}
 """Of the picture of the leaderboard: colour and shape."""
@@ -65,51 +57,44 @@ def regret(env: str, panel: Mapping[str, Any], seeds: int, spent: str, path: Pat
     title = title if len(ends) > 1 else f"{measure.capitalize()} of {lowest[0]} on {env}"
     ylabel = measure if raw else "normalised regret (0: best known score)"
     xlabel = f"evaluations (mean of {seeds} seeds, 95 % intervals)"
-    return curves(panel, path, xlabel, ylabel, f"{title}\nafter {spent}", sorted(ends, key=lambda a: ends[a]))
+    order = sorted(ends, key=lambda a: ends[a])
+    log = not raw and crowded({agent: panel["agents"][agent] for agent in most(order)})
+    return draw(charts.chart(f"{title}\nafter {spent}", xlabel, ylabel, panel, ylog=log), path, order)
 
 
-def curves(
-    panel: Mapping[str, Any],
-    path: Path,
-    xlabel: str,
-    ylabel: str,
-    title: str,
-    order: Sequence[str] | None = None,
-    **axis: Any,
-) -> list[Path]:
-    """Plot a panel of a summary: the first agents and random search, at most six lines.
+def draw(spec: Mapping[str, Any], path: Path, order: Sequence[str] | None = None) -> list[Path]:
+    """Draw a chart of the page: the first agents and random search, at most six lines.
 
     Args:
-        panel: `x`, and by agent an estimate, perhaps with its interval.
+        spec: From `charts`.
         path: Where to save, without suffix.
-        xlabel: Label of the axis.
-        ylabel: Label of the axis; regret has a logarithmic axis where curves crowd.
-        title: Above the picture.
-        order: Agents, the best one first; default: that of the panel.
-        **axis: Scales.
+        order: Agents, the best one first; default: that of the chart.
     """
-    names = most([*panel["agents"]] if order is None else order)
-    bands = {agent: panel["agents"][agent] for agent in names}
+    names = most([*spec["series"]] if order is None else order)
+    bands = {agent: spec["series"][agent] for agent in names}
     with _figure(path, size=(7.2, 4.0)) as ((axes,),):
         from matplotlib.ticker import LogLocator, NullLocator
 
-        looks = styles([*panel["agents"]])
+        looks, steps = styles([*spec["series"]]), {"drawstyle": f"steps-{spec['step']}"} if "step" in spec else {}
         for agent, band in bands.items():
-            line(axes, panel["x"], band, agent, looks[agent] | {"linewidth": 3.0 if agent == "random" else 1.6})
-        if ylabel.startswith("normalised regret"):
-            log, lowest = crowded(bands), min(b[0][-1] for b in bands.values())
-            axis = ({"yscale": "log", "ylim": (max(FLOOR, lowest / 2), None)} if log else {"ylim": (0.0, None)}) | axis
-        axes.set(xlabel=xlabel, ylabel=ylabel, title=title, **axis)
-        if axis.get("yscale") == "log" and ylabel.startswith("normalised"):
-            axes.yaxis.set(major_locator=LogLocator(subs=(1.0, 2.0, 5.0)), major_formatter="{x:g}")
-            axes.yaxis.set_minor_locator(NullLocator())
-        if axis.get("xscale") == "log" and xlabel.startswith("target"):
+            look = looks[agent] | {"linewidth": 3.0 if agent == "random" else 1.6} | steps
+            line(axes, spec["x"], band, agent, look)
+        axes.set(xlabel=spec["xlabel"], ylabel=spec["ylabel"], title=spec["title"])
+        axes.set(**{f"{a}scale": "log" for a in "xy" if spec.get(f"{a}log")})
+        if spec["ylabel"].startswith("normalised regret"):
+            lowest = min(b[0][-1] for b in bands.values())
+            axes.set_ylim(max(FLOOR, lowest / 2) if spec.get("ylog") else 0.0, None)
+            if spec.get("ylog"):
+                axes.yaxis.set(major_locator=LogLocator(subs=(1.0, 2.0, 5.0)), major_formatter="{x:g}")
+                axes.yaxis.set_minor_locator(NullLocator())
+        if spec.get("xreverse"):
             axes.invert_xaxis()
-        if xlabel.startswith("evaluations"):
+        if spec["xlabel"].startswith("evaluations") and not spec.get("xlog"):
             axes.xaxis.get_major_locator().set_params(integer=True)
         axes.margins(x=0.01)
-        # In the order in which the lines end.
-        handles = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda h: -bands[h[1]][0][-1])
+        # In the order in which the lines end; where a surface is nowhere, that is None.
+        ends = {agent: -np.inf if band[0][-1] is None else band[0][-1] for agent, band in bands.items()}
+        handles = sorted(zip(*axes.get_legend_handles_labels(), strict=True), key=lambda h: -ends[h[1]])
         axes.legend(*zip(*handles, strict=True), loc="center left", bbox_to_anchor=(1.0, 0.5))
     return files(path)
 
@@ -207,46 +192,20 @@ def heat_map(track: Mapping[str, Any], path: Path) -> list[Path]:
     return files(path)
 
 
-def fronts(name: str, entry: Mapping[str, Any], path: Path) -> list[Path]:
-    """Attainment surfaces as the budget is spent: median over runs, quartiles shaded."""
-    stages = entry["stages"]
-    with _figure(path, 1, len(stages), (3.2 * len(stages) + 0.6, 3.4)) as (row,):
-        for axes, (stage, agents) in zip(row, stages.items(), strict=True):
-            where = "post" if entry["signs"][0] < 0 else "pre"
-            for (agent, band), look in zip(agents.items(), styles([*agents]).values(), strict=True):
-                lines = [np.array(b, dtype=float) for b in band]
-                axes.step(entry["x"], lines[0], where=where, label=agent, **look)
-                axes.fill_between(entry["x"], lines[1], lines[2], step=where, color=look["color"], alpha=0.15)
-            axes.set(xlabel=entry["objectives"][0], title=f"{stage} of the budget")
-            axes.sharex(row[0])
-            axes.sharey(row[0])
-        row[0].set_ylabel(entry["objectives"][1])
-        row[-1].legend()
-        row[0].figure.suptitle(name)
-    return files(path)
-
-
 def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -> list[Path]:
-    """Draw everything a summary has, a folder per track; return the files."""
+    """Draw everything a summary has, a folder per track and one for single environments; return the files."""
     from tqdm.auto import tqdm
 
     written = []
     for track in tqdm(summary["tracks"], unit=" tracks", disable=not progress):
         here = folder / slug(track["name"])
         written += ranking(track, here / "ranking") + heat_map(track, here / "heat-map")
-        for key in track["curves"]:
-            xlabel, ylabel, axis = AXES[key]
-            title = textwrap.fill(sentences.verdict(track)[0], 70)
-            order = [r["agent"] for r in track["ranking"]]
-            written += curves(track["curves"][key], here / key, xlabel, ylabel, title, order, **axis)
-    for env, by_unit in tqdm(summary["curves"].items(), unit=" environments", disable=not progress):
-        for against, panel in by_unit.items():
-            unit = next(e["cost_unit"] for e in summary["environments"] if e["label"] == env)
-            xlabel = "evaluations" if against == "evaluations" else f"cost ({unit})"
-            path = folder / slug(env) / f"regret-by-{against}"
-            written += curves(panel, path, xlabel, "normalised regret", env)
-    for env, entry in summary["fronts"].items():
-        written += fronts(env, entry, folder / slug(env) / "fronts")
+        title, order = textwrap.fill(sentences.verdict(track)[0], 70), [r["agent"] for r in track["ranking"]]
+        for key, (spec,), _ in charts.of_track(track) if track["curves"] else ():
+            written += draw({**spec, "title": title}, here / key, order)
+    specs = charts.of_environments(summary) + charts.of_fronts(summary)
+    for spec in tqdm(specs, unit=" environments", disable=not progress):
+        written += draw(spec, folder / "environments" / slug(spec["title"]))
     return written
 
 
