@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
+from hpo_envs.benchmarks.report import selections, sentences, terminal
 from hpo_envs.benchmarks.runs import Run, Runs
 from hpo_envs.benchmarks.study import expected, study
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
@@ -170,7 +172,6 @@ class Comparison:
 
     @functools.cached_property
     def _parts(self) -> Any:
-        from hpo_envs.benchmarks.comparison import summary
 
         return summary.parts(self._scores)
 
@@ -181,23 +182,17 @@ class Comparison:
         Raises:
             ValueError: No runs, or runs that cannot be compared.
         """
-        from hpo_envs.benchmarks.comparison import summary
-
         plain: dict[str, Any] = summary.rounded(self._parts[2])
         return plain
 
     def verdict(self) -> str:
         """Verdict: one line per track."""
-        from hpo_envs.benchmarks.report import sentences
-
         return "\n".join(f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in self.scores["tracks"])
 
     def summary(
         self, title: str = "Comparison of agents", command: str = "", *, with_fronts: bool = True
     ) -> dict[str, Any]:
         """Data of a report, without evaluations; see `hpo_envs.benchmarks.comparison.summary`."""
-        from hpo_envs.benchmarks.comparison import summary
-
         facts = {"title": title, "command": command, "checked": self.checked}
         if self.missing:
             facts["missing"] = self.missing
@@ -237,7 +232,6 @@ class Comparison:
         Raises:
             ValueError: Neither a path nor a folder; or the path leads out of the folder through a symbolic link.
         """
-        from hpo_envs.benchmarks.comparison import summary
         from hpo_envs.benchmarks.report.page import render
 
         if path is None and self.folder is None:
@@ -256,7 +250,6 @@ class Comparison:
             ValueError: Runs are in no folder, or a symbolic link is where something is written.
         """
         from hpo_envs.benchmarks import plots as style
-        from hpo_envs.benchmarks.comparison import summary
         from hpo_envs.benchmarks.report import plots
 
         if self.folder is None:
@@ -292,7 +285,6 @@ class Comparison:
         return digest_of(self.blocks())
 
     def __str__(self) -> str:
-        from hpo_envs.benchmarks.report import terminal
 
         try:
             tracks, chosen = self.scores["tracks"], self.scores["selections"]
@@ -300,8 +292,6 @@ class Comparison:
             return f"no scores: {error}"
         shown = [terminal.of_track(track) for track in tracks]
         for family, records in chosen.items():
-            from hpo_envs.benchmarks.report import selections
-
             shown.append(f"{family}\n{terminal.aligned(selections.rows(records))}\n\n{selections.LEGEND}")
         return "\n\n".join(shown)
 

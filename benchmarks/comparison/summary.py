@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
+from hpo_envs.benchmarks.comparison import fronts, selections
 from hpo_envs.benchmarks.comparison.scored import (
     GRID,
     ScoredRuns,
@@ -49,7 +50,7 @@ def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str
     found = {
         "tracks": _ranked(collected, first, scored),
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
-        "selections": _selections(first, scored),
+        "selections": selections.of_scored(first, scored),
     }
     return scored, first, found
 
@@ -87,28 +88,11 @@ def whole(
         "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]],
         "cells": found["cells"],
         "curves": {env: curves(by, first[env]) for env, by in scored.items()},
-        "fronts": _fronts({key: collected.cells[key] for key in ordered}) if with_fronts else {},
+        "fronts": fronts.of_cells({key: collected.cells[key] for key in ordered}) if with_fronts else {},
         "selections": found["selections"],
     }
     plain: dict[str, Any] = rounded(summary)
     return plain
-
-
-def _selections(first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
-    families = [registry.family_of(h["env"]) for h in first.values()]
-    if not any(family and family.score == "final" for family in families):
-        return {}
-    from hpo_envs.benchmarks.comparison import selections
-
-    return selections.of_scored(first, scored)
-
-
-def _fronts(cells: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
-    if not any(cell.fronts for cell in cells.values()):
-        return {}
-    from hpo_envs.benchmarks.comparison import fronts
-
-    return fronts.of_cells(cells)
 
 
 def _ranked(
