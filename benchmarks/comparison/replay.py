@@ -206,8 +206,9 @@ class _Runs:
     def __init__(self, block: Block, problems: _Problems) -> None:
         self.block, self.header, self.starts = block, block.header_of(0), block.starts
         self.run = np.repeat(np.arange(len(block)), np.diff(self.starts))
-        self.actions, self.recommended, self.truth = block.actions, block.recommended, block.recommended_truth
-        self.stored = {"reward": block.rewards, "cost": block.costs, **block.evaluated}
+        self.stored = dict(block.arrays)
+        self.actions, self.recommended = self.stored.pop("action"), self.stored.pop("recommended")
+        self.truth = self.stored.pop("recommended_truth", None)
         self.problems, self.envs, self.params = problems, problems.envs, problems.params
         self.episodes = problems.episodes
 

@@ -207,7 +207,8 @@ class Scores:
             where = f"{agent_of(cell.header)} on {environment_of(cell.header)} with seed {seeds[0]}"
             raise ValueError(f"runs must have an evaluation, got none by {where}")
         flat = np.zeros(len(index), bool)
-        if block.rewards.ndim == 1 and scales[0]["source"] != "none":
+        rewards, costs = block.arrays["reward"], block.arrays["cost"]
+        if rewards.ndim == 1 and scales[0]["source"] != "none":
             best, reference = (np.array([s[k][0] for s in scales]) for k in ("best", "reference"))
             flat = best <= reference
         cell.flat += int(flat.sum())
@@ -219,9 +220,9 @@ class Scores:
             at = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
             if f not in cell.first or seeds[at] < cell.first[f][0]:
                 cell.first[f] = int(seeds[at]), block.header_of(int(index[at]))
-        if block.rewards.shape[1:] == (2,):
+        if rewards.shape[1:] == (2,):
             bounds = zip(block.starts[index].tolist(), block.starts[index + 1].tolist(), strict=True)
-            cell.fronts += [(block.rewards[a:b], block.costs[a:b]) for a, b in bounds]
+            cell.fronts += [(rewards[a:b], costs[a:b]) for a, b in bounds]
 
     def ordered(self) -> list[tuple[str, str]]:
         """Environment and agent of all cells, by rank."""
@@ -291,7 +292,8 @@ def _lengths(block: Block, index: npt.NDArray[np.intp]) -> Iterable[npt.NDArray[
 
 def _measured(block: Block, index: npt.NDArray[np.intp], scales: list[dict[str, Any]]) -> list[Floats]:
     """The arrays of `ScoredRuns` of runs that are equally long."""
-    parts, alone = [], block.rewards.ndim > 1 or regret.noisy(block)
+    parts, rewards = [], block.arrays["reward"]
+    alone = rewards.ndim > 1 or "truth" in block.arrays
     length = block.starts[index[0] + 1] - block.starts[index[0]]
     for some in np.array_split(np.arange(len(index)), -(-len(index) // TOGETHER)):
         header, at = block.header_of(int(index[some[0]])), block.starts[index[some]][:, None] + np.arange(length)
@@ -301,9 +303,9 @@ def _measured(block: Block, index: npt.NDArray[np.intp], scales: list[dict[str, 
             final = np.array([regret.final(run, own) for run, own in zip(runs, after, strict=True)])
         else:
             best, reference = (np.array([scales[i][k] for i in some]) for k in ("best", "reference"))
-            after = regret.normalised(np.maximum.accumulate(block.rewards[at], axis=1), best, reference)
+            after = regret.normalised(np.maximum.accumulate(rewards[at], axis=1), best, reference)
             final = after[:, -1]
-        costs = block.costs[at]
+        costs = block.arrays["cost"][at]
         spent = costs.sum(axis=1) / float(header["budget"])
         parts.append([regret.averaged(header, costs, after), final, after, _narrow(costs), spent])
     return [np.concatenate(column) for column in zip(*parts, strict=True)]

@@ -18,6 +18,9 @@ from hpo_envs.benchmarks.runs import Run
 RUN_KEYS = ("seed", "table", "kind", "sha256")
 """Keys of a header that are columns: they may differ from run to run."""
 
+ONCE = ("recommended", "recommended_truth")
+"""Arrays with one entry a run; all others have one an evaluation."""
+
 Array = npt.NDArray[Any]
 Layout = tuple[tuple[str, str, tuple[int, ...]], ...]
 """Name, dtype and shape of one entry of each array of a run."""
@@ -34,12 +37,8 @@ class Block:
         which: (runs,) index in `rest`.
         scales: (runs,) the scale of each in JSON with its keys sorted, `null` for none; None: what all share says it.
         starts: (runs + 1,) where each run's evaluations begin; the last is the number of all.
-        actions: (all, ...) as in `Run`.
-        rewards: (all,) or (all, objectives) float64.
-        costs: (all,) float64.
-        evaluated: (all, ...) arrays by name, see `Run.evaluated`.
-        recommended: (runs, ...).
-        recommended_truth: (runs, ...) float64, or None.
+        arrays: (all, ...) arrays by name: `action`, `reward`, `cost` and those of `Run.evaluated`; and (runs, ...)
+            `recommended` and, where it is known, `recommended_truth`.
     """
 
     header: dict[str, Any]
@@ -48,12 +47,7 @@ class Block:
     which: npt.NDArray[np.intp]
     scales: list[str] | None
     starts: npt.NDArray[np.int64]
-    actions: Array
-    rewards: npt.NDArray[np.float64]
-    costs: npt.NDArray[np.float64]
-    evaluated: dict[str, Array]
-    recommended: Array
-    recommended_truth: npt.NDArray[np.float64] | None
+    arrays: dict[str, Array]
 
     @staticmethod
     def of(runs: Sequence[Run]) -> Block:
@@ -69,7 +63,7 @@ class Block:
         known: dict[str, int] = {}
         alone = [{k: v for k, v in h.items() if k not in shared and k not in ("seed", "scale")} for h in headers]
         which = [known.setdefault(repr(sorted(own.items())), len(known)) for own in alone]
-        several = "scale" not in shared and any("scale" in h for h in headers)
+        several, arrays = "scale" not in shared and any("scale" in h for h in headers), [arrays_of(r) for r in runs]
         return Block(
             shared,
             np.array([r.seed for r in runs], np.int64),
@@ -77,12 +71,7 @@ class Block:
             np.array(which, np.intp),
             [json.dumps(h.get("scale"), sort_keys=True) for h in headers] if several else None,
             np.cumsum([0, *map(len, runs)]),
-            np.concatenate([r.actions for r in runs]),
-            np.concatenate([r.rewards for r in runs]),
-            np.concatenate([r.costs for r in runs]),
-            {name: np.concatenate([r.evaluated[name] for r in runs]) for name in runs[0].evaluated},
-            np.stack([np.asarray(r.recommended) for r in runs]),
-            None if runs[0].recommended_truth is None else np.stack([r.recommended_truth for r in runs]),
+            {n: (np.stack if n in ONCE else np.concatenate)([a[n] for a in arrays]) for n in arrays[0]},
         )
 
     def __len__(self) -> int:
@@ -96,16 +85,7 @@ class Block:
     @property
     def layout(self) -> Layout:
         """Name, dtype and shape of one entry of each array."""
-        arrays = {"action": self.actions, "reward": self.rewards, "cost": self.costs, **self.evaluated}
-        arrays["recommended"] = self.recommended
-        if self.recommended_truth is not None:
-            arrays["recommended_truth"] = self.recommended_truth
-        return tuple((name, str(a.dtype), a.shape[1:]) for name, a in arrays.items())
-
-    def array(self, name: str) -> Array:
-        """Column of a layout by name."""
-        known = {"action": self.actions, "reward": self.rewards, "cost": self.costs, "recommended": self.recommended}
-        return getattr(self, name) if name == "recommended_truth" else {**self.evaluated, **known}[name]
+        return tuple((name, str(a.dtype), a.shape[1:]) for name, a in self.arrays.items())
 
     def header_of(self, i: int) -> dict[str, Any]:
         """The whole header of a run."""
@@ -119,24 +99,16 @@ class Block:
         starts = np.concatenate([[0], np.cumsum(lengths)])
         at = np.arange(starts[-1]) + np.repeat(self.starts[runs] - starts[:-1], lengths)
         scales = None if self.scales is None else [self.scales[i] for i in runs.tolist()]
-        truth = None if self.recommended_truth is None else self.recommended_truth[runs]
-        arrays = self.actions[at], self.rewards[at], self.costs[at], {k: v[at] for k, v in self.evaluated.items()}
-        known = self.seeds[runs], self.rest, self.which[runs], scales, starts
-        return Block(self.header, *known, *arrays, self.recommended[runs], truth)
+        arrays = {name: a[runs if name in ONCE else at] for name, a in self.arrays.items()}
+        return Block(self.header, self.seeds[runs], self.rest, self.which[runs], scales, starts, arrays)
 
     def run(self, i: int) -> Run:
         """A run with copied arrays."""
         some = slice(self.starts[i], self.starts[i + 1])
-        return Run(
-            int(self.seeds[i]),
-            self.actions[some].copy(),
-            self.rewards[some].copy(),
-            self.costs[some].copy(),
-            self.recommended[i].copy(),
-            self.header_of(i),
-            {name: array[some].copy() for name, array in self.evaluated.items()},
-            None if self.recommended_truth is None else self.recommended_truth[i].copy(),
-        )
+        own = {name: a[i if name in ONCE else some].copy() for name, a in self.arrays.items()}
+        actions, rewards, costs, recommended = map(own.pop, ("action", "reward", "cost", "recommended"))
+        truth = own.pop("recommended_truth", None)
+        return Run(int(self.seeds[i]), actions, rewards, costs, recommended, self.header_of(i), own, truth)
 
     def runs(self) -> list[Run]:
         """The runs, each with copied arrays."""
@@ -163,21 +135,24 @@ def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
     yield from map(Block.of, groups.values())
 
 
+def arrays_of(run: Run) -> dict[str, Array]:
+    """Arrays of a run, by the names of `Block.arrays`."""
+    last = {name: getattr(run, name) for name in ONCE}
+    arrays = {"action": run.actions, "reward": run.rewards, "cost": run.costs, **run.evaluated}
+    return arrays | {name: np.asarray(value) for name, value in last.items() if value is not None}
+
+
 def layout_of(run: Run) -> Layout:
-    """Common header of the runs of a part.
+    """Names, dtypes and shapes of a run's arrays, which the runs of a part share.
 
     Raises:
         ValueError: An array that does not hold numbers.
     """
-    arrays = {"action": run.actions, "reward": run.rewards, "cost": run.costs, **run.evaluated}
-    last = {"recommended": np.asarray(run.recommended)}
-    if run.recommended_truth is not None:
-        last["recommended_truth"] = np.asarray(run.recommended_truth)
-    for name, array in (arrays | last).items():
+    arrays = arrays_of(run)
+    for name, array in arrays.items():
         if not _name_of(array.dtype):
             raise ValueError(f"{name}s must be numbers of at most 64 bits, got an array of {array.dtype}")
-    entries = [(name, _name_of(a.dtype), a.shape[1:]) for name, a in arrays.items()]
-    return (*entries, *((name, _name_of(a.dtype), a.shape) for name, a in last.items()))
+    return tuple((n, _name_of(a.dtype), a.shape if n in ONCE else a.shape[1:]) for n, a in arrays.items())
 
 
 @functools.cache
@@ -207,19 +182,20 @@ def _contents(block: Block) -> Callable[[int], bytes]:
     headers = [json.dumps({k: v for k, v in h.items() if k != "scale"}, sort_keys=True) for h in whole]
     scales = block.scales or [json.dumps(block.header.get("scale"), sort_keys=True)] * len(block)
     seeds, which, starts = block.seeds.tolist(), block.which.tolist(), block.starts.tolist()
-    evaluated = [(block.evaluated[name], True) for name in sorted(block.evaluated)]
-    arrays = [(block.actions, True), (block.rewards, True), (block.costs, True), (block.recommended, False), *evaluated]
-    arrays += [] if block.recommended_truth is None else [(block.recommended_truth, False)]
-    columns = [(a.tobytes(), a.itemsize * math.prod(a.shape[1:]), a.dtype, a.shape[1:], many) for a, many in arrays]
+    arrays = sorted(block.arrays.items())
+    columns = [(a.tobytes(), a.itemsize * math.prod(a.shape[1:]), name not in ONCE) for name, a in arrays]
 
     @functools.cache
     def labels(length: int) -> list[bytes]:
-        return [f"{dtype} {(length, *shape) if many else shape}".encode() for *_, dtype, shape, many in columns]
+        return [
+            f"{name} {a.dtype} {(length, *a.shape[1:]) if name not in ONCE else a.shape[1:]}".encode()
+            for name, a in arrays
+        ]
 
     def content(i: int) -> bytes:
         a, b = starts[i], starts[i + 1]
         found = [f"{headers[which[i]]} {seeds[i]} {scales[i]}".encode()]
-        for (raw, width, *_, many), label in zip(columns, labels(b - a), strict=True):
+        for (raw, width, many), label in zip(columns, labels(b - a), strict=True):
             found += label, raw[a * width : b * width] if many else raw[i * width : (i + 1) * width]
         return b"".join(found)
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.study.block import RUN_KEYS, Array, Block
+from hpo_envs.benchmarks.study.block import ONCE, RUN_KEYS, Array, Block
 
 FORMAT = 2
 """Raised whenever files of before can no longer be read."""
@@ -51,8 +51,8 @@ def encode(block: Block) -> bytes:
         columns["scale"] = pa.array([None if text == "null" else text for text in block.scales])
     ends = pa.array(block.starts.astype(np.int32))
     for name, _, shape in layout:
-        values = _components(name, block.array(name), shape)
-        if name.startswith("recommended"):
+        values = _components(name, block.arrays[name], shape)
+        if name in ONCE:
             columns |= {k: pa.array(v) for k, v in values}
         else:
             columns |= {k: pa.ListArray.from_arrays(ends, pa.array(v)) for k, v in values}
@@ -156,7 +156,7 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
     arrays: dict[str, Array] = {}
     for name, dtype, shape in meta["layout"]:
         entry = tuple(int(k) for k in shape)
-        once = name.startswith("recommended")
+        once = name in ONCE
         columns = [name] if name in SCALARS and not entry else [f"{name}_{j}" for j in range(math.prod(entry))]
         count = len(seeds) if once else int(starts[-1])
         flat = [_plain(table[c]) if once else _flat(table[c], starts) for c in columns]
@@ -164,10 +164,9 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
         if joined.shape != (count, math.prod(entry)):
             raise ValueError(f"{name} of shape {joined.shape}")
         arrays[name] = np.ascontiguousarray(joined).reshape(count, *entry).astype(np.dtype(dtype), copy=False)
-    actions, rewards, costs = (arrays.pop(name) for name in ("action", "reward", "cost"))
-    recommended, truth = arrays.pop("recommended"), arrays.pop("recommended_truth", None)
-    arrays_of = actions, rewards, costs, arrays, recommended, truth
-    return Block(header, seeds, rest, which, scales, starts, *arrays_of)
+    if lacking := {"action", "reward", "cost", "recommended"} - arrays.keys():
+        raise ValueError(f"no {' and no '.join(sorted(lacking))}")
+    return Block(header, seeds, rest, which, scales, starts, arrays)
 
 
 def _whole(column: Any) -> Any:

@@ -36,8 +36,8 @@ def test_block_gives_its_runs_back(runs: list[Run]) -> None:
     assert block.header_of(1) == runs[1].header
     assert not set(block.header) & {"seed", *block.rest[0]}
     assert block.run(1).actions.base is None
-    assert block.array("truth").shape == (32,)
-    assert block.array("recommended_truth").tolist() == [r.recommended_truth for r in runs]
+    assert block.arrays["truth"].shape == (32,)
+    assert block.arrays["recommended_truth"].tolist() == [r.recommended_truth for r in runs]
 
 
 def test_some_of_runs(runs: list[Run]) -> None:

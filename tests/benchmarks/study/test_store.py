@@ -249,8 +249,8 @@ def test_what_is_known_of_evaluations_comes_back(tmp_path: Path) -> None:
     assert again[1].recommended_truth == 1 / 3
     ((_, block),) = store.Store(tmp_path).blocks()
     assert block.starts.tolist() == [0, 3, 8]
-    assert block.evaluated["level"].dtype == np.int16
-    assert np.array_equal(block.rewards, np.concatenate([r.rewards for r in runs]))
+    assert block.arrays["level"].dtype == np.int16
+    assert np.array_equal(block.arrays["reward"], np.concatenate([r.rewards for r in runs]))
 
 
 @pytest.mark.hostile
