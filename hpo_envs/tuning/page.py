@@ -89,9 +89,10 @@ def _curve(tuned: Any, drawn: Drawn) -> str:
         values = _shown([e.metrics[name] for e in ended], goal)
         best = (np.maximum if goal == "max" else np.minimum).accumulate(values)
         panel = {"x": x, "agents": {"best so far": [best.tolist()], "evaluations": [values]}}
-        title = f"{name} over the search"
+        found = x[best.tolist().index(best[-1])]
+        title = f"Best {name}: {number(float(best[-1]))} after {found} of {x[-1]} evaluations"
         look = {"step": True, "points": ["evaluations"], "notes": [*map(_note, ended)]}
-        note = "Points are evaluations, far ones at the edge." if k == 0 else ""
+        note = f"{'Higher' if goal == 'max' else 'Lower'} is better. Points are evaluations, far ones at the edge."
         figures += figure(f"curve-{k}", [chart(title, "evaluations", name, panel, **look)], note, drawn)
     return _section("curve", "Score against evaluations", f'<div class="grid">{figures}</div>')
 

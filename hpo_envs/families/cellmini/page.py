@@ -18,8 +18,8 @@ class CellMiniEnv(LookupEnv):
     ## Description
     300 cells of the search space of NAS-Bench-NLP, drawn at random by this package's generator, each trained twice
     for 15 epochs on 80,000 characters of Shakespeare by `benchmarks.study.measure`: embeddings and hidden states of
-    80 numbers, one cell, tied weights. One step looks up a training to its end. One episode is one search. Any
-    configuration can be retrained (`benchmarks.study.measure --row 17`), and `CellMiniLive-v0` builds and trains
+    80 numbers, one cell, tied weights. One step looks up a training to its end. One episode is one search. Cells
+    can be retrained and compared (`benchmarks.study.measure CellMini --check 10`); `CellMiniLive-v0` builds and trains
     any cell of the space. Id: `CellMini-v0`. Learning curves: `CellMiniLC-v0`.
 
     ## Action Space

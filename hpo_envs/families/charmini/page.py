@@ -31,8 +31,8 @@ class CharMiniEnv(LookupEnv):
     Small character models learn to pronounce 1,500 words of a language: attentive LSTMs and pre-norm transformers with
     the sixteen hyperparameters of `CharHPO-v0` in smaller ranges, the same 64 configurations in each language, trained
     for 20 epochs with two seeds (English: three) by `benchmarks.study.measure`. One step looks up a training to its
-    end. One episode is one optimisation run. Any configuration can be retrained
-    (`benchmarks.study.measure --row 17`), and `CharMiniLive-eng-lstm-v0` trains the same models at each step.
+    end. One episode is one optimisation run. Configurations can be retrained and compared
+    (`benchmarks.study.measure CharMini --check 10`), and `CharMiniLive-eng-lstm-v0` trains such models at each step.
 
     Ids: `CharMini-{language}-{architecture}-v0` with the languages that are measured completely, `eng` (English) and
     `hun` (Hungarian), and architecture `lstm` or `transformer`. Learning curves: `CharMiniLC-eng-lstm-v0`.
