@@ -10,11 +10,6 @@ from hpo_envs.agents.models.arrays import Floats
 _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 
 
-def density(z: Floats) -> Floats:
-    """Standard normal density, any shape."""
-    return np.exp(-0.5 * z * z) / _SQRT_2PI
-
-
 def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats | float) -> Floats:
     """E[max(f - best, 0)] of normal predictions (Zhang and Duh 2020, equation 3, for maximisation).
 
@@ -31,7 +26,7 @@ def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats |
     gain = mean - best
     safe = np.maximum(deviation, 1e-300)
     z = np.clip(gain / safe, -1e8, 1e8)
-    out: Floats = np.maximum(gain * ndtr(z) + deviation * density(z), 0.0)
+    out: Floats = np.maximum(gain * ndtr(z) + deviation * (np.exp(-0.5 * z * z) / _SQRT_2PI), 0.0)
     return out
 
 

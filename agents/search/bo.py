@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,15 +23,6 @@ DRAWN = 500
 
 LEARNED = 300
 """Observations that a kernel is estimated from, where there are more than `AFFORDABLE` candidates."""
-
-
-class _Estimate(NamedTuple):
-    """Training data of the kernel of objective `j`: (t, d) features and (t,) standardised rewards."""
-
-    agent: BayesianOptimisation
-    j: int
-    x: Floats
-    y: Floats
 
 
 class BayesianOptimisation(PosteriorSearch):
@@ -203,15 +194,13 @@ class BayesianOptimisation(PosteriorSearch):
     @staticmethod
     def _renew(agents: Sequence[BayesianOptimisation]) -> None:
         """Draw the pools, estimates each objective's kernel where that is wanted, and recomputes the posteriors."""
-        wanted: dict[tuple[str, Prior], list[_Estimate]] = {}
         for agent in agents:
             agent._draw_pool()
-            for estimate in agent._estimates() if agent.fit else ():
-                wanted.setdefault((agent.kernel, agent._prior), []).append(estimate)
-        for (kernel, prior), estimates in wanted.items():
-            fits = KernelFit.estimate_each(kernel, [(e.x, e.y, e.agent._fits[e.j]) for e in estimates], prior)
-            for e, fit in zip(estimates, fits, strict=True):
-                e.agent._fits[e.j] = fit
+        if agents and agents[0].fit:  # agents of one run have the same settings
+            given = [data for agent in agents for data in agent._estimates()]
+            fits = iter(KernelFit.estimate_each(agents[0].kernel, given, agents[0]._prior))
+            for agent in agents:
+                agent._fits = [next(fits) for _ in agent._fits]
         for agent in agents:
             agent._condition()
 
@@ -222,8 +211,8 @@ class BayesianOptimisation(PosteriorSearch):
         self.scored = np.unique(np.concatenate([pool, self.rows, self.candidates.pending])).astype(np.intp)
         self._gps = []  # whose memory the new ones need
 
-    def _estimates(self) -> Iterator[_Estimate]:
-        """Training data of the kernel of each objective."""
+    def _estimates(self) -> Iterator[tuple[Floats, Floats, KernelFit | None]]:
+        """Of the kernel of each objective: (t, d) features, (t,) standardised rewards, and the last estimate."""
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale
         for j in range(self.problem.objectives):
@@ -231,7 +220,7 @@ class BayesianOptimisation(PosteriorSearch):
             if self._pool is not None and len(rows) > LEARNED:
                 some = np.sort(self.rng.choice(len(rows), LEARNED, replace=False))
                 rows, y = rows[some], y[some]
-            yield _Estimate(self, j, self.features[rows], y)
+            yield self.features[rows], y, self._fits[j]
 
     def _condition(self) -> None:
         """Compute the posteriors of the kernels as they are now."""
