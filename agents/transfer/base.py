@@ -128,16 +128,15 @@ class Posterior:
     left_out_deviation: Floats
 
 
+REFIT = 0.1
+"""Relative growth in observations after which a kernel is estimated again."""
+
+
 class TargetAgent(TransferAgent):
-    """A transfer agent with a Gaussian process of the problem alone.
+    """A transfer agent with a Gaussian process of the problem alone: Matern 5/2, one length-scale per feature."""
 
-    Attributes:
-        target: That process.
-    """
-
-    def __init__(self, problem: Problem, seed: int) -> None:
-        super().__init__(problem, seed)
-        self.target = TargetGP(self.features)
+    _fit: KernelFit | None = None
+    _fitted_at = 0
 
     @abc.abstractmethod
     def _given(self) -> tuple[Indices, Floats]:
@@ -146,38 +145,21 @@ class TargetAgent(TransferAgent):
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:
         """Fit the kernels that are due in one batch."""
-        TargetGP.estimate_each([(agent.target, *agent._given()) for agent in agents if not agent._in_design()])
+        given = [(agent, *agent._given()) for agent in agents if not agent._in_design()]
+        due = [(a, a.features[rows], y) for a, rows, y in given if is_due(len(y), a._fitted_at, REFIT)]
+        fits = KernelFit.estimate_each("matern52", [(x, y, a._fit) for a, x, y in due], Prior())
+        for (agent, _, y), fit in zip(due, fits, strict=True):
+            agent._fit, agent._fitted_at = fit, len(y)
 
-
-class TargetGP:
-    """A Gaussian process of the problem alone: Matern 5/2, one length-scale per feature, estimated as `t` grows.
-
-    Args:
-        features: (n, d) of the candidates.
-        refit: Relative growth in observations after which the kernel is estimated again.
-    """
-
-    def __init__(self, features: Floats, refit: float = 0.1) -> None:
-        self.features, self.refit = features, refit
-        self._fit: KernelFit | None = None
-        self._at = 0
-
-    @staticmethod
-    def estimate_each(given: Sequence[tuple[TargetGP, Indices, Floats]]) -> None:
-        """Fit the kernels that are due in one batch, from the arguments of `posterior`."""
-        due = [(gp, gp.features[rows], y) for gp, rows, y in given if is_due(len(y), gp._at, gp.refit)]
-        fits = KernelFit.estimate_each("matern52", [(x, y, gp._fit) for gp, x, y in due], Prior())
-        for (gp, _, y), fit in zip(due, fits, strict=True):
-            gp._fit, gp._at = fit, len(y)
-
-    def posterior(self, rows: Indices, y: Floats) -> Posterior:
-        """The posterior given (t,) standardised observations of candidates.
+    def posterior(self) -> Posterior:
+        """The posterior given what was observed.
 
         Leave-one-out predictions follow equations 5.10 to 5.12 of Rasmussen and Williams (2006).
         """
         from scipy.linalg import cho_factor, cho_solve
 
-        self.estimate_each([(self, rows, y)])
+        self.prepare([self])
+        rows, y = self._given()
         x, fit = self.features[rows], self._fit
         assert fit is not None
         factor = cho_factor(fit.covariance(x, x) + fit.noise * np.eye(len(y)), lower=True)

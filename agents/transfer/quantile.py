@@ -42,7 +42,7 @@ class QuantileCopula(TargetAgent):
         return rows, (copula(y) - self._mean[rows]) / self._deviation[rows]
 
     def _suggest(self) -> int:
-        left = self.target.posterior(*self._given())
+        left = self.posterior()
         mean, best = self._mean + self._deviation * left.mean, float(copula(self.observed[1]).max())
         return self.best_free(expected_improvement(mean, self._deviation * left.deviation, best))
 

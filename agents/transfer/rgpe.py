@@ -53,7 +53,7 @@ class RGPE(TargetAgent):
 
     def _suggest(self) -> int:
         rows, y = self.observed
-        own = self.target.posterior(*self._given())
+        own = self.posterior()
         drawn = self.rng.integers(self.scores.shape[2], size=self.samples)
         theirs = self.scores[0][:, drawn][:, :, rows]  # (J, S, t)
         noise = self.rng.standard_normal((self.samples, len(y)))

@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 from hpo_envs.agents import AGENTS, Source, make
 from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.agents.transfer import source_gp
-from hpo_envs.agents.transfer.base import TREES, TargetGP, predictions, standardised, usable
+from hpo_envs.agents.transfer.base import TREES, predictions, standardised, usable
 from hpo_envs.agents.transfer.quantile import copula
 from hpo_envs.agents.transfer.rgpe import misranked, misranked_left_out, weights
 from hpo_envs.agents.transfer.source_gp import normal_scores
@@ -54,9 +54,10 @@ def test_one_objective_only(name: str) -> None:
 
 def test_leaving_one_out_is_what_process_of_others_says() -> None:
     rows, y = np.array([0, 7, 20, 35]), standardised(TRUTH[[0, 7, 20, 35]])
-    gp = TargetGP(X)
-    whole = gp.posterior(rows, y)
-    fit = gp._fit
+    agent: Any = make("rgpe", problem(ALIKE), 0)
+    for row in rows.tolist():
+        agent.tell(row, float(TRUTH[row]), {})
+    whole, fit = agent.posterior(), agent._fit
     assert fit is not None
     k = fit.covariance(X[rows], X[rows])
     for i in range(4):
