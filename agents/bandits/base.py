@@ -1,4 +1,4 @@
-"""Base of bandit agents: scores per arm, batches, late results, logit option and stopping rules."""
+"""Base of bandit agents: scores per arm, batches, late results and stopping rules."""
 
 from __future__ import annotations
 
@@ -18,21 +18,6 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
 STOPPING = ("pi", "glr")
-TRANSFORMS = ("none", "logit")
-
-
-def logit(score: float, low: float, high: float) -> float:
-    """Log odds of a score's place between its metric's bounds, which maps them to the real line (section 4.2).
-
-    Raises:
-        ValueError: The score is not strictly between the bounds.
-    """
-    if not low < score < high:
-        raise ValueError(
-            f"score must lie strictly between the metric's bounds {low:g} and {high:g} for the logit transform, "
-            f"got {score!r}"
-        )
-    return float(np.log((score - low) / (high - score)))
 
 
 class ArmsAgent(Agent):
@@ -42,27 +27,21 @@ class ArmsAgent(Agent):
     `info["scores"]` has each score. Results may come late: `info["finished"]` False says that nothing came back, and
     `info["action"]` whose result came back.
 
-    Args:
-        transform: `none`, or `logit` to model the log odds of the score between the metric's bounds.
-
     Attributes:
         arms: Number of arms.
         batch: Evaluations in one action.
-        belief: Sufficient statistics of the (transformed) scores, and pi.
+        belief: Sufficient statistics of the scores, and pi.
 
     Raises:
-        ValueError: The action space is neither form, or has one arm; an unknown transform.
+        ValueError: The action space is neither form, or has one arm.
     """
 
     parallel = True
 
-    def __init__(self, problem: Problem, seed: int, *, transform: str = "none") -> None:
+    def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
         self.arms, self.batch = _shape(problem.action_space)
         self._vector = isinstance(problem.action_space, gym.spaces.MultiDiscrete)
-        one_of("transform", transform, TRANSFORMS)
-        self._bounds = (0.0, 1.0) if problem.reward_bounds is None else problem.reward_bounds[0].tolist()
-        self._logit = transform == "logit"
         self.belief = Belief(self.arms)
 
     @abc.abstractmethod
@@ -83,9 +62,9 @@ class ArmsAgent(Agent):
         action = info.get("action", action)
         if self._vector:
             for arm, score in zip(action, info["scores"], strict=True):
-                self._add(int(arm), float(score))
+                self.belief.add(int(arm), float(score))
         else:
-            self._add(int(action), float(reward))
+            self.belief.add(int(action), float(reward))
         self.update()
 
     def recommend(self) -> Any:
@@ -104,9 +83,6 @@ class ArmsAgent(Agent):
     def _action(self, arm: int) -> Any:
         return np.full(self.batch, arm, np.int64) if self._vector else arm
 
-    def _add(self, arm: int, score: float) -> None:
-        self.belief.add(arm, logit(score, *self._bounds) if self._logit else score)
-
 
 class ConfidentAgent(ArmsAgent):
     """An agent that stops once it is confident which arm is the best.
@@ -120,7 +96,6 @@ class ConfidentAgent(ArmsAgent):
             `glr`: the generalised likelihood ratio for Gaussians with unknown variances exceeds
             log((1 + log t) / delta) (Jourdan, Degenne and Kaufmann 2023); a frequentist rule, more cautious.
         initial: Evaluations of each arm before the first decision, at least 3 (section 4.2, footnote 3).
-        transform: See `ArmsAgent`.
 
     Raises:
         ValueError: An argument out of its range.
@@ -134,9 +109,8 @@ class ConfidentAgent(ArmsAgent):
         confidence: float | None = 0.95,
         stopping: str = "pi",
         initial: int = 3,
-        transform: str = "none",
     ) -> None:
-        super().__init__(problem, seed, transform=transform)
+        super().__init__(problem, seed)
         if confidence is not None and not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}")
         self.confidence, self.stopping = confidence, one_of("stopping", stopping, STOPPING)

@@ -57,8 +57,8 @@ class Elimination(ArmsAgent):
     `rounds` lists (survivors at the start, evaluations of each, survivors at the end).
     """
 
-    def __init__(self, problem: Problem, seed: int, **options: Any) -> None:
-        super().__init__(problem, seed, **options)
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
         self.survivors = list(range(self.arms))
         self.rounds = deque(self.plan())
         self._queue: deque[int] = deque()
@@ -119,17 +119,14 @@ class SequentialHalving(Elimination):
     Args:
         rounds: See `halving_schedule`.
         total: Evaluations to plan for; None is the problem's budget. With `rounds="floor"` the plan costs more.
-        **options: See `hpo_envs.agents.bandits.base.ArmsAgent`.
 
     Raises:
         ValueError: The budget is below N ceil(log2 N), or not counted in evaluations.
     """
 
-    def __init__(
-        self, problem: Problem, seed: int, *, rounds: str = "ceil", total: int | None = None, **options: Any
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int, *, rounds: str = "ceil", total: int | None = None) -> None:
         self._rounds, self._total = rounds, total
-        super().__init__(problem, seed, **options)
+        super().__init__(problem, seed)
 
     def plan(self) -> list[tuple[int, int, int]]:
         """The rounds of Algorithm 1."""

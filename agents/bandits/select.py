@@ -26,6 +26,7 @@ from hpo_envs.agents.bandits.best_arm import MINIMUM, best_probability, moments
 from hpo_envs.agents.bandits.top_two import TTTS
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.problem import Problem
+from hpo_envs.tables.checks import one_of
 
 
 def read_scores(path: Path | str) -> dict[str, list[float]]:
@@ -51,6 +52,20 @@ def read_scores(path: Path | str) -> dict[str, list[float]]:
         except ValueError as error:
             raise ValueError(f"scores of {name} in {path} must be numbers, got {error}") from None
     return scores
+
+
+def logit(score: float, low: float, high: float) -> float:
+    """Log odds of a score's place between its metric's bounds, which maps them to the real line (section 4.2).
+
+    Raises:
+        ValueError: The score is not strictly between the bounds.
+    """
+    if not low < score < high:
+        raise ValueError(
+            f"score must lie strictly between the metric's bounds {low:g} and {high:g} for the logit transform, "
+            f"got {score!r}"
+        )
+    return float(np.log((score - low) / (high - score)))
 
 
 def advise(
@@ -90,13 +105,12 @@ def advise(
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ValueError(f"bounds must be two finite numbers, the lower first, got {bounds!r}")
     batch, sign = whole("batch", batch, 1), -1.0 if lower_is_better else 1.0
+    one_of("transform", transform, ("none", "logit"))
     counts, means, squares = moments(scores.values())
-    ends = np.sort(sign * np.array([[low, high]]), axis=1)
-    problem = Problem(gym.spaces.Discrete(len(names)), reward_bounds=ends)
-    agent = TTTS(problem, seed, confidence=confidence, transform=transform)
+    agent = TTTS(Problem(gym.spaces.Discrete(len(names))), seed, confidence=confidence)
     for i, name in enumerate(names):
         for score in scores[name]:
-            agent.tell(i, sign * score, {})
+            agent.tell(i, sign * (logit(score, low, high) if transform == "logit" else score), {})
     pi = best_probability(agent.belief.posterior())
     top, deviations = int(pi.argmax()), np.sqrt(squares / (counts - 1.0))
     decided = bool(pi[top] > confidence)

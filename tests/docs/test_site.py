@@ -227,7 +227,9 @@ def test_references_are_those_of_catalogue() -> None:
 
     entries = environments.bibtex()
     for family in FAMILIES.values():
-        if not family.references or any(store.owner(table) == store.OURS for spec in family.ids for table in spec.tables):
+        if not family.references or any(
+            store.owner(table) == store.OURS for spec in family.ids for table in spec.tables
+        ):
             continue  # measured by this project, in the search space of a paper
         said = re.sub(r"\W+", " ", catalogue.dataset(family.dataset).citation)
         for key in family.references:

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.agents.bandits.base import ArmsAgent, ConfidentAgent, budget_of, logit
+from hpo_envs.agents.bandits.base import ArmsAgent, ConfidentAgent, budget_of
 from hpo_envs.agents.bandits.glr import likelihood_ratio
 from hpo_envs.agents.problem import Problem
 from tests.helpers import raises
@@ -94,25 +94,7 @@ def test_draw_is_by_weight() -> None:
     assert agent.draw(np.array([1.0, 1.0, 1.0, 1.0])) == 1
 
 
-def test_log_odds() -> None:
-    assert logit(0.8, 0, 1) == pytest.approx(math.log(4.0))
-    assert logit(12.0, 10, 20) == pytest.approx(math.log(2 / 8))
-    agent = Scripted(arms_problem(bounds=np.array([[-1.0, 3.0]])), 0, transform="logit")
-    agent.tell(0, 2.0, {})
-    assert agent.belief.means[0] == pytest.approx(math.log(3.0))
-    free = Scripted(arms_problem(), 0, transform="logit")
-    free.tell(0, 0.75, {})
-    assert free.belief.means[0] == pytest.approx(math.log(3.0))
-    for score in (10.0, 20.0, 25, NAN):
-        with raises(
-            "score must lie strictly between the metric's bounds 10 and 20 for the logit transform, got " + repr(score)
-        ):
-            logit(score, 10, 20)
-
-
 def test_words_about_bandits() -> None:
-    with raises("transform must be one of none, logit, got 'log', did you mean 'logit'?"):
-        Scripted(arms_problem(), 0, transform="log")
     for confidence in (0.0, 1.0, 2):
         with raises(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}"):
             Sure(arms_problem(), 0, confidence=confidence)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.bandits.best_arm import best_probability, moments, posterior
-from hpo_envs.agents.bandits.select import advise, main, read_scores
+from hpo_envs.agents.bandits.select import advise, logit, main, read_scores
 
 WIDE = "bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,\n,.795,.748\n"
 SCORES = {"bert": [0.812, 0.805, 0.809], "lstm": [0.790, 0.797, 0.801, 0.795], "svm": [0.744, 0.751, 0.748]}
@@ -49,6 +49,16 @@ def test_undecided_proposes_what_to_evaluate(tmp_path: Path, capsys: pytest.Capt
 def test_decided_proposes_nothing() -> None:
     result = advise({"a": [0.5, 0.51, 0.49, 0.5], "b": [0.8, 0.81, 0.8, 0.79]}, confidence=0.9)
     assert (result["best"], result["decided"], result["next"]) == ("b", True, [])
+
+
+def test_log_odds() -> None:
+    assert logit(0.8, 0, 1) == pytest.approx(np.log(4.0))
+    assert logit(12.0, 10, 20) == pytest.approx(np.log(2 / 8))
+    for score in (10.0, 20.0, 25, float("nan")):
+        with pytest.raises(
+            ValueError, match=f"between the metric's bounds 10 and 20 for the logit transform, got {score!r}"
+        ):
+            logit(score, 10, 20)
 
 
 def test_lower_is_better_and_logit() -> None:
