@@ -206,6 +206,9 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         draws: How tasks are drawn.
         copies: Episodes of each task, one after the other, for baselines that are means over them.
 
+    Attributes:
+        tasks: Names of the running episodes' tasks.
+
     Raises:
         ValueError: An action outside the space.
     """
@@ -240,7 +243,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
             first = int(self.np_random.integers(2**40)) if seed is None else seed
             self._streams, self._episode = first + self._each // self._copies, 0
         self._begin()
-        return self._observe(), self._info()
+        return self._observe(), self._mask()
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Evaluate one candidate in every episode."""
@@ -260,7 +263,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         final = np.fromiter(self._observe(), object, self.num_envs)
         info = {"final_obs": final, "_final_obs": ~never, "final_info": info, "_final_info": ~never}
         self._begin()
-        return self._observe(), reward, ~never, never.copy(), info | self._info()
+        return self._observe(), reward, ~never, never.copy(), info | self._mask()
 
     def candidates(self) -> Space:
         """The candidates of the running episodes."""
@@ -275,7 +278,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
             draw(self.pools, self.size, self.budget, self._draws, np.random.default_rng([int(s), self._episode]))
             for s in self._streams
         ]
-        self._tasks, spaces, rewards = zip(*drawn, strict=True)
+        self.tasks, spaces, rewards = zip(*drawn, strict=True)
         self._space, self._rewards = Space.stack(spaces), np.stack(rewards)
         self._free = self._space.tables.valid.copy()
         self._reward = np.full(self.num_envs, -1.0)
@@ -289,5 +292,3 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
     def _mask(self) -> dict[str, Any]:
         return {"action_mask": self._free.astype(np.int8), "_action_mask": np.ones(self.num_envs, bool)}
 
-    def _info(self) -> dict[str, Any]:
-        return {"table": np.array(self._tasks, object), "_table": np.ones(self.num_envs, bool)} | self._mask()

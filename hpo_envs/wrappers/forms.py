@@ -182,7 +182,7 @@ class VectorForm(VectorWrapper):
         if rule.observation_space is not None:
             self.single_observation_space = rule.observation_space
             self.observation_space = batch_space(rule.observation_space, n)
-        self._same_step = env.metadata.get("autoreset_mode") is AutoresetMode.SAME_STEP
+        self.autoreset_mode = env.metadata.get("autoreset_mode")
         self._everyone, self._ended = np.ones(n, bool), np.zeros(n, bool)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -207,7 +207,7 @@ class VectorForm(VectorWrapper):
             reward = self._rewarded(rule, reward, continuing, info)
         shown = self._continue(continuing, observation, info)
         self._masked(final)
-        if self._same_step:
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
             fresh = done
         else:
             self._ended = done.copy()
@@ -239,8 +239,9 @@ class VectorForm(VectorWrapper):
         if not fresh.any():
             return shown
         index: Indices = ALL if fresh.all() else fresh.nonzero()[0]
-        if "table" in info:
-            self.rule.start(index, info["table"][index])
+        # Infos of sampled tasks have no texts, since TorchRL takes numbers only.
+        tables = info["table"] if "table" in info else np.full(self.num_envs, None)
+        self.rule.start(index, tables[index])
         return shown if self.rule.observation_space is None else self.rule.observe(observation, index, True)
 
     def _continue(self, continuing: Flags, observation: Any, info: dict[str, Any]) -> Any:

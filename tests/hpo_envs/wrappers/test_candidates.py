@@ -127,3 +127,13 @@ def test_functions_alone_are_tasks_without_end() -> None:
     assert envs.pools == []
     envs.reset()
     assert not np.array_equal(first, envs.candidates().x)
+
+
+def test_sampled_tasks_have_what_torchrl_reads_and_name_their_tasks() -> None:
+    drawn = tasks.make_vec(4, ["CharHPO"], objective="accuracy")
+    envs = wrappers.for_training(drawn)
+    _, info = envs.reset(seed=0)
+    assert envs.autoreset_mode is AutoresetMode.SAME_STEP
+    assert all(np.issubdtype(value.dtype, np.number) or value.dtype == bool for value in info.values())
+    assert len(drawn.tasks) == 4
+    assert all(name.startswith("charhpo/") for name in drawn.tasks)
