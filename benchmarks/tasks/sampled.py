@@ -291,4 +291,3 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
 
     def _mask(self) -> dict[str, Any]:
         return {"action_mask": self._free.astype(np.int8), "_action_mask": np.ones(self.num_envs, bool)}
-
