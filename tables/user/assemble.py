@@ -116,24 +116,19 @@ def table_of(runs: Runs, name: str, say: Say, provenance: Callable[[], Provenanc
 
 
 def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
-    """The order of rows, and (rows, d) stored numbers of the columns, which are dropped, in that order.
+    """The order of rows, and (rows, d) stored numbers of the columns in that order: 0 where there is none, and no -0.
 
     Lines come in the order in which someone tried them, or sorted by score: configurations are hashed, not lines.
     """
     hashes = np.zeros(len(columns[0]), np.uint64)
-    for part in (*map(np.isnan, columns), *columns):
-        hashes = draws.mix_many(hashes, part.astype(np.uint64) if part.dtype == bool else _stored(part).view(np.uint64))
+    for holes in map(np.isnan, columns):
+        hashes = draws.mix_many(hashes, holes.astype(np.uint64))
+    stored = np.column_stack([np.where(np.isnan(values), 0.0, values) + 0.0 for values in columns])
+    for j in range(len(columns)):
+        hashes = draws.mix_many(hashes, stored[:, j].copy().view(np.uint64))
     key = np.array([int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")], np.uint64)
     order = np.argsort(draws.mix_many(key, hashes), kind="stable")
-    configs = np.empty((len(order), len(columns)))
-    for j in reversed(range(len(columns))):
-        configs[:, j] = _stored(columns.pop()[order])
-    return order, configs
-
-
-def _stored(values: Floats) -> Floats:
-    """Numbers that a table has for a hyperparameter: 0 if there is none, and no -0."""
-    return np.where(np.isnan(values), 0.0, values) + 0.0
+    return order, stored[order]
 
 
 def _pairs(a: Index, b: Index) -> Index:

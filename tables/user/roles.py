@@ -106,8 +106,6 @@ def guess_score(sheet: Sheet) -> str:
         ValueError: None, or several; one that is the same in all runs is none.
     """
     frame = sheet.frame
-    if sheet.recipe.first in frame:
-        return sheet.recipe.first
     guessed = (n for n in frame if goal_of(n) and n not in (sheet.settings or ()))
     measured = [n for n in sheet.scores or guessed if scorable(frame[n])]
     varied = [n for n in measured if pd.Series(numbers(frame[n])).nunique() > 1]

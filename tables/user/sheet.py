@@ -26,7 +26,6 @@ class Recipe:
         signs: Each is the name of some column: then it is this tool's.
         settings: Hyperparameters; its group is their name without a prefix. Empty: all that nothing else explains.
         scores: What was measured; likewise.
-        first: The score that is taken if nobody says which.
         cost: What a run cost, in seconds.
         level: The checkpoint, where a run has several lines.
         run: The name of a run.
@@ -40,7 +39,6 @@ class Recipe:
     signs: tuple[str, ...] = ()
     settings: str = ""
     scores: str = ""
-    first: str = ""
     cost: str = ""
     level: str = ""
     run: str = ""

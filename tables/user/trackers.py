@@ -142,7 +142,7 @@ def _has(sheet: Sheet, recipe: Recipe) -> bool:
 
 OPTUNA = Recipe(
     "Optuna", ("number", "state", "values?(_.*)?"), settings=r"params_(.+)", scores=r"values_(.+)|value",
-    first="value", cost="duration", run="number", state="state",
+    cost="duration", run="number", state="state",
 )  # fmt: skip
 
 SKLEARN = Recipe(
