@@ -77,12 +77,15 @@ def table_of(runs: Runs, name: str, say: Say, provenance: Callable[[], Provenanc
     lines = np.flatnonzero(kept)
     row = np.zeros(len(lines), np.intp)
     for h in space:
-        row = _pairs(row, pd.factorize(runs.columns[h.name].values[lines], use_na_sentinel=False)[0])
-    alone = ~_doubled(runs, lines, row, say)
-    lines, row = lines[alone], pd.factorize(row[alone])[0]
-    repeat = _repeats(runs, lines, row, say)
-    first = lines[np.unique(row, return_index=True)[1]]
-    levels = np.unique(runs.level[lines]) if runs.level is not None else np.ones(1)
+        code = pd.factorize(runs.columns[h.name].values[lines], use_na_sentinel=False)[0]
+        row = pd.factorize(row * (int(code.max(initial=0)) + 1) + code)[0]
+    at = pd.DataFrame({"row": row}, lines)
+    at["level"] = 1.0 if runs.level is None else runs.level[lines]
+    at["label"] = 0 if runs.repeat is None else runs.repeat[lines]
+    at = _alone(runs, at, say)
+    repeat = _repeats(runs, at, say)
+    lines, row, first = at.index.to_numpy(), at["row"].to_numpy(), at.index[~at["row"].duplicated()].to_numpy()
+    levels = np.unique(at["level"])
     shape = (len(first), int(repeat.max()) + 1, len(levels))
     unit = runs.schema.level or "full training"
     if np.prod(shape, dtype=float) * len(runs.metrics) > CELLS:
@@ -98,7 +101,7 @@ def table_of(runs: Runs, name: str, say: Say, provenance: Callable[[], Provenanc
         keys = labels if len(set(labels)) == len(keys) else keys
     arrays = _arrays(runs, lines, np.argsort(order)[row], repeat, levels, shape)
     arrays |= {"levels": levels, "source_index": first[order]}
-    del lines, row, repeat, first, alone, kept
+    del lines, row, repeat, first, kept, at
     arrays |= searched(space, configs)
     for array in (a for a in arrays.values() if isinstance(a, np.ndarray)):
         array.setflags(write=False)  # then the table does not copy it
@@ -129,11 +132,6 @@ def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
     key = np.array([int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")], np.uint64)
     order = np.argsort(draws.mix_many(key, hashes), kind="stable")
     return order, stored[order]
-
-
-def _pairs(a: Index, b: Index) -> Index:
-    """(n,) codes of pairs of codes, in the order of their first appearance."""
-    return np.asarray(pd.factorize(a * (int(b.max(initial=0)) + 1) + b)[0])
 
 
 def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], Mask]:
@@ -190,51 +188,41 @@ def _without_holes(sheet: Sheet, name: str, column: Column) -> tuple[Column, str
     return column, f"; {word} in {lines} left out as nobody knows it ({fill} tells)", holes
 
 
-def _doubled(runs: Runs, lines: Index, row: Index, say: Say) -> Mask:
-    """(lines,) which repeat an earlier line in every cell and are no runs of their own."""
-    place = pd.DataFrame({"row": row, "level": 0.0 if runs.level is None else runs.level[lines]})
-    some = np.flatnonzero(place.duplicated(keep=False))
-    twice = np.zeros(len(lines), bool)
-    twice[some] = runs.sheet.frame.iloc[lines[some]].duplicated()
-    if not twice.any():
-        return twice
-    where = runs.sheet.where(lines[np.argmax(twice)])
-    what = f"{int(twice.sum())} line(s), the first {where}, say what another says in every cell"
-    cost = [] if runs.cost is None else [runs.cost[lines]]
-    outcome = place.assign(**{str(j): v for j, v in enumerate([*runs.scores[lines].T, *cost])})
-    differ = len(outcome.drop_duplicates()) > len(place.drop_duplicates())
-    one = bool(runs.names or runs.schema.repeat) or not differ
+def _alone(runs: Runs, at: pd.DataFrame, say: Say) -> pd.DataFrame:
+    """The lines without those that repeat an earlier one in every cell and are no runs of their own."""
+    some = at.index[at.duplicated(["row", "level"], keep=False)]
+    twice = some[runs.sheet.frame.iloc[some].duplicated()]
+    if not len(twice):
+        return at
+    what = f"{len(twice)} line(s), the first {runs.sheet.where(twice[0])}, say what another says in every cell"
+    place = at[["row", "level"]]
+    outcome = place.assign(**{str(j): v[at.index] for j, v in enumerate(runs.scores.T)})
+    if runs.cost is not None:
+        outcome["cost"] = runs.cost[at.index]
+    one = bool(runs.names or runs.schema.repeat) or len(outcome.drop_duplicates()) == len(place.drop_duplicates())
     if one if runs.schema.duplicates is None else runs.schema.duplicates:
         say("", f"{what}: one run each, not repeats (a column that tells runs apart says otherwise: --repeat)")
-        return twice
+        return at.drop(twice)
     say("", f"{what}: kept as repeats, like the others of one configuration")
-    return np.zeros(len(lines), bool)
+    return at
 
 
-def _repeats(runs: Runs, lines: Index, row: Index, say: Say) -> Index:
+def _repeats(runs: Runs, at: pd.DataFrame, say: Say) -> Index:
     """(lines,) which run of its configuration each line is."""
     if runs.repeat is None and runs.level is None:
-        repeat = _place(row)
+        repeat: Index = at.groupby("row").cumcount().to_numpy()
         if doubles := int((repeat > 0).sum()):
             say("", f"{doubles} lines repeat a configuration: kept as repeats, evaluating it again draws one of them")
         return repeat
-    run = row if runs.repeat is None else _pairs(row, runs.repeat[lines])
-    once = run if runs.level is None else _pairs(run, pd.factorize(runs.level[lines])[0])
-    again = np.flatnonzero(pd.Series(once).duplicated())
-    if len(again):
-        before = int(np.argmax(once == once[again[0]]))
+    for again in at.index[at.duplicated()][:1]:
+        before = at.index[(at == at.loc[again]).all(axis=1)][0]
         raise ValueError(
-            f"{runs.sheet.where(lines[again[0]])}: must be another configuration than "
-            f"{runs.sheet.where(lines[before])}, or a run of its own: name the column that tells the runs of one "
-            "configuration apart with --repeat"
+            f"{runs.sheet.where(again)}: must be another configuration than {runs.sheet.where(before)}, or a run of "
+            "its own: name the column that tells the runs of one configuration apart with --repeat"
         )
-    first = np.unique(run, return_index=True)[1]
-    return _place(row[first])[run]
-
-
-def _place(row: Index) -> Index:
-    """(n,) how many equal rows come before each."""
-    return np.asarray(pd.Series(row).groupby(row, sort=False).cumcount())
+    heads = at[~at.duplicated(["row", "label"])]
+    run = at.groupby(["row", "label"], sort=False).ngroup()
+    return np.asarray(heads.groupby("row").cumcount().to_numpy()[run])
 
 
 def _arrays(
