@@ -85,118 +85,63 @@ def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
     return Entry(f"hpo_envs.agents.{target}", summary, supports=tuple(supports.split()), **more)
 
 
-TWO = " objectives"
-"""Additional support of agents for two objectives."""
+FEATURED = "rows features levels"
+GRID = f"{FEATURED} grid"
+CUBE = f"{GRID} box"
+"""What several agents work on."""
 
 
-def _transfer(target: str, summary: str, more: str = "") -> Entry:
+def _transfer(target: str, summary: str, objectives: bool = False, **kwargs: Any) -> Entry:
     """An agent that learns from other tables."""
-    slow = ("objectives",) if more else ()
-    return _entry(f"transfer.{target}", f"rows features levels{more}", summary, sources=True, slow=slow)
+    supports, slow = (f"{FEATURED} objectives", ("objectives",)) if objectives else (FEATURED, ())
+    return _entry(target, supports, summary, sources=True, slow=slow, kwargs=kwargs)
 
 
-def _candidate_agents() -> dict[str, Entry]:
-    """Optimisers over featured candidates; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
-    one, both, bo = (
-        "rows features levels grid",
-        "rows features levels grid objectives",
-        "search.bo:BayesianOptimisation",
-    )
-    graph, influence = "search.graph_search:GraphSearch", "search.graph_search:GraphInfluence"
-    fitted: tuple[tuple[str, str, dict[str, Any], str, tuple[str, ...]], ...] = (
-        ("bo", both, {"fit": True}, "Gaussian-process optimisation with fitted length-scales, EI or EHVI",
-         ("objectives",)),
-        ("bo-spread", both, {"fit": True, "design": "spread", "initial": 2},
-         "bo started from two candidates in the middle; the best untrained one on few evaluations", ("objectives",)),
-        ("bo-ucb", one, {"acquisition": "ucb"}, "Gaussian process, fixed kernel, upper confidence bound", ()),
-        ("bo-thompson", one, {"acquisition": "thompson"}, "Gaussian process, fixed kernel, Thompson sampling",
-         ("large",)),
-    )  # fmt: skip
-    entries = {
-        name: _entry(bo, supports, summary, kwargs=kwargs, slow=slow)
-        for name, supports, kwargs, summary, slow in fitted
-    }
+def _external(target: str, supports: str, summary: str, *needs: str, quick: bool = False, **kwargs: Any) -> Entry:
+    """Another package's optimizer, compared by name only."""
+    slow = () if quick else ("anywhere",)
+    return _entry(f"external.{target}", supports, summary, kwargs=kwargs, needs=needs, external=True, slow=slow)
+
+
+def _fixed_kernels() -> dict[str, Entry]:
+    """Optimisers with a fixed kernel; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
+    bo, graph = "search.bo:BayesianOptimisation", "search.graph_search:GraphSearch"
     rows = (
-        ("bo-ei", "BO_EI", bo, one, "ei", "Gaussian process, fixed {} kernel, EI"),
-        ("graph-ei", "GB_EI", graph, one, "ei", "finite-set Gaussian process on a kNN graph, {}, EI"),
-        ("graph-eif", "GB_EIF", influence, one, None, "label propagation on a graph, {}, expected influence"),
+        ("bo-ei", "BO_EI", bo, GRID, "ei", "Gaussian process, fixed {} kernel, EI"),
+        ("graph-ei", "GB_EI", graph, GRID, "ei", "finite-set Gaussian process on a kNN graph, {}, EI"),
+        ("graph-eif", "GB_EIF", "search.graph_search:GraphInfluence", GRID, None,
+         "label propagation on a graph, {}, expected influence"),
         ("bo-ehvi", "BO", bo, "objectives", "ehvi", "Gaussian processes, fixed {} kernel, EHVI"),
         ("graph-ehvi", "GB", graph, "objectives", "ehvi", "finite-set Gaussian processes on a graph, {}, EHVI"),
-    )
+    )  # fmt: skip
+    entries = {}
     for letter, kernel in (("M", "matern52"), ("R", "rbf")):
         for name, paper, target, supports, acquisition, summary in rows:
             kwargs = {"kernel": kernel} | ({} if acquisition is None else {"acquisition": acquisition})
             slow = ("large",) if name == "graph-ei" else ()
-            limits = {"most": LARGEST_GRAPH} if name.startswith("graph") else {}
-            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=slow, **limits)
+            most = LARGEST_GRAPH if name.startswith("graph") else math.inf
+            made = _entry(target, supports, summary.format(kernel), kwargs=kwargs, slow=slow, most=most)
             entries[f"{name}-{kernel}"] = made
             entries[f"{paper}_{letter}"] = dataclasses.replace(made, alias_of=f"{name}-{kernel}")
     return entries
 
 
-CUBE = "rows features levels grid box"
-LIST = "rows features levels grid"
-
-GUESTS: tuple[tuple[str, str, str, str, dict[str, Any], tuple[str, ...]], ...] = (
-    ("botorch", "botorch:BoTorch", LIST, "BoTorch's Gaussian process, LogEI at every candidate", {}, ("botorch",)),
-    ("botorch-nei", "botorch:BoTorch", LIST, "BoTorch's Gaussian process, qLogNEI at every candidate",
-     {"acquisition": "qLogNEI"}, ("botorch",)),
-    ("botorch-nehvi", "botorch:BoTorch", "objectives", "BoTorch's Gaussian processes, qLogNEHVI at every candidate",
-     {"acquisition": "qLogNEHVI"}, ("botorch",)),
-    ("smac", "smac:SMAC", f"{LIST} box", "SMAC3's random-forest facade, its EI at every candidate", {}, ("smac",)),
-    ("smac-mf", "smac:SMAC", "levels", "SMAC3's multi-fidelity facade, its EI at every candidate",
-     {"facade": "multi-fidelity"}, ("smac",)),
-    ("nevergrad", "nevergrad:Nevergrad", CUBE, "Nevergrad's NGOpt; on rows the nearest one", {}, ("nevergrad",)),
-    ("ax", "ax:Ax", CUBE, "Ax's client; on rows the nearest one", {}, ("ax",)),
-    ("optuna-tpe", "optuna.rows:OptunaOnRows", "rows features levels", "Optuna's TPE, its densities at every candidate",
-     {}, ("optuna",)),
-    ("optuna-gp", "optuna.rows:OptunaOnRows", "rows features levels objectives",
-     "Optuna's Gaussian process, LogEI or LogEHVI at every candidate", {"method": "GP"}, ("optuna", "torch")),
-    ("syne-cqr", "syne_tune:SyneTune", CUBE, "Syne Tune's conformal quantile regression; on rows the nearest one",
-     {"scheduler": "CQR"}, ("syne_tune", "xgboost")),
-    ("syne-asha", "syne_tune:SyneTune", "levels", "Syne Tune's ASHA; the nearest row", {"scheduler": "ASHA"},
-     ("syne_tune",)),
-    ("syne-asha-cqr", "syne_tune:SyneTune", "levels", "Syne Tune's ASHA with CQR; the nearest row",
-     {"scheduler": "ASHACQR"}, ("syne_tune", "xgboost")),
-    ("syne-bohb", "syne_tune:SyneTune", "levels", "Syne Tune's BOHB; the nearest row", {"scheduler": "BOHB"},
-     ("syne_tune", "statsmodels")),
-    ("dehb", "dehb:DEHB", "levels", "DEHB; the nearest row", {}, ("dehb",)),
-)  # fmt: skip
-"""Name, class in `agents/external`, what it works on, summary, fixed settings, modules it needs (its extra first)."""
-
 AGENTS: dict[str, Entry] = {
-    "random": _entry(
-        "random:RandomSearch",
-        "rows levels grid box arms cells objectives box-objectives",
-        "random search without replacement",
-    ),
-    "box-bo": _entry(
-        "search.bo_box:BoxBayesianOptimisation",
-        "box box-objectives",
-        "Gaussian process on a box: real, integer, categorical and conditional hyperparameters",
-        slow=("box",),
-    ),
-    "tpe": _entry(
-        "external.optuna.samplers:TPE",
-        "box grid rows features levels",
+    "random": _entry("random:RandomSearch", "rows levels grid box arms cells objectives box-objectives",
+        "random search without replacement"),
+    "box-bo": _entry("search.bo_box:BoxBayesianOptimisation", "box box-objectives",
+        "Gaussian process on a box: real, integer, categorical and conditional hyperparameters", slow=("box",)),
+    "tpe": _entry("external.optuna.samplers:TPE", "box grid rows features levels",
         "tree-structured Parzen estimator of Optuna; on rows in the space of their features",
-        needs=("optuna",),
-        slow=("box",),
-    ),
+        needs=("optuna",), slow=("box",)),
     "cmaes": _entry("external.optuna.samplers:CMAES", "box", "CMA-ES of Optuna", needs=("optuna",), slow=("box",)),
-    "optuna": _entry(
-        "external.optuna.samplers:AnySampler",
-        "box grid rows features levels objectives",
+    "optuna": _entry("external.optuna.samplers:AnySampler", "box grid rows features levels objectives",
         "any sampler of Optuna: sampler=GPSampler, QMCSampler, one of your own, ...; TPE by default",
-        needs=("optuna",),
-        open=True,
-    ),
-    "nonadaptive": _entry(
-        "bandits.nonadaptive:NonAdaptive", "arms", "all arms equally often, for a fixed budget or until confident"
-    ),
-    "sh": _entry(
-        "bandits.elimination:SequentialHalving", "arms", "sequential halving: half of the arms leave each round"
-    ),
+        needs=("optuna",), open=True),
+    "nonadaptive": _entry("bandits.nonadaptive:NonAdaptive", "arms",
+        "all arms equally often, for a fixed budget or until confident"),
+    "sh": _entry("bandits.elimination:SequentialHalving", "arms",
+        "sequential halving: half of the arms leave each round"),
     "sr": _entry("bandits.elimination:SuccessiveRejects", "arms", "successive rejects: one arm leaves each round"),
     "ttts": _entry("bandits.top_two:TTTS", "arms", "top-two Thompson sampling"),
     "t3c": _entry("bandits.top_two:T3C", "arms", "top-two transportation cost"),
@@ -204,83 +149,78 @@ AGENTS: dict[str, Entry] = {
     "bts": _entry("bandits.batch_thompson:BTS", "arms", "batch Thompson sampling, synchronous or not"),
     "lucb": _entry("bandits.lucb:LUCB", "arms", "lower and upper confidence bounds"),
     "track-and-stop": _entry("bandits.track_and_stop:TrackAndStop", "arms", "Track-and-Stop, optimal proportions"),
-    **_candidate_agents(),
-    "regularized-evolution": _entry(
-        "search.evolution:RegularizedEvolution",
-        "rows levels grid cells",
-        "regularised evolution: mutate a tournament's winner, the oldest leaves",
-    ),
-    "bagged-trees": _entry(
-        "search.trees:BaggedTrees",
-        "rows features levels",
-        "Bayesian optimisation with bagged boosted trees and a confidence bound",
-        slow=("large",),
-    ),
-    "smac-like": _entry(
-        "search.trees:ForestSearch",
-        "rows features levels",
-        "random-forest Bayesian optimisation with interleaved random rows",
-    ),
-    "learned": _entry(
-        "transfer.learned:Learned",
-        "rows features levels grid",
+    "bo": _entry("search.bo:BayesianOptimisation", f"{GRID} objectives",
+        "Gaussian-process optimisation with fitted length-scales, EI or EHVI",
+        kwargs={"fit": True}, slow=("objectives",)),
+    "bo-spread": _entry("search.bo:BayesianOptimisation", f"{GRID} objectives",
+        "bo started from two candidates in the middle; the best untrained one on few evaluations",
+        kwargs={"fit": True, "design": "spread", "initial": 2}, slow=("objectives",)),
+    "bo-ucb": _entry("search.bo:BayesianOptimisation", GRID,
+        "Gaussian process, fixed kernel, upper confidence bound", kwargs={"acquisition": "ucb"}),
+    "bo-thompson": _entry("search.bo:BayesianOptimisation", GRID,
+        "Gaussian process, fixed kernel, Thompson sampling", kwargs={"acquisition": "thompson"}, slow=("large",)),
+    **_fixed_kernels(),
+    "regularized-evolution": _entry("search.evolution:RegularizedEvolution", "rows levels grid cells",
+        "regularised evolution: mutate a tournament's winner, the oldest leaves"),
+    "bagged-trees": _entry("search.trees:BaggedTrees", FEATURED,
+        "Bayesian optimisation with bagged boosted trees and a confidence bound", slow=("large",)),
+    "smac-like": _entry("search.trees:ForestSearch", FEATURED,
+        "random-forest Bayesian optimisation with interleaved random rows"),
+    "learned": _entry("transfer.learned:Learned", GRID,
         "Gaussian process stacked on other tables, with numbers trained on whole runs over tables of other languages",
-        unseen="hpo_envs.agents.transfer.learned:has_unseen",
-    ),
-    "learned-policy": _entry(
-        "transfer.policy:Policy",
-        "rows features levels grid",
+        unseen="hpo_envs.agents.transfer.learned:has_unseen"),
+    "learned-policy": _entry("transfer.policy:Policy", GRID,
         "policy trained by reinforcement learning, on whole runs over tables of other languages",
-        unseen="hpo_envs.agents.transfer.policy:has_unseen",
-    ),
-    "ridge": _transfer("ridge:Ridge", "candidates in the order of a quadratic function fitted to other tables"),
-    "zero-shot": _transfer("ranked:ZeroShot", "candidates in the order of other tables' mean predicted score"),
-    "portfolio": _transfer("ranked:Portfolio", "greedy portfolio over other tables"),
-    "rgpe": _transfer("rgpe:RGPE", "ensemble of models of other tables, weighted by how they rank"),
-    "quantile-copula": _transfer("quantile:QuantileCopula", "Gaussian copula process around other tables' predictions"),
-    "stacked-gp": _transfer("stacked:StackedGP", "Gaussian process with other tables in mean and kernel", TWO),
-    "warm-gp": dataclasses.replace(
-        _transfer("", "bo that begins with the best of other tables", TWO),
-        target="hpo_envs.agents.search.bo:BayesianOptimisation",
-        kwargs={"fit": True, "initial": 4},
-    ),
-    "tst-tpe": _transfer("task_tpe:TaskTPE", "Parzen estimator mixed over tasks by their similarity", TWO),
-    "auto": _entry(
-        "transfer.auto:Auto",
-        "rows features levels grid box arms cells objectives box-objectives",
-        "the agent that was best on problems of this kind; the default of tune",
-        open=True,
-    ),
-    "successive-halving": _entry(
-        "multifidelity.hyperband:SuccessiveHalving",
-        "levels",
-        "successive halving: train many rows a little, the best of them longer",
-    ),
-    "hyperband": _entry(
-        "multifidelity.hyperband:Hyperband",
-        "levels",
-        "Hyperband: successive halving with every trade-off of rows against resource",
-    ),
-    "freeze-thaw": _entry(
-        "multifidelity.freeze_thaw:FreezeThaw",
-        "features levels",
+        unseen="hpo_envs.agents.transfer.policy:has_unseen"),
+    "ridge": _transfer("transfer.ridge:Ridge",
+        "candidates in the order of a quadratic function fitted to other tables"),
+    "zero-shot": _transfer("transfer.ranked:ZeroShot",
+        "candidates in the order of other tables' mean predicted score"),
+    "portfolio": _transfer("transfer.ranked:Portfolio", "greedy portfolio over other tables"),
+    "rgpe": _transfer("transfer.rgpe:RGPE", "ensemble of models of other tables, weighted by how they rank"),
+    "quantile-copula": _transfer("transfer.quantile:QuantileCopula",
+        "Gaussian copula process around other tables' predictions"),
+    "stacked-gp": _transfer("transfer.stacked:StackedGP",
+        "Gaussian process with other tables in mean and kernel", True),
+    "warm-gp": _transfer("search.bo:BayesianOptimisation", "bo that begins with the best of other tables", True,
+        fit=True, initial=4),
+    "tst-tpe": _transfer("transfer.task_tpe:TaskTPE", "Parzen estimator mixed over tasks by their similarity", True),
+    "auto": _entry("transfer.auto:Auto", f"{CUBE} arms cells objectives box-objectives",
+        "the agent that was best on problems of this kind; the default of tune", open=True),
+    "successive-halving": _entry("multifidelity.hyperband:SuccessiveHalving", "levels",
+        "successive halving: train many rows a little, the best of them longer"),
+    "hyperband": _entry("multifidelity.hyperband:Hyperband", "levels",
+        "Hyperband: successive halving with every trade-off of rows against resource"),
+    "freeze-thaw": _entry("multifidelity.freeze_thaw:FreezeThaw", "features levels",
         "freeze-thaw Bayesian optimisation: pauses and continues runs by their curves, and by other tables' curves",
-        slow=("sources",),
-    ),
+        slow=("sources",)),
     "asha": _entry("multifidelity.asha:ASHA", "levels", "asynchronous successive halving, for parallel workers"),
-    **{
-        name: _entry(
-            f"external.{target}",
-            supports,
-            summary,
-            kwargs=kwargs,
-            needs=needs,
-            external=True,
-            slow=() if name in ("optuna-tpe", "nevergrad", "syne-asha", "dehb") else ("anywhere",),
-        )
-        for name, target, supports, summary, kwargs, needs in GUESTS
-    },
-}
+    "botorch": _external("botorch:BoTorch", GRID, "BoTorch's Gaussian process, LogEI at every candidate", "botorch"),
+    "botorch-nei": _external("botorch:BoTorch", GRID, "BoTorch's Gaussian process, qLogNEI at every candidate",
+        "botorch", acquisition="qLogNEI"),
+    "botorch-nehvi": _external("botorch:BoTorch", "objectives",
+        "BoTorch's Gaussian processes, qLogNEHVI at every candidate", "botorch", acquisition="qLogNEHVI"),
+    "smac": _external("smac:SMAC", CUBE, "SMAC3's random-forest facade, its EI at every candidate", "smac"),
+    "smac-mf": _external("smac:SMAC", "levels", "SMAC3's multi-fidelity facade, its EI at every candidate", "smac",
+        facade="multi-fidelity"),
+    "nevergrad": _external("nevergrad:Nevergrad", CUBE, "Nevergrad's NGOpt; on rows the nearest one", "nevergrad",
+        quick=True),
+    "ax": _external("ax:Ax", CUBE, "Ax's client; on rows the nearest one", "ax"),
+    "optuna-tpe": _external("optuna.rows:OptunaOnRows", FEATURED, "Optuna's TPE, its densities at every candidate",
+        "optuna", quick=True),
+    "optuna-gp": _external("optuna.rows:OptunaOnRows", f"{FEATURED} objectives",
+        "Optuna's Gaussian process, LogEI or LogEHVI at every candidate", "optuna", "torch", method="GP"),
+    "syne-cqr": _external("syne_tune:SyneTune", CUBE,
+        "Syne Tune's conformal quantile regression; on rows the nearest one", "syne_tune", "xgboost", scheduler="CQR"),
+    "syne-asha": _external("syne_tune:SyneTune", "levels", "Syne Tune's ASHA; the nearest row", "syne_tune",
+        quick=True, scheduler="ASHA"),
+    "syne-asha-cqr": _external("syne_tune:SyneTune", "levels", "Syne Tune's ASHA with CQR; the nearest row",
+        "syne_tune", "xgboost", scheduler="ASHACQR"),
+    "syne-bohb": _external("syne_tune:SyneTune", "levels", "Syne Tune's BOHB; the nearest row",
+        "syne_tune", "statsmodels", scheduler="BOHB"),
+    "dehb": _external("dehb:DEHB", "levels", "DEHB; the nearest row", "dehb", quick=True),
+}  # fmt: skip
+"""Class, what it works on, summary, and what else an `Entry` has; of other packages the modules that they need."""
 
 
 def names() -> list[str]:

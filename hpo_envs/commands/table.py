@@ -40,6 +40,9 @@ inference is printed, with the option that changes it. An empty score, OOM or fa
 diverged one; unfinished runs are left out. The saved table is an environment: TableHPO-NAME-v0, with fidelities also
 TableLC-NAME-v0, which `hpo-envs list table` and `hpo-envs describe` show."""
 
+AS_GIVEN = ("cost", "level", "repeat", "status", "schema", "name", "licence", "citation", "max_bytes")
+"""Options that are arguments of `from_csv`."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
@@ -96,10 +99,6 @@ def _from_csv(args: argparse.Namespace) -> Table:
         args.source,
         words(args.score),
         words(args.goal),
-        cost=args.cost,
-        level=args.level,
-        repeat=args.repeat,
-        status=args.status,
         hyperparameters=words(args.hyperparameters),
         drop=words(args.drop),
         categorical=words(args.categorical),
@@ -107,12 +106,8 @@ def _from_csv(args: argparse.Namespace) -> Table:
         fill=_pairs("--fill", args.fill),
         duplicates=None if args.duplicates is None else args.duplicates == "one",
         bounds=_bounds(args.bounds),
-        schema=args.schema,
-        name=args.name,
-        licence=args.licence,
-        citation=args.citation,
-        max_bytes=args.max_bytes,
         settle=settled.append,
+        **{name: getattr(args, name) for name in AS_GIVEN},
     )
     if args.write_schema is not None:
         atomic.write(args.write_schema, schema.to_toml(settled[0], table).encode())

@@ -30,6 +30,11 @@ examples:
 
 `hpo-envs report mine/` writes the search as an HTML page."""
 
+AS_GIVEN = (
+    "agent", "budget_unit", "workers", "out", "executor", "epochs", "seconds", "seed", "tolerate", "accept_changed",
+)  # fmt: skip
+"""Options that are arguments of `tune`."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -67,25 +72,17 @@ def run(args: argparse.Namespace) -> int:
 
     sys.path.insert(0, str(Path.cwd()))
     whole = args.budget == int(args.budget) and args.budget_unit != "cost"
+    given = {name: getattr(args, name) for name in AS_GIVEN}
     result = tune(
         args.function,
         space_of(args.space),
-        agent=args.agent,
         budget=int(args.budget) if whole else args.budget,
-        budget_unit=args.budget_unit,
-        workers=args.workers,
-        out=args.out,
-        executor=args.executor,
         objective=_one_or_more(args.objective),
         goal=_one_or_more(args.goal),
         best=args.best and tuple(args.best),
         reference=args.reference and tuple(args.reference),
-        epochs=args.epochs,
-        seconds=args.seconds,
-        seed=args.seed,
         points=() if args.points is None else _points(args.points),
-        tolerate=args.tolerate,
-        accept_changed=args.accept_changed,
+        **given,
     )
     best = result.best
     if args.json:
