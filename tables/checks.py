@@ -1,4 +1,4 @@
-"""Helpers of all layers: one of several names, the nearest name, a value in an error, a module of an extra."""
+"""Helpers of all layers: names, values in errors, modules of extras, and the files that users give."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import contextlib
 import difflib
 import importlib
 import re
-from collections.abc import Collection, Iterator
+import stat
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 
@@ -78,6 +80,38 @@ def advice(error: BaseException) -> str:
     """Return the advice on installing a missing package from an error; empty for any other error."""
     text = str(error)
     return text if isinstance(error, ModuleNotFoundError) and "pip install" in text else ""
+
+
+def regular(path: Path) -> Path:
+    """Check that reading a path comes to an end.
+
+    Raises:
+        ValueError: A pipe or a device.
+        OSError: There is nothing.
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise ValueError(f"{path} must be a regular file, got a pipe or a device")
+    return path
+
+
+def parsed(path: Path, loads: Callable[[str], Any], what: str) -> Any:
+    """Content of a text file.
+
+    Args:
+        path: The file.
+        loads: Reads its text, such as `json.loads`.
+        what: For the message, what the file must be.
+
+    Raises:
+        ValueError: The file is none, or has integers of thousands of digits.
+        OSError: It cannot be read.
+    """
+    data = regular(path).read_bytes()
+    try:
+        return loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} must be {what}, got {error}") from None
 
 
 @contextlib.contextmanager

@@ -13,9 +13,10 @@ from tests.helpers import IDS
 settings.register_profile("steady", deadline=None, derandomize="HPO_ENVS_FUZZ" not in os.environ)
 settings.load_profile("steady")
 
-# Nobody's own tables are seen by tests, nor written.
+# Nobody's own tables are seen by tests, nor written; folders that other packages make and leave go there, too.
 _FOLDER = tempfile.TemporaryDirectory(prefix="hpo-envs-tables-")
-os.environ["HPO_ENVS_TABLES"] = _FOLDER.name
+for _name in ("HPO_ENVS_TABLES", "SB3_LOGDIR", "TORCHINDUCTOR_CACHE_DIR"):
+    os.environ[_name] = os.path.join(_FOLDER.name, _name)
 
 
 def pytest_unconfigure() -> None:

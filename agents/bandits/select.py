@@ -26,7 +26,7 @@ from hpo_envs.agents.bandits.best_arm import MINIMUM, best_probability, moments
 from hpo_envs.agents.bandits.top_two import TTTS
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.problem import Problem
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import one_of, regular
 
 
 def read_scores(path: Path | str) -> dict[str, list[float]]:
@@ -38,7 +38,7 @@ def read_scores(path: Path | str) -> dict[str, list[float]]:
     """
     import pandas as pd
 
-    frame = pd.read_csv(path, dtype=str, skipinitialspace=True, index_col=False)
+    frame = pd.read_csv(regular(Path(path)), dtype=str, skipinitialspace=True, index_col=False)
     known = {str(name).strip().lower(): name for name in frame}
     if {"model", "score"} <= known.keys():
         groups = frame.groupby(known["model"], sort=False)[known["score"]]

@@ -20,7 +20,7 @@ WHOLE = ("CQR", "REA", "TPE", "RandomSearch")
 """Schedulers that know complete runs only."""
 CURVES = ("ASHA", "ASHACQR", "BOHB")
 """Schedulers that see every checkpoint and may stop a run."""
-NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels"}
+NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels", "TPE": "statsmodels"}
 """What schedulers need besides, which Syne Tune imports late."""
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models import candidate_net, candidate_set
 from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.tables.checks import regular
 
 Floats = npt.NDArray[np.float64]
 
@@ -134,7 +135,7 @@ def read(file: str, sha256: str | None = None) -> Contents:
         ValueError: No such file, one that `write` did not write, or one with another sha256.
     """
     try:
-        found = _contents(Path(file).read_bytes())
+        found = _contents(regular(Path(file)).read_bytes())
     except Exception as error:  # zipfile, zlib and json have a dozen of their own for bytes that someone made up
         reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise ValueError(

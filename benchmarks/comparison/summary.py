@@ -26,6 +26,7 @@ from hpo_envs.benchmarks.comparison.scored import (
 )
 from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
+from hpo_envs.tables.checks import parsed
 
 Floats = npt.NDArray[np.float64]
 Header = Mapping[str, Any]
@@ -297,12 +298,8 @@ def read(path: Path) -> dict[str, Any]:
         OSError: There is no such file.
         ValueError: It holds no summary.
     """
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        missing = [k for k in PARTS if k not in found]
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ValueError(f"{path} must be a folder of runs or a summary (.json), got {error}") from None
-    if missing:
+    found = parsed(path, json.loads, "a folder of runs or a summary (.json)")
+    if missing := [k for k in PARTS if not isinstance(found, dict) or k not in found]:
         raise ValueError(f"{path} must be a summary with {', '.join(PARTS)}, got one without {', '.join(missing)}")
     plain: dict[str, Any] = found
     return plain

@@ -11,6 +11,7 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.benchmarks.live.problems import Config, Problem
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import space_of, to_configspace
 
@@ -110,17 +111,17 @@ class Smac(Optimiser):
         import logging
         import tempfile
 
-        from smac import HyperparameterOptimizationFacade, Scenario
-
+        smac = extra_module("smac", "optimizers", "live studies")
         logging.disable(logging.WARNING)
         self._folder = tempfile.TemporaryDirectory()
-        scenario = Scenario(
+        scenario = smac.Scenario(
             to_configspace(space_of(problem.search_space)),
             n_trials=budget,
             seed=seed,
             output_directory=self._folder.name,
         )
-        self._facade = HyperparameterOptimizationFacade(scenario, lambda config, seed: 0.0, logging_level=50)
+        facade = smac.HyperparameterOptimizationFacade
+        self._facade = facade(scenario, lambda config, seed: 0.0, logging_level=50)
 
     def ask(self) -> tuple[Any, Config]:
         """The next trial."""
@@ -221,8 +222,7 @@ def _hebo(h: Hyperparameter) -> dict[str, Any]:
 
 
 def _samplers() -> dict[str, Callable[[int], Any]]:
-    from optuna import samplers
-
+    samplers = extra_module("optuna", "optuna", "live studies").samplers
     return {
         "optuna-tpe": lambda seed: samplers.TPESampler(seed=seed),
         "optuna-tpe-univariate": lambda seed: samplers.TPESampler(seed=seed, multivariate=False),

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from hpo_envs.benchmarks.study.study import MOST_SEEDS
+from hpo_envs.tables.checks import regular
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 
@@ -58,7 +59,7 @@ def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
     if not path.exists():
         return None
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(regular(path).read_text(encoding="utf-8"))
         if data["format"] != FORMAT:
             raise ValueError(f"format {data['format']!r}")
         return {

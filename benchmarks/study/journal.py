@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.checks import naming
+from hpo_envs.tables.checks import naming, regular
 from hpo_envs.tables.files import atomic
 
 LENGTH = 16
@@ -39,7 +39,7 @@ class Journal:
         """Return all entries."""
         self._size = 0
         if self.path.exists():
-            self._read(self.path.read_bytes())
+            self._read(regular(self.path).read_bytes())
 
     def append(self, record: Mapping[str, Any], sync: bool = True) -> None:
         """Add a record; when it returns, no end of this process can lose it.

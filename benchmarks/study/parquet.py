@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.study.block import ONCE, RUN_KEYS, Array, Block
+from hpo_envs.tables.checks import regular
 
 FORMAT = 2
 """Raised whenever files of before can no longer be read."""
@@ -98,7 +99,7 @@ def decode(path: Path) -> Block:
             f"{path} was written by a version of hpo_envs whose files cannot be verified: delete its folder, or make "
             "the runs again in another one"
         )
-    data = path.read_bytes()
+    data = regular(path).read_bytes()
     if hashlib.sha256(data).hexdigest() != match[4]:
         raise ValueError(f"{path} must have the sha256 in its name: the file has been changed or damaged, delete it")
     import pyarrow as pa

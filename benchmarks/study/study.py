@@ -38,7 +38,7 @@ from hpo_envs import agents as registry
 from hpo_envs.agents.registry import install, supported
 from hpo_envs.families import registry as env_registry
 from hpo_envs.families.registry import SPECS
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import nearest, parsed
 
 SETTINGS = ("table", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
 """Settings of environments in a study: their arguments, and `transfer`."""
@@ -158,10 +158,7 @@ def from_file(path: Path) -> Study:
     """
     import sys
 
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} must be a TOML file, got {error}") from None
+    data = parsed(path, tomllib.loads, "a TOML file")
     if str(path.resolve().parent) not in sys.path:
         sys.path.append(str(path.resolve().parent))
     try:

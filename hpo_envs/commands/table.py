@@ -73,7 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--schema", type=Path, metavar="FILE.toml", help="read the schema of the columns from this file"
     )
     parser.add_argument("--write-schema", type=Path, metavar="FILE.toml", help="write the inferred schema")
-    parser.add_argument("--max-bytes", type=int, help="largest file, unpacked (default: 2 GB, compressed files 100 MB)")
+    parser.add_argument(
+        "--max-bytes", type=int, help="largest file, unpacked (default: 2 GB, of compressed ones 50 times theirs)"
+    )
     parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="bounds of a score")
     parser.add_argument("--storage", help="storage of the Optuna study, such as sqlite:///optuna.db")
     parser.add_argument("--name", help="name of the table (default: the file's or study's)")

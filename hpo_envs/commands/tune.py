@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.commands.options import words
+from hpo_envs.tables.checks import parsed
 from hpo_envs.tuning.workers import KINDS
 
 EPILOG = """\
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         goal=_one_or_more(args.goal),
         best=args.best and tuple(args.best),
         reference=args.reference and tuple(args.reference),
-        points=() if args.points is None else _points(args.points),
+        points=() if args.points is None else parsed(args.points, json.loads, "a JSON list of configurations"),
         **given,
     )
     best = result.best
@@ -103,18 +104,7 @@ def space_of(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise FileNotFoundError(f"--space must be a TOML file, got {path}, which is none")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} must be a TOML file, got {error}") from None
-
-
-def _points(path: Path) -> Any:
-    """Configurations of a JSON file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"--points must be a JSON list of configurations, got {path}: {error}") from None
+    return parsed(path, tomllib.loads, "a TOML file")  # type: ignore[no-any-return]
 
 
 def _one_or_more(text: str) -> str | tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from hpo_envs.benchmarks.tasks import Split
 from hpo_envs.families import registry
 from hpo_envs.tables import frames, user
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import one_of, regular
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
 from hpo_envs.tables.user import roles
 
@@ -112,7 +112,7 @@ class HPOB:
 
     @functools.cache  # noqa: B019 (one folder per process)
     def _read(self, name: str) -> dict[str, Any]:
-        with (self.folder / name).open(encoding="utf-8") as file:
+        with regular(self.folder / name).open(encoding="utf-8") as file:
             data: dict[str, Any] = json.load(file)
         return data
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import nearest, regular
 from hpo_envs.tables.files import atomic, packs
 from hpo_envs.tables.table import Table
 
@@ -147,9 +147,7 @@ def load(name: str | Path) -> Table:
 
 
 def _read(path: Path) -> Table:
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} must be a regular file, got a pipe or a device")
-    content = path.read_bytes()
+    content = regular(path).read_bytes()
     try:
         table = packs.unpack(content)
     except ValueError as error:
@@ -159,6 +157,6 @@ def _read(path: Path) -> Table:
 
 def _same(path: Path, table: Table) -> bool:
     try:
-        return packs.unpack(path.read_bytes()).provenance.sha256 == table.provenance.sha256
+        return packs.unpack(regular(path).read_bytes()).provenance.sha256 == table.provenance.sha256
     except ValueError:
         return False

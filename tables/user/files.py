@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import io
 import itertools
-import stat
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from hpo_envs.tables.checks import regular
 from hpo_envs.tables.user import json_runs
 from hpo_envs.tables.user.cells import UNNAMED
 from hpo_envs.tables.user.sheet import Sheet, of_frame
@@ -24,8 +24,8 @@ from hpo_envs.tables.user.sheet import Sheet, of_frame
 BYTES = 2_000_000_000
 """Largest plain file."""
 
-UNPACKED = 100_000_000
-"""Largest content of a compressed file: a small one may hold any number of lines."""
+SMALL, RATIO = 10_000_000, 50
+"""A compressed file may hold so many bytes, or so many times its own: a tiny one may hold any number of lines."""
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
 """Reads each number as the nearest float; pandas 3.1 always does."""
@@ -38,7 +38,7 @@ def of_path(path: Path, most: int | None = None) -> Sheet:
 
     Args:
         path: The file or folder.
-        most: Largest size in bytes, unpacked; default: `BYTES`, of compressed files `UNPACKED`.
+        most: Largest size in bytes, unpacked; default: `BYTES`, less for compressed files, see `SMALL`.
 
     Raises:
         ValueError: A file of no known kind, or too large; lines are named.
@@ -53,7 +53,7 @@ def of_path(path: Path, most: int | None = None) -> Sheet:
     if kind in (".json", ".jsonl", ".ndjson"):
         frame = pd.DataFrame(json_runs.of_text(str(path), content), dtype=object)
     elif kind in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
-        frame = _arrow(path, content, kind, most or BYTES)
+        frame = _arrow(path, content, kind, most or _unpacks(path))
     else:
         return of_csv(str(path), content, digest)
     return of_frame(frame, str(path), digest, "run" if "json" in kind else "row", range(1, len(frame) + 1))
@@ -66,18 +66,21 @@ def content_of(path: Path, most: int | None = None) -> bytes:
         ValueError: A pipe or device, more bytes than allowed, or a damaged archive.
         OSError: It cannot be read.
     """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError(f"{path} must be a regular file or a folder, got a pipe or a device")
     packed = path.suffix in (".gz", ".zip")
-    limit = most or (UNPACKED if packed else BYTES)
+    limit = most or (_unpacks(path) if packed else BYTES)
     try:
-        with open(path, "rb") as file, _unpacked(path, file) as stream:
+        with open(regular(path), "rb") as file, _unpacked(path, file) as stream:
             content: bytes = stream.read(limit + 1)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} must be a {'zip' if path.suffix == '.zip' else 'gzip'} file, got {error}") from None
     if len(content) > limit:
         raise ValueError(TOO_LARGE.format(path, limit, " unpacked" if packed else "", "more"))
     return content
+
+
+def _unpacks(path: Path) -> int:
+    """How many bytes a compressed file may hold."""
+    return min(BYTES, max(SMALL, RATIO * path.stat().st_size))
 
 
 def _unpacked(path: Path, file: io.BufferedReader) -> Any:

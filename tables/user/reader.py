@@ -52,7 +52,7 @@ def from_csv(
         score: Column(s) of the metric(s), the first is rewarded; default: the tool's, or the only one called so that
             varies.
         goal: `max` or `min`, for each; guessed from the name where it is telling.
-        max_bytes: Largest size of a file, unpacked; default: 2 GB, 100 MB of compressed ones.
+        max_bytes: Largest size of a file, unpacked; default: 2 GB, compressed ones 50 times theirs or 10 MB.
         **options: What `Schema` has, `schema` (one, or the path of a TOML file; options go before it), `name` (of the
             table; default: the file's), `licence` and `citation` of the data, `explain` (called with each decision, in
             words).

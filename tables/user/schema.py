@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import one_of, parsed
 from hpo_envs.tables.table import Hyperparameter, Table
-from hpo_envs.tables.user import files, roles
+from hpo_envs.tables.user import roles
 from hpo_envs.tables.user.sheet import Sheet
 from hpo_envs.tables.user.space import space_of, to_plain
 
@@ -126,10 +126,7 @@ def from_file(path: str | Path) -> Schema:
         ValueError: The file is none.
         OSError: It cannot be read.
     """
-    try:
-        return schema_of(tomllib.loads(files.content_of(Path(path)).decode()), str(path))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} must be TOML, got {error}") from None
+    return schema_of(parsed(Path(path), tomllib.loads, "TOML"), str(path))
 
 
 def to_toml(schema: Schema, table: Table) -> str:

@@ -25,13 +25,20 @@ import numpy as np
 import pytest
 
 import hpo_envs
+from hpo_envs.agents.bandits import select
+from hpo_envs.agents.transfer import policy_file
+from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks.study import expected, journal, parquet, study, task
 from hpo_envs.benchmarks.study import store as runs
-from hpo_envs.benchmarks.study import study, task
 from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.commands import main
+from hpo_envs.commands import main, tune
 from hpo_envs.tables import catalogue, store, user
+from hpo_envs.tables.datasets.cushlepor import score
 from hpo_envs.tables.files import atomic, download, packs
 from hpo_envs.tables.files.folder import FetchError
+from hpo_envs.tables.user import schema
+from tests.helpers import ROOT
+from tests.robustness import hostile
 from tests.tables.files import test_download as test_fetch
 
 pytestmark = pytest.mark.hostile
@@ -102,6 +109,12 @@ def test_what_killed_writers_left_is_cleared_up(tmp_path: Path, monkeypatch: pyt
     atomic.write(tmp_path / "file", "y")
     assert [who for who, p in parts.items() if p.exists()] == ["alive"]
     assert all(p.exists() for p in others)  # nobody else's
+
+
+def test_tests_leave_nothing_in_temporary_folder(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/tables/test_checks.py"]
+    subprocess.run(command, env={**os.environ, "TMPDIR": str(tmp_path)}, check=True, cwd=ROOT, capture_output=True)
+    assert not [path for path in tmp_path.iterdir() if not path.name.startswith("pytest-of-")]  # pytest's own
 
 
 def test_what_is_written_whole(tmp_path: Path) -> None:
@@ -442,6 +455,36 @@ def test_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 # -- what is on the disk lies ------------------------------------------------------------------------------------------
+
+TEXTS: dict[str, Callable[[Path], object]] = {
+    "study.toml": study.from_file,
+    "space.toml": tune.space_of,
+    "schema.toml": schema.from_file,
+    "summary.json": summary.read,
+    "setting.json": lambda path: score.setting_of(str(path)),
+    "study.json": lambda path: expected.read(path.parent),
+}
+OTHERS: dict[str, Callable[[Path], object]] = {
+    "scores.csv": select.read_scores,
+    "policy.npz": lambda path: policy_file.read(str(path)),
+    "run.journal": journal.Journal,
+    f"random-0-0-{'0' * 64}.parquet": parquet.decode,
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("name", [*TEXTS, *OTHERS])
+def test_pipes_are_not_read(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    with hostile.guarded(), pytest.raises((ValueError, FileNotFoundError), match=f"{name}.*(a pipe|which is none)"):
+        {**TEXTS, **OTHERS}[name](tmp_path / name)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_integers_of_thousands_of_digits_name_their_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(("a = " if name.endswith("toml") else "") + "1" * 5000)
+    with pytest.raises(ValueError, match=f"{name} must .*Exceeds the limit"):
+        TEXTS[name](tmp_path / name)
 
 
 def test_saved_table_that_rots_is_rejected(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.tables import catalogue, hlepor
+from hpo_envs.tables.checks import regular
 from hpo_envs.tables.datasets.cushlepor import HELD_OUT, SPLITS, TABLES, TED
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 from hpo_envs.tables.datasets.cushlepor.text import WORST_MQM
@@ -157,7 +158,7 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
         ValueError: A missing column, a score that is no finite number or outside `score_range`; names the line.
     """
     where = Path(path)
-    segments, note = cushlepor_text.parse_tsv(where.read_bytes(), str(where), score_range)
+    segments, note = cushlepor_text.parse_tsv(regular(where).read_bytes(), str(where), score_range)
     return from_segments(segments, name or f"cushlepor/{where.stem}", None, _users(note))
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.tables import hlepor
+from hpo_envs.tables.checks import parsed, regular
 from hpo_envs.tables.datasets.cushlepor import text
 
 
@@ -29,10 +30,10 @@ def setting_of(given: str) -> hlepor.Parameters:
     """
     if not given.endswith(".json"):
         return hlepor.preset(given)
+    content = parsed(Path(given), json.loads, "JSON")
     try:
-        content = json.loads(Path(given).read_text(encoding="utf-8"))
         return hlepor.Parameters(**{name: float(content[name]) for name in hlepor.NAMES})  # type: ignore[arg-type]
-    except (KeyError, TypeError, OverflowError, RecursionError) as error:
+    except (KeyError, TypeError, OverflowError) as error:
         raise ValueError(f"setting must be JSON with {', '.join(hlepor.NAMES)}, got {given} ({error!r})") from None
 
 
@@ -49,7 +50,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--variant", default="paper", help=f"{', '.join(hlepor.VARIANTS)} (default: %(default)s)")
     args = parser.parse_args(words)
     try:
-        pairs = text.parse_pairs(args.file.read_bytes(), str(args.file))
+        pairs = text.parse_pairs(regular(args.file).read_bytes(), str(args.file))
         scores = hlepor.score(*pairs, setting_of(args.setting), variant=args.variant)
     except (ValueError, OSError) as error:
         parser.error(str(error))

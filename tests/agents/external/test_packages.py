@@ -117,6 +117,7 @@ def test_problems_that_are_no_cube() -> None:
     [
         ("syne-bohb", {}, "statsmodels", "syne_tune"),
         ("syne-cqr", {}, "xgboost", "syne_tune"),
+        ("syne-cqr", {"scheduler": "TPE"}, "statsmodels", "syne_tune"),
         ("syne-asha-cqr", {}, "xgboost", "syne_tune"),
         ("optuna", {"sampler": "GPSampler"}, "torch", "live"),
         ("optuna", {"sampler": "CmaEsSampler"}, "cmaes", "optuna"),
