@@ -29,7 +29,7 @@ class Subject:
     """
 
     scalar: Callable[..., Any]
-    batched: Callable[..., Any] | None
+    batched: Any
     short: Mapping[str, Any]
     table: Any = None
     rtol: float = 0.0
@@ -65,7 +65,6 @@ def _equal(what: str, scalar: Any, batched: Any, rtol: float) -> None:
 
 def _trajectories(subject: Subject, mode: AutoresetMode) -> None:
     """Step a batch and as many scalar environments, through the ends of episodes."""
-    assert subject.batched is not None
     rtol, same_step = subject.rtol, mode is AutoresetMode.SAME_STEP
     envs = subject.batched(NUM_ENVS, **subject.short, autoreset_mode=mode)
     singles = [subject.scalar(**subject.short) for _ in range(NUM_ENVS)]
@@ -106,7 +105,6 @@ def _trajectories(subject: Subject, mode: AutoresetMode) -> None:
 
 def _copy(subject: Subject) -> None:
     """copy=False reuses the observation array; copy=True never does."""
-    assert subject.batched is not None
     fresh, reused = subject.batched(2, **subject.short), subject.batched(2, copy=False, **subject.short)
     fresh.action_space.seed(2)
     first, _ = fresh.reset(seed=0)
@@ -122,7 +120,6 @@ def _copy(subject: Subject) -> None:
 
 
 def _actions_kept(subject: Subject) -> None:
-    assert subject.batched is not None
     envs = subject.batched(2, **subject.short)
     envs.action_space.seed(3)
     envs.reset(seed=0)
@@ -133,15 +130,10 @@ def _actions_kept(subject: Subject) -> None:
         require(np.array_equal(actions, before), f"a step must not write into its actions, got {actions} for {before}")
 
 
-def _if_batched(rule: Callable[[Subject], None]) -> Callable[[Subject], None]:
-    """The rule where there is a batched form."""
-    return lambda subject: rule(subject) if subject.batched is not None else None
-
-
 BATCH_RULES: dict[str, Callable[[Subject], None]] = {
-    "batch-next-step": _if_batched(lambda subject: _trajectories(subject, AutoresetMode.NEXT_STEP)),
-    "batch-same-step": _if_batched(lambda subject: _trajectories(subject, AutoresetMode.SAME_STEP)),
-    "batch-copy": _if_batched(_copy),
-    "batch-actions": _if_batched(_actions_kept),
+    "batch-next-step": lambda subject: _trajectories(subject, AutoresetMode.NEXT_STEP),
+    "batch-same-step": lambda subject: _trajectories(subject, AutoresetMode.SAME_STEP),
+    "batch-copy": _copy,
+    "batch-actions": _actions_kept,
 }
-"""Rules of batched environments by name."""
+"""Rules of environments with a batched form by name."""

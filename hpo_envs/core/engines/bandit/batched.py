@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hpo_envs.core.engines.bandit.params import BanditParams
 from hpo_envs.core.engines.workers import VectorWorkers
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Column, Info
+from hpo_envs.core.infos import Column, Info, scatter
 from hpo_envs.core.params import check_ints
 from hpo_envs.tables import draws
 
@@ -63,27 +63,15 @@ class BanditVectorEnv(HPOVectorEnv):
             at, actions, said = self._schedule(actions[:, 0])
         rows = actions if self._view is None else self._view[self._index[at][:, None], actions]
         part, scores = self._evaluate(at, actions, rows)
-        if at is _ALL:
-            values, cost, rewards = part, np.full(k, float(p.batch)), p.sign * part[:, p.column]
-        else:
-            values, rewards, cost = np.zeros((k, len(p.names))), np.zeros(k), np.zeros(k)
-            values[at], cost[at] = part, float(p.batch)
-            rewards[at] = p.sign * part[:, p.column]
-        info: Info = {
-            "cost": cost,
-            "metrics": dict(zip(p.names, values.T, strict=True)),
-            "status": self._ok.copy(),
-            "status_code": np.zeros(k, np.int64),
-            **said,
-        }
+        found: Info = {"cost": np.full(len(part), float(p.batch)), "metrics": dict(zip(p.names, part.T, strict=True))}
         if self._view is not None:
-            info["row"] = np.zeros((k, p.batch), np.int64)
-            info["row"][at] = rows
-            if not self._batched:
-                info["row"] = info["row"][:, 0]
+            found["row"] = rows if self._batched else rows[:, 0]
         if self._batched:
-            info["scores"] = scores
-        return rewards, self._left < p.batch, info
+            found["scores"] = scores
+        index = self._index[at]
+        info: Info = scatter(found, index, k)
+        info |= {"status": self._ok.copy(), "status_code": np.zeros(k, np.int64), **said}
+        return scatter(p.sign * part[:, p.column], index, k), self._left < p.batch, info
 
     def _schedule(self, arm: npt.NDArray[np.int64]) -> tuple[Any, Any, Info]:
         """`BanditEnv._schedule` for all: who gets a result, (m, 1) of which arms, and what to say."""
