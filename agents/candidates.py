@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.base import Agent
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.problem import Problem, affordable
@@ -193,6 +194,16 @@ class Candidates(Incumbent):
     def recommend(self, rng: np.random.Generator) -> Any:
         """The best evaluated action, or that of a random candidate before the first."""
         return self.action(int(rng.integers(self.count))) if self.best is None else self.best[1]
+
+
+class OnCandidates(Agent):
+    """Base of agents that choose among `candidates`."""
+
+    candidates: Candidates
+
+    def recommend(self) -> Any:
+        """Return the best evaluated action (the largest sum of rewards), or a random one before the first."""
+        return self.candidates.recommend(self.rng)
 
 
 AFFORDABLE = 20_000

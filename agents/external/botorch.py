@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import Agent, whole
-from hpo_envs.agents.candidates import Candidates, lost
+from hpo_envs.agents.base import whole
+from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.models.arrays import Floats
 from hpo_envs.agents.problem import Problem
@@ -19,7 +19,7 @@ CHUNK = 1024
 """Candidates that an acquisition function is evaluated at together."""
 
 
-class BoTorch(Agent):
+class BoTorch(OnCandidates):
     """Bayesian optimisation with BoTorch's Gaussian process and acquisition functions (Balandat et al. 2020).
 
     Model, fit and acquisition are the package's, with its defaults; the function is evaluated at every candidate that
@@ -63,8 +63,8 @@ class BoTorch(Agent):
     ) -> None:
         super().__init__(problem, seed)
         package("botorch")
-        self._candidates = Candidates(problem)
-        self._x = self._candidates.features
+        self.candidates = Candidates(problem)
+        self._x = self.candidates.features
         self.acquisition = one_of("acquisition", acquisition, [*_ACQUISITIONS])
         if (problem.objectives > 1) != (acquisition == "qLogNEHVI"):
             raise ValueError(f"acquisition must suit {problem.objectives} objectives, got {acquisition!r}")
@@ -74,7 +74,7 @@ class BoTorch(Agent):
 
     def ask(self) -> Any:
         """Return the untried candidate with the highest acquisition."""
-        rows = self._candidates
+        rows = self.candidates
         if rows.times.sum() < self.random_first or len(self._learnt) < 2:
             return rows.submit(rows.draw(self.rng))
         free = np.flatnonzero(rows.free)
@@ -87,7 +87,7 @@ class BoTorch(Agent):
 
         tried = [row for row, _ in self._learnt]
         x, y = (torch.tensor(np.array(v), dtype=torch.double) for v in (self._x[tried], [r for _, r in self._learnt]))
-        pending = torch.tensor(self._x[self._candidates.pending], dtype=torch.double)
+        pending = torch.tensor(self._x[self.candidates.pending], dtype=torch.double)
         acquisition = _ACQUISITIONS[self.acquisition](_fitted(x, y), x, y, pending if len(pending) else None)
         points = torch.tensor(self._x[free], dtype=torch.double)[:, None, :]
         with torch.no_grad():
@@ -95,12 +95,8 @@ class BoTorch(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Store the outcome; the model ignores diverged and failed runs."""
-        if self._candidates.note(action, reward, info) and not lost(info):
-            self._learnt.append((self._candidates.row(action), np.atleast_1d(np.asarray(reward, dtype=np.float64))))
-
-    def recommend(self) -> Any:
-        """Return the best evaluated action, or a random candidate before the first."""
-        return self._candidates.recommend(self.rng)
+        if self.candidates.note(action, reward, info) and not lost(info):
+            self._learnt.append((self.candidates.row(action), np.atleast_1d(np.asarray(reward, dtype=np.float64))))
 
 
 def _fitted(x: Any, y: Any) -> Any:

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.candidates import OnCandidates, lost
 from hpo_envs.agents.multifidelity.hyperband import checkpointed, halvings
 from hpo_envs.agents.problem import Problem
 
 
-class ASHA(Agent):
+class ASHA(OnCandidates):
     """Asynchronous successive halving (Li et al. 2020, Algorithm 2).
 
     Whenever a worker asks for work, the best row that is in the top 1/eta of its rung and not yet promoted goes up
@@ -45,7 +44,7 @@ class ASHA(Agent):
         self, problem: Problem, seed: int, eta: float = 3.0, minimum: float | None = None, score: str = "best"
     ) -> None:
         super().__init__(problem, seed)
-        rows = self._rows = checkpointed(problem, eta, score)
+        rows = self.candidates = checkpointed(problem, eta, score)
         self.eta, self.score = float(eta), score
         span = rows.maximum / (minimum or 1.0)
         s = halvings(span, self.eta)
@@ -68,7 +67,7 @@ class ASHA(Agent):
                     return self._submit(row, k + 1)
         if self._order:
             return self._submit(self._order.pop(), 0)
-        return self._rows.submit(int(self.rng.integers(self._rows.count)), 0)
+        return self.candidates.submit(int(self.rng.integers(self.candidates.count)), 0)
 
     def _promotable(self, k: int, eta: float) -> int | None:
         results = self._results[k]
@@ -77,11 +76,11 @@ class ASHA(Agent):
 
     def _submit(self, row: int, rung: int) -> Any:
         self._pending[row, self.rungs[rung]] = rung
-        return self._rows.submit(row, self.rungs[rung])
+        return self.candidates.submit(row, self.rungs[rung])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Enter a result into its rung; ignore steps without a result."""
-        if not self._rows.note(action, reward, info):
+        if not self.candidates.note(action, reward, info):
             return
         row, level = (int(v) for v in action)
         rung = self._pending.pop((row, level), None)
@@ -91,7 +90,3 @@ class ASHA(Agent):
         self._results[rung][row] = -np.inf if lost(info) else float(score)
         waiting = any(self._promotable(k, 1.0) is not None for k in range(len(self.rungs) - 1))
         self.done = not (self._order or self._pending or waiting)
-
-    def recommend(self) -> Any:
-        """Return the best evaluated action, or a random one before the first."""
-        return self._rows.recommend(self.rng)

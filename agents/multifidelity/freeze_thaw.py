@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Candidates, lost
+from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.curve_process import CurveProcess, curve_prior
@@ -35,7 +34,7 @@ TIE = 1e-9
 """Scores closer than this, relative to the largest, are tied."""
 
 
-class FreezeThaw(Agent):
+class FreezeThaw(OnCandidates):
     """Bayesian optimisation over partly trained rows, with a prior learned from other tables' curves.
 
     A Gaussian process predicts each row's best reward so far at geometrically spaced checkpoints, for rows that were
@@ -64,7 +63,7 @@ class FreezeThaw(Agent):
 
     def __init__(self, problem: Problem, seed: int, ratio: float = 1.6) -> None:
         super().__init__(problem, seed)
-        self._rows = rows = Candidates(problem)
+        self.candidates = rows = Candidates(problem)
         if not rows.pairs or problem.objectives != 1:
             raise ValueError(
                 f"action_space must be (row, level) pairs with one objective, got {problem.action_space} with "
@@ -97,7 +96,7 @@ class FreezeThaw(Agent):
             i, rung = self._promising()
             self._aims[i] = rung
         level = self._rungs[self._aims[i]] if self._jumps else min(self._level[i] + 1, self._rungs[-1])
-        return self._rows.submit(int(self._pool[i]), int(level))
+        return self.candidates.submit(int(self._pool[i]), int(level))
 
     def _promising(self) -> tuple[int, int]:
         """The row to train and the rung to train it to, with pending evaluations at their expected results."""
@@ -133,21 +132,21 @@ class FreezeThaw(Agent):
         if self._jumps:
             return np.ones((len(self._at), len(self._rungs)))
         started = self._level >= 0
-        spent = np.where(started, self._rows.levels[self._level], 0.0)
+        spent = np.where(started, self.candidates.levels[self._level], 0.0)
         prices = self._paid / np.where(started, spent, 1.0)
         prices[~started] = prices[started].mean()
-        return np.asarray(np.maximum(prices[:, None] * (self._rows.levels[self._rungs] - spent[:, None]), LEAST))
+        return np.asarray(np.maximum(prices[:, None] * (self.candidates.levels[self._rungs] - spent[:, None]), LEAST))
 
     def _begin(self) -> None:
         """Make the model; without sources, once there are `INITIAL` rows to tell the rewards' scale from.
 
         Whenever twice as many rows have rewards it is made again: the first ones may all have failed to learn.
         """
-        features = self._rows.features
+        features = self.candidates.features
         base = self.problem.base if self.problem.base is not None else features
         some = base[:: max(len(base) // MEASURED, 1)]
         length = NEIGHBOURS * float(np.sqrt(np.median(square_distances(some, some)))) or 1.0
-        x, resources = features[self._pool], self._rows.levels[self._rungs]
+        x, resources = features[self._pool], self.candidates.levels[self._rungs]
         prior, learned = curve_prior(resources, x, self.problem.feature_names, length, self.problem.sources)
         if learned:
             self._again = len(self._at) + 1
@@ -163,7 +162,7 @@ class FreezeThaw(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Observe the best reward that a configuration has reached; ignore steps that only submitted."""
-        if not self._rows.note(action, reward, info):
+        if not self.candidates.note(action, reward, info):
             return
         row, level = (int(v) for v in action)
         failed = lost(info)
@@ -189,10 +188,6 @@ class FreezeThaw(Agent):
         elif i not in self._waiting:
             self._waiting.append(i)
         self.done = bool((self._at == top).all())
-
-    def recommend(self) -> Any:
-        """Return the best evaluated action, or a random one before the first."""
-        return self._rows.recommend(self.rng)
 
 
 def spaced(levels: Floats, ratio: float) -> Indices:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import Planned
-from hpo_envs.agents.candidates import Candidates, lost
+from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
@@ -63,7 +63,7 @@ def brackets(maximum: float, eta: float, trainings: float | None = None) -> list
     return [bracket(n, maximum, eta, s) for s, n in starts]
 
 
-class Halving(Planned):
+class Halving(OnCandidates, Planned):
     """Base of successive halving and Hyperband: one bracket.
 
     Args:
@@ -81,14 +81,14 @@ class Halving(Planned):
     def __init__(
         self, problem: Problem, seed: int, eta: float = 3.0, score: str = "best", shift: int = 0, fresh: bool = True
     ) -> None:
-        self._rows = checkpointed(problem, eta, score)
+        self.candidates = checkpointed(problem, eta, score)
         self.eta, self.score, self.shift = float(eta), score, int(shift)
         self.fresh, self._spent = fresh, 0.0
         super().__init__(problem, seed)
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
         """Train rung after rung; diverged runs never survive."""
-        rows = self._rows
+        rows = self.candidates
         drawn = self.rng.permutation(rows.count)
         if self.fresh:
             drawn = drawn[np.argsort(rows.times[drawn] > 0, kind="stable")]
@@ -106,10 +106,6 @@ class Halving(Planned):
             if i + 1 < len(rungs):
                 order = np.argsort(-scores, kind="stable")[: rungs[i + 1][0]]
                 alive = alive[order[np.isfinite(scores[order])]]
-
-    def recommend(self) -> Any:
-        """Return the best evaluated action, or a random one before the first."""
-        return self._rows.recommend(self.rng)
 
 
 class SuccessiveHalving(Halving):
@@ -141,7 +137,7 @@ class SuccessiveHalving(Halving):
 
     def plan(self) -> Plan:
         """One bracket after the other."""
-        maximum = self._rows.maximum
+        maximum = self.candidates.maximum
         s = halvings(maximum, self.eta) if self._s is None else self._s
         n = int(np.ceil(self.eta**s)) if self._n is None else self._n
         spent = -1.0
@@ -183,6 +179,6 @@ class Hyperband(Halving):
         done, spent = 0, -1.0
         while self._spent > spent and (self._rounds is None or done < self._rounds):
             spent = self._spent
-            for rungs in brackets(self._rows.maximum, self.eta, self._trainings):
+            for rungs in brackets(self.candidates.maximum, self.eta, self._trainings):
                 yield from self.run_bracket(rungs)
             done += 1

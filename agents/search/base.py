@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent, whole
-from hpo_envs.agents.candidates import Candidates, lost
+from hpo_envs.agents.base import whole
+from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
 from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import gram
 from hpo_envs.agents.models.source import Source
@@ -30,7 +30,7 @@ SPREAD_OVER = 2000
 """Candidates that `spread` compares at most."""
 
 
-class CandidateAgent(Agent):
+class CandidateAgent(OnCandidates):
     """An optimizer that scores every untried candidate and asks for the best one.
 
     Args:
@@ -121,10 +121,6 @@ class CandidateAgent(Agent):
             self.rows.append(row)
             self.rewards.append(rewards)
             self._observe(row, rewards)
-
-    def recommend(self) -> Any:
-        """Return the best evaluated candidate (the largest sum of rewards), or a random one before the first."""
-        return self.candidates.recommend(self.rng)
 
     def _suggest_beside(self, pending: list[int]) -> int:
         """The next candidate, with believed results of pending ones (kriging believer, Ginsbourger et al. 2010).

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import Agent, whole
-from hpo_envs.agents.candidates import AFFORDABLE, Candidates, Pool, lost
+from hpo_envs.agents.base import whole
+from hpo_envs.agents.candidates import AFFORDABLE, Candidates, OnCandidates, Pool, lost
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of
@@ -18,7 +18,7 @@ RATE = 0.3
 """Learning rate of boosted trees: XGBoost's default."""
 
 
-class TreeSearch(Agent):
+class TreeSearch(OnCandidates):
     """Base of tree-based optimizers: configurations with features, random initial design, no repetition.
 
     Of more than 20,000 rows some 2,000 are scored, redrawn at each fit (see `Pool`).
@@ -105,10 +105,6 @@ class TreeSearch(Agent):
         if not lost(info):
             self._learnt.append(self.candidates.row(action))
             self._y.append(float(np.sum(reward)))
-
-    def recommend(self) -> Any:
-        """Return the best evaluated action, or a random row before the first."""
-        return self.candidates.recommend(self.rng)
 
 
 class BaggedTrees(TreeSearch):
