@@ -22,13 +22,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.benchmarks.report import page, plots, sentences
-from hpo_envs.benchmarks.runs import problem_of, run, transfer
+from hpo_envs.benchmarks.runs import run, transfer
 from hpo_envs.benchmarks.study import executors
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.study import (
@@ -131,12 +129,10 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
 def with_sources(envs: Sequence[Environment]) -> list[Environment]:
     """Environments whose family has source tasks, with `transfer`."""
     found = []
-    for e in envs:
-        env: Any = gym.make(e.id, disable_env_checker=True, **e.kwargs)
+    for e in (dataclasses.replace(e, transfer=transfer.FAMILY) for e in envs):
         with contextlib.suppress(ValueError):  # no split by language, or no table is left
-            transfer.sources_of(env, transfer.FAMILY)
-            found.append(dataclasses.replace(e, transfer=transfer.FAMILY))
-        env.close()
+            e.problem()
+            found.append(e)
     return found
 
 
@@ -147,9 +143,7 @@ def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
     """
     found, spoiled = [], set()
     for e in envs:
-        env: Any = gym.make(e.id, disable_env_checker=True, **e.kwargs)
-        problem, kind = problem_of(env), SPECS[e.id].entry_point
-        env.close()
+        problem, kind = e.problem(), SPECS[e.id].entry_point
         if agent.fits(problem, seen=True):
             found.append((e, kind))
             if not agent.fits(problem, seen=False):

@@ -34,8 +34,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import gymnasium as gym
+
 from hpo_envs import agents as registry
 from hpo_envs.agents.registry import install, supported
+from hpo_envs.benchmarks.runs import problem_of
 from hpo_envs.families import registry as env_registry
 from hpo_envs.families.registry import SPECS
 from hpo_envs.tables.checks import nearest, parsed
@@ -61,6 +64,18 @@ class Environment:
     id: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     transfer: str | None = None
+
+    def problem(self) -> registry.Problem:
+        """What agents on it know.
+
+        Raises:
+            ValueError: There are no such tables to learn from.
+        """
+        env = gym.make(self.id, disable_env_checker=True, **self.kwargs)
+        try:
+            return problem_of(env, self.transfer)
+        finally:
+            env.close()
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hpo_envs.agents import Problem
     from hpo_envs.benchmarks.runs import Run
-    from hpo_envs.benchmarks.study.study import Environment, Study
+    from hpo_envs.benchmarks.study.study import Study
 
 EPILOG = """\
 examples:
@@ -52,21 +51,10 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
     plans = []
     for folder, study in leaderboard.studies(1, only, [agent]):
         who = tuple(c for c in study.agents if c.name in own)
-        envs = tuple(e for e in study.environments if any(c.fits(_problem(e)) for c in who))
+        envs = tuple(e for e in study.environments if any(c.fits(e.problem()) for c in who))
         if envs:
             plans.append((folder, dataclasses.replace(study, environments=envs, agents=who, seeds=tuple(seeds))))
     return plans
-
-
-def _problem(environment: Environment) -> Problem:
-    import gymnasium as gym
-
-    from hpo_envs.benchmarks.runs import problem_of
-
-    env = gym.make(environment.id, disable_env_checker=True, **environment.kwargs)
-    problem = problem_of(env)
-    env.close()
-    return problem
 
 
 def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> Iterator[str]:

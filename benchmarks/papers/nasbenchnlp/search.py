@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,23 +11,17 @@ import gymnasium as gym
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.common import Reproduction, show
+from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, settings
+from hpo_envs.benchmarks.papers.nasbenchnlp.cells import load
 from hpo_envs.tables import store as tables
-from hpo_envs.tables.frames import natural
-from hpo_envs.tables.table import Table
 
 EPOCHS = (5, 10, 25, 50)
 
 
-def table_of(dataset: str) -> Table:
-    """A table in upstream's order, which agents see it in."""
-    return natural(tables.load(f"nasbenchnlp/{dataset}"))
-
-
 def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str) -> list[runs.Run]:
     """All trials of a method."""
-    env = {"table": table_of(dataset), "shuffle": False, "variant": settings.VARIANT[preset], **method.env}
+    env = {"table": load(f"nasbenchnlp/{dataset}"), "shuffle": False, "variant": settings.VARIANT[preset], **method.env}
     spec = f"NASBenchNLP-{dataset}-v0"
     if preset == "sensible":
         atomic: Any = gym.make(spec, table=env["table"]).unwrapped
@@ -34,11 +29,11 @@ def run_method(method: settings.Method, preset: str, seeds: Sequence[int], datas
     return runs.run(method.agent, spec, seeds, env_kwargs=env, **method.hyperparameters)
 
 
-def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[dict[str, Any]]:
+def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Record]:
     """Figures 10 and 12 of a preset.
 
     Args:
-        r: The reproduction; gets the table and the figures.
+        r: The reproduction; gets the figures.
         preset: Name in `settings.PRESETS`.
         dataset: Part of the id.
 
@@ -46,7 +41,7 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[di
         One row per method.
     """
     spec, seeds = f"NASBenchNLP-{dataset}-v0", list(r.seeds(settings.TRIALS))
-    natural_table, variant = table_of(dataset), settings.VARIANT[preset]
+    natural_table, variant = load(f"nasbenchnlp/{dataset}"), settings.VARIANT[preset]
     replay: Any = gym.make(spec, table=natural_table, budget=None, variant=variant).unwrapped
     best = analysis.lowest(replay.table)
     methods = [m for m in settings.PRESETS[preset] if AGENTS[m.agent].installed]
@@ -58,7 +53,6 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[di
     played = r.map(run_method, todo, f"figure 10, {preset}", "method")
     traces = {m.name: [analysis.trace(run, replay) for run in runs] for m, runs in zip(methods, played, strict=True)}
     rows = [analysis.summary(m.name, traces[m.name], best, settings.HOURS) for m in methods]
-    r.write(name, [{"preset": preset, **row} for row in rows])
     title = f"{dataset}, {preset} settings, {len(seeds)} trials"
     common.drawn(
         lambda: (
@@ -66,16 +60,7 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[di
             + figures.plot_final(traces, best, title, r.out / f"figure12-{name}")
         )
     )
-    return rows
-
-
-def correlate(r: Reproduction, dataset: str = "wikitext2") -> list[dict[str, Any]]:
-    """Rank correlations between epochs, as a table and as figure 5."""
-    env: Any = gym.make(f"NASBenchNLP-{dataset}-v0").unwrapped
-    rows = analysis.epoch_correlations(env.table, EPOCHS)
-    r.write(f"figure5-{dataset}", rows)
-    common.drawn(lambda: figures.plot_ranks(env.table, EPOCHS, r.out / f"figure5-{dataset}"))
-    return rows
+    return [{"dataset": dataset, "preset": preset, **row} for row in rows]
 
 
 def _datasets() -> list[str]:
@@ -86,17 +71,19 @@ def _datasets() -> list[str]:
     return ["wikitext2"]
 
 
-def figure5(r: Reproduction) -> None:
-    """Figure 5: rank correlation of the validation loss at epochs 5, 10, 25 and 50 with the final test loss."""
+def figure5(r: Reproduction) -> list[Record]:
+    """Rank correlation of the validation loss at epochs 5, 10, 25 and 50 with the final test loss."""
+    rows = []
     for dataset in _datasets():
-        show(f"Figure 5: rank correlation with the final test loss, {dataset}", correlate(r, dataset))
+        table = tables.load(f"nasbenchnlp/{dataset}")
+        common.drawn(functools.partial(figures.plot_ranks, table, EPOCHS, r.out / f"figure5-{dataset}"))
+        rows += [{"dataset": dataset, **row} for row in analysis.epoch_correlations(table, EPOCHS)]
+    return rows
 
 
-def figure10(r: Reproduction) -> None:
+def figure10(r: Reproduction) -> list[Record]:
     """Figures 10 and 12: regret against simulated hours, in both presets."""
-    for dataset in _datasets():
-        for preset in settings.PRESETS:
-            show(f"Figures 10 and 12: {dataset}, {preset} settings", compare(r, preset, dataset))
+    return [row for dataset in _datasets() for preset in settings.PRESETS for row in compare(r, preset, dataset)]
 
 
 PARTS: common.Parts = {"figure5": figure5, "figure10": figure10}
