@@ -10,11 +10,10 @@ from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core import boxes
 from hpo_envs.core.params import kind_of, whole_table
-from hpo_envs.tables.table import Table
 from hpo_envs.wrappers.forms import Rule, ScalarForm, space_of
 
 
-def table_of(env: Any) -> Table:
+def table_of(env: Any) -> Any:
     """The table of an environment with a row per action.
 
     Raises:
@@ -25,8 +24,7 @@ def table_of(env: Any) -> Table:
     if not by_row or not base.tables[0].feature_names:
         raise ValueError(f"env must have a row per action, with features, for this wrapper, got {base}")
     whole_table(env)
-    table: Table = base.tables[0]
-    return table
+    return base.tables[0]
 
 
 class NearestFeatures(Rule):
