@@ -167,11 +167,16 @@ def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> in
 def headline(found: Mapping[str, Any]) -> str:
     """The leaderboard in one sentence, for the README."""
     tracks = [t for t in drawn(found) if "with tables of" not in t["name"]]
-    alone = [f"`{t['best']['here']}` on {t['name']}" for t in tracks if t["best"]["here"]]
+    where: dict[str, list[str]] = {}
+    for t in tracks:
+        if t["best"]["here"]:
+            where.setdefault(t["best"]["here"], []).append(t["name"])
+    most_first = sorted(where.items(), key=lambda item: -len(item[1]))
+    said = [f"`{agent}` ({sentences.listed(names, 99)})" for agent, names in most_first]
     across = sum(t["best"]["there"] is not None for t in tracks)
     return (
-        f"{len(alone)} of {len(tracks)} groups of tasks have a significantly best agent"
-        f"{f' ({sentences.listed(alone, 99)})' if alone else ''}; across tasks, {across} of them."
+        f"{sum(map(len, where.values()))} of {len(tracks)} groups of tasks have a significantly best agent"
+        f"{f': {sentences.listed(said, 99)}' if said else ''}; across tasks, {across} of them."
     )
 
 
