@@ -108,11 +108,6 @@ def each(cells: Cells, value: Callable[[str], Any], without: Any) -> npt.NDArray
     return np.asarray(np.array([*map(value, cells.cat.categories), without])[cells.cat.codes])
 
 
-def replaced(cells: Cells, value: Callable[[str], str]) -> Cells:
-    """Text with each different one replaced."""
-    return text(cells.map(value, na_action="ignore").astype(object), cells.index)
-
-
 def number(text: str) -> float | int | None:
     """The number that a text is, else None; an int stays one. No infinities, no underscores."""
     if _INT.fullmatch(text.strip()):
@@ -193,7 +188,9 @@ def respelled(cells: Cells, is_word: Callable[[str], bool]) -> tuple[Cells, str]
         texts = different(cells)
         odd = (t for t in texts if not re.fullmatch(pattern, t))
         if any(re.search(sign, t) for t in texts) and all(missing(t) or is_word(t) for t in odd):
-            cells = replaced(cells, functools.partial(re.sub, sign, new))
+            cells = text(
+                cells.map(functools.partial(re.sub, sign, new), na_action="ignore").astype(object), cells.index
+            )
             notes.append(note)
     return cells, ", ".join(notes)
 

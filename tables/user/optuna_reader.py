@@ -79,10 +79,11 @@ def _is_plain(choice: Any) -> bool:
 def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
     """The definition of a parameter; choices that are neither text, number nor truth are shown as text."""
     if hasattr(distribution, "choices"):
-        choices = tuple(c if _is_plain(c) else str(c) for c in distribution.choices)
-        return Hyperparameter(f"params_{name}", "categorical", 0.0, float(len(choices) - 1), values=choices)
-    (h,) = space_of({name: distribution})
+        distribution = {"choices": [c if _is_plain(c) else str(c) for c in distribution.choices]}
+    (h,) = space_of({f"params_{name}": distribution})
+    if h.kind == "categorical":
+        return h
     # Trials of an earlier, wider range stay in the table.
     low, high = float(min(h.low, *values)), float(max(h.high, *values))
     listed = h.values if all(v in h.values for v in values) and len(h.values) <= 12 else ()
-    return dataclasses.replace(h, name=f"params_{name}", low=low, high=high, values=listed)
+    return dataclasses.replace(h, low=low, high=high, values=listed)
