@@ -27,8 +27,6 @@ BEST = {
     "given": "as given by the user",
     "bounds": "the bounds of the metrics",
     "none": "unknown: raw scores",
-    "searched": "best of a long search or of these runs",
-    "seen": "best of table and these runs",
 }
 """Meaning of regret 0, by source of the scale."""
 

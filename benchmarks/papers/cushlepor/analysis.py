@@ -1,4 +1,4 @@
-"""Pure functions of scores: agreement of any scores with human ones, split by document, with bootstrap intervals."""
+"""What scores are compared with human ones on, and how."""
 
 from __future__ import annotations
 
@@ -20,35 +20,24 @@ class Corpus:
 
     Attributes:
         human: (rows,) float64 in [0, 1].
-        system: (rows,) int64.
-        document: (rows,) int64, index into `documents`.
+        document: (rows,) int64.
         segment: (rows,) int64, number of the source segment.
         held_out: (rows,) bool.
-        documents: Names.
         basis: Scores any parameter vector.
     """
 
     human: Floats
-    system: npt.NDArray[np.int64]
     document: npt.NDArray[np.int64]
     segment: npt.NDArray[np.int64]
     held_out: npt.NDArray[np.bool_]
-    documents: tuple[str, ...]
     basis: hlepor.Basis
 
     @staticmethod
     def of(table: Table, variant: str = "released") -> Corpus:
         """Prepare a table."""
-        system, document, segment = (table.configs[:, j].astype(np.int64) for j in range(3))
-        return Corpus(
-            table.values[:, 0, 0, 0],
-            system,
-            document,
-            segment,
-            table.configs[:, 3] == 1,
-            table.space[1].values,
-            hlepor.Basis(cushlepor.statistics(table, variant)),
-        )
+        document, segment = (table.configs[:, j].astype(np.int64) for j in (1, 2))
+        basis = hlepor.Basis(cushlepor.statistics(table, variant))
+        return Corpus(table.values[:, 0, 0, 0], document, segment, table.configs[:, 3] == 1, basis)
 
 
 def rmse(x: Floats, y: Floats) -> float:

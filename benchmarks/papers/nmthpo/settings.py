@@ -68,14 +68,12 @@ class Task:
         pair: Key of `PAIRS`.
         method: Row of the table.
         agent: Registered agent.
-        hyperparameters: Of the agent, beyond its name's.
     """
 
     table: int
     pair: str
     method: str
     agent: str
-    hyperparameters: tuple[tuple[str, Any], ...] = ()
 
 
 def tasks(table: int) -> list[Task]:
@@ -129,11 +127,10 @@ def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float]
 
     table = table_of(task.pair)
     kwargs = {"table": table, "budget": None, "shuffle": False}
-    hyperparameters = dict(task.hyperparameters)
     # The reading of EIF that comes closest to the paper has the order of the rows instead.
-    if task.method.startswith("GB_") and "EIF" not in task.method:
-        hyperparameters["tie_order"] = upstream_order(table)
-    return runs.run(task.agent, env_id, seeds, env_kwargs=kwargs, target=target, **hyperparameters)
+    ties = task.method.startswith("GB_") and "EIF" not in task.method
+    order: dict[str, Any] = {"tie_order": upstream_order(table)} if ties else {}
+    return runs.run(task.agent, env_id, seeds, env_kwargs=kwargs, target=target, **order)
 
 
 def _single(task: Task, table: Table, seeds: list[int]) -> list[dict[str, float]]:
