@@ -68,10 +68,11 @@ class BanditVectorEnv(HPOVectorEnv):
             found["row"] = rows if self._batched else rows[:, 0]
         if self._batched:
             found["scores"] = scores
-        index = self._index[at]
-        info: Info = scatter(found, index, k)
-        info |= {"status": self._ok.copy(), "status_code": np.zeros(k, np.int64), **said}
-        return scatter(p.sign * part[:, p.column], index, k), self._left < p.batch, info
+        rewards = p.sign * part[:, p.column]
+        if at is not _ALL:
+            found, rewards = scatter(found, at, k), scatter(rewards, at, k)
+        found |= {"status": self._ok.copy(), "status_code": np.zeros(k, np.int64), **said}
+        return rewards, self._left < p.batch, found
 
     def _schedule(self, arm: npt.NDArray[np.int64]) -> tuple[Any, Any, Info]:
         """`BanditEnv._schedule` for all: who gets a result, (m, 1) of which arms, and what to say."""
