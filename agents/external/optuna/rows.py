@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,53 +42,53 @@ class OptunaOnRows(AnySampler):
     def __init__(self, problem: Problem, seed: int, *, method: str = "TPE", **settings: Any) -> None:
         if problem.features is None:
             raise ValueError(f"problem must have features for this agent, got {problem}")
-        make = _tpe if one_of("method", method, ("TPE", "GP")) == "TPE" else _gp
+        make = {"TPE": _tpe, "GP": _gp}[one_of("method", method, ("TPE", "GP"))]
 
         def sampler(seed: int, **given: Any) -> Any:
-            return make(self._free, self._axes, self.rng)(seed=seed, **given)
+            return make(self)(seed=seed, **given)
 
         super().__init__(problem, seed, sampler=sampler, **settings)
         self.random_first = settings.get("n_startup_trials", 10)
 
-    def _free(self) -> Floats:
+    def free(self) -> Floats:
         """(k, d) features of the candidates not tried."""
         return np.asarray(self._x[self._rows.free])
 
+    def point(self, row: Floats) -> dict[str, Any]:
+        """(d,) features of a candidate as parameters."""
+        return dict(zip(self._axes, row.tolist(), strict=True))
 
-def _startup(base: Any, free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Generator) -> Any:
+
+def _startup(base: Any, agent: OptunaOnRows) -> Any:
     """A sampler class whose first suggestions are random candidates."""
 
     class Startup(base):  # type: ignore[misc]
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
-            return axes
+            return agent._axes
 
         def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
             finished = study.get_trials(deepcopy=False, states=[package("optuna").trial.TrialState.COMPLETE])
             if len(finished) < self._n_startup_trials:
-                return _point(axes, rng.choice(free()))
+                return agent.point(agent.rng.choice(agent.free()))
             return dict(self.best(study, trial, search_space))
 
     return Startup
 
 
-def _point(axes: dict[str, Any], row: Floats) -> dict[str, Any]:
-    return dict(zip(axes, row.tolist(), strict=True))
-
-
-def _tpe(free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Generator) -> Any:
-    class TPE(_startup(package("optuna").samplers.TPESampler, free, axes, rng)):  # type: ignore[misc]
+def _tpe(agent: OptunaOnRows) -> Any:
+    class TPE(_startup(package("optuna").samplers.TPESampler, agent)):  # type: ignore[misc]
         """Sums the log ratio of densities over the features, which TPE takes as independent."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-            self._points = free()
+            self._points = agent.free()
             self._scores = np.zeros(len(self._points))
-            for name, distribution in axes.items():
+            for name, distribution in search_space.items():
                 self._sample(study, trial, {name: distribution})
-            return _point(axes, self._points[int(np.argmax(self._scores))])
+            return agent.point(self._points[int(np.argmax(self._scores))])
 
         def _build_parzen_estimator(self, study: Any, search_space: Any, trials: Any, handle_below: bool) -> Any:
             made = super()._build_parzen_estimator(study, search_space, trials, handle_below)
-            columns = {name: self._points[:, j] for j, name in enumerate(axes) if name in search_space}
+            columns = {name: self._points[:, j] for j, name in enumerate(agent._axes) if name in search_space}
             made.sample = lambda rng, size: columns  # TPE draws from the density; these are evaluated instead
             return made
 
@@ -101,18 +100,17 @@ def _tpe(free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Genera
     return TPE
 
 
-def _gp(free: Callable[[], Floats], axes: dict[str, Any], rng: np.random.Generator) -> Any:
+def _gp(agent: OptunaOnRows) -> Any:
     base = package("optuna").samplers.GPSampler
 
-    class GP(_startup(base, free, axes, rng)):  # type: ignore[misc]
+    class GP(_startup(base, agent)):  # type: ignore[misc]
         """Evaluates the acquisition function at the candidates, scaled as the sampler scales its parameters."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
             return dict(base.sample_relative(self, study, trial, search_space))
 
         def _optimize_acqf(self, acqf: Any, best_params: Any) -> Any:
-            low, high = (np.array([getattr(axis, end) for axis in axes.values()]) for end in ("low", "high"))
-            points = (free() - low) / (high - low)
+            points = (agent.free() - agent._low) / (agent._high - agent._low)
             return points[int(np.argmax(acqf.eval_acqf_no_grad(points)))]
 
     return GP
