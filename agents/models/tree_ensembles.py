@@ -184,6 +184,3 @@ def boosted(
             break
         predicted += rate * splits.grow(rows, residuals, weights, depth=depth)
     return predicted
-
-
-__all__ = ["Splits", "boosted"]
