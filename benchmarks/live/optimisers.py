@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import agents
+from hpo_envs.agents.external.packages import Generators
 from hpo_envs.benchmarks.live.problems import Config, Problem
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.table import Hyperparameter
@@ -180,22 +181,21 @@ class Hebo(Optimiser):
 
     Args:
         problem: The problem.
-        seed: Of the optimizer, and of the generators of NumPy and torch that it draws from.
+        seed: Of the optimizer, and of the global generators that it draws from.
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
-        import torch
         from hebo.design_space.design_space import DesignSpace
         from hebo.optimizers.hebo import HEBO
 
-        torch.manual_seed(seed)
-        np.random.seed(seed)  # noqa: NPY002 - what the package draws from
+        self._generators = Generators(seed)
         self._space = space_of(problem.search_space)
         self._optimiser = HEBO(DesignSpace().parse([_hebo(h) for h in self._space]), scramble_seed=seed)
 
     def ask(self) -> tuple[Any, Config]:
         """The next row of its data frame, without what is inactive."""
-        rows = self._optimiser.suggest(n_suggestions=1)
+        with self._generators.active():
+            rows = self._optimiser.suggest(n_suggestions=1)
         given = {h.name: rows[h.name].iloc[0] for h in self._space}
         natural = {h.name: h.values[int(v)] if h.values else v.item() for h in self._space for v in [given[h.name]]}
         return rows, _active(self._space, natural)
