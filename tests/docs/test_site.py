@@ -70,7 +70,8 @@ def prepare(folder: Path) -> dict[str, Any]:
     write_test_set(folder / "wmt-mqm-human-evaluation/ted/zhen")
     rng = np.random.default_rng(0)
     frame = pandas.DataFrame({"batch_size": rng.integers(16, 128, 160), "accuracy": rng.random(160) * 100})
-    frame["scheduler"] = rng.choice(["none", "reduceonplateau", "warmupinvsqrt"], 160)
+    kinds = ["none", "reduceonplateau", "warmupinvsqrt"]
+    frame["scheduler"] = pandas.Categorical(rng.choice(kinds, 160), kinds, ordered=True)
     quality = rng.random(3)
     return {
         "__name__": "page",

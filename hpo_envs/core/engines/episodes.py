@@ -100,7 +100,8 @@ class EpisodeVectorEnv(HPOVectorEnv):
         return self._observations.copy() if self.copy else self._observations
 
     def _check_actions(self, actions: Any) -> list[Any]:
-        if not isinstance(actions, (np.ndarray, list, tuple)) or len(actions) != self.num_envs:
+        several = isinstance(actions, (list, tuple)) or (isinstance(actions, np.ndarray) and actions.ndim > 0)
+        if not several or len(actions) != self.num_envs:
             raise ValueError(f"actions must be {self.num_envs}, one an environment, got {actions!r}")
         try:
             return [self.episode.check(self.params, action) for action in actions]
