@@ -75,8 +75,12 @@ def differences(before: Any, now: Any, where: str = "") -> Iterator[str]:
 
 
 def papers(work: Path) -> Iterator[str]:
-    """Tables of two papers."""
-    for paper, part, file in (("charhpo", "tables", "compared.csv"), ("cushlepor", "published", "compared.csv")):
+    """Tables of three papers."""
+    for paper, part, file in (
+        ("charhpo", "tables", "compared.csv"),
+        ("cushlepor", "published", "compared.csv"),
+        ("nmthpo", "table3", "table3.csv"),
+    ):
         command = [sys.executable, "-m", "hpo_envs", "reproduce", paper, "--only", part, "--out", str(work / paper)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         where = f"benchmarks/papers/{paper}/results/{file}"
@@ -119,10 +123,41 @@ def references(work: Path) -> Iterator[str]:
         yield from differences(stored.get(found["name"]), found, f"references.json, {found['name'][:60]}")
 
 
+def live(work: Path) -> Iterator[str]:
+    """A run of `box-bo` on the first live problem."""
+    from threadpoolctl import threadpool_limits
+
+    from hpo_envs.benchmarks.live import problems, study
+
+    with threadpool_limits(1):
+        (found,) = study.play(problems.PROBLEMS[0], "box-bo", seed=5, budget=40)
+    stored = {(r.problem, r.optimiser, r.workers, r.budget, r.seed): r for r in study.load().itertuples()}[found.key]
+    for key in ("final", "anytime"):
+        yield from differences(getattr(stored, key), getattr(found, key), f"live/results.csv, {found.key}, {key}")
+
+
+def learned(work: Path) -> Iterator[str]:
+    """Agents with trained weights, on one table."""
+    from hpo_envs.benchmarks.learned import reproduce
+
+    own = {m: (agent, {"transfer": "family", **given}) for m, (agent, given) in reproduce.METHODS.items()}
+    for file, method, given, trials in (
+        ("agents.csv", "learned", own, reproduce.TRIALS),
+        ("policies.csv", "policy", reproduce.POLICIES, 2 * reproduce.TRIALS),
+    ):
+        stored = _read(ROOT / "benchmarks/learned/results" / file)
+        (before,) = [row for row in stored if (row["id"], row["method"]) == (RANDOM[0], method)]
+        found = reproduce.scores(RANDOM[0], *given[method], range(trials)).mean(axis=1)
+        now = before | {key: f"{value:.4f}" for key, value in zip(("anytime", "final"), found, strict=True)}
+        yield from differences(before, now, f"learned/results/{file}, {method}")
+
+
 KINDS: dict[str, Callable[[Path], Iterator[str]]] = {
     "papers": papers,
     "leaderboard": leaderboard,
     "references": references,
+    "live": live,
+    "learned": learned,
 }
 
 
