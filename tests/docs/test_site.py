@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hpo_envs import wrappers
 from hpo_envs.agents import AGENTS
 from hpo_envs.agents.registry import load
 from hpo_envs.benchmarks.study import study
@@ -330,3 +331,20 @@ def test_versions_agree_and_package_is_typed() -> None:
 def test_python_m_hpo_envs() -> None:
     done = subprocess.run([sys.executable, "-m", "hpo_envs", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("hpo-envs ")
+
+
+def test_guide_says_where_submission_goes_and_who_checks_it() -> None:
+    text = (DOCS / "guides" / "submitting-an-agent.md").read_text(encoding="utf-8")
+    (template,) = re.findall(r"`(\.github/ISSUE_TEMPLATE/\S+\.md)`", text)
+    asked = (ROOT / template).read_text(encoding="utf-8")
+    assert re.findall(r"^\*\*(\w+)\*\*", asked, re.M) == ["Agent", "Archive", "Commands", "Licence"]
+    archive = " ".join(re.findall(r"^\| (.+?) \|", text, re.M))
+    assert re.findall(r"`(\S+)`", archive) == ["my_agents.py", "requirements.txt", "mine/"]
+    assert re.search(r"A maintainer .*\s`hpo-envs leaderboard check`", text)
+
+
+def test_guide_lists_every_wrapper() -> None:
+    text = (DOCS / "guides" / "training-a-policy.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| (`\w+`.*?) \| (.+?) \|$", text, re.M))
+    assert {*wrappers.__all__} <= {*re.findall(r"`(\w+)`", " ".join(rows))}
+    assert "DQN" in rows["`FlattenAction`"]

@@ -105,6 +105,16 @@ def test_report_names_missing_runs_in_its_first_line(
 
 
 @pytest.mark.hostile
+def test_folder_whose_name_is_no_utf_8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "folder \udcff"
+    Comparison({**STUDY, "environments": "NMTHPO-zhen-v0"}, folder).run()
+    assert main(["report", str(folder), "--summary", str(folder / "s.json")]) == 0
+    assert main(["report", str(folder / "s.json"), "--out", str(folder / "again.html")]) == 0
+    assert f"{tmp_path}/folder \\udcff/again.html" in capsys.readouterr().out
+    assert (folder / "report.html").read_bytes().decode()
+
+
+@pytest.mark.hostile
 def test_report_rejects_to_write_through_symbolic_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs, mine = tmp_path / "runs", tmp_path / "mine.txt"
     Comparison({**STUDY, "environments": "NMTHPO-zhen-v0"}, runs).run()
