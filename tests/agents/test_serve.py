@@ -18,6 +18,8 @@ from hpo_envs.benchmarks.runs.isolation import AgentError
 from tests.benchmarks.helpers import HOSTILE, isolated
 from tests.helpers import raises
 
+pytestmark = pytest.mark.hostile
+
 posix = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")
 
 

@@ -40,6 +40,7 @@ def _shares(one: np.ndarray[Any, Any], others: list[np.ndarray[Any, Any]]) -> bo
 
 
 @pytest.mark.parametrize("env_id", ONE_OF_EACH)
+@pytest.mark.hostile
 def test_what_is_handed_out_is_no_one_elses(env_id: str) -> None:
     one = gym.make(env_id, disable_env_checker=True).unwrapped
     several = gym.make_vec(env_id, num_envs=2).unwrapped

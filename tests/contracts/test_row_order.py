@@ -34,6 +34,7 @@ def test_ids_of_rows_and_no_others_take_shuffle_and_subsample_and_document_them(
 
 
 @pytest.mark.parametrize("spec_id", [i for i in OF_ROWS if i in ONE_OF_EACH])
+@pytest.mark.hostile
 def test_episode_has_shuffled_subsample(spec_id: str) -> None:
     env = _made(spec_id, shuffle=True, subsample=0.5)
     rows = len(env.table)
@@ -97,6 +98,7 @@ def _p_values(spec_id: str, **kwargs: Any) -> list[float]:
     return found
 
 
+@pytest.mark.hostile
 def test_fixed_permutations_of_index_score_like_random_search() -> None:
     """By default, where agents are compared; Holm's correction over all ids, permutations and objectives."""
     assert len(ONE_FIDELITY) > 30
@@ -122,6 +124,7 @@ def _p_values_of_order(spec_id: str, table: Table) -> list[float]:
     return found
 
 
+@pytest.mark.hostile
 def test_order_in_which_tables_are_kept_says_nothing() -> None:
     """The same agents on `shuffle=False`; Holm's correction over all ids, objectives and tests."""
     specs = [SPECS[i] for i in ONE_FIDELITY]

@@ -166,6 +166,7 @@ def test_no_one_draws_from_global_generators() -> None:
     assert {name: bad for name in MODULES if (bad := globally_random(name, TREES[name]))} == {}
 
 
+@pytest.mark.hostile
 def test_commands_of_benchmarks_print_nothing_that_terminal_would_obey() -> None:
     bare = []
     for name, tree in TREES.items():

@@ -330,6 +330,7 @@ def test_page_of_threats_names_commands_that_exist() -> None:
             n for f in files.split() for n in re.findall(r"def (test_\w+)", (ROOT / f).read_text(encoding="utf-8"))
         ]
         assert any(word in name for name in names), words
+        assert all("mark.hostile" in (ROOT / f).read_text(encoding="utf-8") for f in files.split()), words
 
 
 @pytest.mark.parametrize("isolate", [False, True])

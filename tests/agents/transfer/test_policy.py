@@ -94,6 +94,7 @@ def hostile(file: str) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.hostile
 def test_hostile_files_end_in_one_line_each(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, data in hostile(file).items():
         bad = tmp_path / f"{name}.npz"

@@ -22,6 +22,8 @@ from hpo_envs.tables.user import reader
 from hpo_envs.tuning import record, tune
 from tests.helpers import ONE_OF_EACH, short
 
+pytestmark = pytest.mark.hostile
+
 Changes = dict[str, Any]
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("NMTHPO-zhen-v0", {}),

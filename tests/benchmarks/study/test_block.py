@@ -113,6 +113,7 @@ def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
         for pair in ("[0, 1e9]", "[0, 999999999999]", "[2, 1]", "3")
     ],
 )
+@pytest.mark.hostile
 def test_damaged_files_are_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text)
     with pytest.raises(ValueError, match=r"study.json must list runs as hpo_envs writes them, got "):

@@ -213,6 +213,7 @@ def test_part_in_place_of_another_is_rejected(tmp_path: Path, other: str) -> Non
         store.Store(tmp_path).seeds(env, agent)
 
 
+@pytest.mark.hostile
 def test_two_writers_store_each_run_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     ready = context.Barrier(2)
@@ -269,6 +270,7 @@ def test_no_flipped_bit_and_no_cut_is_read(tmp_path: Path) -> None:
     assert store.digest(store.read(tmp_path)) == store.digest(runs)
 
 
+@pytest.mark.hostile
 def test_runs_that_two_processes_stored_are_read_once(tmp_path: Path) -> None:
     first, second = store.Store(tmp_path), store.Store(tmp_path)
     assert first.seeds("NMTHPO-zhen-v0", "random") == second.seeds("NMTHPO-zhen-v0", "random") == set()

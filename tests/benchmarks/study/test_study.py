@@ -185,11 +185,13 @@ def test_study_rejects_to_mix_before_it_runs(tmp_path: Path, change: dict[str, A
         ({"name": "a\n\x1b[31m", "algorithm": "random"}, "name must be 1 to 120 printable characters"),
     ],
 )
+@pytest.mark.hostile
 def test_names_that_mislead_are_rejected(agent: dict[str, str], rule: str) -> None:
     with pytest.raises(ValueError, match=rule):
         from_data({**SMALL, "agents": [agent]})
 
 
+@pytest.mark.hostile
 def test_changed_table_is_rejected(tmp_path: Path) -> None:
     runs = benchmarks.run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"budget": 4, "subsample": 0.8})
     store.write([dataclasses.replace(r, header={**r.header, "sha256": "0" * 64}) for r in runs], tmp_path)
@@ -197,6 +199,7 @@ def test_changed_table_is_rejected(tmp_path: Path) -> None:
         conduct(from_data(SMALL), tmp_path)
 
 
+@pytest.mark.hostile
 def test_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
     study = from_data({**SMALL, "agents": ["random", f"{mine}:Fails"], "environments": ["NMTHPO-zhen-v0"]})
     outcome = conduct(study, tmp_path / "runs")
@@ -208,6 +211,7 @@ def test_agent_that_fails_stops_alone(tmp_path: Path, mine: str) -> None:
     assert {r.seed for r in kept if r.header["agent"] != "random"} <= {0, 1}
 
 
+@pytest.mark.hostile
 def test_changed_code_is_rejected(tmp_path: Path, mine: str) -> None:
     study = from_data({**SMALL, "agents": ["random", f"{mine}:Fails"], "environments": ["NMTHPO-zhen-v0"]})
     conduct(study, tmp_path / "runs")

@@ -26,12 +26,14 @@ def test_score_comes_back() -> None:
 @pytest.mark.parametrize(
     "x, status, said", [(0.1, "failed", "no x below 0.2"), (0.3, "diverged", "got nan"), (0.5, "failed", "SystemExit")]
 )
+@pytest.mark.hostile
 def test_what_goes_wrong_is_outcome(x: float, status: str, said: str) -> None:
     ((_, outcome),) = perform(job(helpers.troubled, config={"x": x})).outcomes
     assert outcome.status == status
     assert said in outcome.error
 
 
+@pytest.mark.hostile
 def test_evaluation_that_takes_too_long_is_stopped() -> None:
     ((_, outcome),) = perform(job(helpers.endless, config={"x": 0.1}, seconds=0.05)).outcomes
     assert outcome.status == "failed"
@@ -39,6 +41,7 @@ def test_evaluation_that_takes_too_long_is_stopped() -> None:
     assert perform(job(helpers.endless, config={"x": 0.7}, seconds=5.0)).outcomes[0][1].status == "ok"
 
 
+@pytest.mark.hostile
 def test_ctrl_c_is_users() -> None:
     def interrupted(config: Any) -> float:
         if config["x"] > 0.9:

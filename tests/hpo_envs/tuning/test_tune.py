@@ -111,6 +111,7 @@ def test_symbolic_links_in_folder_are_rejected(name: str, tmp_path: Path) -> Non
 MINE = "def train(config):\n    return config['x'] * 2\n"
 
 
+@pytest.mark.hostile
 def test_changed_function_is_rejected_or_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     path = tmp_path / f"mine_{abs(hash(tmp_path)):x}.py"

@@ -34,6 +34,7 @@ def test_threads_are_batched() -> None:
         assert {pool.next(), pool.next()} == {0, 1}
 
 
+@pytest.mark.hostile
 def test_death_is_not_felt_by_others(tmp_path: Path) -> None:
     with processes(2, die) as pool:
         pool.submit(wait_for, str(tmp_path / "go"))

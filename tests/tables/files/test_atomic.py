@@ -57,6 +57,7 @@ def test_only_what_dead_writers_left_is_swept(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([mine.name, "other.part"])
 
 
+@pytest.mark.hostile
 def test_spreadsheet_takes_no_text_for_formula(tmp_path: Path) -> None:
     texts = ["=\n1+1", "+a", "-b", "@c", "\td", "\n=1", "＝1", "\re", "-1.5", "+2e3", "-inf", "f=g", "é"]
     atomic.write_csv(tmp_path / "a.csv", [{"=name": text, "n": -k} for k, text in enumerate(texts)])

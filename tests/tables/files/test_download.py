@@ -22,6 +22,8 @@ from hpo_envs.tables.files import download, folder
 from hpo_envs.tables.files.folder import FetchError
 from tests.helpers import ROOT
 
+pytestmark = pytest.mark.hostile
+
 CONTENT = {
     "toy/a.txt": bytes(range(256)) * 400,  # 102,400 bytes: several reads of the downloader
     "toy/deep/b c.tsv": b"row\tvalue\n" * 50,

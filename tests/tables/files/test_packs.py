@@ -55,6 +55,7 @@ def test_same_arrays_give_same_bytes_in_any_order() -> None:
     assert packs.to_bytes(ARRAYS) == packs.to_bytes(dict(reversed(ARRAYS.items())))
 
 
+@pytest.mark.hostile
 def test_read_rejects_any_flipped_bit_by_name_of_pack(shipped: Path) -> None:
     content = shipped.read_bytes()
     for bit in np.random.default_rng(0).choice(8 * len(content), 300, replace=False).tolist():
@@ -66,6 +67,7 @@ def test_read_rejects_any_flipped_bit_by_name_of_pack(shipped: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", None])
+@pytest.mark.hostile
 def test_read_rejects_truncated_and_absent_packs(shipped: Path, content: bytes | None) -> None:
     shipped.unlink() if content is None else shipped.write_bytes(content)
     with pytest.raises(CorruptFile, match=r"^set/pack\.npz must"):
