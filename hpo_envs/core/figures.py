@@ -127,7 +127,7 @@ def _run(record: Any, top: float | None, axes: Any) -> None:
     _style(axes, "", env.params.budget_unit, f"{'mean ' * arms}{_words(env.objectives[0])} (dots: evaluations)")
     axes.set_xlim(0.0, max(env.budget, record.spent))
     axes.xaxis.get_major_locator().set_params(nbins=4, integer=env.params.budget_unit == "evaluations")
-    axes.xaxis.set_major_formatter("{x:,g}")
+    axes.xaxis.set_major_formatter("{x:,.10g}")
     labels = []
     if top is not None:
         axes.axhline(top, color=FRONT, lw=1.2, ls="--", label="best known")
@@ -212,8 +212,8 @@ def _curves(record: Any, axes: Any) -> None:
     _style(axes, "curves (orange: best)", env.table.level_unit, "")
     rows: dict[int, list[tuple[float, float]]] = {}
     for e in filter(_succeeded, record.entries):
-        row = int(np.ravel(e["action"])[0])
-        at = int(e["info"].get("reached", np.ravel(e["action"])[1]))
+        row, asked = np.ravel(e["action"]).tolist()
+        at = min(asked, int(e["info"]["reached"]))  # a run may have ended before, or have come further already
         rows.setdefault(row, []).append((float(env.levels[at]), float(e["values"][0])))
     best = int(np.ravel(_best(record)["action"])[0]) if rows else None
     for row, points in rows.items():
@@ -222,8 +222,9 @@ def _curves(record: Any, axes: Any) -> None:
         axes.plot(x, y, "o-", ms=3, lw=1.6 if bold else 0.7, color=BEST if bold else FAINT, zorder=2 + bold)
     axes.set_xlim(0.0, None)
     axes.set_ylim(axes.figure.axes[0].get_ylim())
+    axes.tick_params(labelleft=False)  # those of the run, whose labels are in their place
     axes.xaxis.get_major_locator().set_params(nbins=3)
-    axes.xaxis.set_major_formatter("{x:,g}")
+    axes.xaxis.set_major_formatter("{x:,.10g}")
 
 
 def _leaders(record: Any) -> list[int]:

@@ -84,6 +84,22 @@ def test_poor_and_failed_evaluations_do_not_squeeze_axis() -> None:
     assert {"best known", "best so far", "off the axis"} == {text.get_text() for text in left.texts}
 
 
+def test_earlier_checkpoint_is_drawn_at_its_own_updates() -> None:
+    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
+    env = made("NMTLC-zhen-v0", "rgb_array").unwrapped
+    env.reset(seed=0)
+    rewards = [env.step(action)[1] for action in ((120, 19), (120, 0))]
+    figures.paint(env.render.__self__.records[0], figure)
+    figure.canvas.draw()
+    left, right = figure.axes
+    x, y = right.lines[0].get_data()
+    assert x.tolist() == [env.levels[0], env.levels[19]]
+    assert y.tolist() == pytest.approx([-rewards[1], -rewards[0]])
+    # All numbers of an axis in one form, and none where the labels of lines are.
+    assert not [t for t in left.get_xticklabels() if "e+" in t.get_text()]
+    assert not any(t.get_visible() and t.get_text() for t in right.get_yticklabels())
+
+
 def test_without_mode_nothing_is_drawn_and_nothing_breaks() -> None:
     for env in (made("NMTHPO-zhen-v0", None), gym.make_vec("NMTHPO-zhen-v0", num_envs=2)):
         env.reset(seed=0)
