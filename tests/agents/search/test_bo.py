@@ -231,7 +231,6 @@ def test_beyond_what_is_affordable_pool_is_scored(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("settings", "workers"),
     [
-        ({"fit": True}, 1),
         ({"fit": True, "design": "spread", "kernel": "rbf"}, 2),
         ({"fit": True, "acquisition": "thompson"}, 1),
         ({"fit": True, "objectives": 2}, 1),
@@ -251,7 +250,7 @@ def test_seeds_that_prepare_together_suggest_what_each_does_alone(
     def play(seeds: list[int], together: bool) -> list[list[int]]:
         agents = [BayesianOptimisation(problem, seed, **arguments) for seed in seeds]
         found: list[list[int]] = [[] for _ in seeds]
-        for step in range(26):
+        for step in range(23):
             if together:
                 BayesianOptimisation.prepare(agents)
             for agent, rows in zip(agents, found, strict=True):

@@ -50,7 +50,8 @@ def test_copies_of_a_task_are_neighbours() -> None:
     assert (x[0] != x[3]).any()
 
 
-def test_imitation_follows_its_source_model_on_unseen_configurations() -> None:
+def test_imitation_follows_its_source_model_on_unseen_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "CROSSED", 400)
     pool, other = policy.usable("CharHPO")[0], policy.usable("CharHPO")[2]
     model, (_, d) = learned.fit_source(pool.x, pool.y), pool.x.shape
     network = policy.imitation(pool.x, model)

@@ -12,12 +12,11 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, numbers, predictability, search, settings
 from hpo_envs.benchmarks.papers.nasbenchnlp import cells as study
-from hpo_envs.core.engines.curves.params import CurveParams
-from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
 from hpo_envs.tables.table import Metric
 from tests.hpo_envs.core.engines.curves.helpers import KWARGS, T1
+from tests.hpo_envs.core.engines.curves.model import curves_env
 
 
 def run_of(actions: list[list[int]], workers: int = 1) -> Any:
@@ -49,10 +48,6 @@ def test_table_2_generated_rows_and_ranks() -> None:
     ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(store.load(study.WIKITEXT2))}
     assert ranks["LSTM"] == 1
     assert ranks["GRU"] == 3
-
-
-def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
-    return CurvesEnv(CurveParams.of(*args, **kwargs))
 
 
 def test_trace_is_test_loss_of_best_by_validation() -> None:
@@ -125,7 +120,7 @@ def test_what_released_tables_give() -> None:
 
 def test_section_4_checks_on_ptb() -> None:
     table = store.load(study.FINAL)
-    found = predictability.feature_checks(table, 2, 0)
+    found = predictability.feature_checks(table, 1, 0)
     assert found["auc_diverged"][0] == pytest.approx(0.98, abs=0.01)
     assert found["r2_loss<=6"][0] == pytest.approx(0.24, abs=0.05)
 

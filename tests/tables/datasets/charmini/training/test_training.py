@@ -150,7 +150,9 @@ GOLDEN = {"lstm": "a76be2ac4340d87a", "transformer": "99c57b562beb0c9d"}
 
 
 def training(architecture, seed=1, **changed):
-    return Training(architecture, small(architecture, **changed), seed, train=corpus("eng").parts["train"][:96])
+    made = Training(architecture, small(architecture, **changed), seed, train=corpus("eng").parts["train"][:96])
+    made._corpus = made._corpus._replace(parts={name: words[:60] for name, words in made._corpus.parts.items()})
+    return made
 
 
 @pytest.mark.parametrize("architecture", ["lstm", "transformer"])
@@ -164,7 +166,7 @@ def test_tiny_training_has_same_bits_everywhere_and_goes_on_from_checkpoint(arch
     second = one.epoch()
     assert other.epoch() == second
     assert second.loss != first.loss
-    assert 0 <= second.correct <= 500
+    assert 0 <= second.correct <= 60
     assert np.array_equal(one.state()["parameters"], other.state()["parameters"])
 
 
