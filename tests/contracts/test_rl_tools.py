@@ -9,8 +9,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.families.registry import SPECS
-from tests.helpers import IDS, ONE_OF_EACH
-from tests.helpers import short as small
+from tests.helpers import IDS, ONE_OF_EACH, short
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
 pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
@@ -29,14 +28,10 @@ def test_stable_baselines3_checker_has_no_complaint(spec_id: str) -> None:
         check_env(env)
 
 
-def short(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
-    return gym.make(env_id, **kwargs)
-
-
 def test_vector_environment_of_mo_gymnasium_agrees_with_ours() -> None:
     from mo_gymnasium.wrappers.vector import MOSyncVectorEnv
 
-    theirs = MOSyncVectorEnv([lambda: short("NMTHPO-zhen-mo-v0", budget=4).unwrapped for _ in range(2)])
+    theirs = MOSyncVectorEnv([lambda: gym.make("NMTHPO-zhen-mo-v0", budget=4).unwrapped for _ in range(2)])
     ours = gym.make_vec("NMTHPO-zhen-mo-v0", num_envs=2, budget=4)
     assert np.array_equal(theirs.reset(seed=0)[0], ours.reset(seed=0)[0])
     for actions in ([1, 2], [3, 3], [9, 0]):
@@ -53,7 +48,7 @@ def test_whole_infos_become_tensors(spec_id: str, mode: AutoresetMode) -> None:
     import torch
     from gymnasium.wrappers.vector import NumpyToTorch
 
-    envs = NumpyToTorch(gym.make_vec(spec_id, num_envs=2, autoreset_mode=mode, **small(spec_id)))
+    envs = NumpyToTorch(gym.make_vec(spec_id, num_envs=2, autoreset_mode=mode, **short(spec_id)))
     envs.action_space.seed(0)
     observation, info = envs.reset(seed=0)
     for _ in range(3):

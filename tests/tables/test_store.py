@@ -7,16 +7,7 @@ import pytest
 
 from hpo_envs.tables import store
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.datasets.nasbenchnlp import MULTI
 from tests.helpers import raises
-
-
-def test_files_known_by_git_blob_ids_are_verified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A git blob id is the sha1 of "blob", the size, a zero byte and the content."""
-    (tmp_path / "nasbenchnlp/train_logs_multi_runs").mkdir(parents=True)
-    (tmp_path / MULTI).write_bytes(b"not the archive")
-    with pytest.raises(store.CorruptFile, match="gitblob:7414e12600ecb30cf1f46431ca420f35484b4546"):
-        store.read(MULTI, tmp_path)
 
 
 def test_who_measured_table() -> None:

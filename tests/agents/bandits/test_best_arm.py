@@ -90,24 +90,6 @@ def test_symmetry_and_invariance(arm: list[float], copies: int, scale: float, sh
     assert shuffled == pytest.approx(pi[order], abs=1e-9)
 
 
-def test_updates_equal_fresh_belief() -> None:
-    rng = np.random.default_rng(1)
-    means = np.linspace(0.57, 0.65, 8)
-    belief = b.Belief(8)
-    log: list[list[float]] = [[] for _ in means]
-    worst = 0.0
-    for i in range(500):
-        # Long stretches of one arm move it far from where the nodes were laid.
-        arm = i % 8 if i < 24 else (i // 60) % 8 if i < 300 else int(rng.integers(8))
-        score = float(rng.normal(means[arm], 0.005 if arm % 2 else 0.05))
-        belief.add(arm, score)
-        log[arm].append(score)
-        if i >= 24:
-            fresh = b.best_probability(b.posterior(*b.moments(log)))
-            worst = max(worst, float(np.abs(belief.pi - fresh).max()))
-    assert worst < 1e-4
-
-
 NAN = float("nan")
 
 

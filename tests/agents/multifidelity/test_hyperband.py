@@ -1,5 +1,6 @@
 """Hyperband, successive halving and ASHA: brackets, promotions, budgets."""
 
+import dataclasses
 import itertools
 from typing import Any
 
@@ -13,14 +14,9 @@ from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.multifidelity.hyperband import bracket, brackets, halvings
 from hpo_envs.benchmarks import problem_of
-from hpo_envs.core.engines.curves.params import CurveParams
-from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from tests.agents.multifidelity.helpers import make, play, smooth
-from tests.hpo_envs.core.engines.curves.helpers import KWARGS
-
-
-def curves_env(*args: Any, **kwargs: Any) -> CurvesEnv:
-    return CurvesEnv(CurveParams.of(*args, **kwargs))
+from tests.hpo_envs.core.engines.curves.helpers import KWARGS, T3
+from tests.hpo_envs.core.engines.curves.model import curves_env
 
 
 def test_golden_brackets_of_algorithm() -> None:
@@ -90,8 +86,6 @@ def test_diverged_rows_never_survive() -> None:
     t = smooth(rows=9, levels=9)
     values, status = t.values.copy(), t.status.copy()
     values[:8, :, 1:], status[:8] = np.nan, 2
-    import dataclasses
-
     t = dataclasses.replace(t, values=values, status=status, provenance=dataclasses.replace(t.provenance, sha256=""))
     _, trail = play("successive-halving", make(t, budget=1e9), steps=6)
     # Rung 1 trains one epoch, where nothing has diverged yet; rung 2 three epochs; only row 8 can go on, if chosen.
@@ -103,8 +97,6 @@ def test_last_and_best_score() -> None:
     t = smooth(rows=9, levels=9)
     values = t.values.copy()
     values[0, 0, 0], values[0, 0, 1:] = 0.1, 9.0  # best of all at once, then over-trained
-    import dataclasses
-
     t = dataclasses.replace(t, values=values, provenance=dataclasses.replace(t.provenance, sha256=""))
     best, last = (play("successive-halving", make(t, budget=1e9), steps=13, score=s)[1] for s in ("best", "last"))
     assert best[-1][0] == [0, 8]
@@ -139,8 +131,6 @@ def test_halving_needs_checkpoints(name: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), budget=st.floats(1.0, 60.0))
 def test_episode_overshoots_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
-    from tests.hpo_envs.core.engines.curves.helpers import T3
-
     env = curves_env("x", table=T3, **{**KWARGS, "budget": budget})
     _, trail = play("hyperband", env, seed)
     assert env.total_cost - trail[-1][2]["cost"] < budget

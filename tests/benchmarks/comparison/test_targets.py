@@ -65,14 +65,6 @@ def test_attainment_by_hand() -> None:
     assert targets.attainment(unsorted, [1.0, 2.0, 3.0]).tolist() == [5.0, 1.0, 1.0]
 
 
-def test_numbers_may_be_read_from_text() -> None:
-    assert targets.ftc(["25", "25.6", "9"], 26.0) == 2.0
-    assert targets.fb(["25", "9"], 26.0) == 1.0
-    text, numbers = [["1", "2"], ["3", "4"]], np.array([[3.0, 4.0]])
-    assert targets.fto(text, numbers) == targets.fto(np.array(text, float), numbers.astype(str)) == 2.0
-    assert targets.fta(text, numbers) == targets.fbp(text, numbers, 2) + 1 == 2.0
-
-
 def test_what_is_close_has_scale_of_metric() -> None:
     (one,) = run("random", "NMTHPO-zhen-v0", [0])
     scale = one.header["scale"]

@@ -151,9 +151,3 @@ def test_pairs_can_be_read_either_way() -> None:
     assert sentences.against(track, "a", "a") is None
     assert [sentences.number(v) for v in (None, -0.0, 0.12345)] == ["never", "0", "0.123"]
     assert sentences.listed(list("abcdefghij"), 4) == "a, b and 8 more"
-
-
-def test_measured_tables_have_owner() -> None:
-    assert sentences.answered({"name": "charmini/eng-lstm", "kind": "measured"}) == "measured by this project"
-    assert sentences.answered({"name": "nmthpo/swen", "kind": "measured"}) == "measured by Este1le/hpo_nmt"
-    assert sentences.answered({"name": "nmthpo/swen", "kind": "surrogate"}) == "surrogate"

@@ -39,11 +39,6 @@ def test_seeds_are_validated(seeds: Any, message: str) -> None:
         run("random", "NMTHPO-zhen-v0", seeds)
 
 
-def test_unknown_ids_suggest_nearest() -> None:
-    with pytest.raises(ValueError, match="got 'NMTHPO-swenn-v0', did you mean 'NMTHPO-swen-v0'"):
-        run("random", "NMTHPO-swenn-v0", [0])
-
-
 THREADS = """
 import json, sys
 from hpo_envs import agents

@@ -68,12 +68,6 @@ def test_all_papers_are_on_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert text.count("<summary>Table 1: 1 agrees</summary>") == 5
 
 
-@pytest.mark.parametrize("folder", reproduce.PAPERS.values())
-def test_papers_have_quick_form(folder: str) -> None:
-    module = importlib.import_module(f"hpo_envs.benchmarks.{folder}.reproduce")
-    assert module.QUICK >= 1
-
-
 AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "fiesta-gaussian*"]
 
 

@@ -81,15 +81,6 @@ def test_mask_of_episode_that_ended_in_same_step() -> None:
     assert info["final_info"]["_action_mask"].tolist() == [True, True]
 
 
-def test_batch_with_render_mode_draws_what_it_does() -> None:
-    pytest.importorskip("matplotlib")
-    envs = gym.make_vec("NMTHPO-swen-v0", num_envs=2, render_mode="rgb_array")
-    envs.reset(seed=0)
-    first = envs.render()
-    envs.step(np.array([1, 2]))
-    assert not np.array_equal(first, envs.render())
-
-
 def test_what_reset_returned_is_callers() -> None:
     envs = lookups(2, ["nmthpo/swen"])
     envs.reset(seed=0)[1]["_action_mask"][:] = False

@@ -126,13 +126,14 @@ def test_words_about_options_of_reset() -> None:
 def test_numbers_of_workers() -> None:
     assert check_int("workers", 1, high=1_000_000) == check_int("workers", np.int64(1), high=1_000_000) == 1
     assert check_int("workers", 1_000_000, high=1_000_000) == 1_000_000
-    for wrong in (0, True, 1.5, "2"):
+    for wrong in (0, True, np.True_, 1.5, "2"):
         with raises(f"workers must be an int >= 1, got {wrong!r}"):
             check_int("workers", wrong, high=1_000_000)
     with raises("workers must be at most 1000000, got 1000001"):
         check_int("workers", 1_000_001, high=1_000_000)
-    with raises("n must be None or an int >= 1, got 0"):
-        check_int("n", 0, optional=True)
+    for none in (0, True, 1.5):
+        with raises(f"n must be None or an int >= 1, got {none!r}"):
+            check_int("n", none, optional=True)
 
 
 def test_occurrences_are_counted_by_key_whatever_order() -> None:

@@ -6,8 +6,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.tables import store
-
 
 def make(task: str, **kwargs: Any) -> Any:
     return gym.make(f"FIESTA-{task}-v0", **kwargs)
@@ -51,8 +49,3 @@ def test_gaussian_arms_are_gaussian() -> None:
 def test_bad_arguments_name_rule_and_value(task: str, kwargs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make(task, **kwargs)
-
-
-def test_synthetic_arms_are_said_to_be_synthetic() -> None:
-    assert store.synthetic("fiesta/gaussian")
-    assert store.load("fiesta/gaussian").provenance.kind == "surrogate"

@@ -10,16 +10,18 @@ from gymnasium.vector import AutoresetMode
 import hpo_envs.wrappers.vector as vector
 
 pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
-pytest.importorskip("mo_gymnasium", reason="extra rl is not installed")
+pytest.importorskip("sb3_contrib", reason="extra rl is not installed")
+
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import VecVideoRecorder
+
+from hpo_envs.integrations.sb3 import SB3VecEnv
+from hpo_envs.wrappers import ContinuousAction, FlattenAction
 
 
 def test_stable_baselines3_takes_adapter() -> None:
-    pytest.importorskip("stable_baselines3", reason="extra rl is not installed")
-    from sb3_contrib import MaskablePPO
-    from stable_baselines3 import PPO
-
-    from hpo_envs.integrations.sb3 import SB3VecEnv
-
     envs = gym.make_vec("NMTHPO-v0", num_envs=8, autoreset_mode=AutoresetMode.SAME_STEP)
     model = PPO("MlpPolicy", SB3VecEnv(vector.ImprovementReward(envs)), n_steps=32, batch_size=64, seed=0)
     model.learn(512)
@@ -44,11 +46,6 @@ def test_stable_baselines3_takes_adapter() -> None:
 
 
 def test_masked_policy_never_evaluates_row_twice() -> None:
-    from sb3_contrib import MaskablePPO
-    from sb3_contrib.common.maskable.utils import get_action_masks
-
-    from hpo_envs.integrations.sb3 import SB3VecEnv
-
     envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=4, autoreset_mode=AutoresetMode.SAME_STEP, budget=30))
     model = MaskablePPO("MlpPolicy", envs, n_steps=30, batch_size=60, n_epochs=1, seed=0, device="cpu")
     model.learn(120)
@@ -62,8 +59,6 @@ def test_masked_policy_never_evaluates_row_twice() -> None:
 
 
 def test_what_is_asked_for_is_passed_on() -> None:
-    from hpo_envs.integrations.sb3 import SB3VecEnv
-
     same_step = {"autoreset_mode": AutoresetMode.SAME_STEP, "budget": 2}
     keys = ("cost", "status", "config", "action_mask", "nothing")
     envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=2, **same_step), keys)
@@ -80,8 +75,6 @@ def test_what_is_asked_for_is_passed_on() -> None:
 
 
 def test_attributes_are_set_where_they_are() -> None:
-    from hpo_envs.integrations.sb3 import SB3VecEnv
-
     inner = gym.make_vec("NMTHPO-v0", num_envs=2, autoreset_mode=AutoresetMode.SAME_STEP)
     envs = SB3VecEnv(vector.HistoryObservation(inner, 2))
     envs.set_attr("budget", 3.0)
@@ -94,11 +87,6 @@ def test_attributes_are_set_where_they_are() -> None:
 
 
 def test_masks_only_where_they_are_useful() -> None:
-    from sb3_contrib.common.maskable.utils import is_masking_supported
-
-    from hpo_envs.integrations.sb3 import SB3VecEnv
-    from hpo_envs.wrappers import ContinuousAction, FlattenAction
-
     useful = {"NMTHPO-zhen-v0": True, "NMTHPO-v0": False, "CharHPO-v0": False, "NMTLC-ft-zhen-v0": True}
     for spec_id, masked in useful.items():
         envs = gym.make_vec(spec_id, num_envs=2, autoreset_mode=AutoresetMode.SAME_STEP)
@@ -112,10 +100,6 @@ def test_masks_only_where_they_are_useful() -> None:
 
 def test_videos_of_batch(tmp_path: Any) -> None:
     pytest.importorskip("moviepy", reason="extra video is not installed")
-    from stable_baselines3.common.vec_env import VecVideoRecorder
-
-    from hpo_envs.integrations.sb3 import SB3VecEnv
-
     mode = {"autoreset_mode": AutoresetMode.SAME_STEP, "render_mode": "rgb_array"}
     envs = SB3VecEnv(gym.make_vec("NMTHPO-zhen-v0", num_envs=6, **mode))
     recorder = VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=2)

@@ -1,9 +1,6 @@
 """Tables as functions of a configuration."""
 
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -61,12 +58,6 @@ def test_configurations_that_were_not_measured_are_named() -> None:
     for env_id in ("CharHPO-v0", "NMTHPO-v0", "CushLEPOR-ted-ende-v0"):
         with pytest.raises(ValueError, match=f"env_id must have the configurations of one table .*, got '{env_id}'"):
             hpo_envs.Objective(env_id)
-
-
-def test_importing_package_imports_no_objective() -> None:
-    code = "import sys, hpo_envs; print('hpo_envs.tuning' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path.home())
-    assert said.stdout.strip() == "False"
 
 
 def test_tune_takes_objective() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import check_env
 
 from hpo_envs.core.engines.box.batched import BoxVectorEnv
 from hpo_envs.core.engines.box.params import WITHOUT_BUDGET
@@ -49,18 +48,6 @@ def test_vector_rewards_are_oriented_and_observations_stay_in_their_bounds() -> 
     assert observation.tolist() == [1, 1, -1, 10, 4, -1, 10, 0, 0], "cost beyond its bound, budget spent"
 
 
-def test_tasks_are_drawn_by_seed() -> None:
-    env = BoxEnv(params())
-    tables = [env.reset(seed=s)[1]["table"] for s in range(30)]
-    assert tables == [env.reset(seed=s)[1]["table"] for s in range(30)]
-    assert set(tables) == {"toy/low", "toy/high"}
-    assert env.table.name == tables[-1]
-
-
-def test_gymnasium_accepts_it() -> None:
-    check_env(BoxEnv(params()), skip_render_check=True)
-
-
 def test_actions_of_configurations() -> None:
     env = BoxEnv(params())
     env.reset(seed=0)
@@ -89,14 +76,6 @@ def test_it_is_scalar_form_batched(kwargs: dict[str, Any]) -> None:
             assert info["cost"][i] == one_info["cost"]
             for part in ("metrics", "held_out", "config"):
                 assert {k: v[i] for k, v in info[part].items()} == one_info[part]
-
-
-def test_observations_are_reused_unless_copied() -> None:
-    for copy in (True, False):
-        envs = BoxVectorEnv(2, params(), copy=copy)
-        first, _ = envs.reset(seed=0)
-        second = envs.step(np.zeros((2, 2)))[0]
-        assert (first is second) == (not copy)
 
 
 def test_actions_outside_box_are_rejected() -> None:

@@ -100,15 +100,6 @@ def params_size(view: dict[str, Any], rows: int) -> int:
     return round(view.get("subsample", 1.0) * rows)
 
 
-def test_next_episode_has_another_order() -> None:
-    env = LookupEnv(lookup(shuffle=True)[0])
-    env.reset(seed=0)
-    first = env.rows.tolist()
-    env.reset()
-    assert sorted(first) == sorted(env.rows.tolist()) == list(range(118))
-    assert first != env.rows.tolist()
-
-
 @pytest.mark.parametrize("wrapper", [ContinuousAction])
 def test_wrappers_that_take_action_k_for_row_k_reject_view(wrapper: Any) -> None:
     message = "shuffle and subsample must be left alone for this wrapper, got "

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables import store
-from hpo_envs.tables.datasets import charhpo as names
 from hpo_envs.tables.datasets.charhpo import SCHEDULERS, model, pack
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from tests.helpers import needs_upstream
@@ -16,17 +15,6 @@ from tests.helpers import needs_upstream
 def upstream(name: str) -> list[dict[str, str]]:
     content = store.read(pack.file_of(name)).decode()
     return list(csv.DictReader(io.StringIO(content), delimiter="\t"))[:200]
-
-
-def test_there_are_24_sweeps_with_sixteen_hyperparameters() -> None:
-    assert len(charhpo.NAMES) == 24
-    for architecture in names.ARCHITECTURES:
-        space = charhpo.space(architecture)
-        assert len(space) == 16
-        assert [h.name for h in space if h.log] == ["learning_rate"]
-        assert [h.name for h in space if h.condition] == ["warmup_samples", "factor", "min_lr", "patience"]
-    with pytest.raises(ValueError, match="did you mean 'transformer'"):
-        charhpo.space("transformers")
 
 
 @needs_upstream

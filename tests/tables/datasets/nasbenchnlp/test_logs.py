@@ -4,7 +4,6 @@ import io
 import json
 import math
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from hpo_envs.tables import catalogue, cells, store
 from hpo_envs.tables.cells.recipe import EXAMPLES
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.datasets import nasbenchnlp as names
-from hpo_envs.tables.datasets.nasbenchnlp import MULTI, PTB, SINGLE
+from hpo_envs.tables.datasets.nasbenchnlp import MULTI, SINGLE
 from hpo_envs.tables.datasets.nasbenchnlp import build as builder
 from hpo_envs.tables.datasets.nasbenchnlp.logs import CURVES, read_archive, read_log
 from hpo_envs.tables.table import STATUSES
@@ -139,10 +138,7 @@ def test_cycle_in_log_is_named() -> None:
         build({"a.json": run(2000000, 1, recepie=bad), "b.json": run(1, 1)}, {"c.json": run(2, 2)}, 2000000)
 
 
-def test_large_files_are_data_set_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_large_files_are_data_set_of_their_own() -> None:
     records = [f for f in catalogue.files().values() if f.dataset == "nasbenchnlp-ptb-logs"]
     assert len(records) == 4
     assert sum(f.sha256.startswith("gitblob:") for f in records) == 3
-    monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path))
-    with pytest.raises(store.TableNotInstalled, match="run `hpo-envs fetch nasbenchnlp-ptb-logs`"):
-        store.load(PTB)

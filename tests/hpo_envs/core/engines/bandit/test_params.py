@@ -52,7 +52,6 @@ def test_what_is_meant_unless_told_otherwise() -> None:
 TASKS = "tdsa8, tdsa12, ner, gaussian"
 WORDS: list[tuple[str, dict[str, Any], str]] = [
     ("tdsa9", {}, f"task must be one of {TASKS}, got 'tdsa9', did you mean 'tdsa8'?"),
-    ("", {}, f"task must be one of {TASKS}, got ''"),
     ("tdsa8", {"cost": "s"}, "cost must be one of evaluations (no other was measured), got 's'"),
     ("gaussian", {"replacement": False}, "replacement must be left alone for gaussian: it is for measured arms only"),
     ("gaussian", {"shared": True}, "shared must be left alone for gaussian: it is for measured arms only"),
@@ -66,14 +65,9 @@ WORDS: list[tuple[str, dict[str, Any], str]] = [
     ("tdsa8", {"shared": 1}, "shared must be True or False, got 1"),
     ("tdsa8", {"batch_size": 1_000_001}, "batch_size must be at most 1000000, got 1000001"),
     ("tdsa8", {"batch_size": 0}, "batch_size must be None or an int >= 1, got 0"),
-    ("tdsa8", {"batch_size": True}, "batch_size must be None or an int >= 1, got True"),
-    ("tdsa8", {"batch_size": 1.5}, "batch_size must be None or an int >= 1, got 1.5"),
     ("tdsa8", {"batch_size": 3, "budget": 2}, "budget must be >= batch_size, 3 evaluations, got 2"),
     ("tdsa8", {"budget": 1.5}, "budget must be None or an int >= 1 (evaluations), got 1.5"),
     ("tdsa8", {"workers": 0}, "workers must be an int >= 1, got 0"),
-    ("tdsa8", {"workers": True}, "workers must be an int >= 1, got True"),
-    ("tdsa8", {"workers": np.True_}, f"workers must be an int >= 1, got {np.True_!r}"),
-    ("tdsa8", {"workers": 1.5}, "workers must be an int >= 1, got 1.5"),
     (
         "tdsa8",
         {"workers": 2, "batch_size": 2},

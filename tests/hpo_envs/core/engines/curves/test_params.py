@@ -70,26 +70,18 @@ def test_what_is_prepared() -> None:
 
 WORDS: list[tuple[dict[str, Any], str]] = [
     ({"variant": "papers"}, "variant must be one of paper, released, got 'papers', did you mean 'paper'?"),
-    ({"variant": "x"}, "variant must be one of paper, released, got 'x'"),
     ({"levels": 0}, "levels must be None or an int >= 1, got 0"),
-    ({"levels": True}, "levels must be None or an int >= 1, got True"),
-    ({"levels": 1.5}, "levels must be None or an int >= 1, got 1.5"),
     ({"cost": 3}, "cost must be None or the name of a unit, got 3"),
     ({"cost": "epoch"}, "cost must be one of seconds, epochs, evaluations, got 'epoch', did you mean 'epochs'?"),
-    ({"cost": "x"}, "cost must be one of seconds, epochs, evaluations, got 'x'"),
-    ({"objective": "test"}, "objective must be one of loss, accuracy, got 'test'"),
     ({"objective": "los"}, "objective must be one of loss, accuracy, got 'los', did you mean 'loss'?"),
     ({"objective": ("loss", "x")}, "objective must be one of loss, accuracy, got 'x'"),
-    ({"objective": ()}, "objective must name at least one metric of loss, accuracy, got ()"),
     ({"objective": 3}, "objective must be a name or a tuple of names, got 3"),
+    ({"objective": ()}, "objective must name at least one metric of loss, accuracy, got ()"),
     (
         {"held_out": ("tests",)},
         "metric must be one of loss, test, accuracy in table toy/curves, got 'tests', did you mean 'test'?",
     ),
     ({"workers": 0}, "workers must be an int >= 1, got 0"),
-    ({"workers": True}, "workers must be an int >= 1, got True"),
-    ({"workers": np.True_}, f"workers must be an int >= 1, got {np.True_!r}"),
-    ({"workers": 1.5}, "workers must be an int >= 1, got 1.5"),
     ({"budget": "all"}, "budget must be one of auto, None or a number > 0, got 'all'"),
     ({"budget": 0}, "budget must be None or a finite number > 0 (s), got 0"),
 ]
