@@ -18,6 +18,21 @@ def solved(prior: Floats, rows: list[int], values: Floats, noise: float) -> tupl
     return targets.T @ weights, np.diag(prior) - np.einsum("ij,ij->j", prior[rows], weights)
 
 
+def spread_labels(weights: Floats, nodes: list[int], labels: Floats) -> Floats:
+    """Equation 7 by averaging over the neighbours until nothing moves; nodes out of reach keep the mean label."""
+    n = len(weights)
+    f = np.full(n, labels.mean())
+    f[nodes] = labels
+    reach = np.isin(np.arange(n), nodes)
+    for _ in range(n):
+        reach |= (weights[:, reach] > 0).any(axis=1)
+    inner = [i for i in range(n) if reach[i] and i not in nodes]
+    if inner:
+        degrees = np.diag(weights.sum(axis=1))[np.ix_(inner, inner)]
+        f[inner] = np.linalg.solve(degrees - weights[np.ix_(inner, inner)], weights[np.ix_(inner, nodes)] @ labels)
+    return f
+
+
 KNOWN = (
     (3, 0.50, 0.010),
     (8, 0.52, 0.030),

@@ -103,8 +103,6 @@ def test_features_are_those_of_candidates() -> None:
     assert FULL.rows == 3
     with pytest.raises(ValueError, match=r"features must be base\[index\]"):
         Problem(gym.spaces.Discrete(2), np.zeros((2, 2)), base=np.ones((5, 2)), index=np.array([0, 1]))
-    with pytest.raises(ValueError, match=r"must be equally long, got \(2, 3, 2\)"):
-        Source("x", np.zeros((2, 1)), np.zeros((3, 1)), np.zeros(2))
 
 
 def test_problem_of_some_features() -> None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hpo_envs.agents.bandits import base as bandits
 from hpo_envs.agents.models import kernels
 from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph, nearest_neighbours
+from tests.agents.helpers import spread_labels
 from tests.helpers import raises
 
 Floats = np.ndarray
@@ -100,21 +100,6 @@ def test_graphs_of_features(monkeypatch: pytest.MonkeyPatch) -> None:
     SimilarityGraph.of_features(x, "rbf", 0.25, None)
 
 
-def spread_labels(weights: Floats, nodes: list[int], labels: Floats) -> Floats:
-    """Equation 7 by averaging over the neighbours until nothing moves; nodes out of reach keep the mean label."""
-    n = len(weights)
-    f = np.full(n, labels.mean())
-    f[nodes] = labels
-    reach = np.isin(np.arange(n), nodes)
-    for _ in range(n):
-        reach |= (weights[:, reach] > 0).any(axis=1)
-    inner = [i for i in range(n) if reach[i] and i not in nodes]
-    if inner:
-        degrees = np.diag(weights.sum(axis=1))[np.ix_(inner, inner)]
-        f[inner] = np.linalg.solve(degrees - weights[np.ix_(inner, inner)], weights[np.ix_(inner, nodes)] @ labels)
-    return f
-
-
 @pytest.mark.parametrize("parts", [(24,), (20, 3, 1)])
 def test_labels_spread_as_their_definition_says(parts: tuple[int, ...]) -> None:
     n = sum(parts)
@@ -160,4 +145,3 @@ def test_labels_spread_as_their_definition_says(parts: tuple[int, ...]) -> None:
         assert np.isinf(harmonic.diagonal[others]).all()
         assert harmonic.leverage()[others].tolist() == [(graph.component == graph.component[i]).sum() for i in others]
         assert (harmonic.diagonal >= 0.0).all()
-    assert bandits.STOPPING == ("pi", "glr")

@@ -8,25 +8,9 @@ from hpo_envs import agents
 from hpo_envs.agents import Problem
 from hpo_envs.agents.models.similarity_graph import SimilarityGraph
 from hpo_envs.agents.search.graph_search import VARIANTS, GraphInfluence, GraphSearch
+from tests.agents.helpers import spread_labels
 
 RNG = np.random.default_rng
-
-
-def propagate(weights: np.ndarray, nodes: list[int], labels: np.ndarray) -> np.ndarray:
-    """Equation 7 by a solve; components without a label get the mean label."""
-    n = len(weights)
-    laplacian = np.diag(weights.sum(axis=1)) - weights
-    f = np.full(n, labels.mean())
-    f[nodes] = labels
-    reached, frontier = set(nodes), set(nodes)
-    while frontier:
-        frontier = {j for i in frontier for j in np.flatnonzero(weights[i])} - reached
-        reached |= frontier
-    unlabelled = sorted(reached - set(nodes))
-    if unlabelled:
-        block = laplacian[np.ix_(unlabelled, unlabelled)]
-        f[unlabelled] = np.linalg.solve(block, -laplacian[np.ix_(unlabelled, nodes)] @ labels)
-    return f
 
 
 def influence_by_force(
@@ -36,7 +20,7 @@ def influence_by_force(
     n = len(weights)
     scores = np.full(n, -np.inf)
     for k in sorted(set(range(n)) - set(nodes)):
-        bad, good = (propagate(weights, [*nodes, k], np.append(labels, x)) for x in (0.0, 1.0))
+        bad, good = (spread_labels(weights, [*nodes, k], np.append(labels, x)) for x in (0.0, 1.0))
         summed = np.ones(n, dtype=bool)
         if not over_all:
             summed[[*nodes, k]] = False
@@ -79,7 +63,7 @@ def test_finite_set_posterior_is_harmonic_without_ridge() -> None:
     for k, y in zip(nodes, labels, strict=True):
         agent.tell(k, float(y), {"cost": 1.0})
     graph = SimilarityGraph.of_features(x, "matern52", 1.0, 6)
-    np.testing.assert_allclose(agent.predict()[0], propagate(graph.weights, nodes, labels), atol=1e-4)
+    np.testing.assert_allclose(agent.predict()[0], spread_labels(graph.weights, nodes, labels), atol=1e-4)
 
 
 def test_agents_on_same_candidates_share_one_graph() -> None:
@@ -108,7 +92,7 @@ def test_rows_of_one_base_have_one_graph_whatever_their_order_and_share(name: st
             agent.tell(row, worth[index[row]], {})
         told = index[[3, 11, 5]]
         if name.startswith("graph-eif"):
-            expected = propagate(agent.graph.weights, told.tolist(), worth[told])[index]
+            expected = spread_labels(agent.graph.weights, told.tolist(), worth[told])[index]
             np.testing.assert_allclose(agent.predict()[0], expected, atol=1e-8)
         else:
             precision, sigma2 = 0.05, 50.0

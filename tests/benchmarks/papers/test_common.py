@@ -1,7 +1,6 @@
 """What reproductions share; that every paper keeps to one form; and their page."""
 
 import csv
-import importlib
 import math
 import typing
 from pathlib import Path
@@ -22,13 +21,6 @@ def test_every_folder_has_same_files(folder: str) -> None:
     names = {p.name for p in (HERE / folder).iterdir()}
     assert {"settings.py", "analysis.py", "figures.py", "reproduce.py", "results"} <= names
     assert common.expected(folder)
-
-
-@pytest.mark.parametrize("folder", PAPERS.values())
-def test_parts_are_functions_by_name(folder: str) -> None:
-    module = importlib.import_module(f"hpo_envs.benchmarks.{folder}.reproduce")
-    assert module.PARTS
-    assert all(callable(part) for part in module.PARTS.values())
 
 
 def test_committed_verdicts_are_words_of_vocabulary() -> None:

@@ -3,8 +3,6 @@
 import hashlib
 import io
 import os
-import subprocess
-import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -26,13 +24,6 @@ def test_readers_are_those_of_their_modules() -> None:
     assert all(hasattr(user, name) for name in user.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'from_excel'"):
         user.from_excel  # noqa: B018
-
-
-def test_importing_package_imports_no_reader() -> None:
-    code = "import sys, hpo_envs.tables.user; print([m for m in sys.modules if m.endswith('_reader')])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "reader" not in said
-    assert "optuna_reader" not in said
 
 
 TEXT = b'lr,"odd ""name""",depth,momentum,opt,acc\n' + b"".join(

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charmini import build, cost
 from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration
@@ -42,10 +41,3 @@ def test_configurations_after_one_that_lacks_seed_are_left_out():
 def test_error_rates_are_capped():
     accuracy, errors = build.rates(np.array([250.0]), np.array([1e5]), "eng", "development")
     assert (accuracy[0], errors[0]) == (50.0, 200.0)
-
-
-def test_store_has_it():
-    assert not store.missing("charmini/eng-lstm")
-    table = store.load("charmini/eng-lstm")
-    assert table is store.load("charmini/eng-lstm")
-    assert (len(table), table.repeats, len(table.levels)) == (PACKING.complete(PACKING.load())["eng-lstm"], 3, 20)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.tables import catalogue, store
+from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmtlc import build as nmtlc
 
 ROWS = {"zhen": 148, "ruen": 193, "jaen": 177, "enja": 179, "swen": 819, "soen": 646, "ft-fren": 162, "ft-zhen": 159}
@@ -45,7 +45,3 @@ def test_runs_are_those_of_nmthpo_tables() -> None:
         unique = [(u, length[f[0]]) for u, f in zip(updates, found, strict=True) if len(f) == 1]
         assert len(unique) > 0.8 * rows
         assert np.mean([u == 2000 * n for u, n in unique]) > 0.95
-
-
-def test_file_is_in_catalogue() -> None:
-    assert catalogue.files()[nmtlc.FILE].bytes == 1454767
