@@ -150,7 +150,7 @@ class _Reader:
             ValueError: Cells or arguments that are wrong; lines and columns are named.
         """
         self._clean()
-        self.schema = self.schema.resolved(self.sheet)
+        self.schema = roles.resolved(self.schema, self.sheet)
         for name, value in self.schema.fill.items():
             cells, holes = of_cells.filled(self.sheet.frame[name], str(value))
             self._keep(self.sheet.frame.assign(**{name: cells}))

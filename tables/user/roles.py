@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +30,9 @@ from hpo_envs.tables.user.cells import (
     numeric,
 )
 from hpo_envs.tables.user.outcomes import scorable
+from hpo_envs.tables.user.schema import NO_COST, Schema
 from hpo_envs.tables.user.sheet import Sheet
 from hpo_envs.tables.user.space import LOG
-
-if TYPE_CHECKING:
-    from hpo_envs.tables.user.schema import Schema
 
 FEW = 12
 """Up to so many different numbers count as a grid."""
@@ -114,6 +112,38 @@ def guess_score(sheet: Sheet) -> str:
         if len(some) == 1:
             return some[0]
     raise ValueError(f"--score must say which of these columns is the score: {', '.join(measured or frame)}")
+
+
+def resolved(schema: Schema, sheet: Sheet) -> Schema:
+    """The schema with the columns' short names, a score, and goals.
+
+    Raises:
+        ValueError: A column that is not there, no score, or no goal that is given or can be inferred from its name.
+    """
+
+    def named(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(named, value))
+        if isinstance(value, Mapping):
+            return {named(k): v for k, v in value.items()}
+        if isinstance(value, Hyperparameter):
+            return dataclasses.replace(value, name=named(value.name))
+        return value and resolve(value, sheet)
+
+    free = schema.cost == NO_COST and NO_COST not in sheet.frame
+    columns = {*vars(schema)} - {"goal", "duplicates", *(["cost"] if free else [])}
+    s = dataclasses.replace(schema, **{n: named(getattr(schema, n)) for n in columns})
+    used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
+    if len(set(used)) < len(used):
+        raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
+    score, settings = s.score or (guess_score(sheet),), tuple(h.name for h in s.space)
+    goal = s.goal or tuple((sheet.recipe.goal if c in sheet.scores else None) or goal_of(c) for c in score)
+    if len(goal) != len(score):
+        raise ValueError(f"goal must be one for each score ({len(score)}), got {len(goal)}")
+    for column, g in zip(score, goal, strict=True):
+        if g not in ("max", "min"):
+            raise ValueError(f"goal of {column} must be max or min, got {g!r}; its name does not say which (--goal)")
+    return dataclasses.replace(s, score=score, goal=goal, hyperparameters=settings or s.hyperparameters)
 
 
 def assign(sheet: Sheet, schema: Schema, lost: Mask) -> tuple[Schema, dict[str, str], list[str]]:

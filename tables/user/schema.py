@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -12,8 +11,6 @@ from typing import Any
 
 from hpo_envs.tables.checks import one_of, parsed
 from hpo_envs.tables.table import Hyperparameter, Table
-from hpo_envs.tables.user import roles
-from hpo_envs.tables.user.sheet import Sheet
 from hpo_envs.tables.user.space import space_of, to_plain
 
 NO_COST = "evaluations"
@@ -55,39 +52,6 @@ class Schema:
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     duplicates: bool | None = None
     space: tuple[Hyperparameter, ...] = ()
-
-    def resolved(self, sheet: Sheet) -> Schema:
-        """The schema with the columns' short names, a score, and goals.
-
-        Raises:
-            ValueError: A column that is not there, no score, or no goal that is given or can be inferred from its name.
-        """
-
-        def named(value: Any) -> Any:
-            if isinstance(value, tuple):
-                return tuple(map(named, value))
-            if isinstance(value, Mapping):
-                return {named(k): v for k, v in value.items()}
-            if isinstance(value, Hyperparameter):
-                return dataclasses.replace(value, name=named(value.name))
-            return value and roles.resolve(value, sheet)
-
-        free = self.cost == NO_COST and NO_COST not in sheet.frame
-        columns = {*vars(self)} - {"goal", "duplicates", *(["cost"] if free else [])}
-        s = dataclasses.replace(self, **{n: named(getattr(self, n)) for n in columns})
-        used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
-        if len(set(used)) < len(used):
-            raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
-        score, settings = s.score or (roles.guess_score(sheet),), tuple(h.name for h in s.space)
-        goal = s.goal or tuple((sheet.recipe.goal if c in sheet.scores else None) or roles.goal_of(c) for c in score)
-        if len(goal) != len(score):
-            raise ValueError(f"goal must be one for each score ({len(score)}), got {len(goal)}")
-        for column, g in zip(score, goal, strict=True):
-            if g not in ("max", "min"):
-                raise ValueError(
-                    f"goal of {column} must be max or min, got {g!r}; its name does not say which (--goal)"
-                )
-        return dataclasses.replace(s, score=score, goal=goal, hyperparameters=settings or s.hyperparameters)
 
 
 _LIST, _MAPPING = ("a list of names", Iterable), ("a mapping of columns", Mapping)
