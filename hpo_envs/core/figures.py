@@ -18,7 +18,10 @@ RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
 SHOWN = 16
 """Hyperparameters, or models, in a picture."""
 
-SHARES = {"arms": ((0.11, 0.39), (0.77, 0.21)), "cell": ((0.11, 0.36), (0.58, 0.41))}
+SHARES = {
+    "arms": ((0.11, 0.36), (0.77, 0.21)),
+    "cell": ((0.11, 0.36), (0.58, 0.41)),
+}
 WIDE = ((0.11, 0.43), (0.71, 0.27))
 """Left edge and width of both halves. They are fixed: margins fitted to the labels would make videos tremble."""
 
@@ -99,8 +102,9 @@ def _sentence(record: Any, known: float | None) -> str:
     known_text = "" if known is None else f";\nthe {most} known is {known:.4g}"
     if env.params.kind == "arms":
         arm = _leaders(record)[0]
-        leader, mean = env.table.keys[env.rows[arm]][:SHOWN], np.mean(record.pulls[arm])
-        return f"{start}{leader} has the {most} mean {metric} of {mean:.4g}{known_text}"
+        leader, mean, n = env.table.keys[env.rows[arm]][:SHOWN], np.mean(record.pulls[arm]), len(record.pulls[arm])
+        known_text = "" if known is None else f"; the true mean of the best model is {known:.4g}"
+        return f"{start}{leader} has the {most} mean {metric}:\n{mean:.4g} in {n} evaluation{'s' * (n > 1)}{known_text}"
     return f"{start}the {most} {metric} is {best['values'][0]:.4g}{known_text}"
 
 
@@ -124,14 +128,16 @@ def _succeeded(entry: dict[str, Any]) -> bool:
 def _run(record: Any, top: float | None, axes: Any) -> None:
     """Each evaluation over the budget, the best so far and the best known value; of two objectives the first."""
     env, arms, sign = record.env, record.env.params.kind == "arms", record.env.params.signs[0]
-    _style(axes, "", env.params.budget_unit, f"{'mean ' * arms}{_words(env.objectives[0])} (dots: evaluations)")
+    known, leading = ("best true mean", "leader's mean") if arms else ("best known", "best so far")
+    dots = "single noisy evaluations" if arms else "evaluations"
+    _style(axes, "", env.params.budget_unit, f"{_words(env.objectives[0])} (dots: {dots})")
     axes.set_xlim(0.0, max(env.budget, record.spent))
     axes.xaxis.get_major_locator().set_params(nbins=4, integer=env.params.budget_unit == "evaluations")
     axes.xaxis.set_major_formatter("{x:,.10g}")
     labels = []
     if top is not None:
-        axes.axhline(top, color=FRONT, lw=1.2, ls="--", label="best known")
-        labels.append((top, "best known", FRONT))
+        axes.axhline(top, color=FRONT, lw=1.2, ls="--", label=known)
+        labels.append((top, known, FRONT))
     ok = np.array([_succeeded(e) for e in record.entries], dtype=bool)
     if ok.any():
         spent = np.array([e["spent"] for e in record.entries])
@@ -139,7 +145,7 @@ def _run(record: Any, top: float | None, axes: Any) -> None:
         best = _means(record) if arms else np.maximum.accumulate(np.where(ok, rewards, -np.inf))
         found = np.isfinite(best)
         axes.step(spent[found], sign * best[found], where="post", color=BEST, lw=1.8)
-        labels.append((sign * best[-1], "best so far", BEST))
+        labels.append((sign * best[-1], leading, BEST))
         low, worst, high = _scale(rewards[ok], None if top is None else sign * top)
         if low < high:
             axes.set_ylim(*sorted((sign * low, sign * high)))
@@ -233,15 +239,19 @@ def _leaders(record: Any) -> list[int]:
 
 
 def _arms(record: Any, axes: Any) -> None:
-    """Mean score of each arm, with 1.96 standard errors from two pulls on."""
+    """Mean score of each arm, with 1.96 standard errors from two pulls on; hollow after a single one."""
     env = record.env
-    _style(axes, "means (evaluations)", f"mean {_words(env.objectives[0])}", "")
+    _style(axes, "", f"mean {_words(env.objectives[0])}", "")
+    title = "mean (evaluations) ± 1.96 standard errors\nhollow: one evaluation, no interval"
+    axes.set_title(title, fontsize=9, loc="right")
+    axes.xaxis.get_major_locator().set_params(nbins=3)
     order = _leaders(record)[:SHOWN]
     for place, arm in enumerate(reversed(order)):
         scores = np.array(record.pulls[arm])
-        error = 1.96 * scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
+        error = 1.96 * scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else None
         colour = BEST if place == len(order) - 1 else RUN
-        axes.errorbar(scores.mean(), place, xerr=error, fmt="o", ms=3, capsize=2, color=colour)
+        fill = "white" if error is None else colour
+        axes.errorbar(scores.mean(), place, xerr=error, fmt="o", ms=4, capsize=2, color=colour, markerfacecolor=fill)
     rows, keys = env.rows, env.table.keys
     axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:SHOWN]} ({len(record.pulls[a])})" for a in reversed(order)])
 

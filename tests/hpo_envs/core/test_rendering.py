@@ -60,13 +60,17 @@ def test_axis_reaches_budget_and_best_known_value_is_line(spec_id: str) -> None:
     figures.paint(env.render.__self__.records[0], figure)
     left, right = figure.axes
     assert left.get_xlim() == (0.0, env.budget)
-    (known,) = (line.get_ydata()[0] for line in left.lines if line.get_label() == "best known")
+    (known,) = (line.get_ydata()[0] for line in left.lines if line.get_label() in ("best known", "best true mean"))
     best = Scales(spec_id, env.params, {}).of(env.params.tables.index(env.table)).best[0]
     if spec_id == "CellMini-v0":  # of single runs, which no evaluation beats, not of their means
         assert known == np.nanmin(env.table.values[..., env.table.metric("validation_loss")]) < -best
     else:
         assert known == pytest.approx(env.params.signs[0] * best)
-    shown = r"After [\d,.]+ of [\d,.]+ \w+, [\w\s]+ (high|low)est [\w ]+ [-\d.]+;\sthe \1est known is [-\d.]+"
+    shown = r"After [\d,.]+ of [\d,.]+ \w+, the (high|low)est [\w ]+ [-\d.]+;\nthe \1est known is [-\d.]+"
+    if "FIESTA" in spec_id:
+        shown = (
+            r"After 4 of [\d,]+ evaluations, \w+ has the highest mean f1:\n[\d.]+ in \d evaluations?; the true mean.*"
+        )
     assert re.fullmatch(shown, figure.get_suptitle())
     assert (right.get_title() == "best cell so far") == (spec_id == "CellMini-v0")
 
@@ -236,6 +240,24 @@ def test_arms_are_ranked_by_their_means() -> None:
     assert [float(s.split("pulls")[1].split("±")[0]) for s in lines] == pytest.approx(
         [np.mean(scores[a]) for a in order], rel=1e-3
     )
+
+
+def test_arm_of_single_evaluation_is_hollow_and_leader_has_its_count() -> None:
+    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
+    env = made("FIESTA-gaussian-v0", "rgb_array").unwrapped
+    env.reset(seed=0)
+    for arm in (0, 0, 1):
+        env.step(arm)
+    record = env.render.__self__.records[0]
+    figures.paint(record, figure)
+    left, right = figure.axes
+    hollow = {round(mark[0].get_ydata()[0]): mark[0].get_markerfacecolor() == "white" for mark in right.containers}
+    places = [label.get_text().endswith("(1)") for label in right.get_yticklabels()]
+    assert [hollow[place] for place in range(2)] == places
+    assert [bool(bars.has_xerr) for bars in right.containers] == [not h for h in hollow.values()]
+    leader = max(record.pulls, key=lambda arm: np.mean(record.pulls[arm]))
+    assert f" in {len(record.pulls[leader])} evaluation" in figure.get_suptitle()
+    assert {"best true mean", "leader's mean"} == {text.get_text() for text in left.texts}
 
 
 def test_batches_of_pulls_and_workers() -> None:
