@@ -20,6 +20,7 @@ SHOWN = 16
 
 SHARES = {
     "arms": ((0.11, 0.36), (0.77, 0.21)),
+    "front": ((0.11, 0.38), (0.74, 0.24)),
     "cell": ((0.11, 0.36), (0.58, 0.41)),
 }
 WIDE = ((0.11, 0.43), (0.71, 0.27))
@@ -53,7 +54,7 @@ def paint(record: Any, figure: Any) -> None:
     elif kind == "arms":
         draw, shape = _arms, "arms"
     elif len(env.objectives) == 2:
-        draw, shape = _front, ""
+        draw, shape = _front, "front"
     elif kind == "fidelity" and len(env.levels) > 1:
         draw, shape = _curves, ""
     else:
@@ -196,7 +197,9 @@ def _means(record: Any) -> npt.NDArray[np.float64]:
 def _front(record: Any, axes: Any) -> None:
     """Two objectives against each other, and the Pareto front found so far."""
     env = record.env
-    _style(axes, "green: Pareto front so far", *map(_words, env.objectives))
+    better = ("lower" if sign < 0 else "higher" for sign in env.params.signs)
+    named = (f"{_words(o)} ({b} is better)" for o, b in zip(env.objectives, better, strict=True))
+    _style(axes, "green: Pareto front so far", *named)
     if not record.entries:
         return
     points = np.array([e["rewards"] for e in record.entries])

@@ -94,7 +94,7 @@ def test_earlier_checkpoint_is_drawn_at_its_own_updates() -> None:
     env.reset(seed=0)
     rewards = [env.step(action)[1] for action in ((120, 19), (120, 0))]
     figures.paint(env.render.__self__.records[0], figure)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     left, right = figure.axes
     x, y = right.lines[0].get_data()
     assert x.tolist() == [env.levels[0], env.levels[19]]
@@ -240,6 +240,18 @@ def test_arms_are_ranked_by_their_means() -> None:
     assert [float(s.split("pulls")[1].split("±")[0]) for s in lines] == pytest.approx(
         [np.mean(scores[a]) for a in order], rel=1e-3
     )
+
+
+def test_axes_of_two_objectives_say_which_direction_is_better() -> None:
+    figure = pytest.importorskip("matplotlib.figure", reason="extra plots is not installed").Figure()
+    env = played(made("NMTHPO-swen-mo-v0", "rgb_array"), 8).unwrapped
+    figures.paint(env.render.__self__.records[0], figure)
+    figure.draw_without_rendering()
+    left, right = figure.axes
+    assert right.get_xlabel() == "bleu (higher is better)"
+    assert right.get_ylabel() == "decoding seconds (lower is better)"
+    names = max(text.get_window_extent().x1 for text in left.texts)
+    assert names < right.yaxis.label.get_window_extent().x0
 
 
 def test_arm_of_single_evaluation_is_hollow_and_leader_has_its_count() -> None:
