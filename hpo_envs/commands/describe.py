@@ -1,6 +1,7 @@
-"""Show the page of an id or an agent.
+"""Show the page of an id, an agent or a search.
 
-An id has spaces, tables with their provenance, and a citation; an agent has hyperparameters and supported ids.
+An id has spaces, tables with their provenance, and a citation; an agent has hyperparameters and supported ids; the
+folder of a search by `tune` has the best configuration, evaluations and failures.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import argparse
 import itertools
 import json
 import textwrap
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -19,27 +22,32 @@ from hpo_envs.commands import agents
 from hpo_envs.families.registry import FAMILIES, SPECS, Spec, find
 from hpo_envs.tables import store
 from hpo_envs.tables.checks import nearest
-from hpo_envs.tables.table import Table
+from hpo_envs.tables.table import Hyperparameter, Table
 
 EPILOG = """\
 examples:
   hpo-envs describe NMTHPO-swen-v0          an environment
   hpo-envs describe bo                      an agent, see `hpo-envs list --agents`
+  hpo-envs describe mine/                   a search by hpo-envs tune --out mine/
   hpo-envs describe NMTHPO-swen-v0 --json   machine-readable output"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("subject", metavar="NAME", help="environment id or agent, see `hpo-envs list [--agents]`")
+    parser.add_argument(
+        "subject", metavar="NAME", help="environment id or agent, see `hpo-envs list [--agents]`, or a search"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     name = args.subject.removeprefix("hpo_envs:")
-    spec, text = find(name), _page
-    if spec is not None:
-        facts = describe(spec)
+    spec = find(name)
+    if spec is None and Path(name).is_dir():
+        facts, text = _search(name)
+    elif spec is not None:
+        facts, text = describe(spec), _page
     elif name in AGENTS:
         facts, text = agents.describe(name), agents.page
     else:
@@ -49,6 +57,34 @@ def run(args: argparse.Namespace) -> int:
         )
     print(json.dumps(facts, indent=2, allow_nan=False) if args.json else text(facts))
     return 0
+
+
+def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
+    """Result of a search by `tune`, and its text.
+
+    Raises:
+        FileNotFoundError: The folder holds none.
+    """
+    from hpo_envs.tuning import load
+    from hpo_envs.tuning.record import by
+
+    tuned = load(folder)
+    h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
+    facts = {
+        "best": tuned.best_config if tuned.successes else None,
+        "metrics": tuned.best.metrics if tuned.successes else None,
+        "function": h["function"],
+        "agent": by(h),
+        "evaluations": len(ended),
+        "failed": len(ended) - len(tuned.successes),
+        "budget": f"{h['budget']:g} {h['budget_unit']}",
+        "seconds": sum(e.seconds for e in ended),
+        "workers": len({e.worker for e in ended}),
+        "space": {hp["name"]: _range(Hyperparameter(**hp)) for hp in h["space"]},
+    }
+    return facts, lambda shown: "\n".join(
+        f"{k:<12}{json.dumps(v) if isinstance(v, dict) else v}" for k, v in shown.items()
+    )
 
 
 def describe(spec: Spec) -> dict[str, Any]:

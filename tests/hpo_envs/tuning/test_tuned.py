@@ -91,6 +91,12 @@ def test_commands_accept_search(tuned: Tuned, capsys: pytest.CaptureFixture[str]
     found = json.loads(capsys.readouterr().out)
     assert (found["metric"], found["runs"]) == ("score", 8)
     assert {record["what"] for record in found["main"]} <= {"x", "kind", "depth"}
+    assert main(["describe", str(tuned.folder), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [*facts][:2] == ["best", "metrics"]
+    assert (facts["best"], facts["evaluations"], facts["failed"]) == (tuned.best_config, 8, 0)
+    assert main(["describe", str(tuned.folder)]) == 0
+    assert capsys.readouterr().out.startswith("best        {")
 
 
 def test_failures_and_fronts_are_on_page(tmp_path: Path) -> None:
