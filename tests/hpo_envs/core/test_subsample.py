@@ -8,6 +8,7 @@ from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.subsample import WHOLE, View, first_key
 from hpo_envs.tables import draws
+from tests.helpers import raises
 
 PARAMS = LookupParams.of(("nmthpo/zhen",), budget=4)
 KEYS = np.array([draws.mix(7, i) for i in range(50)], np.uint64)
@@ -76,3 +77,10 @@ def test_first_key_is_that_of_first_episode_of_both_forms() -> None:
     one.reset(seed=8)
     assert envs.episodes[0].tolist() == [first_key(7), first_key(8)]
     assert one._key == first_key(8)
+
+
+def test_words_about_views() -> None:
+    with raises("subsample must be a number in (0, 1], got 1.5"):
+        View(subsample=1.5)
+    with raises("shuffle must be True or False, got 'random'"):
+        View("random")  # type: ignore[arg-type]
