@@ -28,21 +28,36 @@ _SIGNS = {
 }
 
 
-def layout(cell: Cell | Sketch) -> dict[str, tuple[float, float]]:
-    """Position of each node: height by the longest path from the inputs, places in a layer by the inputs' places."""
+LANE = 0.5
+"""Width of a lane, in that of a node."""
+
+Place = str | tuple[str, int]
+"""A node, or the lane in which its edges pass a layer."""
+
+
+def layout(cell: Cell | Sketch) -> dict[Place, tuple[float, float]]:
+    """Position of each node and lane: height by the longest path from the inputs, order by the places of the inputs."""
     g = graph(cell)
     depth: dict[str, int] = {}
-    layers: dict[int, list[str]] = {}
     for name in g:  # inputs first, then nodes in topological order
         depth[name] = max((depth[k] + 1 for k in g.predecessors(name)), default=0)
-        layers.setdefault(depth[name], []).append(name)
-    place: dict[str, float] = {}
-    for level in sorted(layers):
-        names = layers[level]
-        wish = {n: sum(place[k] for k in g.predecessors(n)) / max(g.in_degree(n), 1) for n in names}
-        for i, n in enumerate(sorted(names, key=lambda n: wish[n])):
-            place[n] = i - (len(names) - 1) / 2
-    return {name: (place[name], float(depth[name])) for name in g}
+    layers: list[list[Place]] = [[n for n in g if depth[n] == level] for level in range(max(depth.values()) + 1)]
+    for name in g:
+        for level in range(depth[name] + 1, max((depth[k] for k in g.successors(name)), default=0)):
+            layers[level].append((name, level))
+    at: dict[Place, tuple[float, float]] = {}
+    for level, places in enumerate(layers):
+        wish = {}
+        for n in places:
+            inputs = [n[0]] if isinstance(n, tuple) else list(g.predecessors(n))
+            below: list[Place] = [k if depth[k] == level - 1 else (k, level - 1) for k in inputs]
+            wish[n] = sum(at[k][0] for k in below) / max(len(below), 1)
+        widths = {n: LANE if isinstance(n, tuple) else 1.0 for n in sorted(places, key=lambda n: wish[n])}
+        left = -sum(widths.values()) / 2
+        for n, width in widths.items():
+            at[n] = (left + width / 2, float(level))
+            left += width
+    return at
 
 
 def draw(cell: Cell | Sketch, axes: Any = None) -> Any:
@@ -69,13 +84,15 @@ def draw(cell: Cell | Sketch, axes: Any = None) -> Any:
         nodes[name] = axes.text(*at[name], label, ha="center", va="center", fontsize=7, bbox=box, zorder=2)
     for a, b, role in g.edges(data="role"):
         style, colour = ROLES[role]
-        # Bent when it skips a layer, so that it does not run through other nodes.
-        bend = 0.0 if at[b][1] - at[a][1] < 1.5 else 0.25
-        ends = {"patchA": nodes[a].get_bbox_patch(), "patchB": nodes[b].get_bbox_patch()}
+        lanes = [at[a, level] for level in range(int(at[a][1]) + 1, int(at[b][1]))]
+        # Upright between the boxes of the layers that it skips, below them where it leaves its own.
+        line = [at[a], *((x, y + side) for x, y in lanes for side in (-0.25, 0.25))]
+        axes.plot(*zip(*line, strict=True), linestyle=style, color=colour, linewidth=0.8, zorder=1)
+        ends = {"patchA": None if lanes else nodes[a].get_bbox_patch(), "patchB": nodes[b].get_bbox_patch()}
         arrow = {"arrowstyle": "->", "linestyle": style, "color": colour, "shrinkA": 0, "shrinkB": 1} | ends
-        arrow |= {"linewidth": 0.8, "mutation_scale": 8, "connectionstyle": f"arc3,rad={bend}"}
+        arrow |= {"linewidth": 0.8, "mutation_scale": 8}
         # Above the boxes, which have their places once they are drawn.
-        axes.annotate("", at[b], at[a], arrowprops=arrow, zorder=3)
+        axes.annotate("", at[b], line[-1], arrowprops=arrow, zorder=3)
     x, y = zip(*at.values(), strict=True)
     axes.set(xlim=(min(x) - 0.6, max(x) + 0.6), ylim=(-0.5, max(y) + 0.5))
     if used := [role for role in ROLES if role and any(role == r for *_, r in g.edges(data="role"))]:
