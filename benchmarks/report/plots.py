@@ -109,13 +109,15 @@ def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
 def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -> list[Path]:
     """The best two agents of each family and random search, with their 95 % intervals: a row for a family, one axis.
 
+    At the right of a row is the lead of its best agent over random search.
+
     Args:
         summary: Of the leaderboard. A family has one row: its track with the most environments, without source tasks.
         meanings: What each agent is, in a few words.
         path: Where to save, without suffix.
     """
     main = rows_of_board(summary)
-    with _figure(path, size=(7.3, 6.0)) as ((axes,),):
+    with _figure(path, size=(8.5, 7.0)) as ((axes,),):
         for y, (family, t) in enumerate(main.items()):
             axes.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
             title = f"{family} ({sentences.count(len(t['environments']), 'task')})"
@@ -123,6 +125,7 @@ def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -
             axes.annotate(title, (0.0, y - 0.5), xytext=(-205, -3), fontsize=8, fontweight="bold", **place)
             leader = textwrap.fill(_leader(t, meanings), 60, break_on_hyphens=False)
             axes.annotate(leader, (0.0, y - 0.5), xytext=(-205, -14), fontsize=6.5, color=COLOURS[0], **place)
+            axes.annotate(_lead(t), (1.0, y), xytext=(8, 0), fontsize=8, **place | {"va": "center"})
             others = [r for r in t["ranking"] if r["agent"] != "random"]
             base = [r for r in t["ranking"] if r["agent"] == "random"]
             shown = (others[:1], others[1:2], base)
@@ -134,9 +137,13 @@ def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -
         axes.set_yticks([])
         xlabel = "normalised regret over the budget (FIESTA: at its end) and its 95 % interval"
         xlabel += "\n0: best known configuration; 1: median configuration; lower is better"
+        xlabel += "\nSeeds are paired: a difference can be significant where two intervals overlap."
+        xlabel += "\nTies are corrected for the number of comparisons (Holm), intervals are not."
         axes.set_xlabel(xlabel, fontsize=8)
         axes.set(xlim=(0.0, min(1.0, axes.get_xlim()[1])), ylim=(len(main) - 0.5, -0.5))
         axes.figure.suptitle(_finding(main), fontsize=10)
+        column = "lead over random\nsearch, 95 % interval"
+        axes.annotate(column, (1.0, -0.5), xytext=(8, 3), fontsize=7.5, **place | {"va": "bottom"})
         for label, (colour, marker) in MARKERS.items():
             axes.plot([], [], marker, color=colour, label=label, markersize=4)
         axes.legend(loc="lower right", fontsize=7, frameon=True)
@@ -150,6 +157,16 @@ def _leader(track: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
     random = ", one of them random search" if "random" in tied else ""
     meaning = f"{meanings[first['agent']]} ({first['agent']})" if first["agent"] in meanings else first["agent"]
     return meaning + (f", tied with {sentences.count(len(tied), 'other')}{random}" if tied else "")
+
+
+def _lead(track: Mapping[str, Any]) -> str:
+    """How much lower the regret of the first agent is than that of random search, in the same seeds.
+
+    Empty where random search is the first, or seeds are too few for an interval.
+    """
+    first = track["ranking"][0]["agent"]
+    pairs = [p["here"]["difference"] for p in track["pairs"] if (p["a"], p["b"]) == (first, "random")]
+    return "".join(f"{-mean:.2f} [{-high:.2f}, {-low:.2f}]" for mean, low, high in pairs if low is not None)
 
 
 def _finding(main: Mapping[str, Mapping[str, Any]]) -> str:

@@ -169,8 +169,14 @@ def test_picture_has_one_row_for_each_family_and_fits_screen(monkeypatch: pytest
     # As many as the report names.
     tied = sum(r["here"] == "tied for best" for r in rows["CellMini"]["ranking"])
     assert f"{rows['CellMini']['ranking'][0]['agent']}, tied with {tied - 1} others" in texts
+    # The lead of a row is of its own pair, in which less regret is a negative difference.
+    first = rows["NMTHPO"]["ranking"][0]["agent"]
+    pair = next(p for p in rows["NMTHPO"]["pairs"] if (p["a"], p["b"]) == (first, "random"))
+    mean, low, high = (-v for v in pair["here"]["difference"])
+    assert 0.0 < high < mean < low
+    assert f"{mean:.2f} [{high:.2f}, {low:.2f}]" in texts
     picture = (ROOT / "docs" / "leaderboard.png").read_bytes()
-    assert [int.from_bytes(picture[at : at + 4], "big") for at in (16, 20)] == [1095, 900]
+    assert [int.from_bytes(picture[at : at + 4], "big") for at in (16, 20)] == [1275, 1050]
 
 
 def test_readme_shows_committed_leaderboard() -> None:
