@@ -113,8 +113,7 @@ def tracks_of(
 ) -> list[tuple[str, list[str]]]:
     """Environments of one family, one kind of reward, the same agents and the same budget apart, under a name.
 
-    What was run with other tables at hand is apart, and so is what this project measured. Each one whose scores are
-    raw, or whose regret is 0/0, is alone.
+    What was run with other tables at hand is apart. Each one whose scores are raw, or whose regret is 0/0, is alone.
     """
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
@@ -122,12 +121,11 @@ def tracks_of(
         family = spec.family if (spec := registry.find(h["env"])) else h["env"]
         alone = env if next(iter(by.values())).raw or all(c.flat.all() for c in by.values()) else ""
         helped = h.get("transfer", {}).get("distribution", "")
-        ours = tables.owner(h["table"]) == tables.OURS
-        key = (family, len(h["objectives"]), frozenset(by), budget_apart(h), alone, helped, ours)
+        key = (family, len(h["objectives"]), frozenset(by), budget_apart(h), alone, helped)
         groups.setdefault(key, []).append(env)
-    several = [(family, budget, helped) for family, _, _, budget, _, helped, _ in groups]
+    several = [(family, budget, helped) for family, _, _, budget, _, helped in groups]
     named: list[tuple[str, list[str]]] = []
-    for (family, objectives, _, budget, _, helped, _), envs in groups.items():
+    for (family, objectives, _, budget, _, helped), envs in groups.items():
         name = f"{family}, {objectives} objectives" if objectives > 1 else family
         name += "" if budget is None else f", budget {budget:g}"
         name += f", with tables of {helped}" if helped else ""

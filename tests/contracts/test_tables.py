@@ -16,7 +16,7 @@ def test_every_table_keeps(name: str, rule: str) -> None:
 
 def test_catalogue_is_complete() -> None:
     for name in store.names():
-        for file in store._files(name):
+        for file in store.files(name):
             assert file in catalogue.files()
     with pytest.raises(ValueError, match="dataset must be one of .*, got 'nmthp', did you mean 'nmthpo'"):
         catalogue.dataset("nmthp")

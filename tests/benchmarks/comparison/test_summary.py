@@ -11,10 +11,8 @@ import pytest
 
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.comparison import summary
-from hpo_envs.benchmarks.comparison.scored import Scores
 from hpo_envs.benchmarks.report import plots
-from hpo_envs.benchmarks.runs import Run, run
+from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
 
 
@@ -83,11 +81,3 @@ def test_pictures_are_drawn(summarised: dict[str, Any], tmp_path: Path) -> None:
     for file in written:
         assert file.read_bytes().startswith(b"\x89PNG" if file.suffix == ".png" else b"<?xml")
     assert len({(v["color"], v["linestyle"]) for v in plots.styles([str(i) for i in range(20)]).values()}) == 20
-
-
-def test_what_this_project_measured_is_averaged_with_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = [r for i in ("zhen", "ruen") for r in run("random", f"NMTHPO-{i}-v0", [0, 1], budget=3)]
-    scored, first, _ = summary.parts(Scores.of(runs))
-    assert [name for name, _ in summary.tracks_of(first, scored)] == ["NMTHPO"]
-    monkeypatch.setattr(summary.tables, "owner", lambda name: "this project" if name == "nmthpo/ruen" else "others")
-    assert [envs for _, envs in summary.tracks_of(first, scored)] == [["NMTHPO-zhen-v0"], ["NMTHPO-ruen-v0"]]
