@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.arrays import Floats, Indices
+from hpo_envs.agents.models import Floats, Indices, kernels
 from hpo_envs.agents.problem import Problem, affordable
 
 LOST = ("failed", "diverged")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents import wire
-from hpo_envs.agents.models.arrays import Floats, Indices
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.source import Source, immutable, read_only
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from hpo_envs.agents.bandits.best_arm import Belief
 from hpo_envs.agents.bandits.glr import likelihood_ratio
 from hpo_envs.agents.base import Agent, whole
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.bandits.quadrature import RULES, Posterior, Quadrature
 from hpo_envs.agents.base import whole
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.tables.checks import one_of
 
 MINIMUM = 3

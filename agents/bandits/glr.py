@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hpo_envs.agents.bandits.best_arm import Belief
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 
 
 def likelihood_ratio(belief: Belief) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 
 
 @dataclass(frozen=True)

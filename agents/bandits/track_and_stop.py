@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.bandits.base import ConfidentAgent
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
 from hpo_envs.agents.external.packages import Generators, package
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hpo_envs.agents.external.nearest import NearestCandidate
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 
 

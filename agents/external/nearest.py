@@ -12,7 +12,7 @@ import numpy as np
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates, Incumbent, lost
 from hpo_envs.agents.external.packages import Generators
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 
 

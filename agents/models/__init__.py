@@ -1,1 +1,9 @@
-"""Components of optimizers: kernels, posteriors, trees, graphs, acquisition functions."""
+"""Components of optimizers: kernels, posteriors, trees, graphs, acquisition functions; and the types of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 
 _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 

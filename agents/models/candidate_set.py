@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.arrays import Floats, Indices
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.kernels import of_square_distances
 from hpo_envs.agents.models.stacked_gp import (
     FLOOR,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 
 Both = Callable[[Floats, Sequence[int]], tuple[Floats, Floats]]
 """`both(points, which)` is the values (m,) and gradients (m, p) of the problems `which` at their (m, p) points."""

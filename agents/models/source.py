@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernels import of_square_distances
 
 LENGTHS = 4

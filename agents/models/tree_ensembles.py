@@ -12,7 +12,7 @@ import functools
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.arrays import Floats, Indices
+from hpo_envs.agents.models import Floats, Indices
 
 DEEPEST = 64
 """Levels of a tree without a limit; rows that no split tells apart end it long before."""

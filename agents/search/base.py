@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
-from hpo_envs.agents.models.arrays import Floats, Indices
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.kernels import gram
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem

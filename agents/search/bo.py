@@ -10,8 +10,7 @@ import numpy as np
 
 from hpo_envs.agents.base import positive
 from hpo_envs.agents.candidates import AFFORDABLE, Pool
-from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.arrays import Floats, Indices
+from hpo_envs.agents.models import Floats, Indices, kernels
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
 from hpo_envs.agents.models.kernels import FiniteGP, root
 from hpo_envs.agents.problem import Problem

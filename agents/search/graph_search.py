@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import positive
-from hpo_envs.agents.models.arrays import Floats, Indices
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.kernels import KERNELS, FiniteGP, root
 from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem

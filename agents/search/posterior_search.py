@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import positive
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import (
     expected_hypervolume_improvement,
     expected_improvement,
     upper_confidence_bound,
 )
-from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent

@@ -9,8 +9,8 @@ import numpy as np
 
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.candidates import AFFORDABLE, Candidates, OnCandidates, Pool, lost
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of
 from hpo_envs.agents.problem import Problem
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpo_envs.agents.models.arrays import Floats, Indices
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.models.tree_ensembles import Splits

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import whole
+from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.arrays import Floats, Indices
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TargetAgent, standardised
 

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 
 FITTED = 120

@@ -12,7 +12,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
-from hpo_envs.benchmarks.report import selections, sentences, terminal
+from hpo_envs.benchmarks.report import sentences, terminal
 from hpo_envs.benchmarks.runs import Run, Runs
 from hpo_envs.benchmarks.study import expected, study
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
@@ -292,6 +292,8 @@ class Comparison:
             return f"no scores: {error}"
         shown = [terminal.of_track(track) for track in tracks]
         for family, records in chosen.items():
+            from hpo_envs.benchmarks.report import selections
+
             shown.append(f"{family}\n{terminal.aligned(selections.rows(records))}\n\n{selections.LEGEND}")
         return "\n\n".join(shown)
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
-from hpo_envs.benchmarks.comparison import fronts, selections
 from hpo_envs.benchmarks.comparison.scored import (
     GRID,
+    Cell,
     ScoredRuns,
     Scores,
     budget_apart,
@@ -51,9 +51,19 @@ def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str
     found = {
         "tracks": _ranked(collected, first, scored),
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
-        "selections": selections.of_scored(first, scored),
+        "selections": _selections(first, scored),
     }
     return scored, first, found
+
+
+def _selections(
+    first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
+) -> dict[str, list[dict[str, Any]]]:
+    if not any((family := registry.family_of(h["env"])) and family.score == "final" for h in first.values()):
+        return {}
+    from hpo_envs.benchmarks.comparison import selections
+
+    return selections.of_scored(first, scored)
 
 
 def whole(
@@ -89,11 +99,19 @@ def whole(
         "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]],
         "cells": found["cells"],
         "curves": {env: curves(by, first[env]) for env, by in scored.items()},
-        "fronts": fronts.of_cells({key: collected.cells[key] for key in ordered}) if with_fronts else {},
+        "fronts": _fronts({key: collected.cells[key] for key in ordered}) if with_fronts else {},
         "selections": found["selections"],
     }
     plain: dict[str, Any] = rounded(summary)
     return plain
+
+
+def _fronts(cells: Mapping[tuple[str, str], Cell]) -> dict[str, Any]:
+    if not any(cell.fronts for cell in cells.values()):
+        return {}
+    from hpo_envs.benchmarks.comparison import fronts
+
+    return fronts.of_cells(cells)
 
 
 def _ranked(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hpo_envs.agents.base import whole
-from hpo_envs.commands.options import words
+from hpo_envs.commands import words
 
 if TYPE_CHECKING:
     from hpo_envs.benchmarks import Comparison

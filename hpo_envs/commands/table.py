@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.commands.options import words
+from hpo_envs.commands import words
 from hpo_envs.families import registry
 from hpo_envs.tables import user
 from hpo_envs.tables.checks import extra_module

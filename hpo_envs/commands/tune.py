@@ -18,7 +18,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.commands.options import words
+from hpo_envs.commands import words
 from hpo_envs.tables.checks import parsed
 from hpo_envs.tuning.workers import KINDS
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hpo_envs.agents.external.optuna.samplers import AnySampler
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 

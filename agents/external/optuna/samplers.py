@@ -14,7 +14,7 @@ import numpy as np
 from hpo_envs.agents.candidates import lost
 from hpo_envs.agents.external.nearest import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.models.arrays import Floats
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
