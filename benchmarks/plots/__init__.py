@@ -102,13 +102,13 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 
-def save(figure: Any, path: Path) -> list[Path]:
+def save(figure: Any, path: Path, dpi: int = 150) -> list[Path]:
     """Write a figure as `.png` and `.svg`; the same data give the same bytes, for there is no date inside."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for file in files(path):
         drawn = io.BytesIO()
         figure.savefig(
-            drawn, format=file.suffix[1:], dpi=150, metadata={"Date": None} if file.suffix == ".svg" else None
+            drawn, format=file.suffix[1:], dpi=dpi, metadata={"Date": None} if file.suffix == ".svg" else None
         )
         atomic.write(file, drawn.getvalue())
     return files(path)

@@ -27,13 +27,13 @@ MARKERS = {"best agent": (COLOURS[0], "o"), "second best": (COLOURS[-1], "o"), "
 
 @contextmanager
 def _figure(
-    path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), **grid: Any
+    path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), dpi: int = 150, **grid: Any
 ) -> Iterator[Any]:
     """A figure's axes in our style, saved next to each other as `.png` and `.svg` at the end."""
     with extra_module("matplotlib", "plots", "plots").rc_context(STYLE):
         figure, axes = panels(rows, columns, size, gridspec_kw=grid)
         yield axes
-        save(figure, path)
+        save(figure, path, dpi)
 
 
 def regret(env: str, panel: Mapping[str, Any], seeds: int, spent: str, path: Path, raw: bool = False) -> list[Path]:
@@ -117,7 +117,7 @@ def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -
         path: Where to save, without suffix.
     """
     main = rows_of_board(summary)
-    with _figure(path, size=(8.5, 7.0)) as ((axes,),):
+    with _figure(path, size=(8.5, 7.0), dpi=126) as ((axes,),):  # less than 900 px high
         for y, (family, t) in enumerate(main.items()):
             axes.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
             title = f"{family} ({sentences.count(len(t['environments']), 'task')})"
