@@ -162,7 +162,7 @@ def test_picture_has_one_row_for_each_family_and_fits_screen(monkeypatch: pytest
     assert all(t["name"].partition(",")[0] == family for family, t in rows.items())
     assert {"CharHPO", "FIESTA", "NMTHPO", "NMTLC"} <= {*rows}
     figures: list[Any] = []
-    monkeypatch.setattr(plots, "save", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr(plots, "save", lambda figure, path, dpi: figures.append(figure))
     plots.board(found, {"freeze-thaw": "pauses and continues"}, Path("leaderboard"))
     texts = " ".join(text.get_text().replace("\n", " ") for text in figures[0].axes[0].texts)
     assert "pauses and continues (freeze-thaw)" in texts
