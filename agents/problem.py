@@ -12,7 +12,6 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents import wire
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.source import Source, immutable, read_only
 
@@ -166,6 +165,7 @@ class Problem:
         Raises:
             ValueError: A space of another kind than Gymnasium's plain ones, or a grammar that is no module's function.
         """
+        from hpo_envs.agents import wire
         from hpo_envs.agents.encoding import encode_function, encode_space
 
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "features"}
@@ -182,6 +182,7 @@ class Problem:
         Raises:
             ValueError: The bytes are not a problem's, or its grammar is not of this package.
         """
+        from hpo_envs.agents import wire
         from hpo_envs.agents.encoding import decode_function, decode_space
 
         head = wire.HEAD.size

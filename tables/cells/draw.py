@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from hpo_envs.tables.cells.graph import Sketch, graph
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.checks import extra_module
@@ -51,9 +53,9 @@ def layout(cell: Cell | Sketch) -> dict[Place, tuple[float, float]]:
         for n in places:
             inputs = [n[0]] if isinstance(n, tuple) else list(g.predecessors(n))
             below: list[Place] = [k if depth[k] == level - 1 else (k, level - 1) for k in inputs]
-            wish[n] = sum(at[k][0] for k in below) / max(len(below), 1)
+            wish[n] = float(np.mean([at[k][0] for k in below])) if below else 0.0
         widths = {n: LANE if isinstance(n, tuple) else 1.0 for n in sorted(places, key=lambda n: wish[n])}
-        left = -sum(widths.values()) / 2
+        left = -float(np.sum(list(widths.values()))) / 2
         for n, width in widths.items():
             at[n] = (left + width / 2, float(level))
             left += width
