@@ -132,12 +132,14 @@ def main(arguments=None):
         )
     )
     left.set(xlabel="% of the models trained (dots: language pairs)", xlim=(0, None))
-    image = right.imshow(shares, cmap="cividis", aspect="auto", vmin=0)
+    right.imshow(shares, cmap="cividis", aspect="auto", vmin=0)
+    for (row, column), share in np.ndenumerate(shares):
+        colour = "black" if share > np.max(shares) / 2 else "white"
+        right.text(column, row, f"{100 * share:.0f}", ha="center", va="center", color=colour)
     right.set_xticks(range(len(names)), names, rotation=30)
     right.set_yticks(range(len(PAIRS)), [f"{p[:2]}-{p[2:]}" for p in PAIRS])
     most = max(set(top), key=top.count)
-    right.set_title(f"{most} matters most on {top.count(most)} of {len(PAIRS)} language pairs")
-    drawn.colorbar(image, ax=right, label="share of BLEU's variance (main effect)")
+    right.set_title(f"{most} matters most on {top.count(most)} of {len(PAIRS)} language pairs\n(% of BLEU's variance)")
     save(drawn, args.out, "nmt")
     return story.verdicts
 
