@@ -99,6 +99,12 @@ def _sentence(record: Any, known: float | None) -> str:
     best = _best(record)
     if not _succeeded(best):
         return f"{start}\nno evaluation has succeeded"
+    if len(env.objectives) == 2:
+        front, (one, other) = _found(record), (_words(o) for o in env.objectives)
+        first, last = (" at ".join(f"{v:.4g}" for v in values) for values in front[[0, -1]])
+        if len(front) == 1:
+            return f"{start}the best in both objectives:\n{one} {first} {other}"
+        return f"{start}{len(front)} trade-offs:\n{one} {first} to {last} {other}"
     most = "lowest" if env.params.signs[0] < 0 else "highest"
     known_text = "" if known is None else f";\nthe {most} known is {known:.4g}"
     if env.params.kind == "arms":
@@ -202,17 +208,19 @@ def _front(record: Any, axes: Any) -> None:
     _style(axes, "green: Pareto front so far", *named)
     if not record.entries:
         return
-    points = np.array([e["rewards"] for e in record.entries])
-    better, as_good = (f(points[None], points[:, None]) for f in (np.greater, np.greater_equal))
-    dominated = (as_good.all(axis=2) & better.any(axis=2)).any(axis=1)
-    native = np.array([e["values"] for e in record.entries])
-    axes.plot(*native[dominated].T, "o", ms=3, color=FAINT)
-    front = native[~dominated]
-    front = front[np.argsort(front[:, 0])]
+    front = _found(record)
+    axes.plot(*np.array([e["values"] for e in record.entries]).T, "o", ms=3, color=FAINT)
     # Between two points of the front, what both of them dominate begins at the corner of their worse values.
-    higher = points[:, 0].max() == native[:, 0].max()
-    axes.step(*front.T, where="pre" if higher else "post", color=FRONT, lw=1.2)
+    axes.step(*front.T, where="pre" if env.params.signs[0] > 0 else "post", color=FRONT, lw=1.2)
     axes.plot(*front.T, "o", ms=4, color=FRONT)
+
+
+def _found(record: Any) -> Any:
+    """(k, 2) values of the Pareto front found so far, by the first objective."""
+    points, native = (np.array([e[key] for e in record.entries]) for key in ("rewards", "values"))
+    better, as_good = (f(points[None], points[:, None]) for f in (np.greater, np.greater_equal))
+    front = native[~(as_good.all(axis=2) & better.any(axis=2)).any(axis=1)]
+    return front[np.argsort(front[:, 0])]
 
 
 def _curves(record: Any, axes: Any) -> None:

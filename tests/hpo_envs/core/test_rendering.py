@@ -250,6 +250,8 @@ def test_axes_of_two_objectives_say_which_direction_is_better() -> None:
     left, right = figure.axes
     assert right.get_xlabel() == "bleu (higher is better)"
     assert right.get_ylabel() == "decoding seconds (lower is better)"
+    shown = r"After 8 of 200 evaluations, \d trade-offs:\nbleu [\d.]+ at [\d.]+ to [\d.]+ at [\d.]+ decoding seconds"
+    assert re.fullmatch(shown, figure.get_suptitle())
     names = max(text.get_window_extent().x1 for text in left.texts)
     assert names < right.yaxis.label.get_window_extent().x0
 
