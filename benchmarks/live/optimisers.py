@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gymnasium as gym
@@ -80,11 +80,7 @@ class Optuna(Optimiser):
     def ask(self) -> tuple[Any, Config]:
         """The next trial, and what it suggests for each active hyperparameter."""
         trial = self._study.ask()
-        config: dict[str, Any] = {}
-        for h in self._space:
-            if h.condition is None or config.get(h.condition[0]) in h.condition[1]:
-                config[h.name] = _suggest(trial, h)
-        return trial, config
+        return trial, _active(self._space, lambda h: _suggest(trial, h))
 
     def tell(self, handle: Any, score: float) -> None:
         """End a trial."""
@@ -169,7 +165,7 @@ class Ax(Optimiser):
     def ask(self) -> tuple[Any, Config]:
         """The next trial."""
         ((number, given),) = self._client.get_next_trials(1).items()
-        return number, _active(self._space, given)
+        return number, _active(self._space, lambda h: given[h.name])
 
     def tell(self, handle: Any, score: float) -> None:
         """End a trial."""
@@ -196,21 +192,20 @@ class Hebo(Optimiser):
         """The next row of its data frame, without what is inactive."""
         with self._generators.active():
             rows = self._optimiser.suggest(n_suggestions=1)
-        given = {h.name: rows[h.name].iloc[0] for h in self._space}
-        natural = {h.name: h.values[int(v)] if h.values else v.item() for h in self._space for v in [given[h.name]]}
-        return rows, _active(self._space, natural)
+        given = rows.to_dict("records")[0]  # of Python's own types
+        return rows, _active(self._space, lambda h: h.values[int(given[h.name])] if h.values else given[h.name])
 
     def tell(self, handle: Any, score: float) -> None:
         """End a trial; HEBO minimises."""
         self._optimiser.observe(handle, np.array([[-score]]))
 
 
-def _active(space: Iterable[Hyperparameter], given: Mapping[str, Any]) -> Config:
-    """Those of the given values that no condition leaves out."""
+def _active(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], Any]) -> Config:
+    """Values of the hyperparameters that no condition leaves out; only theirs are asked for."""
     config: dict[str, Any] = {}
     for h in space:
         if h.condition is None or config.get(h.condition[0]) in h.condition[1]:
-            config[h.name] = given[h.name]
+            config[h.name] = value(h)
     return config
 
 
