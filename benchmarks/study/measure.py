@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.benchmarks.study import executors, trainings
+from hpo_envs.families.cellmini import measure as cellmini
+from hpo_envs.families.charmini import measure as charmini
+from hpo_envs.families.training.record import trainer
+from hpo_envs.families.training.suite import VERDICTS, Suite
 from hpo_envs.tables import screen
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.datasets.cellmini import measure as cellmini
-from hpo_envs.tables.datasets.charmini import measure as charmini
-from hpo_envs.tables.datasets.trained.record import trainer
-from hpo_envs.tables.datasets.trained.suite import VERDICTS, Suite
 from hpo_envs.tables.files import atomic
 
 SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE)}

@@ -1,16 +1,14 @@
 """What is known of a family stands in its record: no dictionary and no condition elsewhere is keyed by its name."""
 
 import ast
-import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import hpo_envs
-from hpo_envs import families
 from hpo_envs.families.registry import FAMILIES
 from tests.helpers import ROOT
 
-FOLDERS = {module.name for module in pkgutil.iter_modules(families.__path__)}
+FOLDERS = {family.entry_point.split(".")[2] for family in FAMILIES.values()}
 COVERS = tuple(f"hpo_envs.families.{folder}" for folder in sorted(FOLDERS))
 """The records that every test here goes through."""
 

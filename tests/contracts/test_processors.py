@@ -65,7 +65,7 @@ ALLOWED = {
     "tables/cells/probe.py": "singular values, of which four decimals are kept",
     "tables/datasets/cushlepor/agreement.py": "Kendall's tau counts pairs",
     **{
-        f"tables/datasets/{path}.py": "trains: derivatives are rounded before they change a parameter"
+        f"families/{path}.py": "trains: derivatives are rounded before they change a parameter"
         for path in (
             *(f"charmini/training/{name}" for name in ("layers", "lstm", "transformer")),
             "cellmini/training/cell",

@@ -100,6 +100,8 @@ def breaches(module: str, tree: ast.AST) -> list[str]:
         top = name.split(".")[0]
         if name.startswith(".") or top in LAYERS:
             bad.append(f"{name}: import it as hpo_envs.{name.lstrip('.')}")
+        elif top == "torch" and module.startswith("tables/"):
+            bad.append(f"{name}: tables train nothing")
         elif top == "hpo_envs":
             room = room_of(module)
             if not any(means(n, module_of(name)) for n in (*ROOMS[0].names, *room.names, *room.allowed)):
@@ -191,6 +193,7 @@ def test_tests_use_nested_names() -> None:
         ("tables/table.py", "import importlib\nimportlib.import_module('hpo_envs.agents.base')"),
         ("tables/table.py", "from hpo_envs.tables import store"),
         ("tables/files/atomic.py", "import hpo_envs.tables.store"),
+        ("tables/table.py", "import torch"),
         ("agents/base.py", "from hpo_envs.tables import store"),
         ("core/env.py", "from hpo_envs.core.engines.lookup.scalar import LookupEnv"),
         ("benchmarks/runs/loop.py", "from hpo_envs.benchmarks.study import store"),

@@ -8,10 +8,11 @@ from hpo_envs.core.engines.cells.params import CellParams, Report, Scorer
 from hpo_envs.core.engines.cells.scalar import CellEnv
 from hpo_envs.core.engines.function.params import WITHOUT_BUDGET
 from hpo_envs.core.params import Objective, check_int
+from hpo_envs.families.cellmini import measure
+from hpo_envs.families.training.process import Trainer
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.cellmini import EPOCHS, build, cost, measure
-from hpo_envs.tables.datasets.trained.process import Trainer
+from hpo_envs.tables.datasets.cellmini import EPOCHS, build, cost
 from hpo_envs.tables.table import Provenance, Table
 
 SECONDS = 900.0

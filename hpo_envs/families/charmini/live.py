@@ -10,11 +10,12 @@ from typing import Any
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.core.engines.function.scalar import FunctionEnv
 from hpo_envs.core.params import check_int
+from hpo_envs.families.charmini import measure
 from hpo_envs.families.charmini.page import table_name
-from hpo_envs.tables.datasets.charmini import ENGLISH, EPOCHS, build, cost, measure
+from hpo_envs.families.training.process import Trainer
+from hpo_envs.tables.datasets.charmini import ENGLISH, EPOCHS, build, cost
 from hpo_envs.tables.datasets.charmini.space import space
 from hpo_envs.tables.datasets.charmini.words import entries
-from hpo_envs.tables.datasets.trained.process import Trainer
 
 SECONDS = 600.0
 """Default time limit of a training; the longest takes about a minute."""

@@ -1,4 +1,4 @@
-"""Recurrent cells trained by this project as character language models: the table CellMini, and how to train any."""
+"""Recurrent cells trained by this project as character language models: the table CellMini."""
 
 from __future__ import annotations
 

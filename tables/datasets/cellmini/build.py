@@ -22,7 +22,7 @@ TABLE = "cellmini/shakespeare"
 NAMES = (TABLE,)
 
 COMMIT = "93bb48bd846630747638cd99483b9f99d67e79e7"
-"""Since this commit of this project, what trains (`training/` and what it uses) is what it is."""
+"""Since this commit of this project, what trains (`families/cellmini/training` and what it uses) is what it is."""
 
 CAP = 50.0
 """Nats at which a loss is capped, as of NAS-Bench-NLP's tables."""
@@ -47,7 +47,7 @@ PACKING = Packing(
     counts=(),
     losses=_LOSSES,
 )
-"""Layout of the trainings, which ship; fields are those of `training.run.Epoch`."""
+"""Layout of the trainings, which ship; fields are those of `Epoch` in `families/cellmini/training/run.py`."""
 
 GRAPHS["cellmini"] = lambda key: cells.graph(cells.Cell.from_text(key))
 

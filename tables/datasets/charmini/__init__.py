@@ -1,4 +1,4 @@
-"""Small character models trained by this project: the table CharMini, and how to train any row of it again."""
+"""Small character models trained by this project: the table CharMini."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from hpo_envs.tables.datasets.trained.packed import Packing
 
 
 def packing(language: str) -> Packing:
-    """Layout of a language's trainings; fields are those of `training.run.Epoch`."""
+    """Layout of a language's trainings; fields are those of `Epoch` in `families/charmini/training/run.py`."""
     return Packing(
         file=MEASURED / f"{language}.npz",
         axes=((language,), ARCHITECTURES, range(ROWS), range(seeds_of(language))),

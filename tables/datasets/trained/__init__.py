@@ -1,1 +1,1 @@
-"""Common parts of tables that this project trains: records, packs, checks, a process."""
+"""Packs and tables of the trainings of this project."""

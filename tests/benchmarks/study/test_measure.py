@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks.study import measure
-from hpo_envs.tables.datasets.charmini.measure import suite as suite_of
+from hpo_envs.families.charmini.measure import suite as suite_of
 from hpo_envs.tables.datasets.trained.packed import Packing
+from tests.hpo_envs.families.training.test_suite import record
 from tests.tables.datasets.charmini.test_build import arrays
-from tests.tables.datasets.trained.test_suite import record
 
 SUITE = suite_of("eng")
 

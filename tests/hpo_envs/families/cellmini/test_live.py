@@ -11,10 +11,10 @@ pytest.importorskip("torch")
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import from_data
 from hpo_envs.families.cellmini import live
+from hpo_envs.families.training.process import Trainer
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.grammar import END, actions_of
 from hpo_envs.tables.datasets.cellmini import build, cost
-from hpo_envs.tables.datasets.trained.process import Trainer
 
 CELL = cells.EXAMPLES["GRU"]
 KEY = cells.key(CELL)

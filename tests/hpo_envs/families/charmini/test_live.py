@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Study, from_data
 from hpo_envs.families.charmini import live
+from hpo_envs.families.training.process import Trainer
 from hpo_envs.tables.datasets.charmini import build, cost
-from hpo_envs.tables.datasets.trained.process import Trainer
 
 ANSWER = {"correct": 150, "errors": 400, "nll": 1.5, "loss": 2.0, "test_correct": 1, "test_errors": 9}
 ANSWER |= {"parameters": 1000, "seconds": 3.0}

@@ -8,7 +8,7 @@ import pytest
 
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.datasets.cellmini import DRAWN, SPLITS, build, cost, measure, text
+from hpo_envs.tables.datasets.cellmini import DRAWN, SPLITS, build, cost, text
 from hpo_envs.tables.datasets.cellmini.build import PACKING
 from hpo_envs.tables.datasets.cellmini.drawn import draw, drawn, features
 
@@ -36,7 +36,7 @@ def test_cells_are_drawn_in_their_order():
 
 def test_fields_are_those_of_epoch():
     pytest.importorskip("torch")
-    from hpo_envs.tables.datasets.cellmini.training.run import Epoch
+    from hpo_envs.families.cellmini.training.run import Epoch
 
     assert PACKING.fields == PACKING.losses == tuple(field.name for field in fields(Epoch))
 
@@ -124,28 +124,3 @@ def test_every_linear_and_bias_of_cell_is_counted():
         linears = [len(sources) for op, sources in cell.nodes if cells.OPERATIONS[op] == "linear"]
         size = len(symbols()) * (UNITS + 1) + sum(inputs * UNITS**2 + UNITS for inputs in linears)
         assert shipped["parameters"][row].tolist() == [size, size]
-
-
-def test_record_is_what_is_packed(monkeypatch):
-    torch = pytest.importorskip("torch")
-    from hpo_envs.tables.datasets.cellmini.training import run
-
-    monkeypatch.setattr(measure, "EPOCHS", 1)
-    part = run.split("train")[:2001]
-    monkeypatch.setattr(run, "split", lambda name: part)
-    threads = torch.get_num_threads()
-    try:
-        record = measure.train("7-1")
-        again = measure.begin(drawn()[7].text(), 1).epoch()
-    finally:
-        torch.set_num_threads(threads)
-    assert (record["task"], record["status"], len(record["seconds"])) == ("7-1", "ok", 1)
-    assert record["epochs"] == [(again.development, again.loss, again.test)]
-    packing = measure.SUITE.packing
-    kept = packing.pack([record])["losses"][packing.place("7-1")][0]
-    assert kept * 1e-6 == pytest.approx(record["epochs"][0], abs=1e-6)
-
-
-def test_scores_are_losses():
-    losses = np.array([[2.0, 2.1, 2.2]])
-    assert measure.scores(np.empty((1, 0)), losses) is losses

@@ -4,7 +4,7 @@ import pytest
 from hpo_envs.tables.datasets.charmini import build, cost
 from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration
-from tests.tables.datasets.trained.test_suite import record
+from tests.hpo_envs.families.training.test_suite import record
 
 PACKING = packing("eng")
 

@@ -89,7 +89,7 @@ def test_unknown_languages_are_rejected():
 
 def test_fields_are_those_of_epoch():
     pytest.importorskip("torch")
-    from hpo_envs.tables.datasets.charmini.training.run import Epoch
+    from hpo_envs.families.charmini.training.run import Epoch
 
     of = packing("hun")
     assert of.fields == tuple(field.name for field in fields(Epoch))

@@ -1,7 +1,7 @@
 import pytest
 
-from hpo_envs.tables.datasets.cellmini import measure as cells
-from hpo_envs.tables.datasets.charmini.measure import suite
+from hpo_envs.families.cellmini import measure as cells
+from hpo_envs.families.charmini.measure import suite
 
 SUITE = suite("eng")
 

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hpo_envs.tables.datasets.charmini.training.batches import Ints, Packed, Sizes, Words
-from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Shapes, bound, layer_norm
+from hpo_envs.families.charmini.training.batches import Ints, Packed, Sizes, Words
+from hpo_envs.families.charmini.training.layers import Dropout, Shapes, bound, layer_norm
 
 _POSITIONS = 16
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpo_envs.tables.datasets.trained.training import Resumable, key_of
+from hpo_envs.families.training.model import Resumable, key_of
 
 
 class Rate:

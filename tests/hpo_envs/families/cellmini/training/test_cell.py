@@ -3,9 +3,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from hpo_envs.families.cellmini.training import cell as training  # noqa: E402
+from hpo_envs.families.cellmini.training.cell import Graph, Unrolled  # noqa: E402
 from hpo_envs.tables import cells  # noqa: E402
-from hpo_envs.tables.datasets.cellmini.training import cell as training  # noqa: E402
-from hpo_envs.tables.datasets.cellmini.training.cell import Graph, Unrolled  # noqa: E402
 
 EVERY = cells.Cell.from_text("2:l0,1;t3;l2,3,0;g5;b6,0,4;p4,6,7;r5;s8,9,0;l2;t11:10,12")
 """Every operation, inputs of all kinds, and parts that depend on no hidden state."""

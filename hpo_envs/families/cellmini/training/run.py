@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hpo_envs.families.cellmini.training.cell import Graph, Unrolled
+from hpo_envs.families.charmini.training.layers import Dropout, Parameters, Shapes
+from hpo_envs.families.charmini.training.optimiser import BITS, Adam
+from hpo_envs.families.training.model import Diverged, Resumable, key_of
 from hpo_envs.tables import draws, exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini import DECAY, DROPOUT, LARGEST, RATE, STEPS, STREAMS, UNITS
 from hpo_envs.tables.datasets.cellmini.text import Ints, split, symbols
-from hpo_envs.tables.datasets.cellmini.training.cell import Graph, Unrolled
-from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters, Shapes
-from hpo_envs.tables.datasets.charmini.training.optimiser import BITS, Adam
-from hpo_envs.tables.datasets.trained.training import Diverged, Resumable, key_of
 
 _INITIAL, _MASKS = range(2)
 

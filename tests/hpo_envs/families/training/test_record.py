@@ -1,7 +1,7 @@
 import pytest
 
-from hpo_envs.tables.datasets.trained.record import processor, record, trainer
-from tests.tables.datasets.trained.falling import begin
+from hpo_envs.families.training.record import processor, record, trainer
+from tests.hpo_envs.families.training.falling import begin
 
 pytest.importorskip("torch")
 

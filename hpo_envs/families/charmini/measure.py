@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.families.training.record import Training, record, trainer
+from hpo_envs.families.training.suite import Suite
 from hpo_envs.tables.datasets.charmini import ENGLISH, EPOCHS, ROWS, SHARED_TASK
 from hpo_envs.tables.datasets.charmini.build import rates
 from hpo_envs.tables.datasets.charmini.packing import packing
 from hpo_envs.tables.datasets.charmini.space import configuration
-from hpo_envs.tables.datasets.trained.record import Training, record, trainer
-from hpo_envs.tables.datasets.trained.suite import Suite
 from hpo_envs.tables.table import Floats
 
 
@@ -25,7 +25,7 @@ def begin(architecture: str, config: Mapping[str, Any], seed: int, language: str
         TableNotInstalled: The words of the language are not installed.
     """
     trainer().set_num_threads(1)
-    from hpo_envs.tables.datasets.charmini.training import run
+    from hpo_envs.families.charmini.training import run
 
     return run.Training(architecture, config, seed, language)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from hpo_envs.tables.datasets.charmini import measure
+from hpo_envs.families.charmini import measure
 from hpo_envs.tables.datasets.charmini.packing import packing
 
 
@@ -19,6 +19,6 @@ def test_record_is_what_is_packed(monkeypatch):
 
 
 def tiny():
-    from tests.tables.datasets.charmini.training.test_training import small
+    from tests.hpo_envs.families.charmini.training.test_training import small
 
     return small("lstm", batch_size=256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hpo_envs.tables.datasets.charmini.training.batches import Ints
+from hpo_envs.families.charmini.training.batches import Ints
 
 
 def distances(a: Ints, b: Ints, boundary: int) -> Ints:

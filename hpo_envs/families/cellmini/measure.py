@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from hpo_envs.families.training.record import Training, record, trainer
+from hpo_envs.families.training.suite import Suite
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS
 from hpo_envs.tables.datasets.cellmini.build import PACKING
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
-from hpo_envs.tables.datasets.trained.record import Training, record, trainer
-from hpo_envs.tables.datasets.trained.suite import Suite
 from hpo_envs.tables.table import Floats
 
 
@@ -20,7 +20,7 @@ def begin(cell: str, seed: int) -> Training:
         ModuleNotFoundError: torch is not installed; the message says how to install it.
     """
     trainer().set_num_threads(1)
-    from hpo_envs.tables.datasets.cellmini.training import run
+    from hpo_envs.families.cellmini.training import run
 
     return run.Training(Cell.from_text(cell), seed)
 

@@ -9,8 +9,8 @@ from dataclasses import astuple
 from importlib.metadata import version
 from typing import Any, Protocol
 
+from hpo_envs.families.training.model import Diverged
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.datasets.trained.training import Diverged
 
 
 class Training(Protocol):

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from hpo_envs.families.charmini.training.batches import Packed, Words, corpus
+from hpo_envs.families.charmini.training.layers import Dropout, Parameters
+from hpo_envs.families.charmini.training.lstm import AttentiveLSTM
+from hpo_envs.families.charmini.training.optimiser import Adam
+from hpo_envs.families.charmini.training.scores import distances
+from hpo_envs.families.charmini.training.transformer import Transformer
+from hpo_envs.families.training.model import Diverged, Resumable, key_of
 from hpo_envs.tables import draws
 from hpo_envs.tables.datasets.charmini import ENGLISH
 from hpo_envs.tables.datasets.charmini.space import active
-from hpo_envs.tables.datasets.charmini.training.batches import Packed, Words, corpus
-from hpo_envs.tables.datasets.charmini.training.layers import Dropout, Parameters
-from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM
-from hpo_envs.tables.datasets.charmini.training.optimiser import Adam
-from hpo_envs.tables.datasets.charmini.training.scores import distances
-from hpo_envs.tables.datasets.charmini.training.transformer import Transformer
-from hpo_envs.tables.datasets.trained.training import Diverged, Resumable, key_of
 
 LONGEST = 12
 """Phonemes after which a pronunciation is cut off: two more than any word has."""

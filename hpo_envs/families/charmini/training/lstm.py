@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hpo_envs.tables.datasets.charmini.training.batches import Ints, Packed, Sizes, Words
-from hpo_envs.tables.datasets.charmini.training.layers import Dropout, PackedLSTM, Shapes, bound
+from hpo_envs.families.charmini.training.batches import Ints, Packed, Sizes, Words
+from hpo_envs.families.charmini.training.layers import Dropout, PackedLSTM, Shapes, bound
 
 
 class AttentiveLSTM:

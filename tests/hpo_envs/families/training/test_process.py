@@ -3,8 +3,8 @@ import pickle
 
 import pytest
 
-from hpo_envs.tables.datasets.trained import process
-from tests.tables.datasets.trained import falling
+from hpo_envs.families.training import process
+from tests.hpo_envs.families.training import falling
 
 MODULE = falling.__name__
 TORCH = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="extra live is not installed")

@@ -7,18 +7,18 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hpo_envs.tables.datasets.charmini.space import configuration  # noqa: E402
-from hpo_envs.tables.datasets.charmini.training.batches import Packed, Sizes, corpus  # noqa: E402
-from hpo_envs.tables.datasets.charmini.training.layers import (  # noqa: E402
+from hpo_envs.families.charmini.training.batches import Packed, Sizes, corpus  # noqa: E402
+from hpo_envs.families.charmini.training.layers import (  # noqa: E402
     Dropout,
     PackedLSTM,
     Parameters,
     bound,
     layer_norm,
 )
-from hpo_envs.tables.datasets.charmini.training.lstm import AttentiveLSTM  # noqa: E402
-from hpo_envs.tables.datasets.charmini.training.run import Diverged, Training, key_of  # noqa: E402
-from hpo_envs.tables.datasets.charmini.training.transformer import Transformer  # noqa: E402
+from hpo_envs.families.charmini.training.lstm import AttentiveLSTM  # noqa: E402
+from hpo_envs.families.charmini.training.run import Diverged, Training, key_of  # noqa: E402
+from hpo_envs.families.charmini.training.transformer import Transformer  # noqa: E402
+from hpo_envs.tables.datasets.charmini.space import configuration  # noqa: E402
 
 SMALL = {"embedding_size": 16, "hidden_size": 32, "batch_size": 32, "learning_rate": 0.01}
 

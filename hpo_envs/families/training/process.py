@@ -1,6 +1,6 @@
 """Trains on request in a process of its own, so that no one else's torch settings are touched.
 
-`python -m hpo_envs.tables.datasets.trained.process MODULE` reads requests as lines of JSON and answers each with one
+`python -m hpo_envs.families.training.process MODULE` reads requests as lines of JSON and answers each with one
 line; a training is what the module's `begin` returns. `Trainer` starts it, asks it, and ends it where a training takes
 too long.
 """
@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.datasets.trained.record import check_trainer
-from hpo_envs.tables.datasets.trained.training import Diverged
+from hpo_envs.families.training.model import Diverged
+from hpo_envs.families.training.record import check_trainer
 from hpo_envs.tables.files import atomic
 
 CHECKPOINT = "checkpoint.npz"

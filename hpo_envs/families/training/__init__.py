@@ -1,0 +1,1 @@
+"""Training of the models of CharMini and CellMini: records, comparisons, a process."""
