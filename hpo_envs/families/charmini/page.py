@@ -34,8 +34,8 @@ class CharMiniEnv(LookupEnv):
     end. One episode is one optimisation run. Configurations can be retrained and compared
     (`benchmarks.study.measure CharMini --check 10`), and `CharMiniLive-eng-lstm-v0` trains such models at each step.
 
-    Ids: `CharMini-{language}-{architecture}-v0` with the languages that are measured completely, `eng` (English), `hun`
-    (Hungarian) and `jpn` (Japanese), and architecture `lstm` or `transformer`. Learning curves:
+    Ids: `CharMini-{language}-{architecture}-v0` with `eng` (English) or a language of the shared task that is measured
+    completely (listed in `docs/charmini.md`), and architecture `lstm` or `transformer`. Learning curves:
     `CharMiniLC-eng-lstm-v0`.
 
     ## Action Space
