@@ -1,1 +1,1 @@
-"""The reproductions: one folder for each paper, the same file names in each."""
+"""The reproductions: one folder for each paper."""

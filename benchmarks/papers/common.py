@@ -1,8 +1,8 @@
 """Common parts of reproductions: published values, verdicts, processes and results.
 
-A paper's folder has `settings` (what is run, as data), `analysis` (pure functions of results), `figures`, `reproduce`
-(the parts), `expected.csv` (what was published) and `mechanisms.csv` (why numbers differ); results that are committed
-are in `results/`.
+A paper's folder has `reproduce` (the parts and their figures), `expected.csv` (what was published) and
+`mechanisms.csv` (why numbers differ), and, where these are long, `settings` (what is run, as data) and `analysis` (pure
+functions of results); results that are committed are in `results/`.
 """
 
 from __future__ import annotations
@@ -180,14 +180,7 @@ Parts = Mapping[str, Callable[[Reproduction], Sequence[Mapping[str, Any]] | None
 """Name of a part -> what computes it; the rows that it returns, if any, are printed and written under its name."""
 
 
-def reproduce(
-    paper: str,
-    parts: Parts,
-    out: Path,
-    *,
-    only: str | None = None,
-    **settings: Any,
-) -> int:
+def reproduce(paper: str, parts: Parts, out: Path, *, only: str | None = None, **settings: Any) -> int:
     """Run all parts of a paper, or one; return 0.
 
     Args:

@@ -4,15 +4,15 @@ python docs/stories/cushlepor.py            (seconds; --help for options)
 """
 
 import importlib.util
+from types import SimpleNamespace
 
 import numpy as np
 from scipy.optimize import differential_evolution
 from story import COLOURS, Story, figure, options, save
 
 from hpo_envs.benchmarks import run
-from hpo_envs.benchmarks.papers.cushlepor import analysis
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import agreement
+from hpo_envs.tables.datasets.cushlepor import agreement, build
 from hpo_envs.tables.datasets.cushlepor.space import ParameterBox
 
 ENV = "CushLEPOR-ted-ende-v0"
@@ -64,7 +64,13 @@ def main(arguments=None):
     args = options(__doc__, 10, arguments)
     table = store.load("cushlepor/ted-ende")
     story = Story("Teaching a metric to agree with people")
-    corpus = analysis.Corpus.of(table)
+    corpus = SimpleNamespace(
+        human=table.values[:, 0, 0, 0],
+        document=table.configs[:, 1],
+        segment=table.configs[:, 2],
+        held_out=table.configs[:, 3] == 1,
+        basis=hlepor.Basis(build.statistics(table, "released")),
+    )
     train, test = ~corpus.held_out, corpus.held_out
     story.say(f"""hLEPOR scores a translation by its length, its word order and its words. Six weights decide what
         counts how much; the package ships defaults and settings for a few languages. cushLEPOR lets Optuna choose

@@ -1,12 +1,25 @@
-"""`hpo-envs reproduce charhpo`."""
+"""`hpo-envs reproduce charhpo`: Tables 3 to 6 and 8 to 12, and figures 1 and 2."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis import sensitivity as sens
 from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.charhpo import analysis, figures, settings
+from hpo_envs.benchmarks.papers.charhpo import analysis, settings
+from hpo_envs.benchmarks.papers.charhpo.settings import Sweep
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
+
+Floats = npt.NDArray[np.float64]
+
+BOXES = ("hidden_size", "embedding_size", "batch_size")
+"""Hyperparameters of figure 2."""
 
 
 def tables(r: Reproduction) -> list[Record]:
@@ -28,17 +41,92 @@ def _counts(table: str, published: list[analysis.Entry], text: list[analysis.Ent
     return dict(zip(("table", "cells", "published definitions", "text"), (table, len(published), *agree), strict=True))
 
 
+def cases(n: int = 60, seed: int = 0) -> dict[str, Floats]:
+    """Accuracies along similarity for the cases of figure 1 (section 3) and a random order for comparison."""
+    rng = np.random.default_rng(seed)
+    x = np.linspace(0.0, 1.0, n)
+    rough = 55.0 + 35.0 * x + rng.normal(0.0, 6.0, n)
+    return {
+        "Case 1: robust": np.full(n, 90.0),
+        "Case 2: linear": 55.0 + 35.0 * x,
+        "Case 3: rough": np.clip(rough, 0.0, 100.0),
+        "random": rng.permutation(np.clip(rough, 0.0, 100.0)),
+    }
+
+
+def metrics_of_cases() -> list[Record]:
+    """The metrics of each case: performance-based and similarity-based ones rank them differently."""
+    records = []
+    for name, a in cases().items():
+        result = sens.analyse(np.arange(len(a), dtype=np.float64)[:, None], a, ks=(25, 50), rope=sens.ROPE)
+        records.append({"case": name, **{k: None if v is None else round(v, 2) for k, v in result.items()}})
+    return records
+
+
+def boxes(sweeps: Sequence[Sweep]) -> list[Record]:
+    """Data of figure 2: the best configuration of each sweep, by hyperparameter, task and architecture.
+
+    Where several runs tie for the best, the one that Tables 8 and 9 print counts.
+    """
+    configs = {(s.task, s.lang, s.architecture): analysis.best_configs(s) for s in sweeps}
+    printed = analysis.printed_runs(configs)
+    records = []
+    for name in BOXES:
+        for task in ("inflection", "g2p"):
+            for architecture in ("lstm", "transformer"):
+                chosen = [key for key in configs if (key[0], key[2]) == (task, architecture)]
+                values = [float(configs[key][name][printed[key]]) for key in chosen]
+                low, q1, median, q3, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+                box = {"low": low, "q1": q1, "median": median, "q3": q3, "high": high, "mean": np.mean(values)}
+                records.append(
+                    {"hyperparameter": name, "task": task, "architecture": architecture}
+                    | {k: round(float(v), 1) for k, v in box.items()}
+                )
+    return records
+
+
+def plot_cases(path: Path) -> list[Path]:
+    """Draw figure 1; return the files."""
+    figure, (axes,) = panels(1, 4, (11, 2.6), sharey=True)
+    for axis, (name, a) in zip(axes, cases().items(), strict=True):
+        axis.plot(np.arange(len(a)), a, ".-", color=COLOURS[0], linewidth=0.8, markersize=3)
+        axis.set(title=name, xlabel="rank of the configuration", ylim=(0, 100))
+    axes[0].set_ylabel("accuracy (%)")
+    return save(figure, path)
+
+
+def plot_boxes(sweeps: Sequence[Sweep], path: Path) -> list[Path]:
+    """Draw figure 2: box plots with means as triangles; return the files."""
+    records = boxes(sweeps)
+    figure, (axes,) = panels(1, 3, (11, 3.4))
+    for axis, name in zip(axes, BOXES, strict=True):
+        stats, colours = [], []
+        for r in records:
+            if r["hyperparameter"] == name:
+                label = f"{r['task']}\n{r['architecture']}"
+                ends = {"whislo": r["low"], "q1": r["q1"], "med": r["median"], "q3": r["q3"], "whishi": r["high"]}
+                stats.append({"label": label, "mean": r["mean"], "fliers": [], **ends})
+                colours.append(COLOURS[r["architecture"] == "transformer"])
+        mean = {"marker": "^", "markerfacecolor": "green", "markeredgecolor": "green"}
+        drawn = axis.bxp(stats, showmeans=True, meanprops=mean, patch_artist=True)
+        for patch, colour in zip(drawn["boxes"], colours, strict=True):
+            patch.set(facecolor=colour, alpha=0.5)
+        axis.set(title=name.replace("_", " "))
+        axis.tick_params(axis="x", labelsize=7)
+    return save(figure, path)
+
+
 def figure1(r: Reproduction) -> list[Record]:
     """Cases of section 3 and their metrics."""
-    common.drawn(lambda: figures.plot_cases(r.out / "figure1"))
-    return figures.of_cases()
+    common.drawn(lambda: plot_cases(r.out / "figure1"))
+    return metrics_of_cases()
 
 
 def figure2(r: Reproduction) -> list[Record]:
     """Best configurations of the sweeps."""
     sweeps = settings.sweeps()
-    common.drawn(lambda: figures.plot_boxes(sweeps, r.out / "figure2"))
-    return figures.boxes(sweeps)
+    common.drawn(lambda: plot_boxes(sweeps, r.out / "figure2"))
+    return boxes(sweeps)
 
 
 PARTS: common.Parts = {"tables": tables, "figure1": figure1, "figure2": figure2}

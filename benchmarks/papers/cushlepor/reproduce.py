@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,18 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.papers.cushlepor import analysis, figures, settings
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import text_metrics
+from hpo_envs.tables.datasets.cushlepor import build, text_metrics
+from hpo_envs.tables.table import Table
 
 Floats = npt.NDArray[np.float64]
+
+TABLE = "cushlepor/ted-ende"
+"""English to German: the talks of WMT 2021."""
+
+PSQM = "cushlepor/newstest2020-ende-psqm"
+"""The labels that the paper's three RMSEs are to."""
 
 
 def published(r: Reproduction) -> None:
@@ -39,44 +47,64 @@ def examples() -> dict[str, float]:
 
 def to_psqm() -> dict[str, float]:
     """RMSEs to the pSQM labels of newstest2020, English to German; nothing as long as the labels are not installed."""
-    if store.missing(settings.PSQM):
+    if store.missing(PSQM):
         return {}
-    table = store.load(settings.PSQM)
-    found = rmses(analysis.Corpus.of(table))
+    table = store.load(PSQM)
+    found = rmses(table)
     try:
-        bleu = text_metrics.of_table(settings.PSQM)["sentence BLEU"]
+        bleu = text_metrics.of_table(PSQM)["sentence BLEU"]
     except ModuleNotFoundError as error:
         print(error)
         return found
-    return {**found, "RMSE to pSQM of BLEU": analysis.rmse(bleu, table.values[:, 0, 0, 0])}
+    return {**found, "RMSE to pSQM of BLEU": _rmse(bleu, human(table))}
 
 
-def rmses(corpus: analysis.Corpus) -> dict[str, float]:
+def rmses(table: Table) -> dict[str, float]:
     """RMSE of the default hLEPOR and of the published cushLEPOR(pSQM) on all segments."""
-    presets = {"hLEPOR": "default", "cushLEPOR": "cushlepor-psqm-en-de"}
-    return {
-        f"RMSE to pSQM of {name}": analysis.rmse(scores(corpus, preset), corpus.human)
-        for name, preset in presets.items()
-    }
+    found = scores(table, {"hLEPOR": "default", "cushLEPOR": "cushlepor-psqm-en-de"})
+    return {f"RMSE to pSQM of {name}": _rmse(x, human(table)) for name, x in found.items()}
 
 
-def scores(corpus: analysis.Corpus, preset: str) -> Floats:
-    """HLEPOR of all segments."""
-    return corpus.basis.scores(hlepor.preset(preset).vector())
+def _rmse(x: Floats, y: Floats) -> float:
+    return float(np.sqrt(np.square(x - y).mean()))
 
 
-def draw(r: Reproduction) -> None:
+def human(table: Table) -> Floats:
+    """(segments,) human scores in [0, 1]."""
+    return table.values[:, 0, 0, 0]
+
+
+def scores(table: Table, presets: Mapping[str, str]) -> dict[str, Floats]:
+    """(segments,) hLEPOR of all segments, as released, by the names of presets."""
+    basis = hlepor.Basis(build.statistics(table, "released"))
+    return {name: basis.scores(hlepor.preset(preset).vector()) for name, preset in presets.items()}
+
+
+def figures(r: Reproduction) -> None:
     """Figures 6 and 7: distributions of human scores, the default's and the published tuned ones'."""
-    corpus = analysis.Corpus.of(store.load(settings.TABLE))
-    shared = {"human (1 - MQM/25)": corpus.human, "hLEPOR, default": scores(corpus, "default")}
-    panels = {
-        "as figure 6: tuned on LaBSE": shared | {"cushLEPOR(LM)": scores(corpus, "cushlepor-lm-en-de")},
-        "as figure 7: tuned on pSQM": shared | {"cushLEPOR(pSQM)": scores(corpus, "cushlepor-psqm-en-de")},
-    }
-    common.drawn(lambda: figures.distributions(panels, r.out / "score_distributions"))
+    common.drawn(lambda: draw(store.load(TABLE), r.out / "score_distributions"))
 
 
-PARTS: common.Parts = {"published": published, "figures": draw}
+def draw(table: Table, path: Path) -> list[Path]:
+    """Histograms of segment scores: score on the horizontal axis, number of segments on the vertical one."""
+    tuned = {"cushLEPOR(LM)": "cushlepor-lm-en-de", "cushLEPOR(pSQM)": "cushlepor-psqm-en-de"}
+    found = {"human (1 - MQM/25)": human(table), **scores(table, {"hLEPOR, default": "default", **tuned})}
+    figure, (row,) = panels(1, 2, (8.4, 3.6), sharey=True)
+    edges = np.linspace(0.0, 1.0, 41)
+    titles = ("as figure 6: tuned on LaBSE", "as figure 7: tuned on pSQM")
+    for axis, title, one in zip(row, titles, tuned, strict=True):
+        for name, colour in zip(("human (1 - MQM/25)", "hLEPOR, default", one), COLOURS, strict=False):
+            counts, _ = np.histogram(found[name], edges)
+            axis.stairs(counts, edges, color=colour, label=name, linewidth=1.6)
+        axis.set(xlabel="score", title=title)
+        axis.set_yscale("symlog", linthresh=10)
+        axis.grid(alpha=0.3)
+        axis.legend(frameon=False, fontsize=8)
+    row[0].set_ylabel("segments")
+    return save(figure, path)
+
+
+PARTS: common.Parts = {"published": published, "figures": figures}
 
 QUICK = 1
 """Trials of `--quick`."""

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
-from hpo_envs.benchmarks.papers.fiesta import analysis, figures, settings
-from hpo_envs.benchmarks.papers.fiesta.select import select
+from hpo_envs.benchmarks.papers.fiesta import selections
+from hpo_envs.benchmarks.papers.fiesta.selections import Setting, select
+from hpo_envs.benchmarks.plots import COLOURS, panels, save
+from hpo_envs.tables import store
+from hpo_envs.tables.datasets.fiesta import NER, NER_SEEDS, NER_SPLITS
+from hpo_envs.tables.frames import natural
 
 COLUMNS = ("where", "row", "delta", "quantity", "published", "ours", "error", "runs", "verdict")
 
@@ -39,22 +46,43 @@ def note(
     table, _, departure = where.partition(":")
     level = "" if delta is None else f"{delta:g}"
     published = common.expected("fiesta").get((table, row, level, quantity))
-    verdict = _verdict(quantity, ours, error, published, runs)
+    found = verdict(quantity, ours, error, runs, published)
     if published is not None and not departure:
         spread = "" if np.isnan(error) else f" ± {error:.2g}"
         label = " ".join(filter(None, (row, level and f"delta {level}", quantity)))
-        r.compare_published(where, label, published.text, f"{ours:.4g}{spread}", verdict)
+        r.compare_published(where, label, published.text, f"{ours:.4g}{spread}", found)
     spread = "" if np.isnan(error) else f"{error:.6g}"
-    values = (where, row, level, quantity, published and published.text, f"{ours:.6g}", spread, runs, verdict)
+    values = (where, row, level, quantity, published and published.text, f"{ours:.6g}", spread, runs, found)
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def _verdict(quantity: str, ours: float, error: float, published: common.Published | None, runs: int) -> common.Verdict:
+def verdict(quantity: str, ours: float, error: float, n: int, published: common.Published | None) -> common.Verdict:
+    """Return whether a published number and ours are the same but for chance.
+
+    The published number's own standard error is taken to be ours, scaled to its number of runs. Extremes of a
+    few hundred runs have no such error: they are reported without a verdict.
+
+    Args:
+        quantity: `mean`, `correct`, `min` or `max`; another one of no runs has to be equal.
+        ours: Our value.
+        error: Its standard error.
+        n: Our runs.
+        published: The paper's value, rounded to a whole number there.
+
+    Returns:
+        `agrees` (within three standard errors of the difference, plus the rounding), `differs`, or `reported`.
+    """
     if published is None:
         return "not published"
     if not published.details["runs"]:
         return common.judge(ours - published.value, 0.0)
-    return analysis.verdict(quantity, ours, error, published.value, runs, int(published.details["runs"]))
+    if quantity not in ("mean", "correct"):
+        return "reported"
+    if quantity == "correct":  # at 100 % the observed error is 0: add one failure to either side
+        p = (ours / 100.0 * n + 1.0) / (n + 2.0)
+        error = max(error, 100.0 * (p * (1.0 - p) / n) ** 0.5)
+    both = error * (1.0 + n / int(published.details["runs"])) ** 0.5
+    return common.judge(ours - published.value, 3.0 * both + 0.5)
 
 
 def table1(r: Reproduction) -> list[Record]:
@@ -65,12 +93,12 @@ def table1(r: Reproduction) -> list[Record]:
     return [note(r, "Table 1", f"round {i}", None, "evaluations", float(each)) for i, (_, each) in rounds]
 
 
-def _levels(r: Reproduction, where: str, todo: tuple[settings.Setting, ...]) -> list[Record]:
+def _levels(r: Reproduction, where: str, todo: tuple[Setting, ...]) -> list[Record]:
     """Minimum, mean and maximum evaluations to each confidence, and the fraction of correct selections."""
     rows = []
     for setting in todo:
-        for delta in settings.DELTAS:
-            found = select(r, setting, settings.TRIALS, confidence=1.0 - delta)
+        for delta in selections.DELTAS:
+            found = select(r, setting, selections.TRIALS, confidence=1.0 - delta)
             for quantity, (value, error) in found.summary().items():
                 rows.append(note(r, where, setting.name, delta, quantity, value, error, len(found)))
     return rows
@@ -78,18 +106,18 @@ def _levels(r: Reproduction, where: str, todo: tuple[settings.Setting, ...]) -> 
 
 def table2(r: Reproduction) -> list[Record]:
     """Evaluations to a confidence: non-adaptive and TTTS."""
-    return _levels(r, "Table 2", settings.TABLE_2)
+    return _levels(r, "Table 2", selections.TABLE_2)
 
 
 def table3(r: Reproduction) -> list[Record]:
     """Evaluations to a confidence: batch Thompson sampling."""
-    return _levels(r, "Table 3", settings.TABLE_3)
+    return _levels(r, "Table 3", selections.TABLE_3)
 
 
 def uncounted(r: Reproduction) -> list[Record]:
     """Tables 2 and 3 as the authors' notebook counts: five evaluations of each model first, counted as three."""
     rows = []
-    for setting in settings.UNCOUNTED:
+    for setting in selections.UNCOUNTED:
         where = "Table 3" if setting.agent == "bts" else "Table 2"
         rows += _levels(r, f"{where}: five first, counted as three", (setting,))
     return rows
@@ -97,7 +125,7 @@ def uncounted(r: Reproduction) -> list[Record]:
 
 def figure1(r: Reproduction) -> list[Record]:
     """Section 2: how often the better recogniser wins on one split, on one seed, and over both."""
-    x = figures.recognisers()
+    x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
     means = {"all runs": x[1].mean() - x[0].mean()}
     means |= {f"split {i}": x[1, i].mean() - x[0, i].mean() for i in range(3)}
     wins = {
@@ -105,42 +133,109 @@ def figure1(r: Reproduction) -> list[Record]:
         "one split and seed": (x[1] > x[0]).mean(),
         "one seed, all splits": (x[1].mean(axis=0) > x[0].mean(axis=0)).mean(),
     }
-    common.drawn(lambda: figures.figure1(r.out))
+    common.drawn(lambda: _draw_splits(x, r.out / "figure1"))
     return [
         *(note(r, "Figure 1", row, None, "mean F1 of lstm minus cnn", float(v)) for row, v in means.items()),
         *(note(r, "Figure 1", row, None, "lstm wins, per cent", 100.0 * float(v)) for row, v in wins.items()),
     ]
 
 
+def _draw_splits(x: npt.NDArray[np.float64], path: Path) -> list[Path]:
+    """Distribution over splits and seeds (left), three single splits (right); not converged runs left out."""
+    fig, (axes,) = panels(1, 4, (9, 3), sharey=True, width_ratios=(2, 1, 1, 1))
+    parts = axes[0].violinplot(
+        [r[r > 0.9] for r in x.reshape(2, -1)], showextrema=False, quantiles=[[0.25, 0.5, 0.75]] * 2
+    )
+    for body, colour in zip(parts["bodies"], COLOURS, strict=False):
+        body.set_facecolor(colour)
+    axes[0].set(xticks=(1, 2), xticklabels=NER, ylabel="test F1", title="all splits and seeds")
+    for i, ax in enumerate(axes[1:]):
+        for j, colour in zip(range(2), COLOURS, strict=False):
+            ax.scatter(np.full(NER_SEEDS, j + 1), x[j, i], marker="_", s=400, color=colour)
+        ax.set(xticks=(1, 2), xticklabels=NER, xlim=(0.4, 2.6), title=f"split {i}")
+    return save(fig, path)
+
+
 def figure2(r: Reproduction) -> None:
     """One run of TTTS."""
-    common.drawn(lambda: figures.figure2(r.out, r.seed))
+    common.drawn(lambda: _draw_beliefs(r.out / "figure2", r.seed))
+
+
+def _draw_beliefs(path: Path, seed: int) -> list[Path]:
+    """One run of TTTS to confidence 0.99 on the five Gaussian arms: pi (areas) and shares of evaluations (lines)."""
+    import gymnasium as gym
+
+    from hpo_envs import agents
+    from hpo_envs.benchmarks.runs import problem_of
+
+    env: Any = gym.make("FIESTA-gaussian-v0", budget=None)
+    agent: Any = agents.make("ttts", problem_of(env), seed, confidence=0.99)
+    env.reset(seed=seed)
+    pi, share = [], []
+    while not agent.done:
+        arm = agent.ask()
+        _, reward, ended, _, info = env.step(arm)
+        agent.tell(arm, reward, info)
+        pi.append(agent.pi)
+        share.append(agent.belief.counts / agent.belief.counts.sum())
+        if ended:
+            break
+    steps = np.arange(1, len(pi) + 1)
+    fig, ((ax,),) = panels(1, 1, (6, 3.5))
+    names = [f"mean {m:g}" for m in env.unwrapped.table.final("score")]
+    ax.stackplot(steps, np.array(pi).T, colors=COLOURS, alpha=0.35, labels=names)
+    for line, colour in zip(np.array(share).T, COLOURS, strict=False):
+        ax.plot(steps, line, color=colour)
+    ax.set(xlabel="evaluations", ylabel="belief (area), share of evaluations (line)", ylim=(0, 1), xlim=(1, len(pi)))
+    ax.legend(fontsize="small", loc="upper left")
+    return save(fig, path)
 
 
 def figure3(r: Reproduction) -> None:
     """Scores of the eight sentiment models."""
-    common.drawn(lambda: figures.figure3(r.out))
+    common.drawn(lambda: _draw_scores(r.out / "figure3"))
+
+
+def _draw_scores(path: Path) -> list[Path]:
+    t = natural(store.load("fiesta/tdsa8"))
+    fig, ((ax,),) = panels(1, 1, (7, 3.5))
+    ax.violinplot(t.values[:, :, 0, 0].T, showmedians=True, showextrema=False)
+    ax.set(xticks=range(1, len(t) + 1), ylabel="macro F1")
+    ax.set_xticklabels(t.keys, rotation=30)
+    return save(fig, path)
 
 
 def figure4(r: Reproduction) -> list[Record]:
     """Right selections by budget: sequential halving and non-adaptive on twelve models."""
     env, rows = "FIESTA-tdsa12-v0", []
     points: dict[str, dict[int, tuple[float, float]]] = {}
-    for budget in settings.FIGURE_4_BUDGETS:
+    for budget in selections.FIGURE_4_BUDGETS:
         for agent in ("sh", "nonadaptive"):
-            setting = settings.Setting(f"{agent}, T={budget}", agent, env)
-            found = select(r, setting, settings.FIGURE_4_TRIALS, budget=budget)
+            setting = Setting(f"{agent}, T={budget}", agent, env)
+            found = select(r, setting, selections.FIGURE_4_TRIALS, budget=budget)
             points.setdefault(agent, {})[budget] = value, error = found.summary()["correct"]
-            row = agent if budget == settings.NAMED_BUDGET else setting.name
+            row = agent if budget == selections.NAMED_BUDGET else setting.name
             rows.append(note(r, "Figure 4", row, None, "correct", value, error, len(found)))
     # Section 4.1 says floor(log2 N) rounds; Algorithm 1 divides by ceil(log2 N).
-    floor = settings.Setting("sh", "sh", env, hyperparameters={"rounds": "floor", "total": settings.NAMED_BUDGET})
-    found = select(r, floor, settings.FIGURE_4_TRIALS, budget=2 * settings.NAMED_BUDGET)
+    floor = Setting("sh", "sh", env, hyperparameters={"rounds": "floor", "total": selections.NAMED_BUDGET})
+    found = select(r, floor, selections.FIGURE_4_TRIALS, budget=2 * selections.NAMED_BUDGET)
     label = "Figure 4: budget cut into floor(log2 N) parts"
     for quantity in ("correct", "mean"):
         rows.append(note(r, label, "sh", None, quantity, *found.summary()[quantity], len(found)))
-    common.drawn(lambda: figures.figure4(r.out, points))
+    common.drawn(lambda: _draw_budgets(points, r.out / "figure4"))
     return rows
+
+
+def _draw_budgets(points: dict[str, dict[int, tuple[float, float]]], path: Path) -> list[Path]:
+    """Per cent of right selections and its standard error, by agent and budget."""
+    fig, ((ax,),) = panels(1, 1, (6, 3.5))
+    for (agent, curve), colour, marker in zip(points.items(), COLOURS, "os", strict=False):
+        values, errors = np.array([*curve.values()]).T
+        ax.errorbar([*curve], values, errors, color=colour, marker=marker, label=agent, capsize=2)
+    ax.set(xlabel="budget (evaluations)", ylabel="right selections (%)")
+    ax.grid(alpha=0.3)
+    ax.legend()
+    return save(fig, path)
 
 
 PARTS: common.Parts = {

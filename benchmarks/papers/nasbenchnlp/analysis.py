@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,16 +156,15 @@ def correlations(x: Floats, y: Floats) -> Record:
 def best_losses(table: Table) -> Floats:
     """(rows,) lowest test loss of any run at any epoch; NaN for rows that have none."""
     losses = table.values[..., table.metric("test_loss")].reshape(len(table), -1)
-    return np.where(np.isnan(losses).all(axis=1), np.nan, np.nanmin(np.where(np.isnan(losses), np.inf, losses), axis=1))
+    best = np.where(np.isnan(losses), np.inf, losses).min(axis=1)
+    return np.where(np.isinf(best), np.nan, best)
 
 
 def ranks_of_examples(table: Table) -> list[Record]:
     """Rank of the conventional cells by best test loss among all computations of a table of curves (figure 4b)."""
-    best: dict[str, float] = {}
-    for name, loss in zip(table.keys, best_losses(table), strict=True):
-        k = name.split("#")[0]
-        best[k] = np.nanmin([best.get(k, np.nan), loss]) if not np.isnan(loss) else best.get(k, np.nan)
-    values = np.array([v for v in best.values() if not np.isnan(v)])
+    import pandas as pd
+
+    best = pd.Series(best_losses(table)).groupby([k.split("#")[0] for k in table.keys]).min().dropna()
     records = []
     for name, cell in cells.EXAMPLES.items():
         loss = best.get(cells.key(cell), np.nan)
@@ -173,8 +172,8 @@ def ranks_of_examples(table: Table) -> list[Record]:
             {
                 "cell": name,
                 "test_perplexity": round(float(np.exp(loss)), 1),
-                "rank": int((values < loss).sum()) + 1,
-                "of": len(values),
+                "rank": int((best < loss).sum()) + 1,
+                "of": len(best),
             }
         )
     return records
@@ -197,22 +196,20 @@ def top_architectures(table: Table, count: int) -> list[Record]:
     ]
 
 
-def edit_distances(
-    sample: Sequence[cells.Cell], pairs: int, seed: int, seconds: float, progress: Callable[[], object]
-) -> Floats:
+def edit_distances(sample: Sequence[cells.Cell], pairs: int, seed: int, seconds: float) -> Floats:
     """(pairs,) upper bounds of the graph edit distance between random pairs of different cells (figure 7).
 
     The best of networkx's approximations in so many seconds, at most the cost of replacing the whole graph.
     """
     import networkx as nx
+    from tqdm.auto import tqdm
 
     match, rng = nx.algorithms.isomorphism.categorical_node_match("op", None), np.random.default_rng(seed)
     found = []
-    for _ in range(pairs):
+    for _ in tqdm(range(pairs), desc="pairs", unit="pair"):
         a, b = rng.choice(len(sample), size=2, replace=False)
         one, other = cells.graph(sample[a]), cells.graph(sample[b])
         whole = sum(g.number_of_nodes() + g.number_of_edges() for g in (one, other))
         best = nx.graph_edit_distance(one, other, node_match=match, timeout=seconds)
         found.append(whole if best is None else min(whole, best))
-        progress()
     return np.array(found)

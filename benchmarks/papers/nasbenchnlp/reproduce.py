@@ -1,17 +1,202 @@
 """The paper's figures and tables again, as far as the released data allow.
 
-Figure 3 (hyperparameter selection), figures 9 and 13 (word similarity) and Table 3 (GLUE) need data that were never
-released.
+Not reproducible, because nothing was released of it: figure 3 (choice of hyperparameters), figures 9 and 13 (word
+similarity) and Table 3 (GLUE).
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from typing import Any
 
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.papers import common
-from hpo_envs.benchmarks.papers.nasbenchnlp import cells, search
+from hpo_envs.benchmarks.papers.common import Record, Reproduction
+from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, figures, numbers, settings
+from hpo_envs.tables import cells, store
+from hpo_envs.tables.cells.recipe import Cell
+from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
+from hpo_envs.tables.frames import natural
+from hpo_envs.tables.table import Table
 
-PARTS: common.Parts = {**cells.PARTS, **search.PARTS}
+EPOCHS = (5, 10, 25, 50)
+"""Of figure 5."""
+
+
+def load(name: str) -> Table:
+    """A table in upstream's order, which the seeds of splits and samples belong to."""
+    return natural(store.load(name))
+
+
+def figure2(r: Reproduction) -> list[Record]:
+    """The conventional cells."""
+    figures.plot_cells(cells.EXAMPLES, r.out / "figure2")
+    vocabulary = cells.VOCABULARY["ptb"]
+    return [
+        {"cell": name, "nodes": len(c.nodes), "parameters": f"{cells.parameters(c, vocabulary) / 1e6:.2f}M"}
+        for name, c in cells.EXAMPLES.items()
+    ]
+
+
+def figure4(r: Reproduction) -> list[Record]:
+    """Parameters, time and perplexity on WikiText-2 (the paper: on PTB)."""
+    table = load(numbers.WIKITEXT2)
+    best, size = analysis.best_losses(table), table.final("parameters")
+    hours = np.nanmax(table.cost.reshape(len(table), -1), axis=1) / 3600
+    known = ~np.isnan(best)
+    index = {name: i for i, name in enumerate(np.array(table.keys)[known])}
+    marked = {name: index[k] for name, c in cells.EXAMPLES.items() if (k := cells.key(c)) in index}
+    figures.plot_metrics(size[known], hours[known], np.exp(best[known]), marked, r.out / "figure4")
+    return [
+        {"what": "parameters and best test loss", **analysis.correlations(size, best)},
+        {"what": "hours and best test loss", **analysis.correlations(hours, best)},
+        {"what": "parameters and hours", **analysis.correlations(size, hours)},
+        *({"what": f"rank of {rank.pop('cell')}", **rank} for rank in analysis.ranks_of_examples(table)),
+    ]
+
+
+def figure6(r: Reproduction) -> list[Record]:
+    """Final losses of the recipes trained on both data sets."""
+    x, y = paired_losses(load(numbers.WIKITEXT2), load(numbers.FINAL))
+    figures.plot_pairs(
+        y, x, ("PTB, final test log perplexity", "WikiText-2, final test log perplexity"), r.out / "figure6"
+    )
+    return [{"what": "PTB and WikiText-2", **analysis.correlations(x, y)}]
+
+
+def figure7(r: Reproduction) -> list[Record]:
+    """Upper bounds of edit distances between trained cells."""
+    sample = [Cell.from_text(k) for k in dict.fromkeys(k.split("#")[0] for k in load(numbers.WIKITEXT2).keys)]
+    found = analysis.edit_distances(sample, r.trials or settings.PAIRS, r.seed, settings.SECONDS)
+    figures.plot_histogram(found, "upper bound of the graph edit distance", r.out / "figure7")
+    quantiles = {f"q{q}": float(np.quantile(found, q / 100)) for q in (5, 25, 50, 75, 95)}
+    return [{"what": "edit distance", "pairs": len(found), "mean": round(float(found.mean()), 1), **quantiles}]
+
+
+def figure8(r: Reproduction) -> list[Record]:
+    """True and predicted final log perplexity on PTB, released features."""
+    table = load(numbers.FINAL)
+    loss = table.final("test_loss")
+    known = ~np.isnan(loss)
+    scores, true, predicted = numbers.r2_of_loss(table.features[known], loss[known], 1, r.seed)
+    figures.plot_pairs(true, predicted, ("true", "predicted final test log perplexity"), r.out / "figure8")
+    return [{"what": "R2 of the half shown", "n": len(true), "value": round(float(scores[0]), 3)}]
+
+
+def table2(r: Reproduction) -> list[Record]:
+    """The best generated cells on PTB; LSTM, GRU and RNN are not in that table."""
+    top = analysis.top_architectures(load(numbers.FINAL), 5)
+    published = common.expected("nasbenchnlp")
+    for name, record in zip(("Top-2", "Top-4"), top, strict=False):
+        size, perplexity = (published["Table 2", f"{name} {q}"] for q in ("parameters", "perplexity"))
+        record |= {
+            "published_as": name,
+            "published_parameters": size.text,
+            "published_perplexity": perplexity.value,
+        }
+    return top
+
+
+def figure11(r: Reproduction) -> list[Record]:
+    """The best generated cells with released recipes: those of WikiText-2."""
+    table = load(numbers.WIKITEXT2)
+    best = analysis.best_losses(table)
+    conventional = {cells.key(c) for c in cells.EXAMPLES.values()}
+    records: list[Record] = []
+    named: dict[str, Cell] = {}
+    for row in np.argsort(np.where(np.isnan(best), np.inf, best), kind="stable"):
+        k = table.keys[row].split("#")[0]
+        if k not in conventional and k not in [record["key"] for record in records]:
+            named[f"#{len(named) + 1}"] = Cell.from_text(k)
+            records.append(
+                {
+                    "what": f"#{len(named)}",
+                    "key": k,
+                    "test_perplexity": round(float(np.exp(best[row])), 1),
+                    "parameters_on_ptb": f"{cells.parameters(Cell.from_text(k), cells.VOCABULARY['ptb']) / 1e6:.1f}M",
+                }
+            )
+        if len(records) == 2:
+            break
+    figures.plot_cells(named, r.out / "figure11")
+    return records
+
+
+def run_method(method: settings.Method, preset: str, seeds: Sequence[int], dataset: str) -> list[runs.Run]:
+    """All trials of a method."""
+    env = {"table": load(f"nasbenchnlp/{dataset}"), "shuffle": False, "variant": settings.VARIANT[preset], **method.env}
+    spec = f"NASBenchNLP-{dataset}-v0"
+    if preset == "sensible":
+        atomic: Any = gym.make(spec, table=env["table"]).unwrapped
+        env["budget"] = atomic.budget * settings.BUDGET / 20  # the default is 20 full trainings
+    return runs.run(method.agent, spec, seeds, env_kwargs=env, **method.hyperparameters)
+
+
+def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Record]:
+    """Figures 10 and 12 of a preset.
+
+    Args:
+        r: The reproduction; gets the figures.
+        preset: Name in `settings.PRESETS`.
+        dataset: Part of the id.
+
+    Returns:
+        One row per method.
+    """
+    spec, seeds = f"NASBenchNLP-{dataset}-v0", list(r.seeds(settings.TRIALS))
+    natural_table, variant = load(f"nasbenchnlp/{dataset}"), settings.VARIANT[preset]
+    replay: Any = gym.make(spec, table=natural_table, budget=None, variant=variant).unwrapped
+    best = analysis.lowest(replay.table)
+    methods = [m for m in settings.PRESETS[preset] if AGENTS[m.agent].installed]
+    for m in settings.PRESETS[preset]:
+        if m not in methods:
+            print(f'{m.name} is left out: {m.agent} needs pip install "hpo_envs[optuna]"')
+    name = f"{dataset}-{preset}"
+    todo = [(m, preset, seeds, dataset) for m in methods]
+    played = r.map(run_method, todo, f"figure 10, {preset}", "method")
+    traces = {m.name: [analysis.trace(run, replay) for run in runs] for m, runs in zip(methods, played, strict=True)}
+    rows = [analysis.summary(m.name, traces[m.name], best, settings.HOURS) for m in methods]
+    title = f"{dataset}, {preset} settings, {len(seeds)} trials"
+    common.drawn(
+        lambda: (
+            figures.plot_regret(traces, best, title, r.out / f"figure10-{name}")
+            + figures.plot_final(traces, best, title, r.out / f"figure12-{name}")
+        )
+    )
+    return [{"dataset": dataset, "preset": preset, **row} for row in rows]
+
+
+def _datasets() -> list[str]:
+    """Data sets of the figures: PTB, as in the paper, only once its full logs are fetched."""
+    if not store.missing("nasbenchnlp/ptb"):
+        return ["wikitext2", "ptb"]
+    print("PTB is left out: its curves need the full logs, `hpo-envs fetch nasbenchnlp-ptb-logs`")
+    return ["wikitext2"]
+
+
+def figure5(r: Reproduction) -> list[Record]:
+    """Rank correlation of the validation loss at epochs 5, 10, 25 and 50 with the final test loss."""
+    rows = []
+    for dataset in _datasets():
+        table = store.load(f"nasbenchnlp/{dataset}")
+        common.drawn(functools.partial(figures.plot_ranks, table, EPOCHS, r.out / f"figure5-{dataset}"))
+        rows += [{"dataset": dataset, **row} for row in analysis.epoch_correlations(table, EPOCHS)]
+    return rows
+
+
+def figure10(r: Reproduction) -> list[Record]:
+    """Figures 10 and 12: regret against simulated hours, in both presets."""
+    return [row for dataset in _datasets() for preset in settings.PRESETS for row in compare(r, preset, dataset)]
+
+
+PARTS: common.Parts = {"numbers": numbers.compare} | {
+    part.__name__: part for part in (table2, figure2, figure4, figure6, figure7, figure8, figure11, figure5, figure10)
+}
 
 QUICK = 1
 """Trials of `--quick`."""

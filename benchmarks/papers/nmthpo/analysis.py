@@ -78,42 +78,32 @@ def expected() -> dict[Key, common.Published]:
 
 def entries(values: Mapping[Key, Sequence[float]]) -> list[Entry]:
     """One entry for each of `values`, the scores of all trials."""
-    return [_entry(key, v) for key, v in values.items()]
+    published, found = expected(), []
+    for key, v in values.items():
+        known = published.get(key)
+        of_paper = (known.value, float(known.details["std"]), known.decimals) if known else ()
+        found.append(Entry(*key, float(np.mean(v)), float(np.std(v)), len(v), *of_paper))
+    return found
 
 
-def _entry(key: Key, values: Sequence[float]) -> Entry:
-    known = expected().get(key)
-    of_paper = (known.value, float(known.details["std"]), known.decimals) if known else (None, None, 0)
-    return Entry(*key, float(np.mean(values)), float(np.std(values)), len(values), *of_paper)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of section 6, and whether it is true of our numbers.
-
-    Attributes:
-        claim: The sentence.
-        verdict: Whether it holds in our numbers.
-        evidence: The numbers.
-    """
-
-    claim: str
-    verdict: common.Claim
-    evidence: str
-
-
-def claims(entries: Sequence[Entry], rows: Mapping[str, int]) -> list[Claim]:
+def claims(entries: Sequence[Entry], rows: Mapping[str, int]) -> list[common.Record]:
     """The qualitative claims of sections 6.1.2 (Table 3) and 6.2.2 (Table 4), of the tables that `entries` has.
 
     Args:
         entries: Of Tables 3 and 4.
         rows: Number of configurations of each pair.
+
+    Returns:
+        The sentence (`claim`), whether it holds in our numbers (`verdict`, a `common.Claim`), and these (`evidence`).
     """
     mean = {(e.table, e.pair, e.method, e.score): e.mean for e in entries}
     tables = {e.table for e in entries}
     found = _claims_of_table_3(mean, rows) if 3 in tables else []
     found += _claims_of_table_4(mean, list(rows)) if 4 in tables else []
-    return [Claim(text, "holds" if holds else "fails", evidence) for text, holds, evidence in found]
+    return [
+        {"claim": text, "verdict": "holds" if holds else "fails", "evidence": evidence}
+        for text, holds, evidence in found
+    ]
 
 
 def _claims_of_table_3(mean: Mapping[Key, float], rows: Mapping[str, int]) -> list[tuple[str, bool, str]]:

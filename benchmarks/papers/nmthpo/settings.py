@@ -56,8 +56,6 @@ BLEU; the published ftb looks for this one."""
 ENOUGH = 10
 """Trials from which on a standard deviation is taken to be known."""
 
-OBJECTIVES = ("bleu", "decoding_seconds")
-
 
 @dataclass(frozen=True)
 class Task:

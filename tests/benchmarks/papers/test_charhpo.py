@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.charhpo import analysis, figures, settings
+from hpo_envs.benchmarks.papers.charhpo import analysis, reproduce, settings
 from hpo_envs.commands import main
 
 
@@ -69,7 +69,7 @@ def test_published_tables_are_typed_in_full() -> None:
 
 
 def test_cases_of_figure_1_differ_as_paper_says() -> None:
-    robust, linear, rough, random = figures.of_cases()
+    robust, linear, rough, random = reproduce.metrics_of_cases()
     assert robust["equivalent"] == 100
     assert robust["rho"] is None
     assert linear["rho"] == 1
@@ -82,7 +82,7 @@ def test_cases_of_figure_1_differ_as_paper_says() -> None:
 
 def test_figure_2_has_best_configurations_of_tables_8_and_9(sweeps: tuple[settings.Sweep, ...]) -> None:
     published = settings.expected()
-    boxes = figures.boxes(sweeps)
+    boxes = reproduce.boxes(sweeps)
     assert len(boxes) == 12
     for box in boxes:
         table = 8 if box["hyperparameter"] == "batch_size" else 9

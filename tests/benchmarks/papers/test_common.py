@@ -19,7 +19,7 @@ FOLDERS = [folder.partition(".")[2] for folder in PAPERS.values() if folder.star
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_folder_has_same_files(folder: str) -> None:
     names = {p.name for p in (HERE / folder).iterdir()}
-    assert {"settings.py", "analysis.py", "figures.py", "reproduce.py", "results"} <= names
+    assert {"reproduce.py", "expected.csv", "mechanisms.csv", "results"} <= names
     assert common.expected(folder)
 
 

@@ -5,17 +5,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.common import Reproduction, expected
-from hpo_envs.benchmarks.papers.fiesta import analysis, reproduce, settings
-from hpo_envs.benchmarks.papers.fiesta.select import best_arm, select
+from hpo_envs.benchmarks.papers.common import Published, Reproduction, expected
+from hpo_envs.benchmarks.papers.fiesta import reproduce
+from hpo_envs.benchmarks.papers.fiesta import selections as settings
+from hpo_envs.benchmarks.papers.fiesta.selections import select
 
 
-def test_verdicts() -> None:
-    assert analysis.verdict("mean", 150.0, 3.0, 130.0, 500, 500) == "differs"
-    assert analysis.verdict("mean", 135.0, 3.0, 130.0, 500, 500) == "agrees"
-    assert analysis.verdict("correct", 97.0, 0.17, 99.0, 10_000, 10_000) == "differs"
-    assert analysis.verdict("correct", 100.0, 0.0, 99.0, 500, 500) == "agrees"
-    assert analysis.verdict("max", 1.0, np.nan, 1000.0, 500, 500) == "reported"
+@pytest.mark.parametrize(
+    "quantity, ours, error, runs, published, verdict",
+    [
+        ("mean", 150.0, 3.0, 500, "130", "differs"),
+        ("mean", 135.0, 3.0, 500, "130", "agrees"),
+        ("correct", 97.0, 0.17, 10_000, "99", "differs"),
+        ("correct", 100.0, 0.0, 500, "99", "agrees"),
+        ("max", 1.0, np.nan, 500, "1000", "reported"),
+    ],
+)
+def test_verdicts(quantity: str, ours: float, error: float, runs: int, published: str, verdict: str) -> None:
+    of_paper = Published(published, {"runs": str(runs)})
+    assert reproduce.verdict(quantity, ours, error, runs, of_paper) == verdict
 
 
 def test_every_published_number_is_met_by_row(tmp_path: Path) -> None:
@@ -38,7 +46,7 @@ def of(trials: int, **options: int) -> Reproduction:
 def test_batch_in_processes_equals_one_process() -> None:
     setting = settings.Setting("ttts", "ttts", "FIESTA-gaussian-v0")
     few = select(of(4), setting, 1, confidence=0.9)
-    assert best_arm(setting) == 4
+    assert setting.table().final("score").argmax() == 4
     again = select(of(2, seed=2), setting, 1, confidence=0.9)
     assert np.array_equal(few.evaluations[2:], again.evaluations)
     assert (few.evaluations >= 15).all()

@@ -10,8 +10,7 @@ import pytest
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, numbers, predictability, search, settings
-from hpo_envs.benchmarks.papers.nasbenchnlp import cells as study
+from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, numbers, reproduce, settings
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
 from hpo_envs.tables.table import Metric
@@ -33,7 +32,7 @@ def run_of(actions: list[list[int]], workers: int = 1) -> Any:
 
 def test_figure_6_correlation() -> None:
     """.926 and .940 over 270 recipes was found elsewhere; here only architectures with features and finite losses."""
-    x, y = paired_losses(store.load(study.WIKITEXT2), store.load(study.FINAL))
+    x, y = paired_losses(store.load(numbers.WIKITEXT2), store.load(numbers.FINAL))
     found = analysis.correlations(x, y)
     assert found["n"] == 260
     assert found["r"] == pytest.approx(0.926, abs=0.01)
@@ -41,11 +40,11 @@ def test_figure_6_correlation() -> None:
 
 
 def test_table_2_generated_rows_and_ranks() -> None:
-    top = analysis.top_architectures(store.load(study.FINAL), 2)
+    top = analysis.top_architectures(store.load(numbers.FINAL), 2)
     assert [t["parameters"] for t in top] == ["9.2M", "11.0M"]
     assert top[0]["architecture"] == "1007537"
     assert top[0]["test_perplexity"] == pytest.approx(83.8, abs=0.05)
-    ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(store.load(study.WIKITEXT2))}
+    ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(store.load(numbers.WIKITEXT2))}
     assert ranks["LSTM"] == 1
     assert ranks["GRU"] == 3
 
@@ -119,8 +118,8 @@ def test_what_released_tables_give() -> None:
 
 
 def test_section_4_checks_on_ptb() -> None:
-    table = store.load(study.FINAL)
-    found = predictability.feature_checks(table, 1, 0)
+    table = store.load(numbers.FINAL)
+    found = numbers.feature_checks(table, 1, 0)
     assert found["auc_diverged"][0] == pytest.approx(0.98, abs=0.01)
     assert found["r2_loss<=6"][0] == pytest.approx(0.24, abs=0.05)
 
@@ -129,7 +128,7 @@ def test_small_comparison_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     quick = tuple(m for m in settings.SENSIBLE if m.agent in ("random", "asha"))
     monkeypatch.setitem(settings.PRESETS, "sensible", quick)
     monkeypatch.setattr(settings, "BUDGET", 4)
-    rows = search.compare(Reproduction(tmp_path, trials=2), "sensible")
+    rows = reproduce.compare(Reproduction(tmp_path, trials=2), "sensible")
     assert [r["method"] for r in rows] == ["RS 50E", "RS 10E", "ASHA", "ASHA, 4 workers"]
     assert all(float(r["final regret"]) >= 0 for r in rows)
     files = {p.name for p in tmp_path.iterdir()}
