@@ -69,6 +69,9 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     Numbers are NumPy scalars. Texts are also encoded as numbers: at reset `table_code` (index in
     `env.unwrapped.tables`), `kind_code` (0 measured, 1 surrogate), `sha256_code` ((32,) uint8); at each step
     `status_code` (0 `ok`, 1 `failed`, 2 `diverged`, 3 `truncated`).
+
+    ## Version History
+    - v0: initial version.
     """
 
     metadata: dict[str, Any] = {"render_modes": [*MODES], "render_fps": FPS}  # noqa: RUF012

@@ -164,9 +164,9 @@ def complete(page: str, engine: str) -> str:
     parts = [mine.pop("")]
     shared = {heading: text for heading, text in shared.items() if heading and text}
     for heading in sorted(mine | shared, key=lambda h: HEADINGS.index(h) if h in HEADINGS else len(HEADINGS)):
-        # Items continue with the list, paragraphs start again.
-        gap = "\n" if heading == "Arguments" else "\n\n"
-        parts.append(f"## {heading}\n" + gap.join(filter(None, (mine.get(heading, ""), shared.get(heading, "")))))
+        # Two bases may share one of their own, whose paragraphs are said once.
+        texts = dict.fromkeys(p for part in (mine, shared) for p in part.get(heading, "").split("\n\n") if p)
+        parts.append(f"## {heading}\n" + ("\n" if heading == "Arguments" else "\n\n").join(texts))
     return "\n\n".join(parts)
 
 

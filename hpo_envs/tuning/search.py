@@ -15,8 +15,8 @@ from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
 from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.core.engines.function.calls import Outcome
-from hpo_envs.core.engines.function.episode import reward_of
 from hpo_envs.core.engines.function.params import FunctionParams
+from hpo_envs.core.engines.function.scalar import reward_of
 from hpo_envs.tables import exact
 from hpo_envs.tuning.evaluation import Done, Job, perform
 from hpo_envs.tuning.record import Evaluation, Record, plain

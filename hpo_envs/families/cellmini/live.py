@@ -111,9 +111,6 @@ class CellMiniLiveEnv(CellEnv):
 
     ## References
     As of `CellMini-v0`.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

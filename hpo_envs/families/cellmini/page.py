@@ -53,9 +53,6 @@ class CellMiniEnv(LookupEnv):
     This project. Search space: Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov
     and Evgeny Burnaev. NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing.
     arXiv:2006.07116, 2020.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod
@@ -102,9 +99,6 @@ class CellMiniLCEnv(CurvesEnv):
 
     ## References
     As of `CellMini-v0`.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

@@ -76,9 +76,6 @@ class CharHPOEnv(LookupEnv):
     ## References
     Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural
     Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

@@ -156,9 +156,6 @@ class CharSpaceEnv(BoxEnv):
     ## References
     Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural
     Networks for Character-level Sequence-to-Sequence Tasks. EACL 2024.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

@@ -153,9 +153,6 @@ class CharMiniLiveEnv(FunctionEnv):
 
     ## References
     As of `CharMini-eng-lstm-v0`.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod
@@ -233,9 +230,6 @@ class CharMiniLiveLCEnv(FunctionEnv):
 
     ## References
     As of `CharMini-eng-lstm-v0`.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

@@ -84,9 +84,6 @@ class CharMiniEnv(LookupEnv):
     Conversion. SIGMORPHON 2020; Jackson L. Lee, Lucas F.E. Ashby, M. Elizabeth Garza, Yeonju Lee-Sikka, Sean
     Miller, Alan Wong, Arya D. McCarthy and Kyle Gorman. Massively Multilingual Pronunciation Modeling with
     WikiPron. LREC 2020.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod
@@ -147,9 +144,6 @@ class CharMiniLCEnv(CurvesEnv):
 
     ## References
     As of `CharMini-eng-lstm-v0`.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

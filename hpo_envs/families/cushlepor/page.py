@@ -136,9 +136,6 @@ class CushLEPOREnv(BoxEnv):
     higher agreement with human judgments or pre-trained language model LaBSE. WMT 2021.
     Markus Freitag et al. Experts, Errors, and Context: A Large-Scale Study of Human Evaluation for Machine
     Translation. Transactions of the ACL 9:1460-1474, 2021.
-
-    ## Version History
-    - v0: initial version. Before the first release, Chinese to English talks were scored against reference A.
     """
 
     @staticmethod

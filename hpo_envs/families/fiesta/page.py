@@ -84,9 +84,6 @@ class FIESTAEnv(BanditEnv):
     ## References
     Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of State-of-The-Art
     models using adaptive bandit algorithms. ACL 2019.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

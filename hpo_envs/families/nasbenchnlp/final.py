@@ -51,9 +51,6 @@ class NASBenchNLPFinalEnv(LookupEnv):
     Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.
     NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. arXiv:2006.07116, 2020.
     Aaron Serianni and Jugal Kalita. Training-free Neural Architecture Search for RNNs and Transformers. ACL 2023.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

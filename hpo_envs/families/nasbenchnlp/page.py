@@ -56,9 +56,6 @@ class NASBenchNLPEnv(CurvesEnv):
     ## References
     Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.
     NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language Processing. arXiv:2006.07116, 2020.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

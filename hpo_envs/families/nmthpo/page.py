@@ -57,9 +57,6 @@ class NMTHPOEnv(LookupEnv):
     ## References
     Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
     Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod
@@ -129,9 +126,6 @@ class NMTHPOGridEnv(LookupEnv):
     ## References
     Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
     Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

@@ -58,9 +58,6 @@ class NMTLCEnv(CurvesEnv):
     ## References
     Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
     Machine Translation Systems. Transactions of the ACL 8:393-408, 2020. https://github.com/Este1le/hpo_nmt
-
-    ## Version History
-    - v0: initial version.
     """
 
     @staticmethod

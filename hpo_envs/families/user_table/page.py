@@ -61,9 +61,6 @@ class UserTable(HPOEnv):
 
     ## References
     The table's own `provenance.citation`.
-
-    ## Version History
-    - v0: initial version.
     """
 
     @classmethod

@@ -1,13 +1,119 @@
-"""The scalar form of environments that build cells."""
+"""One episode that builds cells, and the scalar form of environments that do."""
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
-from hpo_envs.core.engines.cells.episode import CellEpisode
-from hpo_envs.core.engines.cells.params import CellParams
-from hpo_envs.core.engines.episodes import EpisodeEnv
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core.engines.cells.params import NODE, CellParams, Report
+from hpo_envs.core.engines.episodes import Episode, EpisodeEnv, Step
+from hpo_envs.core.params import check_action
+from hpo_envs.tables import draws
+from hpo_envs.tables.cells.canonical import key as key_of
+from hpo_envs.tables.cells.grammar import END, SIZES, SLOTS, SOURCES, finish, node_of
 from hpo_envs.tables.cells.graph import Sketch, graph
+from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, InvalidRecipe
+
+_SIZES, _VECTORS = [*SIZES], SIZES[1]
+
+
+def _mask_of(count: int) -> npt.NDArray[np.int8]:
+    """(sum of SIZES,) values of each part of an action that can be legal after this number of nodes, part by part."""
+    mask = np.zeros(sum(SIZES), np.int8)
+    mask[: END + 1] = count < MAX_NODES
+    mask[END] = count > 0
+    for slot in range(SLOTS):
+        start = SIZES[0] + slot * _VECTORS
+        mask[start + (slot == 0) : start + SOURCES + count] = 1
+    return mask
+
+
+MASKS = np.stack([_mask_of(count) for count in range(MAX_NODES + 1)])
+"""(MAX_NODES + 1, sum of SIZES) int8: the mask by the number of nodes."""
+
+
+class CellEpisode(Episode):
+    """The cells of an episode, one after the other.
+
+    Attributes:
+        nodes: Of the cell under construction.
+    """
+
+    def __init__(self, params: CellParams, key: int) -> None:
+        self.nodes: list[tuple[int, tuple[int, ...]]] = []
+        self._p, self._key, self._spent = params, key, 0
+        self._seen: dict[str, int] = {}  # how often each computation was completed
+        self._out = params.first.copy()
+        self._best = params.low.tolist()
+        self._bounds = [*zip(params.low.tolist(), params.high.tolist(), strict=True)]
+
+    @staticmethod
+    def check(params: CellParams, action: Any) -> list[int]:
+        """Four ints."""
+        return check_action(action, _SIZES)
+
+    def first(self) -> npt.NDArray[np.float32]:
+        """The observation of an empty cell."""
+        return self._out.copy()
+
+    def mask(self) -> npt.NDArray[np.int8]:
+        """(95,) for each part of an action, one after the other, the values that can be legal now."""
+        mask: npt.NDArray[np.int8] = MASKS[len(self.nodes)].copy()
+        return mask
+
+    def step(self, checked: list[int]) -> Step:
+        """Add a node, or complete the cell."""
+        p, name, finished = self._p, "", True
+        try:
+            if checked[0] == END:
+                name, report = self._score(checked)
+            else:
+                self._add(node_of(checked, len(self.nodes)))
+                report, finished = p.unfinished, False
+        except InvalidRecipe as problem:
+            report = p.invalid._replace(error=f"{problem.rule}: {problem}")
+        rewards = p.reward(report) if finished else [0.0] * len(self._best)
+        if finished:
+            self._complete(rewards)
+        info = p.info(report, name, finished)
+        terminated = finished and self._spent >= p.budget
+        return self._out.copy(), np.array(rewards) if p.vector else rewards[0], terminated, info
+
+    def _score(self, action: list[int]) -> tuple[str, Report]:
+        """Canonical key and result of the cell that an action of kind END completes.
+
+        Raises:
+            InvalidRecipe: There is no such cell.
+        """
+        cell = finish(self.nodes, action)
+        name = key_of(cell)
+        count = self._seen[name] = self._seen.get(name, 0) + 1
+        arm = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+        return name, self._p.scorer.score(cell, name, draws.mix(draws.mix(self._key, arm), count))
+
+    def _add(self, node: tuple[int, tuple[int, ...]]) -> None:
+        at = len(self.nodes) * NODE
+        self.nodes.append(node)
+        op, inputs = node
+        self._out[at + op] = 1.0
+        for place, k in enumerate(inputs):
+            self._out[at + len(OPERATIONS) + place] = k / (_VECTORS - 1)
+        self._out[MAX_NODES * NODE] = len(self.nodes) / MAX_NODES
+
+    def _complete(self, rewards: list[float]) -> None:
+        """Clear the workbench and note the score."""
+        o, m = self._out, len(rewards)
+        if self.nodes:
+            self.nodes = []
+            o[: MAX_NODES * NODE + 1] = 0.0
+        self._spent += 1
+        bounded = zip(rewards, self._bounds, strict=True)
+        seen = [low if r < low else high if r > high else r for r, (low, high) in bounded]
+        self._best = [b if b > r else r for r, b in zip(seen, self._best, strict=True)]
+        o[-2 * m - 2 :] = [*seen, *self._best, 1.0, 1.0 - self._spent / self._p.budget]
 
 
 class CellEnv(EpisodeEnv):

@@ -1,10 +1,151 @@
-"""The scalar form of an environment on a function."""
+"""One episode on a function, and the scalar form of environments on one."""
 
 from __future__ import annotations
 
-from hpo_envs.core.engines.episodes import EpisodeEnv
-from hpo_envs.core.engines.function.episode import FunctionEpisode
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.core import boxes
+from hpo_envs.core.engines.episodes import Episode, EpisodeEnv, Step
+from hpo_envs.core.engines.function.calls import Outcome, Training, call
 from hpo_envs.core.engines.function.params import FunctionParams
+from hpo_envs.core.infos import STATUS_CODES, Info, numeric
+from hpo_envs.core.params import Floats, check_action
+from hpo_envs.tables import exact
+
+
+class FunctionEpisode(Episode):
+    """An optimisation run on a function."""
+
+    dicts = ("metrics", "config")
+
+    def __init__(self, params: FunctionParams, key: int) -> None:
+        self._p = p = params
+        self._left, self._best, self._count = p.budget, p.low.copy(), 0
+        self._most = len(p.candidates) * len(p.table.levels) if p.kind == "fidelity" else np.inf
+        self._trained: dict[int, _Run] = {}
+        self._finished = np.zeros(len(p.candidates), bool)
+        self._folder = p.folder
+        self._width = p.observation_space.shape[0] - 2 - 2 * len(p.low)
+
+    @staticmethod
+    def check(params: FunctionParams, action: Any) -> tuple[Any, Info]:
+        """An int, (2,) int64 or (d,) float64, and its `info` entries."""
+        if params.kind == "box":
+            point, clipped = boxes.clip(action, params.action_space.shape or (), "action")
+            return point, {"clipped": clipped[()]}
+        if params.kind == "rows":
+            return check_action(action, params.actions)[0], {}
+        sizes = params.action_space.nvec.tolist()  # type: ignore[attr-defined]
+        return np.array(check_action(action, sizes), np.int64), {}
+
+    def first(self) -> npt.NDArray[np.float32]:
+        """The observation before anything is evaluated."""
+        return self._observe(np.zeros(self._width), self._p.low, 0.0)
+
+    def mask(self) -> npt.NDArray[np.int8]:
+        """Mask of candidates that are not fully evaluated; all if none is left."""
+        left = ~self._finished if not self._finished.all() else np.ones(len(self._finished), bool)
+        epochs = len(self._p.table.levels) if self._p.kind == "fidelity" else 0
+        return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)
+
+    def step(self, checked: tuple[Any, Info]) -> Step:
+        """Evaluate one configuration."""
+        action, noted = checked
+        p = self._p
+        raw = p.stored(action)
+        config = p.points.config(raw)
+        said: Info = {}
+        if p.kind == "fidelity":
+            row, level = (int(v) for v in action)
+            outcome, spent, said = self._train(row, level, config)
+            features = np.append(p.table.features[row], (level + 1) / len(p.table.levels))
+        else:
+            outcome, spent = call(p.function, config, p.objectives), 1.0
+            features = np.asarray(action) if p.kind == "box" else p.table.features[action]
+            if p.kind == "rows":
+                self._finished[action] = True
+        reward = reward_of(outcome, p)
+        if p.budget_unit == p.cost_unit:
+            spent = outcome.price
+        self._best = np.maximum(self._best, reward)
+        self._left -= spent
+        self._count += 1
+        info = numeric({"cost": outcome.price, "spent": spent, "error": outcome.error, **said, **noted})
+        info |= {"metrics": numeric(outcome.metrics), "config": numeric(config)}
+        info |= {"status": outcome.status, "status_code": STATUS_CODES[outcome.status]}
+        observation = self._observe(features, reward, outcome.price)
+        terminated = self._left <= 0.0 or self._count >= self._most
+        return observation, reward if p.vector else float(reward[0]), terminated, info
+
+    def _train(self, row: int, level: int, config: dict[str, Any]) -> tuple[Outcome, float, Info]:
+        """Train a candidate on to a checkpoint.
+
+        Returns:
+            The outcome at the last epoch reached up to there, with what the new epochs cost; what the step takes of the
+            budget; and what `info` says besides.
+        """
+        run = self._trained.get(row)
+        if run is None:
+            run = self._trained[row] = _Run(self._training(row, config))
+        new = run.training.until(level + 1)
+        for epoch, outcome in new:
+            run.outcomes[epoch] = outcome
+            if outcome.status == "ok":
+                run.best = max(run.best, float(reward_of(outcome, self._p)[0]))
+        reached = max((e for e in run.outcomes if e <= level + 1), default=0)
+        if reached == 0 and run.outcomes:  # the first score came later than this epoch
+            reached = min(run.outcomes)
+        if reached == 0:
+            said = Outcome("failed", error="function must yield at least one score, got none")
+        else:
+            said = run.outcomes[reached]
+        if run.training.ended or run.training.epoch >= len(self._p.table.levels):
+            self._finished[row] = True
+        price = float(exact.total(outcome.price for _, outcome in new))
+        epochs = float(new[-1][0] - run.paid) if new else 0.0
+        run.paid += int(epochs)
+        best = run.best if np.isfinite(run.best) else float(reward_of(said, self._p)[0])
+        status = "truncated" if said.status == "ok" and run.training.ended and reached < level + 1 else said.status
+        spent = epochs if self._p.budget_unit == "epochs" else 1.0
+        outcome = Outcome(status, said.metrics, price, price, said.error)
+        return outcome, spent, {"reached": max(reached - 1, 0), "best": best}
+
+    def _training(self, row: int, config: dict[str, Any]) -> Training:
+        p = self._p
+        if p.form == "epochs":
+            return Training(p.function, config, p.objectives)
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="hpo_envs-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return Training(p.function, config, p.objectives, self._folder / str(row))
+
+    def _observe(self, features: Floats, reward: Floats, cost: float) -> npt.NDArray[np.float32]:
+        p = self._p
+        left = max(self._left, 0.0) / p.budget
+        out = np.concatenate([features, reward, [cost], self._best, [left]]).astype(np.float32)
+        return np.clip(out, p.observation_space.low, p.observation_space.high)
+
+
+class _Run:
+    """A candidate's training: outcomes by epoch, the best reward of them, and the epochs paid for."""
+
+    def __init__(self, training: Training) -> None:
+        self.training, self.best, self.paid = training, -np.inf, 0
+        self.outcomes: dict[int, Outcome] = {}
+
+
+def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
+    """(m,) rewards: the metrics, negative where lower is better; the worst there is of a call that failed."""
+    if outcome.status in ("failed", "diverged"):
+        return params.low.copy()
+    return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])
 
 
 class FunctionEnv(EpisodeEnv):
@@ -34,9 +175,6 @@ class FunctionEnv(EpisodeEnv):
 
     ## References
     Your own function.
-
-    ## Version History
-    - v0: initial version.
     """
 
     params: FunctionParams

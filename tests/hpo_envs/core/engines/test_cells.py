@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from hpo_envs import benchmarks
 from hpo_envs.core.engines.cells.params import CellParams
-from hpo_envs.core.engines.cells.simulated import Simulated
+from hpo_envs.families.nasbenchnlp.cell import Simulated
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells.grammar import END, SIZES, SOURCES
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
