@@ -13,8 +13,7 @@ from hpo_envs.agents.models import candidate_set
 from hpo_envs.agents.models.candidate_set import CandidateSet, Space
 from hpo_envs.core.params import check_int, check_ints, kind_of
 from hpo_envs.core.subsample import View
-from hpo_envs.wrappers.forms import Change, Indices, Rule, ScalarForm, vectorized
-from hpo_envs.wrappers.rewards import ImprovementReward, NormalisedReward
+from hpo_envs.wrappers.forms import Change, Indices, Rule, ScalarForm
 
 _STREAM = np.uint64(0x5E7)
 """Sets the draws of candidates apart from those of the environment."""
@@ -133,22 +132,3 @@ class CandidateObservation(ScalarForm):
     """
 
     rule_class = Candidates
-
-
-def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:
-    """Default wrappers for training: the gain in normalised reward, candidates as a set, and masks.
-
-    The rewards of an episode add up to its best normalised reward: position between the worst and the best result of
-    the table, or of sampled tasks between the median and the best; so a discount below 1 makes early gains count more.
-
-    Args:
-        env: See `CandidateObservation`, scalar or vectorized, or `hpo_envs.benchmarks.tasks.make_vec`.
-        candidates: Size of the set.
-        features: Names of groups of columns.
-        **more: Other arguments of `CandidateObservation`.
-    """
-    forms: tuple[Any, ...] = (NormalisedReward, ImprovementReward, CandidateObservation)
-    normalised, improvement, shown = map(vectorized, forms) if hasattr(env, "num_envs") else forms
-    if not hasattr(env.unwrapped, "candidates"):
-        env = normalised(env)
-    return shown(improvement(env, baseline=0.0), candidates, features, **more)

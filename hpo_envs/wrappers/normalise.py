@@ -1,4 +1,4 @@
-"""Rewards for training: gain over the best so far, position in the table, minus the regret, less a price of cost."""
+"""Rewards on the scale of the episode's table: position between its worst and best row, and minus the regret."""
 
 from __future__ import annotations
 
@@ -9,37 +9,6 @@ import numpy.typing as npt
 
 from hpo_envs.core.params import kind_of
 from hpo_envs.wrappers.forms import Flags, Floats, Indices, RewardRule, ScalarForm
-
-
-class Improvement(RewardRule):
-    """The gain over the best evaluation of the episode."""
-
-    def __init__(self, env: Any, n: int, baseline: float | None = None) -> None:
-        self.baseline = np.nan if baseline is None else float(baseline)
-        self.best = np.full(n, self.baseline)
-
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
-        """See `Rule`."""
-        self.best[index] = self.baseline
-
-    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
-        """See `RewardRule`."""
-        before = np.where(np.isnan(self.best), reward, self.best)
-        self.best = np.where(evaluated, np.maximum(reward, before), self.best)
-        return np.where(evaluated, np.maximum(reward - before, 0.0), 0.0)
-
-
-class ImprovementReward(ScalarForm):
-    """Rewards by how much an evaluation beats the best one before it, at least 0.
-
-    The rewards of an episode add up to its best minus the baseline.
-
-    Args:
-        env: An environment with one objective.
-        baseline: What the first evaluation is compared with; None: with itself, so that it is worth 0.
-    """
-
-    rule_class = Improvement
 
 
 class Normalised(RewardRule):
@@ -109,30 +78,3 @@ class RegretReward(ScalarForm):
     """Rewards minus the simple regret. Training only: it uses the optimum of the episode's table."""
 
     rule_class = Regret
-
-
-class CostAware(RewardRule):
-    """The reward minus the price of the cost."""
-
-    def __init__(self, env: Any, n: int, price: float) -> None:
-        if not (np.isfinite(price) and price >= 0):
-            raise ValueError(f"price must be a finite number >= 0, got {price!r}")
-        self.price = float(price)
-
-    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
-        """See `RewardRule`."""
-        return np.where(evaluated, reward - self.price * cost, 0.0)
-
-
-class CostAwareReward(ScalarForm):
-    """Subtracts a price for each unit of cost.
-
-    Args:
-        env: An environment with one objective.
-        price: Reward that one unit of `env.unwrapped.cost_unit` is worth, >= 0.
-
-    Raises:
-        ValueError: The price is negative or not finite.
-    """
-
-    rule_class = CostAware

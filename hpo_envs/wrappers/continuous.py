@@ -1,0 +1,56 @@
+"""Points of a box as actions: the nearest row is evaluated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box, Discrete
+
+from hpo_envs.core import boxes
+from hpo_envs.core.params import kind_of, whole_table
+from hpo_envs.wrappers.forms import Rule, ScalarForm, space_of
+
+
+def table_of(env: Any) -> Any:
+    """The table of an environment with a row per action.
+
+    Raises:
+        ValueError: Another environment.
+    """
+    base = env.unwrapped
+    by_row = isinstance(space_of(env, "action"), Discrete) and kind_of(env) == "rows"
+    if not by_row or not base.tables[0].feature_names:
+        raise ValueError(f"env must have a row per action, with features, for this wrapper, got {base}")
+    whole_table(env)
+    return base.tables[0]
+
+
+class NearestFeatures(Rule):
+    """[-1, 1]^d: the row whose features, in [0, 1], are nearest to (action + 1) / 2."""
+
+    def __init__(self, env: Any, n: int) -> None:
+        self._n, self._features = n, table_of(env).features
+        self._squares = (self._features**2).sum(axis=1)
+        self.action_space = Box(-1.0, 1.0, (self._features.shape[1],), np.float32)
+
+    def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
+        """Nearest in Euclidean distance, the first of several; numbers beyond a bound are set to it."""
+        points, clipped = boxes.clip(given, (self._n, self._features.shape[1]), "actions")
+        x = (points + 1.0) / 2.0
+        # Row by row in the same order of summation, so that a batch says what single actions say.
+        distance = self._squares - 2.0 * (x[:, None, :] * self._features[None]).sum(axis=2)
+        return distance.argmin(axis=1), {"clipped": clipped}
+
+    def masking(self) -> None:
+        """A point stands for no row in particular."""
+
+
+class ContinuousAction(ScalarForm):
+    """Actions in [-1, 1]^d: the row whose features are nearest is evaluated; its values are in `info["config"]`.
+
+    A number beyond a bound is set to the bound, and `info["clipped"]` says so.
+    """
+
+    rule_class = NearestFeatures

@@ -1,0 +1,36 @@
+"""The reward minus a price for each unit of cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.wrappers.forms import Flags, Floats, RewardRule, ScalarForm
+
+
+class CostAware(RewardRule):
+    """The reward minus the price of the cost."""
+
+    def __init__(self, env: Any, n: int, price: float) -> None:
+        if not (np.isfinite(price) and price >= 0):
+            raise ValueError(f"price must be a finite number >= 0, got {price!r}")
+        self.price = float(price)
+
+    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """See `RewardRule`."""
+        return np.where(evaluated, reward - self.price * cost, 0.0)
+
+
+class CostAwareReward(ScalarForm):
+    """Subtracts a price for each unit of cost.
+
+    Args:
+        env: An environment with one objective.
+        price: Reward that one unit of `env.unwrapped.cost_unit` is worth, >= 0.
+
+    Raises:
+        ValueError: The price is negative or not finite.
+    """
+
+    rule_class = CostAware

@@ -1,0 +1,49 @@
+"""One number for each combination of the parts of an action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Discrete, MultiDiscrete
+
+from hpo_envs.core.params import check_ints
+from hpo_envs.wrappers.forms import Change, Rule, ScalarForm, space_of
+
+
+class Flat(Rule):
+    """One number for each combination of the parts of an action, the last part varying fastest."""
+
+    def __init__(self, env: Any, n: int) -> None:
+        parts = space_of(env, "action")
+        if not isinstance(parts, MultiDiscrete) or len(parts.shape) != 1:
+            raise ValueError(f"env must have actions of several parts (MultiDiscrete) for this wrapper, got {parts}")
+        self._n, self._sizes = n, tuple(parts.nvec.tolist())
+        self._count = int(np.prod(parts.nvec))
+        self.action_space = Discrete(self._count)
+
+    def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
+        """The parts."""
+        checked = check_ints(given, (self._n,), self._count)
+        return np.stack(np.unravel_index(checked, self._sizes), axis=-1).astype(np.int64), {}
+
+    def masking(self) -> Change:
+        """A combination is useful where all of its parts are."""
+        return self._combined
+
+    def _combined(self, masks: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        whole = np.ones((len(masks), 1), masks.dtype)
+        for part in np.split(masks, np.cumsum(self._sizes)[:-1], axis=1):
+            whole = (whole[:, :, None] & part[:, None, :]).reshape(len(masks), -1)
+        return whole
+
+
+class FlattenAction(ScalarForm):
+    """One number (Discrete) for each combination of the parts of a MultiDiscrete action, the last varying fastest.
+
+    For methods that know one discrete action, on ids whose actions are a row and a checkpoint, values of a grid, or
+    batches of arms. A mask of the parts becomes one of the combinations, in which all parts must be useful.
+    """
+
+    rule_class = Flat

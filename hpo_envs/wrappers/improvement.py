@@ -1,0 +1,41 @@
+"""Gain over the best evaluation so far, as the reward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.wrappers.forms import Flags, Floats, Indices, RewardRule, ScalarForm
+
+
+class Improvement(RewardRule):
+    """The gain over the best evaluation of the episode."""
+
+    def __init__(self, env: Any, n: int, baseline: float | None = None) -> None:
+        self.baseline = np.nan if baseline is None else float(baseline)
+        self.best = np.full(n, self.baseline)
+
+    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
+        """See `Rule`."""
+        self.best[index] = self.baseline
+
+    def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
+        """See `RewardRule`."""
+        before = np.where(np.isnan(self.best), reward, self.best)
+        self.best = np.where(evaluated, np.maximum(reward, before), self.best)
+        return np.where(evaluated, np.maximum(reward - before, 0.0), 0.0)
+
+
+class ImprovementReward(ScalarForm):
+    """Rewards by how much an evaluation beats the best one before it, at least 0.
+
+    The rewards of an episode add up to its best minus the baseline.
+
+    Args:
+        env: An environment with one objective.
+        baseline: What the first evaluation is compared with; None: with itself, so that it is worth 0.
+    """
+
+    rule_class = Improvement

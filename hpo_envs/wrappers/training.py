@@ -1,0 +1,30 @@
+"""The wrappers that a learner wants by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpo_envs.agents.models import candidate_set
+from hpo_envs.wrappers.candidates import CandidateObservation
+from hpo_envs.wrappers.forms import vectorized
+from hpo_envs.wrappers.improvement import ImprovementReward
+from hpo_envs.wrappers.normalise import NormalisedReward
+
+
+def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = candidate_set.DEFAULT, **more: Any) -> Any:
+    """Default wrappers for training: the gain in normalised reward, candidates as a set, and masks.
+
+    The rewards of an episode add up to its best normalised reward: position between the worst and the best result of
+    the table, or of sampled tasks between the median and the best; so a discount below 1 makes early gains count more.
+
+    Args:
+        env: See `CandidateObservation`, scalar or vectorized, or `hpo_envs.benchmarks.tasks.make_vec`.
+        candidates: Size of the set.
+        features: Names of groups of columns.
+        **more: Other arguments of `CandidateObservation`.
+    """
+    forms: tuple[Any, ...] = (NormalisedReward, ImprovementReward, CandidateObservation)
+    normalised, improvement, shown = map(vectorized, forms) if hasattr(env, "num_envs") else forms
+    if not hasattr(env.unwrapped, "candidates"):
+        env = normalised(env)
+    return shown(improvement(env, baseline=0.0), candidates, features, **more)
