@@ -11,8 +11,7 @@ import numpy as np
 from hpo_envs.families.training.record import Training, record, trainer
 from hpo_envs.families.training.suite import Suite
 from hpo_envs.tables.datasets.charmini import ENGLISH, EPOCHS, ROWS, SHARED_TASK
-from hpo_envs.tables.datasets.charmini.build import rates
-from hpo_envs.tables.datasets.charmini.packing import packing
+from hpo_envs.tables.datasets.charmini.build import packing, rates
 from hpo_envs.tables.datasets.charmini.space import configuration
 from hpo_envs.tables.table import Floats
 

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.families.training.model import Diverged
-from hpo_envs.families.training.record import check_trainer
+from hpo_envs.families.training.record import Diverged, check_trainer
 from hpo_envs.tables.files import atomic
 
 CHECKPOINT = "checkpoint.npz"

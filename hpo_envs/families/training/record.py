@@ -1,35 +1,66 @@
-"""One training as a record of plain data, which a journal keeps."""
+"""Trainings of this project's models: what continues them, and their records of plain data, which a journal keeps."""
 
 from __future__ import annotations
 
+import abc
+import hashlib
 import importlib.util
+import json
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import astuple
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
-from hpo_envs.families.training.model import Diverged
+import numpy as np
+
 from hpo_envs.tables.checks import extra_module
 
 
-class Training(Protocol):
-    """A model in training.
+class Diverged(ArithmeticError):
+    """A loss, or the norm of its gradient, is no finite number."""
+
+
+class Training(abc.ABC):
+    """A model in training, that continues where its arrays were.
 
     Attributes:
-        size: Number of parameters.
+        epochs: How many are done.
     """
+
+    _parameters: Any
+    _adam: Any
+    epochs: int
 
     @property
     def size(self) -> int:
-        """See above."""
+        """Number of parameters."""
+        return len(self._parameters.flat)
 
+    @abc.abstractmethod
     def epoch(self) -> Any:
         """Train one epoch; a dataclass of numbers.
 
         Raises:
             Diverged: The training has diverged.
         """
+
+    def state(self) -> dict[str, Any]:
+        """Arrays from which `restore` continues."""
+        return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Resume a training of the same model and seed."""
+        self._parameters.flat[:] = state["parameters"]
+        self._adam.restore(state)
+        self.epochs = int(state["epochs"])
+
+
+def key_of(*parts: Any) -> int:
+    """Key of all draws of a training, from plain data."""
+    text = json.dumps(parts, sort_keys=True)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
 
 def record(task: str, training: Training, epochs: int) -> dict[str, Any]:

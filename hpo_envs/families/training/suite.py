@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, Packing
+from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing
 from hpo_envs.tables.table import STATUSES, Floats
 
 DEVIATIONS = 3.0

@@ -13,8 +13,7 @@ import numpy as np
 from hpo_envs.tables import cells
 from hpo_envs.tables.cells.features import NAMES as FEATURE_NAMES
 from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS, SEEDS, cost, drawn
-from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays, Packing
-from hpo_envs.tables.datasets.trained.table import provenance, table
+from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing, provenance, table
 from hpo_envs.tables.table import GRAPHS, Metric, Table
 
 TABLE = "cellmini/shakespeare"

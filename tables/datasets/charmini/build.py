@@ -10,11 +10,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from hpo_envs.tables.datasets.charmini import ARCHITECTURES, ENGLISH, TABLES, cost, facts, parts_of
-from hpo_envs.tables.datasets.charmini.packing import packing
+from hpo_envs.tables.datasets.charmini import (
+    ARCHITECTURES,
+    ENGLISH,
+    EPOCHS,
+    MEASURED,
+    ROWS,
+    TABLES,
+    cost,
+    facts,
+    parts_of,
+    seeds_of,
+)
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
-from hpo_envs.tables.datasets.trained.packed import UNIT, Arrays
-from hpo_envs.tables.datasets.trained.table import provenance, table
+from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing, provenance, table
 from hpo_envs.tables.table import Floats, Metric, Table, searched
 
 NAMES = TABLES
@@ -37,6 +46,18 @@ METRICS = (
 
 HELD_OUT = ("test_accuracy", "test_phoneme_error_rate")
 """Metrics that agents must not see."""
+
+
+def packing(language: str) -> Packing:
+    """Layout of a language's trainings, which ship; fields are those of an `Epoch` in training."""
+    return Packing(
+        file=MEASURED / f"{language}.npz",
+        axes=((language,), ARCHITECTURES, range(ROWS), range(seeds_of(language))),
+        epochs=EPOCHS,
+        fields=("correct", "errors", "nll", "loss", "test_correct", "test_errors"),
+        counts=("correct", "errors", "test_correct", "test_errors"),
+        losses=("nll", "loss"),
+    )
 
 
 def shipped(name: str) -> Table:

@@ -8,7 +8,7 @@ import pytest
 
 from hpo_envs.benchmarks.study import measure
 from hpo_envs.families.charmini.measure import suite as suite_of
-from hpo_envs.tables.datasets.trained.packed import Packing
+from hpo_envs.tables.datasets.trained import Packing
 from tests.hpo_envs.families.training.test_suite import record
 from tests.tables.datasets.charmini.test_build import arrays
 

@@ -13,7 +13,8 @@ from torch import Tensor
 from hpo_envs.families.cellmini.training.cell import Graph, Unrolled
 from hpo_envs.families.charmini.training.layers import Dropout, Parameters, Shapes
 from hpo_envs.families.charmini.training.optimiser import BITS, Adam
-from hpo_envs.families.training.model import Diverged, Resumable, key_of
+from hpo_envs.families.training import record
+from hpo_envs.families.training.record import Diverged, key_of
 from hpo_envs.tables import draws, exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import Cell
@@ -40,7 +41,7 @@ class Epoch:
     test: float
 
 
-class Training(Resumable):
+class Training(record.Training):
     """A language model in training, in this process; the caller sets the number of threads.
 
     Embeddings, which are the output's weights too (as in NAS-Bench-NLP), one cell, and softmax. Hidden states go on

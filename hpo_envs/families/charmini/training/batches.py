@@ -1,4 +1,4 @@
-"""Words as arrays, and batches of them packed for recurrent and attentive layers."""
+"""Words as arrays, batches of them packed for recurrent and attentive layers, and phoneme errors."""
 
 from __future__ import annotations
 
@@ -133,3 +133,22 @@ class Packed:
         """(symbols,) of (n, longest or more) padded sequences."""
         packed: Ints = padded[self.order][self.words, self.steps]
         return packed
+
+
+def distances(a: Ints, b: Ints, boundary: int) -> Ints:
+    """(n,) least numbers of insertions, deletions and substitutions between rows, padded with the boundary.
+
+    Args:
+        a: (n, i) symbols.
+        b: (n, j) symbols.
+        boundary: The symbol that is none of a pronunciation.
+    """
+    ends_a, ends_b = (a != boundary).sum(axis=1), (b != boundary).sum(axis=1)
+    table = np.empty((a.shape[1] + 1, b.shape[1] + 1, len(a)), np.int64)
+    table[:, 0], table[0] = np.arange(a.shape[1] + 1)[:, None], np.arange(b.shape[1] + 1)[:, None]
+    for i in range(a.shape[1]):
+        kept = table[i, :-1] + (a[:, i] != b.T)
+        np.minimum(kept, table[i, 1:] + 1, out=table[i + 1, 1:])
+        for j in range(b.shape[1]):
+            np.minimum(table[i + 1, j + 1], table[i + 1, j] + 1, out=table[i + 1, j + 1])
+    return np.asarray(table[ends_a, ends_b, np.arange(len(a))])

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from hpo_envs.families.charmini.training.batches import Packed, Words, corpus
+from hpo_envs.families.charmini.training.batches import Packed, Words, corpus, distances
 from hpo_envs.families.charmini.training.layers import Dropout, Parameters
 from hpo_envs.families.charmini.training.lstm import AttentiveLSTM
 from hpo_envs.families.charmini.training.optimiser import Adam
-from hpo_envs.families.charmini.training.scores import distances
 from hpo_envs.families.charmini.training.transformer import Transformer
-from hpo_envs.families.training.model import Diverged, Resumable, key_of
+from hpo_envs.families.training import record
+from hpo_envs.families.training.record import Diverged, key_of
 from hpo_envs.tables import draws
 from hpo_envs.tables.datasets.charmini import ENGLISH
 from hpo_envs.tables.datasets.charmini.space import active
@@ -48,7 +48,7 @@ class Epoch:
     test_errors: int
 
 
-class Training(Resumable):
+class Training(record.Training):
     """A model in training, in this process; the caller sets the number of threads.
 
     Args:

@@ -1,7 +1,7 @@
 import pytest
 
 from hpo_envs.families.charmini import measure
-from hpo_envs.tables.datasets.charmini.packing import packing
+from hpo_envs.tables.datasets.charmini.build import packing
 
 
 def test_record_is_what_is_packed(monkeypatch):

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from hpo_envs.families.training.model import Diverged
+from hpo_envs.families.training.record import Diverged
 
 
 @dataclass

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables.datasets.charmini import build, cost
-from hpo_envs.tables.datasets.charmini.packing import packing
+from hpo_envs.tables.datasets.charmini.build import packing
 from hpo_envs.tables.datasets.charmini.space import configuration
 from tests.hpo_envs.families.training.test_suite import record
 

@@ -12,7 +12,7 @@ from hpo_envs.tables.datasets.charmini import (
     cost,
     facts,
 )
-from hpo_envs.tables.datasets.charmini.packing import packing
+from hpo_envs.tables.datasets.charmini.build import packing
 from hpo_envs.tables.datasets.charmini.space import active, configuration, drawn, space
 from tests.helpers import needs_upstream
 

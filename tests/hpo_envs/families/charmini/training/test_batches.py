@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from nltk.metrics.distance import edit_distance
 
-from hpo_envs.families.charmini.training.batches import Packed, Sizes, corpus, encoded
+from hpo_envs.families.charmini.training.batches import Packed, Sizes, corpus, distances, encoded
 from hpo_envs.families.charmini.training.optimiser import BITS, Adam
-from hpo_envs.families.charmini.training.scores import distances
 from hpo_envs.tables.datasets.charmini.words import LETTERS, UNKNOWN, phonemes, sample
 
 

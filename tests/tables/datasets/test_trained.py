@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpo_envs.tables.datasets.charmini.packing import packing
-from hpo_envs.tables.datasets.trained.packed import machines
+from hpo_envs.tables.datasets.charmini.build import packing
+from hpo_envs.tables.datasets.trained import machines
 
 PACKING = packing("eng")
 EPOCH = [12, 300, 1.25, 2.5, 10, 310]

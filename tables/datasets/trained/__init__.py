@@ -1,1 +1,0 @@
-"""Packs and tables of the trainings of this project."""
