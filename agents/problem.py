@@ -166,11 +166,10 @@ class Problem:
             ValueError: A space of another kind than Gymnasium's plain ones, or a grammar that is no module's function.
         """
         from hpo_envs.agents import wire
-        from hpo_envs.agents.encoding import encode_function, encode_space
 
         plain = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "features"}
-        plain["action_space"] = encode_space(self.action_space)
-        plain["mutate"] = None if self.mutate is None else encode_function(self.mutate)
+        plain["action_space"] = wire.encode_space(self.action_space)
+        plain["mutate"] = None if self.mutate is None else wire.encode_function(self.mutate)
         plain["axes"] = [dataclasses.asdict(axis) for axis in self.axes]
         plain["sources"] = [dataclasses.asdict(source) for source in self.sources]
         return wire.encode(plain)
@@ -183,15 +182,14 @@ class Problem:
             ValueError: The bytes are not a problem's, or its grammar is not of this package.
         """
         from hpo_envs.agents import wire
-        from hpo_envs.agents.encoding import decode_function, decode_space
 
         head = wire.HEAD.size
         text, arrays = wire.lengths(data[:head])
         if len(data) != head + text + arrays:
             raise ValueError(f"a problem must have {head + text + arrays} bytes, got {len(data)}")
         plain = wire.decode(data[head : head + text], data[head + text :])
-        plain["action_space"] = decode_space(plain["action_space"])
-        plain["mutate"] = None if plain["mutate"] is None else decode_function(plain["mutate"])
+        plain["action_space"] = wire.decode_space(plain["action_space"])
+        plain["mutate"] = None if plain["mutate"] is None else wire.decode_function(plain["mutate"])
         plain["sources"] = tuple(Source(**source) for source in plain["sources"])
         return cls(**plain)
 

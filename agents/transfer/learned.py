@@ -148,9 +148,7 @@ class Learned(CandidateAgent):
     def _first(self) -> int:
         if not self._transfer:
             return super()._first()
-        scores = np.full(len(self.features), -np.inf)
-        scores[self.pool] = self._model.expected[:, 0].mean(axis=0)
-        return self.best_free(scores)
+        return self.best_free(self._model.expected[:, 0].mean(axis=0), self.pool)
 
     def _expected(self, rows: npt.NDArray[np.intp]) -> Floats:
         if not self._model.count:
@@ -167,9 +165,8 @@ class Learned(CandidateAgent):
             return self.candidates.draw(self.rng)
         budget = self.problem.budget
         left = 1.0 - (self._spent / budget if budget else self._evaluations / len(self.features))
-        scores = np.full(len(self.features), -np.inf)
-        scores[self.pool] = self._model.log_improvement(self._told, min(max(left, 0.0), 1.0))[:, 0].mean(axis=0)
-        return self.best_free(scores)
+        gain = self._model.log_improvement(self._told, min(max(left, 0.0), 1.0))
+        return self.best_free(gain[:, 0].mean(axis=0), self.pool)
 
 
 def fit_source(features: Floats, rewards: Floats) -> SourceGP:

@@ -129,9 +129,7 @@ class Policy(CandidateAgent):
             return self.candidates.draw(self.rng)
         probability = np.exp(self.log_probabilities(free))
         if self._deterministic:
-            scores = np.zeros(len(self.features))
-            scores[self._pool] = probability
-            return self.best_free(scores)
+            return self.best_free(probability, self._pool)
         edge = min(self._used.candidates, int(free.sum()))
         probability[probability < np.partition(probability, -edge)[-edge]] = 0.0
         return int(self._pool[self.rng.choice(len(probability), p=probability / probability.sum())])

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 
 
 class FetchError(OSError):
@@ -38,11 +38,7 @@ def select(names: str | Iterable[str] | None = None) -> list[catalogue.File]:
     known = catalogue.datasets()
     chosen = known if names is None else [names] if isinstance(names, str) else list(names)
     for name in chosen:
-        if name not in known:
-            raise ValueError(
-                f"name must be a data set that `hpo-envs fetch --list` shows ({', '.join(known)}), got {name!r}"
-                f"{nearest(name, known)}"
-            )
+        one_of("name", name, known, " (hpo-envs fetch --list)")
     return [f for f in catalogue.files().values() if f.dataset in chosen]
 
 

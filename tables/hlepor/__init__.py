@@ -11,8 +11,7 @@ operations. Han et al. 2021, section 2; Han et al. 2013 for the alignment.
 
 from hpo_envs.tables.hlepor.align import MAX_N, VARIANTS, Statistics, collect, collect_variants
 from hpo_envs.tables.hlepor.parameters import NAMES, PRESETS, Parameters, preset
-from hpo_envs.tables.hlepor.score import Basis, score, segment_scores
-from hpo_envs.tables.hlepor.tokens import tokenize
+from hpo_envs.tables.hlepor.score import Basis, score, segment_scores, tokenize
 
 __all__ = [
     "MAX_N",

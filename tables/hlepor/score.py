@@ -1,7 +1,8 @@
-"""Scores from statistics: one corpus, one or many parameter vectors, a few NumPy operations."""
+"""Scores from text or statistics: one corpus, one or many parameter vectors, a few NumPy operations."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,9 +10,39 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact
+from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.hlepor.align import Floats, Statistics, collect
 from hpo_envs.tables.hlepor.parameters import NAMES, Parameters, preset
-from hpo_envs.tables.hlepor.tokens import tokenize
+
+
+@functools.cache
+def _tools() -> tuple[Any, Any]:
+    rules = extra_module("nltk.tokenize", "mt", "texts")
+    return rules.PunktSentenceTokenizer(), rules.NLTKWordTokenizer()
+
+
+def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[str]:
+    """Split a segment into words and punctuation marks: NLTK's rules without the model that NLTK would download.
+
+    The public hLepor package calls NLTK's `word_tokenize` on lower-cased text: a sentence splitter (a Punkt model that
+    has to be downloaded), then the rules of `NLTKWordTokenizer`. Here the splitter is an untrained
+    `PunktSentenceTokenizer`: it knows no abbreviations, so it ends a sentence after "dr." too. The rules then separate
+    the full stop from the word, on both sides alike. Without a splitter, full stops inside a segment stay on their
+    word.
+
+    Args:
+        text: One segment, any number of sentences; may be empty.
+        preprocess: Applied to the stripped text first; lower-casing by default, as in the public package.
+
+    Raises:
+        TypeError: Not a string.
+        ModuleNotFoundError: NLTK is missing; the message says how to install it.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a str, got {text!r}")
+    splitter, words = _tools()
+    return [token for sentence in splitter.tokenize(preprocess(text.strip())) for token in words.tokenize(sentence)]
+
 
 Setting = Parameters | str
 """Parameters, or the name of a preset."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact, frames
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import is_number
 
@@ -63,8 +63,7 @@ class Points:
             ValueError: An unknown name, an active one that is missing, or a value outside of its range.
         """
         for name in config:
-            if name not in self._at:
-                raise ValueError(f"config must have {', '.join(self._at)}, got {name!r}{nearest(name, [*self._at])}")
+            one_of("name in config", name, self._at)
         raw = np.zeros(len(self.space))
         for j, h in enumerate(self.space):
             if not self.active(raw[None])[0, j]:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.agents.encoding import encode_space
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.wire import encode_space
 from hpo_envs.benchmarks import problem_of
 from tests.helpers import ROOT
 

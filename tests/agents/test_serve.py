@@ -12,7 +12,7 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import serve, wire
-from hpo_envs.agents.encoding import decode_function, decode_space, encode_function, encode_space
+from hpo_envs.agents.wire import decode_function, decode_space, encode_function, encode_space
 from hpo_envs.benchmarks.runs import problem_of, run
 from hpo_envs.benchmarks.runs.isolation import AgentError
 from tests.benchmarks.helpers import HOSTILE, isolated
@@ -179,9 +179,9 @@ def test_other_kinds_are_rejected() -> None:
 
 
 def test_functions_are_named() -> None:
-    assert encode_function(encode_space) == "hpo_envs.agents.encoding:encode_space"
-    assert decode_function("hpo_envs.agents.encoding:encode_space") is encode_space
+    assert encode_function(encode_space) == "hpo_envs.agents.wire:encode_space"
+    assert decode_function("hpo_envs.agents.wire:encode_space") is encode_space
     with pytest.raises(ValueError, match="of the package hpo_envs, got 'os:system'"):
         decode_function("os:system")
-    with pytest.raises(ValueError, match="mutate must name a function, got 'hpo_envs.agents.encoding:TRUSTED'"):
-        decode_function("hpo_envs.agents.encoding:TRUSTED")
+    with pytest.raises(ValueError, match="mutate must name a function, got 'hpo_envs.agents.wire:TRUSTED'"):
+        decode_function("hpo_envs.agents.wire:TRUSTED")

@@ -21,7 +21,7 @@ CURVES = Family(
 FINAL = Family(
     name="NASBenchNLP-ptb-final",
     dataset="nasbenchnlp",
-    entry_point=f"{__name__}.final:NASBenchNLPFinalEnv",
+    entry_point=f"{__name__}.page:NASBenchNLPFinalEnv",
     ids=(Spec("NASBenchNLP-ptb-final-v0", ("nasbenchnlp/ptb-final",)),),
     references=_REFERENCES,
 )

@@ -8,7 +8,7 @@ from typing import Any
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.params import check_names
-from hpo_envs.tables.checks import nearest, one_of
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.nmthpo import PAIRS, SHARED_GRID
 
 
@@ -76,10 +76,7 @@ def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
     """
     chosen = check_names("pairs", pairs)
     for pair in chosen:
-        if pair not in SHARED_GRID:
-            raise ValueError(
-                f"pairs must be of {', '.join(SHARED_GRID)}, got {pair!r}{nearest(str(pair), [*SHARED_GRID])}"
-            )
+        one_of("pair in pairs", pair, SHARED_GRID)
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"pairs must be distinct and at least one, got {pairs!r}")
     return tuple(f"nmthpo/{pair}-grid" for pair in chosen)

@@ -13,7 +13,7 @@ from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.params import Objective, Params
 from hpo_envs.tables import store, user
-from hpo_envs.tables.checks import nearest, shown
+from hpo_envs.tables.checks import shown
 from hpo_envs.tables.table import Table
 
 
@@ -30,12 +30,6 @@ def own_table(name: str, table: Any) -> Table:
     if isinstance(table, Table):
         return user.remember(table) if table.name.startswith(user.PREFIX) else table
     if isinstance(table, (str, Path)):
-        if not str(table).endswith(".npz") and not user.exists(str(table)):
-            known = user.names()
-            raise ValueError(
-                "table must be the name of a saved table (hpo-envs list), a Table or the path of an .npz file"
-                f", got {table!r}{nearest(str(table), known)}"
-            )
         return user.load(table)
     if table is not None:
         raise ValueError(

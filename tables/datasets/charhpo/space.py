@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, WARMUP_STEP, hyperparameters
 from hpo_envs.tables.table import Floats, Hyperparameter
 from hpo_envs.tables.user import points
@@ -84,8 +84,7 @@ def action_of(space: tuple[Hyperparameter, ...], config: Mapping[str, Any]) -> n
     """
     names = [h.name for h in space]
     for name in config:
-        if name not in names:
-            raise ValueError(f"config must have names of {', '.join(names)}, got {name!r}{nearest(name, names)}")
+        one_of("name in config", name, names)
     action = np.zeros(len(space))
     for j, h in enumerate(space):
         active = h.condition is None or config.get(h.condition[0]) in h.condition[1]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact, hlepor
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.table import ByHash, Metric, Table
 
@@ -109,13 +109,8 @@ class Agreement:
         if held_out is None:
             test = table.configs[:, 3] == 1
         else:
-            for name in held_out:
-                if name not in self.documents:
-                    raise ValueError(
-                        f"held_out must name documents, {', '.join(self.documents)}, got {name!r}"
-                        f"{nearest(name, self.documents)}"
-                    )
-            test = np.isin(document, [self.documents.index(name) for name in held_out])
+            places = [self.documents.index(one_of("document in held_out", n, self.documents)) for n in held_out]
+            test = np.isin(document, places)
         if test.all():
             raise ValueError(f"held_out must leave a document to train on, got {held_out!r}")
         self.held_out = tuple(self.documents[i] for i in np.unique(document[test]))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact, hlepor
-from hpo_envs.tables.checks import nearest, one_of, shown
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.table import Hyperparameter, numbers
 
 Floats = npt.NDArray[np.float64]
@@ -50,10 +50,7 @@ class ParameterBox:
             raise ValueError(f"bounds must be a name or (low, high) by name, got {shown(bounds)}")
         else:
             for name in bounds:
-                if name not in hlepor.NAMES:
-                    raise ValueError(
-                        f"bounds must name {', '.join(hlepor.NAMES)}, got {name!r}{nearest(name, hlepor.NAMES)}"
-                    )
+                one_of("name in bounds", name, hlepor.NAMES)
             chosen = {**BOUNDS["published"], **bounds}
         for name, pair in chosen.items():
             low, high = ends.tolist() if (ends := numbers(pair)).shape == (2,) else (np.nan, np.nan)

@@ -111,7 +111,7 @@ def test_restrictions_change_no_other_number() -> None:
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "message"),
     [
-        ("NMTHPO-v0", {"pairs": ("zhen", "ruem")}, "pairs must be of .*, got 'ruem', did you mean 'ruen'"),
+        ("NMTHPO-v0", {"pairs": ("zhen", "ruem")}, "pair in pairs must be one of .*, got 'ruem', did you mean 'ruen'"),
         ("NMTHPO-v0", {"pairs": ()}, "pairs must be distinct and at least one"),
         ("NMTHPO-v0", {"pairs": ("zhen", "zhen")}, "pairs must be distinct"),
         ("CharHPO-v0", {"sweeps": ("g2p-geo-lstn",)}, "got 'g2p-geo-lstn'"),

@@ -85,7 +85,7 @@ def test_documents_can_be_held_out_by_name():
     a = step(np.zeros(6, np.float32), held_out=("talk.1",))[4]
     b = step(np.zeros(6, np.float32), held_out=("talk.3", "talk.4", "talk.5", "talk.6"))[4]
     assert a["held_out"] == pytest.approx(b["metrics"], rel=1e-9)
-    with pytest.raises(ValueError, match="held_out must name documents, .*, got 'talk.2', did you mean"):
+    with pytest.raises(ValueError, match="document in held_out must be one of .*, got 'talk.2', did you mean"):
         gym.make(ID, held_out=("talk.2",))
     with pytest.raises(ValueError, match="must leave a document to train on"):
         gym.make(ID, held_out=tuple(f"talk.{i}" for i in (1, 3, 4, 5, 6)))
@@ -136,7 +136,7 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
         ({"cost": "seconds"}, "cost must be one of evaluations, got 'seconds'"),
         ({"variant": "release"}, "variant must be one of .*, did you mean 'released'"),
         ({"bounds": "wid"}, "bounds must be one of .*, did you mean 'wide'"),
-        ({"bounds": {"alfa": (1, 2)}}, "bounds must name .*, got 'alfa', did you mean 'alpha'"),
+        ({"bounds": {"alfa": (1, 2)}}, "name in bounds must be one of .*, got 'alfa', did you mean 'alpha'"),
         ({"bounds": {"alpha": (2, 1)}}, r"bounds of alpha must be 0 <= low < high, got \(2, 1\)"),
         ({"bounds": {"n": (0, 9)}}, r"bounds of n must be ints .*, got \(0, 9\)"),
         ({"bounds": {"n": (0.5, 2)}}, r"bounds of n must be ints"),

@@ -92,7 +92,7 @@ def test_lines_stand_for_bar_without_terminal(capsys: pytest.CaptureFixture[str]
         ({"agent": "random", "n_trials": 3}, "got 'n_trials': use budget"),
         ({"workrs": 3}, "got 'workrs', did you mean 'workers'"),
         ({"points": [{"x": 2.0}]}, r"points must be in the search space: x must be a number in \[0, 1\], got 2.0"),
-        ({"points": [{"y": 2.0}]}, "points must be in the search space: config must have x, got 'y'"),
+        ({"points": [{"y": 2.0}]}, "points must be in the search space: name in config must be one of x, got 'y'"),
         ({"points": [{"x": 0.5}], "agent": "bo"}, "points must be left out for agents that choose from candidates"),
         ({"space": {"k": ["a"], "x": {"low": 0, "high": 1, "if": {"k": []}}}}, "at least one value of k, got none"),
     ],

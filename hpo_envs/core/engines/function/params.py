@@ -14,7 +14,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from hpo_envs.core.engines.function.calls import Form, Function, check_signature, form_of, name_of, resolve
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
-from hpo_envs.tables.checks import nearest, one_of, shown
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.table import Metric, Provenance, Table, searched
 from hpo_envs.tables.user.points import Points, axes_of
 from hpo_envs.tables.user.space import space_of
@@ -202,8 +202,7 @@ def metrics_of(
             raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {low!r} and {high!r}")
         made.append(Metric(name, "", g, float(low), float(high), "returned by the function"))  # type: ignore[arg-type]
     for name in ends:
-        if name not in names:
-            raise ValueError(f"bounds must be of {', '.join(names)}, got {name!r}{nearest(name, names)}")
+        one_of("name in bounds", name, names)
     return tuple(made)
 
 

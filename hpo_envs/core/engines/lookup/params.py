@@ -29,7 +29,7 @@ from hpo_envs.core.params import (
 )
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
-from hpo_envs.tables.checks import nearest, one_of, shown
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import ByHash, Table
 
@@ -201,12 +201,7 @@ class LookupParams(Params):
         """
         if not options or "table" not in options:
             return None
-        name = options["table"]
-        if name not in self.labels:
-            raise ValueError(
-                f"options['table'] must be one of {', '.join(self.labels)}, got {name!r}{nearest(name, self.labels)}"
-            )
-        return self.labels.index(name)
+        return self.labels.index(one_of("options['table']", options["table"], self.labels))
 
 
 @functools.lru_cache(maxsize=64)

@@ -184,7 +184,7 @@ def test_corpus_needs_segments_and_document_to_train_on():
     with pytest.raises(ValueError, match="table must hold translated segments"):
         agreement.prepare(store.load("fiesta/ner"), "released", None)
     table = store.load("cushlepor/ted-ende")
-    with pytest.raises(ValueError, match="held_out must name documents, .*, got 'talk.2', did you mean"):
+    with pytest.raises(ValueError, match="document in held_out must be one of .*, got 'talk.2', did you mean"):
         agreement.Agreement(table, held_out=("talk.2",))
     with pytest.raises(ValueError, match="held_out must leave a document to train on"):
         agreement.Agreement(table, held_out=agreement.Agreement(table).documents)

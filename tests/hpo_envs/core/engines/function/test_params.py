@@ -70,7 +70,7 @@ def test_budget_has_unit_of_its_own() -> None:
         ({"goal": ("max", "min")}, "goal must be max or min"),
         ({"objective": ()}, "objective must be a name or a tuple of distinct names"),
         ({"bounds": (1, 0)}, "bounds of score must be two finite numbers, low < high"),
-        ({"bounds": {"scor": (0, 1)}}, "bounds must be of score, got 'scor', did you mean 'score'"),
+        ({"bounds": {"scor": (0, 1)}}, "name in bounds must be one of score, got 'scor', did you mean 'score'"),
         ({"best": 1.0}, "reference must be a finite number where best or reference is given, got None"),
         ({"best": np.nan, "reference": 0.0}, "best must be a finite number where best or reference is given, got nan"),
         ({"best": 10**400, "reference": True}, "best must be a finite number"),
