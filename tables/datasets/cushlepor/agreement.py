@@ -109,8 +109,8 @@ class Agreement:
         if held_out is None:
             test = table.configs[:, 3] == 1
         else:
-            places = [self.documents.index(one_of("document in held_out", n, self.documents)) for n in held_out]
-            test = np.isin(document, places)
+            named = [self.documents.index(one_of("document in held_out", n, self.documents)) for n in held_out]
+            test = np.isin(document, named)
         if test.all():
             raise ValueError(f"held_out must leave a document to train on, got {held_out!r}")
         self.held_out = tuple(self.documents[i] for i in np.unique(document[test]))
