@@ -1,4 +1,4 @@
-"""Successive halving: synchronous, in Hyperband's brackets, and asynchronous."""
+"""Successive halving and Hyperband."""
 
 from __future__ import annotations
 
@@ -182,83 +182,3 @@ class Hyperband(Halving):
             for rungs in brackets(self.candidates.maximum, self.eta, self._trainings):
                 yield from self.run_bracket(rungs)
             done += 1
-
-
-class ASHA(OnCandidates):
-    """Asynchronous successive halving (Li et al. 2020, Algorithm 2).
-
-    Whenever a worker asks for work, the best row that is in the top 1/eta of its rung and not yet promoted goes up
-    one rung; if there is none, a new random row starts in the lowest one. Nobody ever waits for a rung to fill. Once
-    every row was tried, the best of those left go up; once all are trained, the agent is done.
-    `ask` may be called several times before the results come back in any order; with one worker the algorithm is the
-    same with every result known.
-
-    Formula:
-        from the highest rung down: a row among the best floor(|rung_k| / eta) of rung k, not yet promoted -> rung k + 1
-        if there is none: a new random row -> rung 0; resource of rung k: r eta^k
-
-    Paper: Liam Li, Kevin Jamieson, Afshin Rostamizadeh, Ekaterina Gonina, Jonathan Ben-tzur, Moritz Hardt, Benjamin
-    Recht and Ameet Talwalkar. A System for Massively Parallel Hyperparameter Tuning. MLSys 2020, Algorithm 2.
-
-    Complexity: O(rungs n log n) a suggestion in the worst case, n rows tried.
-
-    Args:
-        problem: Actions are (row, checkpoint) pairs.
-        eta: Reduction factor.
-        minimum: Resource of the lowest rung in units of the first checkpoint; None = the last checkpoint divided by
-            eta as often as possible.
-        score: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best up to it.
-    """
-
-    parallel = True
-
-    def __init__(
-        self, problem: Problem, seed: int, eta: float = 3.0, minimum: float | None = None, score: str = "best"
-    ) -> None:
-        super().__init__(problem, seed)
-        rows = self.candidates = checkpointed(problem, eta, score)
-        self.eta, self.score = float(eta), score
-        span = rows.maximum / (minimum or 1.0)
-        s = halvings(span, self.eta)
-        resources = [rows.maximum / self.eta ** (s - k) for k in range(s + 1)]
-        # Rungs that fall on one checkpoint are one rung.
-        self.rungs = sorted({rows.level_of(r) for r in resources})
-        self._results: list[dict[int, float]] = [{} for _ in self.rungs]
-        self._promoted: list[set[int]] = [set() for _ in self.rungs]
-        self._pending: dict[tuple[int, int], int] = {}
-        self._order = self.rng.permutation(rows.count).tolist()
-
-    def ask(self) -> Any:
-        """Return a promotion if there is one, else a new row."""
-        # Once all rows were tried, the best of those that wait go up, whatever their rank.
-        for eta in (self.eta,) if self._order else (self.eta, 1.0):
-            for k in range(len(self.rungs) - 2, -1, -1):
-                row = self._promotable(k, eta)
-                if row is not None:
-                    self._promoted[k].add(row)
-                    return self._submit(row, k + 1)
-        if self._order:
-            return self._submit(self._order.pop(), 0)
-        return self.candidates.submit(int(self.rng.integers(self.candidates.count)), 0)
-
-    def _promotable(self, k: int, eta: float) -> int | None:
-        results = self._results[k]
-        best = sorted(results, key=lambda row: (-results[row], row))[: int(len(results) / eta)]
-        return next((row for row in best if row not in self._promoted[k] and np.isfinite(results[row])), None)
-
-    def _submit(self, row: int, rung: int) -> Any:
-        self._pending[row, self.rungs[rung]] = rung
-        return self.candidates.submit(row, self.rungs[rung])
-
-    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Enter a result into its rung; ignore steps without a result."""
-        if not self.candidates.note(action, reward, info):
-            return
-        row, level = (int(v) for v in action)
-        rung = self._pending.pop((row, level), None)
-        if rung is None:
-            return
-        score = info.get("best", reward) if self.score == "best" else reward
-        self._results[rung][row] = -np.inf if lost(info) else float(score)
-        waiting = any(self._promotable(k, 1.0) is not None for k in range(len(self.rungs) - 1))
-        self.done = not (self._order or self._pending or waiting)

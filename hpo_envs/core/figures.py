@@ -269,8 +269,9 @@ def _arms(record: Any, axes: Any) -> None:
 
 def _cell(record: Any, axes: Any) -> None:
     """The cell under construction; when none is, the last complete one."""
+    from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.grammar import cell_of, node_of
-    from hpo_envs.tables.cells.graph import Sketch, draw
+    from hpo_envs.tables.cells.graph import Sketch
     from hpo_envs.tables.cells.recipe import InvalidRecipe
 
     axes.set_axis_off()
@@ -303,7 +304,7 @@ def _is_cell(key: str) -> bool:
 
 def _best_cell(record: Any, axes: Any) -> None:
     """The cell of the best row so far."""
-    from hpo_envs.tables.cells.graph import draw
+    from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.recipe import Cell
 
     env = record.env

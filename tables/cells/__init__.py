@@ -6,11 +6,12 @@ cells.key(cell), cells.parameters(cell, cells.VOCABULARY["ptb"]), cells.graph(ce
 """
 
 from hpo_envs.tables.cells.canonical import canonical, key
+from hpo_envs.tables.cells.draw import draw
 from hpo_envs.tables.cells.features import embed
 from hpo_envs.tables.cells.forward import Weights, draw_weights, forward
 from hpo_envs.tables.cells.generate import generate
 from hpo_envs.tables.cells.grammar import actions_of, cell_of, mutate
-from hpo_envs.tables.cells.graph import Sketch, draw, graph
+from hpo_envs.tables.cells.graph import Sketch, graph
 from hpo_envs.tables.cells.recipe import EXAMPLES, OPERATIONS, Cell, InvalidRecipe, accepted, parse
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 

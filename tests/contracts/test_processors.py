@@ -126,7 +126,7 @@ WHOLE = frozenset(
 """What is summed elsewhere that is whole numbers."""
 ADDED = {
     "agents/search/base.py": "arrays",
-    "agents/transfer/ranked.py": "arrays",
+    "agents/transfer/ridge.py": "arrays",
 }
 
 

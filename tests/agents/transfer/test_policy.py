@@ -14,7 +14,7 @@ from hpo_envs.agents.models import candidate_net, candidate_set
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.agents.transfer.policy import Policy
 from hpo_envs.agents.transfer.policy_file import Trained
-from hpo_envs.agents.transfer.ranked import Ridge, fit, terms
+from hpo_envs.agents.transfer.ridge import Ridge, fit, terms
 from hpo_envs.benchmarks import problem_of, run
 from hpo_envs.commands.main import main
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hpo_envs import benchmarks
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import features
+from hpo_envs.tables.cells.draw import layout
 from hpo_envs.tables.cells.forward import draw_weights
 from hpo_envs.tables.cells.generate import HIDDEN
-from hpo_envs.tables.cells.graph import layout
 from hpo_envs.tables.cells.probe import NAMES, probe
 from hpo_envs.tables.cells.recipe import Cell
 from tests.tables.cells.helpers import SEEDS, drawn
