@@ -269,7 +269,8 @@ def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
         ValueError: No such agent.
     """
     e = entry(name)
-    if not _supports(e.supports, problem) or _candidates(problem) > e.most:
+    candidates = 0 if problem.features is None else len(problem.features)
+    if not _supports(e.supports, problem) or candidates > e.most:
         return False
     if e.sources and not any(s.shared(problem.feature_names)[0] for s in problem.sources):
         return False
@@ -285,10 +286,6 @@ def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
     for word in supports:
         one_of(f"supports of {agent}", word, sorted({word for e in AGENTS.values() for word in e.supports}))
     return not supports or _supports(tuple(supports), problem)
-
-
-def _candidates(problem: Problem) -> int:
-    return 0 if problem.features is None else len(problem.features)
 
 
 def _supports(supports: tuple[str, ...], problem: Problem) -> bool:

@@ -17,10 +17,16 @@ import hpo_envs
 from hpo_envs.agents import AGENTS
 from hpo_envs.families import registry
 from hpo_envs.families.registry import FAMILIES, SPECS
+from hpo_envs.tables import draws
 from hpo_envs.tables.files.folder import data_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 """The checkout, or the folder with `tests`, `docs` and README that an installed package is tested from."""
+
+
+def first_key(seed: int) -> int:
+    """The key of the first episode after `reset(seed=seed)`."""
+    return draws.mix(draws.mix(seed, 0), 1)
 
 
 def sources(suffix: str = ".py") -> dict[str, Path]:

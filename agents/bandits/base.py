@@ -102,13 +102,7 @@ class ConfidentAgent(ArmsAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        confidence: float | None = 0.95,
-        stopping: str = "pi",
-        initial: int = 3,
+        self, problem: Problem, seed: int, *, confidence: float | None = 0.95, stopping: str = "pi", initial: int = 3
     ) -> None:
         super().__init__(problem, seed)
         if confidence is not None and not 0.0 < confidence < 1.0:

@@ -53,14 +53,7 @@ class BoTorch(OnCandidates):
 
     parallel = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        acquisition: str = "LogEI",
-        initial: int = 3,
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int, *, acquisition: str = "LogEI", initial: int = 3) -> None:
         super().__init__(problem, seed)
         package("botorch")
         self.candidates = Candidates(problem)

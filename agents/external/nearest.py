@@ -20,24 +20,19 @@ class PendingSuggestions:
     """Pending suggestions of a package, by action; outcomes may arrive in any order."""
 
     def __init__(self) -> None:
-        self._open: list[tuple[str, Any]] = []
+        self._open: dict[str, list[Any]] = {}
 
     def note(self, action: Any, suggestion: Any) -> None:
         """Record the suggestion of an action."""
-        self._open.append((_key(action), suggestion))
+        self._open.setdefault(_key(action), []).append(suggestion)
 
     def has(self, action: Any) -> bool:
         """Return whether an action is pending."""
-        return self._at(action) is not None
+        return bool(self._open.get(_key(action)))
 
     def take(self, action: Any) -> Any:
         """Remove and return the oldest suggestion of an action; None if it has none."""
-        at = self._at(action)
-        return None if at is None else self._open.pop(at)[1]
-
-    def _at(self, action: Any) -> int | None:
-        key = _key(action)
-        return next((i for i, (asked, _) in enumerate(self._open) if asked == key), None)
+        return self._open[_key(action)].pop(0) if self.has(action) else None
 
 
 def _key(action: Any) -> str:

@@ -99,13 +99,7 @@ class FiniteGP:
         variances: (n,) posterior variances of the noise-free function, >= 0.
     """
 
-    def __init__(
-        self,
-        column: Callable[[int], Floats],
-        variance: Floats,
-        noise: float,
-        outputs: int = 1,
-    ) -> None:
+    def __init__(self, column: Callable[[int], Floats], variance: Floats, noise: float, outputs: int = 1) -> None:
         self._column = column
         self.noise = float(noise)
         self.count = 0

@@ -150,14 +150,7 @@ class Splits:
 
 
 def boosted(
-    splits: Splits,
-    rows: Indices,
-    y: Floats,
-    samples: npt.NDArray[np.bool_],
-    *,
-    trees: int,
-    depth: int,
-    rate: float,
+    splits: Splits, rows: Indices, y: Floats, samples: npt.NDArray[np.bool_], *, trees: int, depth: int, rate: float
 ) -> Floats:
     """Gradient boosting with squared loss, one model for each sample (Friedman 2001, algorithm 2).
 

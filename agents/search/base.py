@@ -56,14 +56,7 @@ class CandidateAgent(OnCandidates):
 
     parallel = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        initial: int = 3,
-        design: str = "auto",
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int, *, initial: int = 3, design: str = "auto") -> None:
         super().__init__(problem, seed)
         self.design = one_of("design", design, DESIGNS)
         self.initial = whole("initial", initial, 1)

@@ -34,13 +34,7 @@ class TreeSearch(OnCandidates):
 
     parallel = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        initial: int,
-        batch: int,
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int, initial: int, batch: int) -> None:
         super().__init__(problem, seed)
         self.candidates = Candidates(problem)
         self.x = self.candidates.features
@@ -177,13 +171,7 @@ class ForestSearch(TreeSearch):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        initial: int = 10,
-        batch: int = 1,
-        trees: int = 10,
-        random_share: float = 0.5,
+        self, problem: Problem, seed: int, initial: int = 10, batch: int = 1, trees: int = 10, random_share: float = 0.5
     ) -> None:
         super().__init__(problem, seed, initial, batch)
         if not 0 <= random_share <= 1:

@@ -169,15 +169,9 @@ class Learned(CandidateAgent):
         return self.best_free(gain[:, 0].mean(axis=0), self.pool)
 
 
-def fit_source(features: Floats, rewards: Floats) -> SourceGP:
-    """The model of a table's (t, d) features and (t,) rewards, made once."""
-    columns = np.ascontiguousarray(features), np.ascontiguousarray(rewards)
-    return source_gp(columns[0].tobytes(), columns[1].tobytes(), features.shape[1])
-
-
 def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP], Floats | None]:
     """The models of tables' features and rewards, and (d,) the geometric mean of their length-scales; None of none."""
-    models = [fit_source(x, y) for x, y in tables]
+    models = [source_gp(x, y) for x, y in tables]
     return models, np.exp(np.mean([np.log(m.lengths) for m in models], axis=0)) if models else None
 
 

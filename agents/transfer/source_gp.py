@@ -44,9 +44,13 @@ class SourceGP:
         return self._known[key]
 
 
+def source_gp(features: Floats, rewards: Floats) -> SourceGP:
+    """The model of a table's (t, d) features and (t,) rewards, made once: agents share it."""
+    return _source_gp(features.tobytes(), rewards.tobytes(), features.shape[1])
+
+
 @functools.lru_cache(maxsize=256)
-def source_gp(features: bytes, rewards: bytes, width: int) -> SourceGP:
-    """The model of a table's observations, (t, width) and (t,) float64 as bytes: agents share it."""
+def _source_gp(features: bytes, rewards: bytes, width: int) -> SourceGP:
     return SourceGP(np.frombuffer(features).reshape(-1, width), np.frombuffer(rewards))
 
 

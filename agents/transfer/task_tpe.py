@@ -48,13 +48,7 @@ class TaskTPE(CandidateAgent):
     """
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        quantile: float = 0.1,
-        drawn: int = 24,
-        initial: int | None = None,
+        self, problem: Problem, seed: int, *, quantile: float = 0.1, drawn: int = 24, initial: int | None = None
     ) -> None:
         first = max(3, math.ceil(0.05 * min(problem.budget or 0.0, 400.0))) if initial is None else initial
         super().__init__(problem, seed, initial=first)

@@ -25,7 +25,7 @@ from hpo_envs.agents.models import candidate_set
 from hpo_envs.agents.models.stacked_gp import START, distance, scaled
 from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.policy_file import Prior
-from hpo_envs.agents.transfer.source_gp import SourceGP
+from hpo_envs.agents.transfer.source_gp import SourceGP, source_gp
 from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.tasks import sampled
 from hpo_envs.benchmarks.tasks.sampled import Draws, Pool, SampledTasks
@@ -85,7 +85,7 @@ def usable(family: str) -> tuple[Pool, ...]:
 def prior(family: str) -> Prior:
     """The networks of a family's tables, which imitate the Gaussian processes that are fitted to source tasks."""
     pools = usable(family)
-    models = [learned.fit_source(p.x, p.y) for p in pools]
+    models = [source_gp(p.x, p.y) for p in pools]
     networks = np.stack([imitation(p.x, m) for p, m in zip(pools, models, strict=True)])
     spaces = [[p.x.mean(axis=0), p.x.std(axis=0), m.lengths] for p, m in zip(pools, models, strict=True)]
     return Prior(pools[0].feature_names, tuple(p.languages for p in pools), networks, np.array(spaces))

@@ -21,17 +21,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.family import complete
-from hpo_envs.core.infos import (
-    Column,
-    Info,
-    MaskedInfo,
-    blank,
-    column,
-    mapped,
-    merge,
-    provenance_info,
-    scatter,
-)
+from hpo_envs.core.infos import Column, Info, MaskedInfo, blank, column, mapped, merge, provenance_info, scatter
 from hpo_envs.core.params import HasParams, Params, check_int, check_options, is_integer, unmasked
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table

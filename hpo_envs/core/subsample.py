@@ -90,11 +90,6 @@ def _again(view: View, keys: bytes, rows: int) -> Rows:
     return drawn
 
 
-def first_key(seed: int) -> int:
-    """The key of the first episode after `reset(seed=seed)`."""
-    return draws.mix(draws.mix(seed, 0), 1)
-
-
 WHOLE = View()
 """Every row, in the table's order."""
 

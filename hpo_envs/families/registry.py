@@ -15,13 +15,7 @@ from hpo_envs import families
 from hpo_envs.core.family import HEADINGS, Family, Spec
 from hpo_envs.tables.checks import nearest
 
-__all__ = [
-    "FAMILIES",
-    "HEADINGS",
-    "SPECS",
-    "Family",
-    "Spec",
-]
+__all__ = ["FAMILIES", "HEADINGS", "SPECS", "Family", "Spec"]
 
 FAMILIES: dict[str, Family] = {}
 """Name -> record of each family."""

@@ -1,35 +1,16 @@
 """Wrappers of batched environments, under the same names as the scalar ones."""
 
-from hpo_envs.wrappers import (
-    candidates,
-    continuous,
-    cost_aware,
-    flatten,
-    history,
-    hyperparameters,
-    improvement,
-    normalise,
-)
+from hpo_envs import wrappers
 from hpo_envs.wrappers.forms import vectorized
 
-CandidateObservation = vectorized(candidates.CandidateObservation)
-ContinuousAction = vectorized(continuous.ContinuousAction)
-CostAwareReward = vectorized(cost_aware.CostAwareReward)
-FlattenAction = vectorized(flatten.FlattenAction)
-HistoryObservation = vectorized(history.HistoryObservation)
-HyperparameterAction = vectorized(hyperparameters.HyperparameterAction)
-ImprovementReward = vectorized(improvement.ImprovementReward)
-NormalisedReward = vectorized(normalise.NormalisedReward)
-RegretReward = vectorized(normalise.RegretReward)
+CandidateObservation = vectorized(wrappers.CandidateObservation)
+ContinuousAction = vectorized(wrappers.ContinuousAction)
+CostAwareReward = vectorized(wrappers.CostAwareReward)
+FlattenAction = vectorized(wrappers.FlattenAction)
+HistoryObservation = vectorized(wrappers.HistoryObservation)
+HyperparameterAction = vectorized(wrappers.HyperparameterAction)
+ImprovementReward = vectorized(wrappers.ImprovementReward)
+NormalisedReward = vectorized(wrappers.NormalisedReward)
+RegretReward = vectorized(wrappers.RegretReward)
 
-__all__ = [
-    "CandidateObservation",
-    "ContinuousAction",
-    "CostAwareReward",
-    "FlattenAction",
-    "HistoryObservation",
-    "HyperparameterAction",
-    "ImprovementReward",
-    "NormalisedReward",
-    "RegretReward",
-]
+__all__ = [name for name in wrappers.__all__ if name != "for_training"]  # which takes both forms

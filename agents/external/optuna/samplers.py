@@ -55,13 +55,7 @@ class AnySampler(ExternalOptimizer):
     several = True
 
     def __init__(
-        self,
-        problem: Problem,
-        seed: int,
-        *,
-        sampler: Any = "TPESampler",
-        fresh: bool = True,
-        **settings: Any,
+        self, problem: Problem, seed: int, *, sampler: Any = "TPESampler", fresh: bool = True, **settings: Any
     ) -> None:
         super().__init__(problem, seed)
         optuna = package("optuna")

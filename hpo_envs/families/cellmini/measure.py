@@ -36,11 +36,4 @@ def scores(counts: Floats, losses: Floats) -> Floats:
     return losses
 
 
-SUITE = Suite(
-    name="CellMini",
-    rows=DRAWN,
-    packing=PACKING,
-    train=train,
-    scores=scores,
-    judged=1,
-)
+SUITE = Suite(name="CellMini", rows=DRAWN, packing=PACKING, train=train, scores=scores, judged=1)

@@ -54,13 +54,8 @@ class Live:
 
     def _measured(self, config: Mapping[str, Any], epochs: int, folder: Path | None) -> dict[str, Any]:
         price = epochs * cost.epoch(self._architecture, config, self._language)
-        of = {
-            "architecture": self._architecture,
-            "config": dict(config),
-            "seed": self._seed,
-            "language": self._language,
-        }
-        said = self._trainer.train(of, epochs, folder)
+        of = {"architecture": self._architecture, "seed": self._seed, "language": self._language}
+        said = self._trainer.train({**of, "config": dict(config)}, epochs, folder)
         if "diverged" in said:
             return {**dict.fromkeys(_SHOWN, math.nan), "cost": price}
         accuracy, errors = build.rates(said["correct"], said["errors"], self._language, "development")

@@ -118,8 +118,9 @@ class Surrogate:
         out, word = np.empty((len(x), 2)), WORDS[task]
         at = np.searchsorted(self.quantile_at, score, side="right") - 1
         at = np.minimum(np.maximum(at, 0), len(self.quantile_at) - 2)
-        knots = (self.quantile_at[at], self.quantile_at[at + 1], self.quantiles[task, at], self.quantiles[task, at + 1])
-        out[:, 0] = np.rint(interpolated(score, *knots) / word) * word
+        x0, x1 = self.quantile_at[at], self.quantile_at[at + 1]
+        y0, y1 = self.quantiles[task, at], self.quantiles[task, at + 1]
+        out[:, 0] = np.rint(((y1 - y0) / (x1 - x0) * (score - x0) + y0) / word) * word
         out[:, 1] = np.round(exact.exp(log_runtime), 1)
         return out
 
@@ -179,22 +180,13 @@ def with_score(x: Ints, score: Floats) -> Ints:
     return out
 
 
-def interpolated(x: Any, x0: Any, x1: Any, y0: Any, y1: Any) -> Any:
-    """Value at x of the line through (x0, y0) and (x1, y1); floats and arrays alike."""
-    return (y1 - y0) / (x1 - x0) * (x - x0) + y0
-
-
 def _clip(x: Floats, low: Any, high: Any) -> Floats:
     """`np.clip`, which takes longer than its work on few numbers."""
     return np.asarray(np.minimum(np.maximum(x, low), high))
 
 
-def word_accuracy(task: int) -> float:
-    """Accuracy of one word of a development set, in per cent (Table 7: 1,000 words, Haida 100)."""
-    return 1.0 if parts(TABLES[task])[1] == "hai" else 0.1
-
-
-WORDS = np.array([word_accuracy(task) for task in range(len(TABLES))])
+WORDS = np.array([1.0 if parts(name)[1] == "hai" else 0.1 for name in TABLES])
+"""(24,) accuracy of one word of each development set, in per cent (Table 7: 1,000 words, Haida 100)."""
 
 
 def draws(name: str) -> Floats:

@@ -18,13 +18,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import catalogue
-from hpo_envs.tables.datasets.fiesta import (
-    GAUSSIAN_DEVIATION,
-    GAUSSIAN_MEANS,
-    NER,
-    TABLES,
-    TDSA,
-)
+from hpo_envs.tables.datasets.fiesta import GAUSSIAN_DEVIATION, GAUSSIAN_MEANS, NER, TABLES, TDSA
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Metric, Provenance, Table, numbers
 

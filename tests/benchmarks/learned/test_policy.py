@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.agents.transfer import learned
+from hpo_envs.agents.transfer.source_gp import source_gp
 from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.learned import policy
 from hpo_envs.benchmarks.tasks.sampled import SampledTasks
@@ -53,7 +53,7 @@ def test_copies_of_a_task_are_neighbours() -> None:
 def test_imitation_follows_its_source_model_on_unseen_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "CROSSED", 400)
     pool, other = policy.usable("CharHPO")[0], policy.usable("CharHPO")[2]
-    model, (_, d) = learned.fit_source(pool.x, pool.y), pool.x.shape
+    model, (_, d) = source_gp(pool.x, pool.y), pool.x.shape
     network = policy.imitation(pool.x, model)
     assert network.shape == (policy.UNITS, d + 2)
     units = np.tanh((2.0 * other.x - 1.0) @ network[:, :d].T + network[:, d])

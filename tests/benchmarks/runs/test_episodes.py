@@ -12,9 +12,9 @@ from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.commands.main import main
-from hpo_envs.core.subsample import View, first_key
+from hpo_envs.core.subsample import View
 from hpo_envs.tables.table import LOST, STATUSES
-from tests.helpers import raises
+from tests.helpers import first_key, raises
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("NMTHPO-zhen-v0", {}),

@@ -6,9 +6,9 @@ import pytest
 from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.subsample import WHOLE, View, first_key
+from hpo_envs.core.subsample import WHOLE, View
 from hpo_envs.tables import draws
-from tests.helpers import raises
+from tests.helpers import first_key, raises
 
 PARAMS = LookupParams.of(("nmthpo/zhen",), budget=4)
 KEYS = np.array([draws.mix(7, i) for i in range(50)], np.uint64)

@@ -13,16 +13,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from hpo_envs.core.infos import configs_of, numeric
-from hpo_envs.core.params import (
-    Floats,
-    Objective,
-    Params,
-    bounds_of,
-    box,
-    check_budget,
-    check_objective,
-    rewarded,
-)
+from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 from hpo_envs.tables.user.points import axes_of

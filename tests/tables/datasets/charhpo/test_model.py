@@ -12,7 +12,7 @@ from hpo_envs.tables.table import feature_matrix
 def test_values_of_surrogate_are_possible_scores() -> None:
     for name in charhpo.NAMES:
         t = model.table(name)
-        a, worth = t.final("accuracy"), model.word_accuracy(charhpo.NAMES.index(name))
+        a, worth = t.final("accuracy"), model.WORDS[charhpo.NAMES.index(name)]
         assert a.min() >= 0
         assert a.max() <= 100
         assert np.allclose(a / worth, np.rint(a / worth))
