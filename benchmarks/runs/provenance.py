@@ -9,6 +9,7 @@ process changes after its imports.
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import hashlib
 import importlib.util
@@ -17,9 +18,10 @@ import itertools
 import json
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from hpo_envs import agents
@@ -55,6 +57,9 @@ BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tab
 LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.runs.episodes", "hpo_envs.benchmarks.runs.pool")
 """Modules of the run loop, which count for every environment."""
 
+BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.ExceptHandler)
+"""Statements of a script that contain others."""
+
 PACKAGES = frozenset({"site-packages", "dist-packages"})
 """Names of the folders that packages are installed in, of which there may be several."""
 
@@ -63,7 +68,7 @@ def of_agent(agent: str | Callable[..., Any]) -> dict[str, str]:
     """Digests by module of the code of an agent, or of any other callable.
 
     For a registered name, its fixed hyperparameters have a digest, too, and its weights (`data/MODULE.*` next to the
-    module). For a function or class of a script or notebook, the digest is of its own source, not of the whole script.
+    module). For a function or class of a script, the digest is of what it needs, not of the whole script.
 
     Args:
         agent: Registered name, `module:factory`, or a callable.
@@ -135,12 +140,50 @@ def _digest(data: bytes) -> str:
 
 
 def _source(thing: Any) -> bytes:
-    """Source of a function or class; its compiled code if there is none, as for classes of a notebook."""
+    """Source of a function or class of a script, and of the statements of the script that it needs.
+
+    Compiled code where there is no source, as for classes of a notebook, and of a lambda, whose line may have more.
+    """
+    functions = [f for f in (vars(thing).values() if isinstance(thing, type) else [thing]) if inspect.isfunction(f)]
+    codes = [f.__code__ for f in functions]
     try:
-        return inspect.getsource(thing).encode()
+        own = repr([*map(_compiled, codes)]) if thing.__name__ == "<lambda>" else inspect.getsource(thing)
     except (OSError, TypeError):
-        functions = [f for f in (vars(thing).values() if isinstance(thing, type) else [thing]) if inspect.isfunction(f)]
-        return repr([(f.__name__, f.__code__.co_code, f.__code__.co_names) for f in functions]).encode()
+        own = repr([*map(_compiled, codes)])
+    try:
+        script = ast.parse(Path(sys.modules[thing.__module__].__file__ or "").read_bytes())
+    except (OSError, SyntaxError, AttributeError):
+        return own.encode()
+    statements = [*_statements(script.body)]
+    needed, todo = set[int](), {thing.__qualname__.partition(".")[0], *(n for c in codes for n in _names(c)[1])}
+    while todo:
+        found = {i for i, (_, bound, _) in enumerate(statements) if not todo.isdisjoint(bound)} - needed
+        needed |= found
+        todo = {name for i in found for name in statements[i][2]}
+    return "\n".join([own, *(statements[i][0] for i in sorted(needed))]).encode()
+
+
+def _compiled(code: CodeType) -> tuple[Any, ...]:
+    constants = [_compiled(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return code.co_name, code.co_code, code.co_names, constants
+
+
+def _statements(body: Iterable[ast.AST]) -> Iterator[tuple[str, set[str], set[str]]]:
+    """Statements of a script, those of its blocks one by one: source, global names that it binds, and that it uses."""
+    for node in body:
+        if isinstance(node, BLOCKS):
+            yield from _statements(n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt | ast.ExceptHandler))
+        elif isinstance(node, ast.stmt):
+            yield ast.unparse(node), *_names(compile(ast.Module([node], []), "", "exec"))
+
+
+def _names(code: CodeType) -> tuple[set[str], set[str]]:
+    """Global names that code binds, and those that it or functions within it use."""
+    steps = [*dis.get_instructions(code)]
+    bound = {i.argval for i in steps if i.opname in ("STORE_NAME", "STORE_GLOBAL")}
+    used = {i.argval for i in steps if i.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
+    inner = [_names(c)[1] for c in code.co_consts if isinstance(c, CodeType)]
+    return bound, used.union(*inner)
 
 
 @functools.cache

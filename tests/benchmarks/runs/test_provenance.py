@@ -4,7 +4,6 @@ import ast
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -90,29 +89,47 @@ class Callable:
     def method(self) -> None: ...
 
 
-def test_function_of_script_is_its_own_source(tmp_path: Path) -> None:
+SCRIPT = """
+from hpo_envs.benchmarks.runs import provenance
+import helper
+try:
+    SCALE = {scale}
+except NameError:
+    SCALE = 0
+class Model:
+    def fit(self):
+        return SCALE
+def build(config):
+    return Model(), config["x"] * {factor}
+def train(config):
+    tuned = build(config)
+    return tuned[1]
+def unused():
+    return {unused}
+if __name__ == "__main__":
+    tuned = print({budget})
+    print(sorted(provenance.of_agent({function}).items()))
+"""
+"""Its function calls a function, which makes an object, which reads a constant."""
+
+
+@pytest.mark.parametrize("function", ["train", "lambda config: train(config)"])
+def test_function_of_script_is_what_it_needs(tmp_path: Path, function: str) -> None:
     """Other statements of the script may say how long it is to run."""
-    text = """
-        from hpo_envs.benchmarks.runs import provenance
-        import helper
-        BUDGET = {budget}
-        def train(config):
-            return config["x"] * {factor}
-        if __name__ == "__main__":
-            print(sorted(provenance.of_agent(train).items()))
-        """
     (tmp_path / "helper.py").write_text("")
 
-    def said(budget: int, factor: int) -> dict[str, str]:
+    def said(**changed: int) -> dict[str, str]:
         script = tmp_path / "script.py"
-        script.write_text(textwrap.dedent(text).format(budget=budget, factor=factor))
+        values = {"scale": 1, "factor": 1, "unused": 1, "budget": 3, **changed}
+        script.write_text(SCRIPT.format(function=function, **values))
         done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-        return dict(ast.literal_eval(done.stdout))
+        return dict(ast.literal_eval(done.stdout.splitlines()[-1]))
 
-    first = said(3, 1)
+    first = said()
     assert {"__main__", "helper"} <= first.keys()
-    assert said(40, 1) == first
-    assert {n for n, digest in said(3, 2).items() if first[n] != digest} == {"__main__"}
+    assert said(budget=40) == said(unused=2) == first
+    for changed in ({"factor": 2}, {"scale": 2}):
+        assert {n for n, digest in said(**changed).items() if first[n] != digest} == {"__main__"}
 
 
 def test_looking_at_code_runs_none_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
