@@ -23,6 +23,9 @@ Floats = npt.NDArray[np.float64]
 TREES = 64
 """Trees of the forest."""
 
+UNRELIABLE = 0.2
+"""Out-of-bag R2 up to which shares are said to be unreliable."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -75,6 +78,12 @@ class ForestImportance:
     marginals: tuple[tuple[Floats, Floats, Floats], ...]
     cutoff: float | None
     score: float
+
+    @property
+    def warning(self) -> str:
+        """A sentence if the shares are unreliable, else empty."""
+        low = not self.score > UNRELIABLE
+        return "The forest explains little of the scores: do not rely on these shares." if low else ""
 
     def ranked_pairs(self) -> list[tuple[str, str, float]]:
         """All pairs with their share, largest first."""

@@ -79,12 +79,18 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
         "failed": len(ended) - len(tuned.successes),
         "budget": f"{h['budget']:g} {h['budget_unit']}",
         "seconds": sum(e.seconds for e in ended),
-        "workers": len({e.worker for e in ended}),
+        "workers": _at_once(ended),
         "space": {hp["name"]: _range(Hyperparameter(**hp)) for hp in h["space"]},
     }
     return facts, lambda shown: "\n".join(
         f"{k:<12}{json.dumps(v) if isinstance(v, dict) else v}" for k, v in shown.items()
     )
+
+
+def _at_once(ended: list[Any]) -> int:
+    """The most evaluations under way at the same time; processes change when a search is resumed."""
+    times = sorted([(e.started, 1) for e in ended] + [(e.started + e.seconds, -1) for e in ended])
+    return max(itertools.accumulate(step for _, step in times), default=0)
 
 
 def describe(spec: Spec) -> dict[str, Any]:

@@ -89,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
     print("\ninteractions")
     for record in pairs:
         print(f"{record['what']:32} {record['share']:6.3f}")
+    if found.warning:
+        print(f"\n{found.warning}")
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
     return 0
@@ -208,6 +210,8 @@ def _of_search(source: str, metric: str | None) -> Runs:
     if metric not in (None, names[0]) or len(names) > 1:
         raise ValueError(f"--metric must be {names[0]}, the score of a search with one, got {metric or names!r}")
     configs, scores, axes = tuned.configurations()
+    if len(scores) < 2:
+        raise ValueError(f"source must be a search with at least two scores, got {len(scores)} in {source}")
     sign = 1.0 if tuned.header["goals"][0] == "max" else -1.0
     return Runs(configs, scores, axes, names[0], sign, {"search": source})
 

@@ -24,10 +24,6 @@ FEWEST = 8
 """Successes below which no importance is estimated."""
 
 
-UNRELIABLE = 0.2
-"""Out-of-bag R2 of the forest up to which shares are said to be unreliable."""
-
-
 def render(tuned: Any) -> str:
     """The whole page of a search."""
     h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
@@ -125,8 +121,7 @@ def _importance(tuned: Any) -> str:
         f"Share of the variance over the whole space, of a random forest (out-of-bag R2 {found.score:.2f}), with 95 % "
         "bootstrap intervals."
     )
-    if not found.score > UNRELIABLE:
-        caption += " The forest explains little of the scores: do not rely on these shares."
+    caption += f" {found.warning}" if found.warning else ""
     columns = [("", "hyperparameter"), ("n", "share"), ("", "")]
     return _section("importance", title, table("importances", caption, columns, rows))
 
@@ -170,7 +165,7 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
             num(e.number),
             text(e.status),
             *(num(e.metrics.get(m), f"{e.metrics[m]:.6g}" if m in e.metrics else "") for m in metrics),
-            *(_cell(e.config.get(n)) for n in names),
+            *(_cell(e.config.get(n, "")) for n in names),
             num(e.seconds),
         ]
         for e in ended
@@ -183,7 +178,7 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return num(value, f"{value:.6g}")
-    return text("" if value is None else str(value))
+    return text(str(value))
 
 
 def _failures(failed: Sequence[Evaluation]) -> str:

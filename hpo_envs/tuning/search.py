@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -125,7 +126,7 @@ class Search:
                     pool.submit(perform, self._job(self._begin()))
                     out += 1
                 if not out:
-                    return
+                    break
                 try:
                     done: Done = pool.next()
                 except WorkerLost as lost:
@@ -139,6 +140,14 @@ class Search:
                     self._refuse_mistakes()
                 self._tell(evaluation)
                 self._advance(bar)
+        if self._failures:
+            self._name_mistakes()
+
+    def _name_mistakes(self) -> None:
+        """Say which mistakes a search went on with, such as one in a branch for a single choice."""
+        found = Counter(cause(e.error) for e in self._record.ended if e.status == "failed" and mistake(e.error))
+        for what, count in found.most_common():
+            print(f"{count} of {len(self._record.ended)} evaluations failed: {what}", file=sys.stderr)
 
     def _name(self) -> str:
         return str(self._record.header["function"]).rpartition(":")[2]

@@ -145,8 +145,9 @@ class Tuned:
         return 1.0 if self.header["goals"][0] == "max" else -1.0
 
     def __repr__(self) -> str:
-        h, good = self.header, len(self.successes)
-        text = f"{len(self)} evaluations of {h['function']} by {by(h)}, {len(self) - good} without a score"
+        h, good, running = self.header, len(self.successes), sum(e.ended < 0 for e in self)
+        text = f"{len(self)} evaluations of {h['function']} by {by(h)}, {len(self) - good - running} without a score"
+        text += f", {running} running" if running else ""
         if good:
             best = self.best
             scores = ", ".join(f"{name} {best.metrics[name]:.6g}" for name in h["objectives"])

@@ -29,7 +29,7 @@ def renamed(config: Any) -> dict[str, float]:
         (misspelt, r"NameError: name 'confg' is not defined.* \(.*test_mistakes.py, line \d+: return float\(confg"),
         (renamed, r"must return .* with score, finite, got one with accuracy, loss \(objective= names the score\)"),
         (lambda config: None, "must return a number or a mapping with score, finite, got None"),
-        (lambda config: "0.9", "must return a number or a mapping with score, finite, got 0.9"),
+        (lambda config: "0.9", "must return a number or a mapping with score, finite, got '0.9'"),
         (lambda config: {"score": "0.9"}, "must return a number or a mapping with score, finite, got {'score'"),
         (lambda config: config["y"], "KeyError: 'y'"),
         (lambda config: np.dot(config), "TypeError: "),
@@ -83,6 +83,16 @@ def test_lines_stand_for_bar_without_terminal(capsys: pytest.CaptureFixture[str]
     assert any("memory (" in line and "test_mistakes.py, line" in line for line in lines)
     tune(some, SPACE, agent="random", budget=4, seed=1, progress=False)
     assert capsys.readouterr().err == ""
+
+
+def test_mistake_in_branch_is_named_at_end(capsys: pytest.CaptureFixture[str]) -> None:
+    def branched(config: Any) -> float:
+        return float(config["kind"] == "good" and config["dept"])
+
+    points = [{"x": 0.1, "kind": "bad"}, {"x": 0.2, "kind": "good", "depth": 1}, {"x": 0.3, "kind": "bad"}]
+    tune(branched, helpers.SPACE, budget=3, points=points)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("1 of 3 evaluations failed: KeyError: 'dept' (")
 
 
 @pytest.mark.parametrize(

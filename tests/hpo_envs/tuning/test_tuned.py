@@ -18,6 +18,7 @@ from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.commands import report
 from hpo_envs.commands.main import main
 from hpo_envs.tuning import Tuned, tune
+from hpo_envs.tuning.record import NAME
 from tests.hpo_envs.tuning import helpers
 
 
@@ -97,6 +98,28 @@ def test_commands_accept_search(tuned: Tuned, capsys: pytest.CaptureFixture[str]
     assert (facts["best"], facts["evaluations"], facts["failed"]) == (tuned.best_config, 8, 0)
     assert main(["describe", str(tuned.folder)]) == 0
     assert capsys.readouterr().out.startswith("best        {")
+
+
+def test_numbers_that_are_few_or_say_little(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given: dict[str, Any] = {"agent": "random", "progress": False, "out": tmp_path}
+    tune(lambda config: hash(config["x"]) % 7, {"x": (0.0, 1.0), "unused": [None, 1]}, budget=20, **given)
+    assert main(["importance", str(tmp_path)]) == 0
+    assert "do not rely on these shares" in capsys.readouterr().out
+    assert main(["describe", str(tmp_path)]) == 0
+    assert re.search("^workers +1$", capsys.readouterr().out, re.MULTILINE)
+    text = hpo_envs.load(tmp_path).report().read_text(encoding="utf-8")
+    assert "<td>None</td>" in text
+
+
+def test_page_and_result_of_running_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tune(helpers.train, helpers.SPACE, agent="random", budget=2, progress=False, out=tmp_path)
+    journal = tmp_path / NAME
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    assert "2 evaluations of tests.hpo_envs.tuning.helpers:train by random, 0 without a score, 1 running;" in repr(
+        hpo_envs.load(tmp_path)
+    )
+    assert main(["importance", str(tmp_path)]) == 2
+    assert "source must be a search with at least two scores, got 1 in " in capsys.readouterr().err
 
 
 def test_failures_and_fronts_are_on_page(tmp_path: Path) -> None:

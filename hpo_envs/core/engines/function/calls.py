@@ -142,7 +142,8 @@ def _complaint(objectives: tuple[str, ...], returned: Any) -> str:
     if isinstance(returned, Mapping) and not set(objectives) <= set(returned):
         names = ", ".join(map(str, returned)) or "nothing"
         return f"function must return {rule}, finite, got one with {names[:200]} (objective= names the score)"
-    return f"function must return {rule}, finite, got {str(returned)[:200]}"
+    got = repr(returned) if isinstance(returned, str) else str(returned)
+    return f"function must return {rule}, finite, got {got[:200]}"
 
 
 def _number(value: Any) -> float:
