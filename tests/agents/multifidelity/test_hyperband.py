@@ -15,8 +15,7 @@ from hpo_envs.agents import Problem
 from hpo_envs.agents.multifidelity.hyperband import bracket, brackets, halvings
 from hpo_envs.benchmarks import problem_of
 from tests.agents.multifidelity.helpers import make, play, smooth
-from tests.hpo_envs.core.engines.curves.helpers import KWARGS, T3
-from tests.hpo_envs.core.engines.curves.model import curves_env
+from tests.hpo_envs.core.engines.curves.model import THREE, validated
 
 
 def test_golden_brackets_of_algorithm() -> None:
@@ -131,7 +130,7 @@ def test_halving_needs_checkpoints(name: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), budget=st.floats(1.0, 60.0))
 def test_episode_overshoots_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
-    env = curves_env("x", table=T3, **{**KWARGS, "budget": budget})
+    env = validated(THREE, budget=budget)
     _, trail = play("hyperband", env, seed)
     assert env.total_cost - trail[-1][2]["cost"] < budget
 

@@ -1,6 +1,5 @@
 """NAS-Bench-NLP: analysis, printed numbers, predictability, comparisons, and the released environment."""
 
-import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,8 +13,7 @@ from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, numbers, reproduce,
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
 from hpo_envs.tables.table import Metric
-from tests.hpo_envs.core.engines.curves.helpers import KWARGS, T1
-from tests.hpo_envs.core.engines.curves.model import curves_env
+from tests.hpo_envs.core.engines.curves.model import LEVELS, METRICS, curves, curves_env
 
 
 def run_of(actions: list[list[int]], workers: int = 1) -> Any:
@@ -49,33 +47,31 @@ def test_table_2_generated_rows_and_ranks() -> None:
     assert ranks["GRU"] == 3
 
 
+LOSSES = (Metric("validation_loss", "nat", "min", 0, 20), Metric("test_loss", "nat", "min", 0, 20))
+TOY = curves(1, metrics=(*LOSSES, METRICS[2]))
+
+
 def test_trace_is_test_loss_of_best_by_validation() -> None:
-    env = curves_env("x", table=T1, budget=None, **KWARGS)
-    found = analysis.trace(run_of([[0, 4], [0, 9], [5, 2]]), env)
-    hours = np.cumsum([T1.cost[0, 0, 4], T1.cost[0, 0, 9] - T1.cost[0, 0, 4], T1.cost[5, 0, 2]]) / 3600
+    env = curves_env("x", table=TOY, budget=None, objective="validation_loss", held_out=("test_loss",))
+    found = analysis.trace(run_of([[0, 4], [0, 6], [5, 2]]), env)
+    hours = np.cumsum([TOY.cost[0, 0, 4], TOY.cost[0, 0, 6] - TOY.cost[0, 0, 4], TOY.cost[5, 0, 2]]) / 3600
     assert np.allclose(found.hours, hours)
-    for k, seen in enumerate([[(0, 4)], [(0, 9)], [(0, 9), (5, 2)]]):
-        _, loss = min((T1.values[r, 0, e, 0], T1.values[r, 0, e, 1]) for r, last in seen for e in range(last + 1))
+    for k, seen in enumerate([[(0, 4)], [(0, 6)], [(0, 6), (5, 2)]]):
+        _, loss = min((TOY.values[r, 0, e, 0], TOY.values[r, 0, e, 1]) for r, last in seen for e in range(last + 1))
         assert found.loss[k] == loss
-    losses = np.where(np.isnan(T1.values[:, 0, :, 1]), np.inf, T1.values[:, 0, :, 1])
-    assert losses[analysis.best_row(T1)].min() == losses.min()
-    assert analysis.lowest(T1) == np.nanmin(T1.values[..., 1])
+    losses = np.where(np.isnan(TOY.values[:, 0, :, 1]), np.inf, TOY.values[:, 0, :, 1])
+    assert losses[analysis.best_row(TOY)].min() == losses.min()
+    assert analysis.lowest(TOY) == np.nanmin(TOY.values[..., 1])
     half = analysis.trace(run_of([[0, 4]], workers=2), env)
     assert half.hours[0] == pytest.approx(hours[0] / 2)
 
 
-def named(t: Any) -> Any:
-    metrics = (Metric("validation_loss", "nat", "min", 0, 20), Metric("test_loss", "nat", "min", 0, 20), t.metrics[2])
-    return dataclasses.replace(t, metrics=metrics, provenance=dataclasses.replace(t.provenance, sha256=""))
-
-
 def test_rank_correlations_by_hand() -> None:
-    t = named(T1)
-    rows = analysis.epoch_correlations(t, (1, 10))
+    rows = analysis.epoch_correlations(TOY, (1, LEVELS))
     assert [r["cells"] for r in rows] == [3, 3], "rows 1, 2 and 3 did not reach the last epoch"
     whole = [0, 4, 5]
-    for r, epoch in zip(rows, (0, 9), strict=True):
-        a, b = (np.argsort(np.argsort(v)) for v in (t.values[whole, 0, epoch, 0], t.values[whole, 0, 9, 1]))
+    for r, epoch in zip(rows, (0, LEVELS - 1), strict=True):
+        a, b = (np.argsort(np.argsort(v)) for v in (TOY.values[whole, 0, epoch, 0], TOY.values[whole, 0, -1, 1]))
         assert float(r["rho"]) == pytest.approx(1 - 6 * ((a - b) ** 2).sum() / 24, abs=1e-3)
 
 

@@ -3,22 +3,22 @@
 import numpy as np
 
 from hpo_envs.core.engines.workers import VectorWorkers, Workers
-from tests.hpo_envs.core.engines.curves.helpers import T1, make
+from tests.hpo_envs.core.engines.curves.model import ONE, validated
 
 
 def test_two_workers_by_hand() -> None:
-    """Row 0 and row 5 train side by side; the continuation of row 0 waits for row 0."""
-    env = make(workers=2, budget=1e6)
-    a, b = T1.cost[0, 0, 4], T1.cost[5, 0, 9]
+    """Row 0 and row 5 train in parallel; the continuation of row 0 waits for row 0."""
+    env = validated(workers=2, budget=1e6)
+    a, b = ONE.cost[0, 0, 4], ONE.cost[5, 0, 6]
     assert a < b
-    info = env.step([5, 9])[-1]
+    info = env.step([5, 6])[-1]
     assert (info["finished"], info["clock"]) == (False, 0.0)
     _, reward, _, _, info = env.step([0, 4])
     assert (info["finished"], info["clock"], info["action"].tolist()) == (True, a, [0, 4])
-    assert reward == -T1.values[0, 0, 4, 0]
-    c = T1.cost[0, 0, 9]
-    info = env.step([0, 9])[-1]
-    assert (info["action"].tolist(), info["clock"]) == (([0, 9], c) if c < b else ([5, 9], b))
+    assert reward == -ONE.values[0, 0, 4, 0]
+    c = ONE.cost[0, 0, 6]
+    info = env.step([0, 6])[-1]
+    assert (info["action"].tolist(), info["clock"]) == (([0, 6], c) if c < b else ([5, 6], b))
     assert env.clock == info["clock"]
 
 

@@ -22,13 +22,13 @@ def curves_envs(n: int, *args: Any, autoreset_mode: Any = "NextStep", copy: bool
 
 
 SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
-ROWS, LEVELS = 5, 7
+ROWS, LEVELS = 6, 7
 METRICS = (
     Metric("loss", "nat", "min", 0.0, 20.0),
     Metric("test", "nat", "min", 0.0, 30.0),
     Metric("accuracy", "", "max", 0.0, 1.0),
 )
-SPACE = (Hyperparameter("layers", "int", 1, 5), Hyperparameter("optimizer", "categorical", 0, 1, values=("a", "b")))
+SPACE = (Hyperparameter("layers", "int", 1, ROWS), Hyperparameter("optimizer", "categorical", 0, 1, values=("a", "b")))
 NAN = float("nan")
 
 
@@ -50,7 +50,7 @@ def curves(repeats: int = 3, seed: int = 0, **changes: Any) -> Table:
     configs = np.array([[k + 1, k % 2] for k in range(ROWS)], dtype=float)
     names, features = feature_matrix(SPACE, configs)
     given: dict[str, Any] = {
-        "name": "toy/curves", "keys": tuple("abcde"), "metrics": METRICS, "values": values, "cost": cost,
+        "name": "toy/curves", "keys": tuple("abcdef"), "metrics": METRICS, "values": values, "cost": cost,
         "cost_unit": "s", "levels": np.array([1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0]), "level_unit": "epochs",
         "status": status, "space": SPACE, "configs": configs, "feature_names": names, "features": features,
         "provenance": SOURCE,
@@ -66,6 +66,13 @@ LATE = curves(  # row 0 diverged after its last checkpoint; what row 1 paid is k
     cost=np.where(np.isnan(LATE.values[..., 0]) & (np.arange(ROWS)[:, None, None] == 1), NAN, LATE.cost),
 )
 BARE = curves(space=(), configs=np.zeros((ROWS, 0)), feature_names=("x",), features=np.linspace(0, 1, ROWS)[:, None])
+
+
+def validated(t: Table = ONE, **kwargs: Any) -> CurvesEnv:
+    """An episode on the loss, with the test loss held out."""
+    env = curves_env("toy", table=t, objective="loss", held_out=("test",), **{"budget": None, **kwargs})
+    env.reset(seed=0)
+    return env
 
 
 @dataclasses.dataclass

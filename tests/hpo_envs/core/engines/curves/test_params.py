@@ -23,7 +23,7 @@ def test_what_is_prepared() -> None:
     assert (p.rows, p.repeats, p.objectives, p.shown, p.held_out) == (
         ROWS, 3, ("accuracy", "loss"), ("loss", "accuracy"), ("test",)
     )  # fmt: skip
-    assert p.count.tolist() == [3, 3, 1, 3, 2]
+    assert p.count.tolist() == [3, 3, 1, 3, 2, 3]
     assert (p.low.tolist(), p.high.tolist()) == ([0, -20], [1, 0])
     assert (p.cost_unit, p.cost_at) == ("s", 6)
     space = p.observation_space
@@ -48,7 +48,7 @@ def test_what_is_prepared() -> None:
     assert params_of(THREE, "loss", levels=3, budget=None).budget == pytest.approx(np.nanmax(full, axis=1).sum())
     assert p.budget == pytest.approx(20 * np.nanmean(full))
     per_step = {"cost": "evaluations", "levels": 3}
-    assert params_of(THREE, "loss", budget=None, **per_step).budget == 15.0
+    assert params_of(THREE, "loss", budget=None, **per_step).budget == 18.0
     assert params_of(THREE, "loss", **per_step).budget == 20.0
     assert params_of(THREE, "loss", cost="epochs").cost_unit == "epochs"
     assert params_of(THREE, "loss", cost="seconds").cost_unit == "s"

@@ -1,7 +1,5 @@
 """The scalar learning-curve environment against a model of it, and every word about its actions."""
 
-import dataclasses
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -11,14 +9,17 @@ from hypothesis import strategies as st
 from hpo_envs.core.engines.curves.params import COST_HIGH
 from hpo_envs.tables.table import STATUSES, Table
 from tests.helpers import raises
-from tests.hpo_envs.core.engines.curves import helpers
-from tests.hpo_envs.core.engines.curves.helpers import T1, T3, make, table
 from tests.hpo_envs.core.engines.curves.model import (
+    LEVELS,
+    ONE,
     ROWS,
     SETTINGS,
+    THREE,
     arguments,
     close,
+    curves,
     curves_env,
+    validated,
 )
 
 
@@ -81,13 +82,13 @@ def test_scalar_form_is_model(setting: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(
-    row=st.integers(0, helpers.ROWS - 1),
-    splits=st.lists(st.integers(0, helpers.LEVELS - 1), max_size=6),
+    row=st.integers(0, ROWS - 1),
+    splits=st.lists(st.integers(0, LEVELS - 1), max_size=6),
     seed=st.integers(0, 50),
 )
 def test_any_split_costs_same_and_returns_same(row: int, splits: list[int], seed: int) -> None:
     target = max([*splits, 0])
-    one, often = make(T3), make(T3)
+    one, often = validated(THREE), validated(THREE)
     one.reset(seed=seed)
     often.reset(seed=seed)
     _, reward, _, _, info = one.step([row, target])
@@ -122,13 +123,13 @@ def test_of_equal_rows_first_is_best() -> None:
 
 
 def test_queries_end_too() -> None:
-    env = make(budget=1e6)
+    env = validated(budget=1e6)
     steps = 0
     terminated = False
     while not terminated:
         terminated = env.step([0, 0])[2]
         steps += 1
-    assert steps == helpers.ROWS * helpers.LEVELS
+    assert steps == ROWS * LEVELS
 
 
 class Released:
@@ -165,10 +166,10 @@ class Released:
 def test_golden_released_variant() -> None:
     rng = np.random.default_rng(3)
     for trial in range(20):
-        t = table(trial, repeats=1)
-        env, reference = make(t, variant="released"), Released(t)
+        t = curves(1, trial)
+        env, reference = validated(t, variant="released"), Released(t)
         for _ in range(25):
-            row, epoch = int(rng.integers(helpers.ROWS)), int(rng.integers(helpers.LEVELS))
+            row, epoch = int(rng.integers(ROWS)), int(rng.integers(LEVELS))
             *_, terminated, _, info = env.step([row, epoch])
             reference.train(row, epoch)
             assert env.total_cost == pytest.approx(reference.time(), abs=1e-9)
@@ -178,18 +179,17 @@ def test_golden_released_variant() -> None:
             assert info["reached"] == reached
             if reference.best is not None:
                 assert env.best == reference.best
-                assert env.best_held_out["test_loss"] == reference.test[env.best[0]][env.best[1]]
+                assert env.best_held_out["test"] == reference.test[env.best[0]][env.best[1]]
             if terminated:
                 break
-    env = make(variant="released")
+    env = validated(variant="released")
     assert env.step([0, 0])[-1]["cost"] == 0.0, "the first epoch is free there"
-    assert env.step([0, 9])[-1]["cost"] == T1.cost[0, 0, 8]
+    assert env.step([0, 6])[-1]["cost"] == ONE.cost[0, 0, 5]
 
 
 def test_costs_beyond_what_is_shown_are_shown_as_most() -> None:
     """Of a training from its beginning, and of one that goes on."""
-    source = dataclasses.replace(T1.provenance, sha256="")
-    env = make(dataclasses.replace(T1, cost=T1.cost * 1e10, provenance=source))
+    env = validated(curves(1, cost=ONE.cost * 1e10))
     for level in (2, 5):
         observation, _, _, _, info = env.step(np.array([0, level]))
         assert observation in env.observation_space
