@@ -5,8 +5,6 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.agents.bandits import best_arm as beliefs
-from hpo_envs.agents.bandits.quadrature import Posterior
 
 Floats = np.ndarray
 
@@ -31,19 +29,6 @@ def spread_labels(weights: Floats, nodes: list[int], labels: Floats) -> Floats:
         degrees = np.diag(weights.sum(axis=1))[np.ix_(inner, inner)]
         f[inner] = np.linalg.solve(degrees - weights[np.ix_(inner, inner)], weights[np.ix_(inner, nodes)] @ labels)
     return f
-
-
-KNOWN = (
-    (3, 0.50, 0.010),
-    (8, 0.52, 0.030),
-    (500, 0.51, 0.020),
-    (5, 0.40, 0.200),
-)  # counts, means, deviations
-
-
-def known() -> Posterior:
-    counts, means, deviations = np.array(KNOWN).T
-    return beliefs.posterior(counts, means, counts * deviations**2)
 
 
 RNG = np.random.default_rng

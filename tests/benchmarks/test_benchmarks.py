@@ -1,13 +1,20 @@
-"""What the package of benchmarks hands on."""
+"""What the package of benchmarks hands on, and the references of spaces that no table lists."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import gymnasium as gym
+import numpy as np
 import pytest
 
 from hpo_envs import benchmarks
+from hpo_envs.benchmarks import references
+from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.comparison.comparison import Comparison
+from hpo_envs.tables import store
 from tests.helpers import raises
 
 MODULES = 100
@@ -34,3 +41,40 @@ def test_comparison_of_two_agents_loads_few_modules(tmp_path: Path) -> None:
     code, count = map(int, done.stdout.splitlines()[-1].split())
     assert code == 0
     assert count <= MODULES
+
+
+def test_short_search_of_box_finds_next_to_what_is_committed() -> None:
+    env: Any = gym.make("CushLEPOR-ted-ende-v0", disable_env_checker=True)
+    best, reference = references.on_box(env.unwrapped.params, 0, points=256, generations=6)
+    named = scales.references().items()
+    (known,) = (r for name, r in named if "ted-ende measured" in name and name.endswith(" pearson"))
+    assert reference == pytest.approx(known[1][0], abs=0.01)
+    assert reference < best <= known[0][0] + 1e-6
+    assert (best, reference) == references.on_box(env.unwrapped.params, 0, points=256, generations=6)
+
+
+def test_references_are_of_tables_that_are_at_hand_and_named_as_runs_name_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(references, "on_box", lambda params, task: (float(task), -1.0))
+    monkeypatch.setattr(references, "of_cells", lambda env_id, kwargs, known: (known, -50.0))
+    assert references.main(["--out", str(tmp_path / "found.json")]) == 0
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["command"] == "python -m hpo_envs.benchmarks.references"
+    names = {r["name"] for r in found["references"]}
+    assert len(names) == len(found["references"])
+    assert names <= scales.references().keys()
+    kept = {"name": found["references"][0]["name"], "best": 7.0, "reference": 5.0}
+    (tmp_path / "found.json").write_text(json.dumps({"references": [kept, {**kept, "name": "gone"}]}))
+    assert references.main(["--missing", "--out", str(tmp_path / "found.json")]) == 0
+    again = json.loads((tmp_path / "found.json").read_text())
+    assert again["references"] == [kept, *found["references"][1:]]
+    cell = store.load("nasbenchnlp/wikitext2")
+    (reference,) = (r for r in found["references"] if "cell" in r["name"])
+    assert reference["best"] == -np.nanmin(cell.values[:, :, -1, 0])
+
+
+def test_cells_are_searched_through_environment() -> None:
+    best, reference = references.of_cells("NASBenchNLP-cell-v0", {}, -100.0, effort=0.02)
+    assert -50.0 <= reference < best < -4.0
+    assert references.of_cells("NASBenchNLP-cell-v0", {}, -1.0, effort=0.004)[0] == -1.0

@@ -1,15 +1,23 @@
 """The contract of every id: Gymnasium's checkers, bounds, seeds, errors, pickles."""
 
+from typing import Any
+
 import gymnasium as gym
 import pytest
 
-from hpo_envs.families.registry import SPECS
+from hpo_envs.core.engines import episodes
+from hpo_envs.core.engines.function import scalar
+from hpo_envs.families.function import SPACE, example, page
+from hpo_envs.families.registry import FAMILIES, SPECS
 from hpo_envs.testing import ENV_RULES, check_env
 from hpo_envs.testing.batches import BATCH_RULES
-from tests.helpers import here_and_elsewhere
+from tests.helpers import IDS, here_and_elsewhere
 
-COVERS = tuple(sorted({s.entry_point.partition(":")[0] for s in SPECS.values()}))
-"""Modules that every test here goes through."""
+COVERS = (
+    *sorted({s.entry_point.partition(":")[0] for s in SPECS.values()}),
+    *(module.__name__ for module in (scalar, episodes, page, example)),
+)
+"""Modules that the rules go through."""
 
 
 @pytest.mark.parametrize("rule", [rule for rule in ENV_RULES if rule not in BATCH_RULES])
@@ -18,31 +26,18 @@ def test_every_id_keeps(rule: str, env_id: str) -> None:
 
 
 _SCRIPT = """
-import hashlib, sys, warnings
-import gymnasium as gym, numpy as np, hpo_envs
+import sys
 sys.path.insert(0, sys.argv[1])
-from tests.helpers import IDS, short
-digest = hashlib.sha256()
-def feed(v):
-    if isinstance(v, dict):
-        for k in sorted(v): digest.update(k.encode()); feed(v[k])
-    else:
-        a = np.asarray(v); digest.update(str(a.tolist()).encode())
-for i in IDS:
-    env = gym.make(i, **short(i))
-    env.action_space.seed(3)
-    for v in env.reset(seed=3): feed(v)
-    for _ in range(6):
-        out = env.step(env.action_space.sample())
-        for v in out: feed(v)
-        if out[2]: env.reset()
-print(digest.hexdigest())
+from tests.helpers import IDS
+from tests.regression import digests
+digests.STEPS = 6
+print(*(digests.steps(i, batched=False) for i in IDS))
 """
 
 
 def test_same_seed_same_trajectory_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = here_and_elsewhere(_SCRIPT, monkeypatch)
-    assert len(ours) == 64
+    assert len(ours.split()) == len(IDS)
     assert ours == theirs
 
 
@@ -56,3 +51,25 @@ def test_unknown_names_suggest_nearest() -> None:
         gym.make("NMTHPO-swenn-v0")
     with pytest.raises(ValueError, match="pair must be one of .*, got 'sven', did you mean 'swen'"):
         gym.make("NMTHPO-swen-v0", pair="sven")
+
+
+LIVE = {family.name: family for family in FAMILIES.values() if family.example}
+FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    *((name, dict(family.example)) for name, family in LIVE.items()),
+    ("FunctionHPO", {**LIVE["FunctionHPO"].example, "actions": "box"}),
+    ("FunctionHPO", {**LIVE["FunctionHPO"].example, "objective": ("score", "parameters"), "goal": ("max", "min")}),
+)
+
+
+@pytest.mark.parametrize("name, arguments", FORMS, ids=["final", "epochs", "box", "objectives"])
+def test_every_form_keeps(name: str, arguments: dict[str, Any]) -> None:
+    check_env(LIVE[name].ids[0].id, rules=ENV_RULES, **arguments)
+
+
+def test_example_has_one_best_configuration() -> None:
+    best = example.train({"lr": 1e-3, "optimizer": "adam", "layers": 4})
+    assert best["score"] == 0.95
+    assert example.train({"lr": 1e-2, "optimizer": "sgd", "momentum": 0.9, "layers": 4})["score"] < 0.95
+    *_, last = example.train_epochs({"lr": 1e-3, "optimizer": "adam", "layers": 4})
+    assert last["score"] == pytest.approx(0.95 - 0.3 / 9)
+    assert page.FunctionHPOEnv("hpo_envs.families.function.example:train", SPACE).params.live

@@ -1,11 +1,14 @@
-"""What is known of a family stands in its record: no dictionary and no condition elsewhere is keyed by its name."""
+"""What is known of a family stands in its record and on its page: nothing elsewhere is keyed by its name."""
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import hpo_envs
 from hpo_envs.families.registry import FAMILIES
+from hpo_envs.testing import FAMILY_RULES, check_family
 from tests.helpers import ROOT
 
 FOLDERS = {family.entry_point.split(".")[2] for family in FAMILIES.values()}
@@ -89,3 +92,9 @@ def test_records_name_known_data_sets_and_their_tables() -> None:
             assert spec.family == family.name
             if not family.example:  # candidates of a function are no table of a data set
                 assert {t.partition("/")[0] for t in spec.tables} == {family.dataset}
+
+
+@pytest.mark.parametrize("rule", FAMILY_RULES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_keeps(family: str, rule: str) -> None:
+    check_family(FAMILIES[family], rules=[rule], environments=False)

@@ -6,15 +6,11 @@ from pathlib import Path
 
 from hpo_envs.agents import AGENTS
 from hpo_envs.families.registry import SPECS
+from tests.contracts.test_sources import dotted
 from tests.helpers import ROOT, sources
 
 CONTRACTS = sorted(p for name in ("contracts", "robustness", "docs") for p in (ROOT / "tests" / name).glob("test_*.py"))
 REFERENCE = ROOT / "docs" / "_site" / "api.py"
-
-
-def dotted(module: str) -> str:
-    """The name that a file of the package is imported by."""
-    return ".".join(["hpo_envs", *Path(module).with_suffix("").parts]).removesuffix(".__init__")
 
 
 def mirrored(module: str) -> Path:

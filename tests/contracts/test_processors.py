@@ -6,17 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
-from tests.helpers import sources
+from tests.helpers import ROOT, sources
+from tests.regression import digests
 
-ROOT = Path(__file__).parents[2]
-
-OLDER = {
-    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
-    "OPENBLAS_CORETYPE": "Nehalem",
-    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4",
-}
+OLDER = {**digests.FEATURES["no AVX2"], "OPENBLAS_CORETYPE": "Nehalem"}
 """A processor without AVX2 and AVX-512. What it lacks already can't be turned off; one between is tested at night."""
 
 _SCRIPT = """

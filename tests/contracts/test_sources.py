@@ -1,4 +1,4 @@
-"""What the project's own text may not contain: imports across layers, and global randomness."""
+"""What the project's own text may not contain: imports across layers, circles of imports, and global randomness."""
 
 import ast
 import functools
@@ -7,10 +7,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from tests.helpers import ROOT, sources
@@ -237,3 +238,51 @@ def test_importing_is_light_and_reads_no_data(tmp_path: Path) -> None:
     assert [f for f in seen["opened"] if not source.search(f) and not Path(f).is_dir()] == []
     assert not [f for f in seen["opened"] if f.startswith(str(tmp_path))]
     assert list(tmp_path.iterdir()) == []
+
+
+def dotted(path: str) -> str:
+    """The module of a path in the package."""
+    return "hpo_envs." + path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+NAMES = {dotted(path): tree for path, tree in TREES.items() if path != "__init__.py"}
+
+
+def imported(tree: ast.AST, modules: Mapping[str, object]) -> Iterator[str]:
+    """Modules among `modules` that a tree imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in modules else str(node.module) for name in names]
+        else:
+            continue
+        yield from (name for name in names if name in modules)
+
+
+def circles(trees: Mapping[str, ast.AST]) -> set[frozenset[str]]:
+    """Sets of modules that import each other, directly or through others."""
+    graph = nx.DiGraph()
+    graph.add_edges_from((m, other) for m, tree in trees.items() for other in imported(tree, trees) if other != m)
+    return {frozenset(c) for c in nx.strongly_connected_components(graph) if len(c) > 1}
+
+
+def is_fit(module: str) -> bool:
+    """Whether a module fits what is shipped."""
+    last = module.rpartition(".")[2]
+    return module.startswith("hpo_envs.tables.datasets.") and (last == "fit" or last.startswith("fit_"))
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    assert circles(NAMES) == set()
+
+
+def test_only_fitting_scripts_import_fitting_scripts() -> None:
+    others = [m for m in NAMES if not is_fit(m)]
+    assert {m: found for m in others if (found := [n for n in imported(NAMES[m], NAMES) if is_fit(n)])} == {}
+
+
+def test_mixer_stands_once() -> None:
+    found = [name for name, p in sources().items() if "0xBF58476D1CE4E5B9" in p.read_text(encoding="utf-8")]
+    assert found == ["tables/draws.py"]

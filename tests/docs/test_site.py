@@ -3,7 +3,6 @@
 import importlib.util
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 import warnings
@@ -326,11 +325,6 @@ def test_versions_agree_and_package_is_typed() -> None:
         pytest.skip("not in a checkout")
     assert f"version: {hpo_envs.__version__}" in citation.read_text("utf-8")
     assert f"## [{hpo_envs.__version__}] - " in (ROOT / "CHANGELOG.md").read_text("utf-8")
-
-
-def test_python_m_hpo_envs() -> None:
-    done = subprocess.run([sys.executable, "-m", "hpo_envs", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("hpo-envs ")
 
 
 def test_guide_says_where_submission_goes_and_who_checks_it() -> None:

@@ -81,10 +81,8 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "core/engines/bandit/batched.py",
         ],
         [
-            "tests/hpo_envs/core/engines/bandit/test_arms.py",
             "tests/hpo_envs/core/engines/bandit/test_params.py",
-            "tests/hpo_envs/core/engines/bandit/test_scalar.py",
-            "tests/hpo_envs/core/engines/bandit/test_batched.py",
+            "tests/hpo_envs/core/engines/bandit/test_episodes.py",
             "tests/hpo_envs/core/engines/test_views.py",
             "tests/benchmarks/runs/test_episodes.py",
         ],
@@ -112,7 +110,6 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
             "tests/agents/search/test_bo.py",
             "tests/agents/models/test_kernels.py",
             "tests/agents/models/test_acquisition.py",
-            "tests/agents/models/test_kernel_fit.py",
         ],
     ),
     "belief": (
@@ -124,7 +121,6 @@ GROUPS: dict[str, tuple[list[str], list[str]]] = {
         ],
         [
             "tests/agents/bandits/test_best_arm.py",
-            "tests/agents/bandits/test_quadrature.py",
             "tests/agents/bandits/test_glr.py",
             "tests/agents/bandits/test_base.py",
         ],

@@ -19,8 +19,6 @@ from tests.robustness import audit
 
 pytestmark = pytest.mark.hostile
 
-# -- the code ----------------------------------------------------------------------------------------------------------
-
 NETWORK = {
     "socket",
     "ssl",
@@ -85,8 +83,6 @@ def test_verdicts_of_audit() -> None:
     assert status == 0
     assert "skipped: the service knows none of the packages (not found)" in text
 
-
-# -- the page ----------------------------------------------------------------------------------------------------------
 
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>&lt;{x}${x}<!--"
 

@@ -1,4 +1,4 @@
-"""pi: against Monte Carlo, against itself, against laws."""
+"""pi: against Monte Carlo, adaptive integration, recorded numbers and laws."""
 
 import math
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from hpo_envs.agents.bandits import best_arm as b
 from hpo_envs.agents.bandits import best_arm as beliefs
 from hpo_envs.agents.bandits.best_arm import Belief
 from hpo_envs.agents.bandits.quadrature import RULES, Posterior, Quadrature, Rule
@@ -19,7 +19,7 @@ def random_posterior(rng: np.random.Generator, arms: int) -> Posterior:
     counts = rng.integers(3, 501, arms) if rng.random() < 0.5 else rng.choice([3, 4, 500], arms)
     deviations = 0.01 * np.exp(rng.normal(0.0, 1.0, arms))
     means = rng.normal(0.6, 0.02 * rng.random(), arms)
-    return b.posterior(counts, means, counts * deviations**2)
+    return beliefs.posterior(counts, means, counts * deviations**2)
 
 
 # A rule far finer than `exact` stands for the truth.
@@ -34,7 +34,7 @@ def test_rules_keep_their_promise(rule: str, error: float) -> None:
         p = random_posterior(rng, int(rng.integers(2, 51)))
         truth = Quadrature(p, TRUTH)
         assert truth.error < 1e-10
-        worst = max(worst, float(np.abs(b.best_probability(p, rule) - truth.pi).max()))
+        worst = max(worst, float(np.abs(beliefs.best_probability(p, rule) - truth.pi).max()))
     assert 0.0 < worst < error
 
 
@@ -42,7 +42,7 @@ def test_rules_keep_their_promise(rule: str, error: float) -> None:
 def test_equals_monte_carlo_within_its_error(arms: int, draws: int) -> None:
     rng = np.random.default_rng(arms)
     p = random_posterior(rng, arms)
-    pi, wins = b.best_probability(p), np.zeros(arms)
+    pi, wins = beliefs.best_probability(p), np.zeros(arms)
     for _ in range(10):
         drawn = rng.standard_t(p.df, (draws // 10, arms)) * p.scale + p.mean
         wins += np.bincount(drawn.argmax(axis=1), minlength=arms)
@@ -56,8 +56,8 @@ def test_two_arms_have_closed_form() -> None:
     # With one degree of freedom each, the difference of two means is Cauchy with the scales added.
     p = Posterior(np.array([0.0, 1.0]), np.array([0.5, 1.5]), np.array([1.0, 1.0]))
     expected = 0.5 + np.arctan(1.0 / 2.0) / np.pi
-    assert b.best_probability(p)[1] == pytest.approx(expected, abs=1e-8)
-    assert b.best_probability(p, "fast")[1] == pytest.approx(expected, abs=1e-4)
+    assert beliefs.best_probability(p)[1] == pytest.approx(expected, abs=1e-8)
+    assert beliefs.best_probability(p, "fast")[1] == pytest.approx(expected, abs=1e-4)
 
 
 scores = st.floats(0.0, 1.0, allow_nan=False).map(lambda v: round(v, 3))
@@ -66,13 +66,13 @@ scores = st.floats(0.0, 1.0, allow_nan=False).map(lambda v: round(v, 3))
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(scores, min_size=3, max_size=8), min_size=2, max_size=6))
 def test_pi_is_distribution_whatever_scores(arms: list[list[float]]) -> None:
-    p = b.posterior(*b.moments(arms))
+    p = beliefs.posterior(*beliefs.moments(arms))
     for rule in RULES:
-        pi = b.best_probability(p, rule)
+        pi = beliefs.best_probability(p, rule)
         assert np.isfinite(pi).all()
         assert (pi >= 0.0).all()
         assert pi.sum() == pytest.approx(1.0)
-    assert np.abs(b.best_probability(p, "fast") - Quadrature(p, TRUTH).pi).max() < 1e-4
+    assert np.abs(beliefs.best_probability(p, "fast") - Quadrature(p, TRUTH).pi).max() < 1e-4
 
 
 @settings(max_examples=40, deadline=None)
@@ -80,13 +80,13 @@ def test_pi_is_distribution_whatever_scores(arms: list[list[float]]) -> None:
 def test_symmetry_and_invariance(arm: list[float], copies: int, scale: float, shift: float) -> None:
     other = [0.1, 0.5, 0.45]
     arms = [other, *[arm] * copies]
-    pi = b.best_probability(b.posterior(*b.moments(arms)))
+    pi = beliefs.best_probability(beliefs.posterior(*beliefs.moments(arms)))
     assert np.ptp(pi[1:]) < 1e-9
     if len(set(arm)) > 1:  # the stand-in scale of equal scores is relative to the problem, up to rounding
         moved = [[shift + scale * x for x in a] for a in arms]
-        assert b.best_probability(b.posterior(*b.moments(moved))) == pytest.approx(pi, abs=1e-6)
+        assert beliefs.best_probability(beliefs.posterior(*beliefs.moments(moved))) == pytest.approx(pi, abs=1e-6)
     order = np.random.default_rng(copies).permutation(len(arms))
-    shuffled = b.best_probability(b.posterior(*b.moments([arms[i] for i in order])))
+    shuffled = beliefs.best_probability(beliefs.posterior(*beliefs.moments([arms[i] for i in order])))
     assert shuffled == pytest.approx(pi[order], abs=1e-9)
 
 
@@ -189,3 +189,88 @@ def test_update_costs_rows_not_nodes() -> None:
     b.add(0, 50.0)
     assert b.pi == pytest.approx(beliefs.best_probability(b.posterior()), abs=1e-4)
     assert b._quadrature is not second
+
+
+KNOWN = (
+    (3, 0.50, 0.010),
+    (8, 0.52, 0.030),
+    (500, 0.51, 0.020),
+    (5, 0.40, 0.200),
+)  # counts, means, deviations
+
+
+def known() -> Posterior:
+    counts, means, deviations = np.array(KNOWN).T
+    return beliefs.posterior(counts, means, counts * deviations**2)
+
+
+PI = {
+    "exact": [0.1380143960238309, 0.5522252061601841, 0.13319892400431574, 0.17656147381166917],
+    "fast": [0.13801440592883502, 0.5522252459698087, 0.13319886110748788, 0.17656148699386837],
+}
+
+
+def test_pi_against_integral_by_adaptive_steps() -> None:
+    from scipy import integrate
+    from scipy.special import beta, stdtr
+
+    p = known()
+
+    def density(i: int, x: float) -> float:
+        z = (x - p.mean[i]) / p.scale[i]
+        height = 1.0 / (math.sqrt(p.df[i]) * beta(0.5, p.df[i] / 2))
+        return height * (1 + z * z / p.df[i]) ** (-(p.df[i] + 1) / 2) / p.scale[i]
+
+    def best(x: float, i: int) -> float:
+        return density(i, x) * math.prod(stdtr(p.df[j], (x - p.mean[j]) / p.scale[j]) for j in range(4) if j != i)
+
+    ends = [-5.0, 0.3, 0.45, 0.5, 0.515, 0.55, 0.7, 60.0]
+    for i in range(4):
+        parts = [integrate.quad(best, *ends[k : k + 2], args=(i,), epsabs=1e-11)[0] for k in range(7)]
+        value = sum(parts) + 1.0 - stdtr(p.df[i], (60.0 - p.mean[i]) / p.scale[i])
+        assert beliefs.best_probability(p)[i] == pytest.approx(value, abs=1e-8)
+        assert beliefs.best_probability(p, "fast")[i] == pytest.approx(value, abs=1e-5)
+
+
+def test_pi_is_these_numbers() -> None:
+    """Saved runs depend on them: an agent draws by them."""
+    for rule, numbers in PI.items():
+        assert beliefs.best_probability(known(), rule) == pytest.approx(numbers, abs=1e-13)
+
+
+def test_error_is_what_nodes_miss() -> None:
+    p = known()
+    q = Quadrature(p, RULES["fast"])
+    assert q.rule is RULES["fast"]
+    assert q.error < 1e-5
+    assert q.density.shape == q.cumulative.shape == (4, len(q.x))
+    assert (q.w[0], q.w[-1]) == (0.0, 0.0)
+    assert (np.diff(q.x) > 0).all()
+    for i in range(4):
+        law = stats.t(p.df[i], p.mean[i], p.scale[i])
+        assert q.cumulative[i] == pytest.approx(law.cdf(q.x), abs=1e-12)
+        assert q.density[i] == pytest.approx(law.pdf(q.x), rel=1e-9)
+    # The widest arm's tail probability lies beyond either end, nobody else's more.
+    assert max(stats.t(p.df, p.mean, p.scale).sf(q.x[-1])) < 1.001e-6
+    everyone = q.cumulative.prod(axis=0)
+    above = 1.0 - q.cumulative[:, -1]
+    raw = (q.density * everyone / q.cumulative) @ q.w + above
+    error = max(abs(raw.sum() - 1.0), everyone[0], above.sum() ** 2)
+    assert q.error == pytest.approx(error, rel=1e-6)
+    assert q.pi == pytest.approx(raw / raw.sum(), abs=1e-12)
+    # Nodes are good for ten times the probability that they were laid to leave out.
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        shift = (low + high) / 2
+        moved = Posterior(p.mean + np.array([0, 0, 0, shift]), p.scale, p.df)
+        good = q.update(moved, [3])
+        assert good == (q.error <= 1e-5)
+        low, high = (shift, high) if q.error < 1.05e-5 else (low, shift)
+    assert q.error == pytest.approx(1.05e-5, rel=1e-3)
+    q.update(p, [3])
+    # An arm that leaves at the top, or all that leave at the bottom, are noticed.
+    up = Posterior(p.mean + np.array([0, 0, 0, 1e3]), p.scale, p.df)
+    assert not Quadrature(p, RULES["fast"]).update(up, [3])
+    down = Posterior(p.mean - 1e3, p.scale, p.df)
+    assert not q.update(down, [0, 1, 2, 3])
+    assert q.update(p, [0, 1, 2, 3])

@@ -1,14 +1,20 @@
-"""Kernels by hand."""
+"""Kernels by hand, and their estimates: the most probable one, its slopes, and the minimiser."""
 
+import itertools
 import math
+from collections.abc import Sequence
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.optimize import minimize
 
 from hpo_envs.agents.candidates import Candidates
-from hpo_envs.agents.models import kernels
+from hpo_envs.agents.models import kernels, lbfgsb
+from hpo_envs.agents.models.kernel_fit import TOGETHER, KernelFit, Posteriors, Prior, is_due
 from hpo_envs.agents.problem import Problem
+from tests.agents.helpers import RNG
 
 
 def test_kernels_by_hand() -> None:
@@ -40,3 +46,153 @@ def test_candidates_of_share_gather_kernel_of_their_base() -> None:
         index = np.random.default_rng(seed).permutation(40)[:17]
         Candidates(Problem(gym.spaces.Discrete(17), base=base, index=index)).gram("rbf", 1.0)
     assert kernels._gram.cache_info().misses == 1, "computed once for all seeds"
+
+
+Floats = np.ndarray
+
+
+def test_estimate_is_most_probable_kernel() -> None:
+    """No kernel nearby is more probable, by SciPy's densities."""
+    rng = np.random.default_rng(4)
+    x = rng.random((15, 2))
+    y = np.sin(5 * x[:, 0]) + 0.1 * rng.normal(size=15)
+    y = (y - y.mean()) / y.std()
+    prior = Prior(1.0, 1.0, 1e-2, 2.0, 1.0)
+
+    def log_density(log_parameters: Floats, log_amplitude: float, kernel: str) -> float:
+        lengths, noise = np.exp(log_parameters[:-1]), math.exp(log_parameters[-1])
+        amplitude = math.exp(log_amplitude)
+        covariance = amplitude * (
+            kernels.of_square_distances(kernel, kernels.square_distances(x / lengths, x / lengths)) + noise * np.eye(15)
+        )
+        # The shape and scale of an inverse gamma in amplitude alone; -c log a - c / a.
+        extra = -prior.strength * (log_amplitude + 1.0 / amplitude)
+        center = np.log([prior.length, prior.length, prior.noise])
+        widths = np.array([prior.spread, prior.spread, prior.noise_spread])
+        return float(
+            stats.multivariate_normal(np.zeros(15), covariance).logpdf(y)
+            + stats.norm(center, widths).logpdf(log_parameters).sum()
+            + extra
+        )
+
+    for kernel in kernels.KERNELS:
+        fit = KernelFit.estimate(kernel, x, y, prior, None)
+        best = np.log(np.append(fit.lengths, fit.noise / fit.amplitude))
+        top = log_density(best, math.log(fit.amplitude), kernel)
+        for step in np.concatenate([0.03 * np.eye(4), -0.03 * np.eye(4)]):
+            assert log_density(best + step[:3], math.log(fit.amplitude) + step[3], kernel) < top
+        again = KernelFit.estimate(kernel, x, y, prior, fit)
+        assert again.lengths == pytest.approx(fit.lengths, rel=1e-2)
+        assert fit.kernel == kernel
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_estimates_batched_are_those_made_alone(kernel: str) -> None:
+    rng = RNG(7)
+    sizes = [3, 20, 20, 1, 3, 40] * 2  # several sizes, and more of one than are computed together
+    assert 8 * 40**2 < TOGETHER < 8 * 50**2
+    sizes += [50] * 8
+    given = []
+    for t in sizes:
+        x = rng.integers(0, 4, (t, 5)) / 3.0
+        start = KernelFit(kernel, np.exp(rng.normal(size=5)), 1.2, 0.05) if t % 3 else None
+        given.append((x, rng.normal(size=t), start))
+    together = KernelFit.estimate_each(kernel, given, Prior())
+    for fit, (x, y, start) in zip(together, given, strict=True):
+        alone = KernelFit.estimate(kernel, x, y, Prior(), start)
+        assert fit.lengths.tobytes() == alone.lengths.tobytes()
+        assert (fit.amplitude, fit.noise) == (alone.amplitude, alone.noise)
+
+
+def test_estimate_finds_feature_that_matters() -> None:
+    rng = RNG(5)
+    x = rng.random((60, 2))
+    y = np.sin(6.0 * x[:, 0])
+    fit = KernelFit.estimate("matern52", x, (y - y.mean()) / y.std(), Prior(), None)
+    assert fit.lengths[0] < 1.0 < fit.lengths[1]
+    assert fit.noise < 1e-3
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_value_and_slope_of_kernel(kernel: str) -> None:
+    r2 = np.linspace(0.1, 4.0, 7)
+    value, slope = kernels.with_slope(kernel, r2)
+    assert value.tobytes() == kernels.of_square_distances(kernel, r2).tobytes()
+    before, after = (kernels.of_square_distances(kernel, r2 + h) for h in (-1e-6, 1e-6))
+    np.testing.assert_allclose(slope, (before - after) / 1e-6, rtol=1e-7)
+
+
+def test_kernel_is_estimated_again_once_observations_have_grown() -> None:
+    assert is_due(1, 0, 0.1)
+    assert [next(t for t in range(40) if is_due(t, at, 0.1)) for at in (1, 9, 19, 20, 29)] == [2, 10, 20, 22, 31]
+
+
+LOW, HIGH = np.array([-2.0, -1.0, -0.5]), np.array([2.0, 3.0, 1.0])
+
+
+def bowls(points: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
+    """Functions of three variables, of which some have their minimum beyond a bound."""
+    shift = np.array(which)[:, None] * np.array([0.3, -0.2, 0.4])
+    gap = points - shift
+    return np.sum(gap**4 + np.cos(3.0 * points), axis=1), 4.0 * gap**3 - 3.0 * np.sin(3.0 * points)
+
+
+def one(point: Floats, k: int) -> tuple[float, Floats]:
+    value, slope = bowls(point[None], [k])
+    return float(value[0]), slope[0]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5, 200])
+@pytest.mark.parametrize("without", [False, True])
+def test_minimisers_are_those_of_scipy(steps: int, without: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, for any number of iterations, and also where its routine cannot be had."""
+    assert lbfgsb._routine() is not None, "this SciPy takes other arguments: estimates are made one at a time"
+    if without:
+        monkeypatch.setattr(lbfgsb, "_routine", lambda: None)
+    starts = RNG(3).uniform(-3.0, 3.0, (9, 3))
+    found = lbfgsb.minimise_each(bowls, starts, LOW, HIGH, steps)
+    bounds, options = list(zip(LOW, HIGH, strict=True)), {"maxiter": steps}
+    for k, (start, point) in enumerate(zip(starts, found, strict=True)):
+        first = np.clip(start, LOW, HIGH)
+        there = minimize(one, first, (k,), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        assert point.tobytes() == there.x.tobytes()
+
+
+def test_functions_are_evaluated_together_and_no_more_once_their_problem_has_ended() -> None:
+    asked: list[list[int]] = []
+
+    def both(points: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
+        asked.append(list(which))
+        return bowls(points, which)
+
+    lbfgsb.minimise_each(both, RNG(3).uniform(-3.0, 3.0, (9, 3)), LOW, HIGH, 200)
+    assert asked[0] == list(range(9))
+    assert all(set(later) <= set(earlier) for earlier, later in itertools.pairwise(asked))
+
+
+def test_another_routine_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version that takes other arguments, or means something else by its codes, is noticed."""
+    from scipy.optimize import _lbfgsb
+
+    old = lbfgsb.scipy, "__version__", "1.14.1"
+    for where, name, other in ((_lbfgsb, "setulb", lambda: None), (lbfgsb, "_WANTS_BOTH", 7), old):
+        with monkeypatch.context() as changed:
+            changed.setattr(where, name, other)
+            lbfgsb._routine.cache_clear()
+            with pytest.warns(RuntimeWarning, match="kernels are estimated one at a time, .*SciPy 1.* cannot be used"):
+                assert lbfgsb._routine() is None
+    lbfgsb._routine.cache_clear()
+    assert lbfgsb._routine() is not None
+
+
+@pytest.mark.parametrize("kernel", kernels.KERNELS)
+def test_gradient_of_kernel_estimate(kernel: str) -> None:
+    rng = RNG(4)
+    x, y = rng.random((2, 25, 3)), rng.normal(size=(2, 25))
+    f = Posteriors(kernel, x, y, Prior())
+    at = np.log([[0.4, 1.3, 0.8, 0.05], [1.1, 0.2, 0.5, 0.3]])
+    steps = 1e-5 * np.eye(4)
+    numeric = [(f.at(at + e, [0, 1])[0] - f.at(at - e, [0, 1])[0]) / 2e-5 for e in steps]
+    np.testing.assert_allclose(f.at(at, [0, 1])[1], np.transpose(numeric), rtol=1e-5, atol=1e-6)
+    for k in (0, 1):
+        assert [v.tobytes() for v in f.at(at[[k]], [k])] == [v[[k]].tobytes() for v in f.at(at, [0, 1])]

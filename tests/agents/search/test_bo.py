@@ -1,4 +1,4 @@
-"""x"""
+"""Bayesian optimisation with fixed and estimated kernels, against dense algebra."""
 
 import math
 from typing import Any

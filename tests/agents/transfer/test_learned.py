@@ -110,9 +110,6 @@ def test_wrong_arguments() -> None:
         agents.make("learned", replace(problem, objectives=2, sources=()), 0)
 
 
-# -- what weights have seen -----------------------------------------------------------------------------------------
-
-
 def test_weights_have_not_seen_languages_of_problem() -> None:
     every = {language for w in learned.shipped() for language in w.languages}
     assert every == set(languages_of(t for f in ("NMTHPO", "CharHPO") for t in FAMILIES[f].languages))

@@ -4,11 +4,12 @@ import dataclasses
 import itertools
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from hpo_envs.agents import AGENTS, Source, make
+from hpo_envs.agents import AGENTS, Problem, Source, make
 from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.agents.transfer import source_gp
 from hpo_envs.agents.transfer.base import TREES, predictions, standardised, usable
@@ -17,7 +18,24 @@ from hpo_envs.agents.transfer.rgpe import misranked, misranked_left_out, weights
 from hpo_envs.agents.transfer.source_gp import normal_scores
 from hpo_envs.agents.transfer.stacked import LENGTHS, robust
 from hpo_envs.agents.transfer.task_tpe import crowding, density, ranked, split
-from tests.agents.transfer.helpers import ALIKE, OTHER, TRUTH, X, problem, regret
+
+X = np.stack(np.meshgrid(np.linspace(0, 1, 6), np.linspace(0, 1, 6)), axis=-1).reshape(-1, 2)
+TRUTH = -np.square(X - 0.4).sum(axis=1).round(6)
+ALIKE, OTHER = (Source(n, X, s * TRUTH[:, None] * 3.0 + 7.0, np.ones(36)) for n, s in (("alike", 1), ("other", -1)))
+
+
+def problem(*sources: Source, objectives: int = 1) -> Problem:
+    return Problem(gym.spaces.Discrete(36), X, ("a", "b"), objectives=objectives, budget=12, sources=sources)
+
+
+def regret(agent: Any, steps: int) -> float:
+    """How much worse than the best candidate the best of the first ones is."""
+    found = []
+    for _ in range(steps):
+        row = agent.ask()
+        found.append(TRUTH[row])
+        agent.tell(row, float(TRUTH[row]), {"cost": 1.0, "status": "ok"})
+    return float(TRUTH.max() - max(found))
 
 
 def test_source_says_what_it_measured_and_predicts_rest() -> None:

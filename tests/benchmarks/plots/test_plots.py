@@ -1,5 +1,6 @@
 """Pictures of runs and configurations show what the frame has, and agents look the same in all."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,14 @@ import pytest
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.plots import configurations, runs
+
+
+@pytest.fixture(autouse=True)
+def without_a_window() -> Iterator[None]:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    yield
+    pyplot.close("all")
 
 
 def frame(**columns: object) -> pd.DataFrame:
@@ -91,7 +100,6 @@ def test_lines_go_through_values_and_best_is_on_top() -> None:
 
 
 def test_panels_are_saved_twice_and_alike(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     written = []
     for name in ("a", "b"):
         figure, axes = style.panels(1, 2, (4.0, 2.0), sharey=True)

@@ -4,6 +4,8 @@ import os
 import platform
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,15 @@ def test_actions_are_checked_as_ever() -> None:
         isolated(MISBEHAVES, how="answers_text")
 
 
+def call(function: Callable[[], None], thread: bool) -> None:
+    """Here, or in another thread."""
+    if not thread:
+        return function()
+    other = threading.Thread(target=function)
+    other.start()
+    return other.join()
+
+
 @pytest.mark.parametrize("thread", [False, True])
 def test_agent_that_times_out_is_ended_with_its_process(thread: bool) -> None:
     caught: list[BaseException] = []
@@ -128,12 +139,7 @@ def test_agent_that_times_out_is_ended_with_its_process(thread: bool) -> None:
             with pytest.raises(ProcessLookupError):
                 os.kill(host._process.pid, 0)
 
-    if thread:
-        one = threading.Thread(target=within)
-        one.start()
-        one.join()
-    else:
-        within()
+    call(within, thread)
     assert [type(error) for error in caught] == [limits.RunTimeout]
 
 
@@ -202,3 +208,21 @@ def test_interpreter_of_another_environment_plays_same() -> None:
     assert there.header["agent_versions"] == {"python": platform.python_version(), "numpy": np.__version__}
     with pytest.raises(ValueError, match="isolate must be True, False or a Python interpreter, got '/no/python'"):
         run("bo", "NMTHPO-zhen-v0", [1], isolate="/no/python", **kwargs)
+
+
+@pytest.mark.parametrize("thread", [False, True])
+def test_what_takes_too_long_is_ended_again_and_again(thread: bool) -> None:
+    caught: list[str] = []
+
+    def within() -> None:
+        with limits.deadline(0.2):
+            while len(caught) < 2:
+                try:
+                    while True:
+                        time.sleep(0.01)
+                except limits.RunTimeout as error:
+                    caught.append(str(error))
+
+    call(within, thread)
+    assert len(caught) == 2
+    time.sleep(0.01)  # nothing rings any more

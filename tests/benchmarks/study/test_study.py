@@ -28,9 +28,6 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.parquet"))}
 
 
-# -- what a study file says ----------------------------------------------------------------------------------------
-
-
 def test_study_file(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(
         'seeds = "3-5"\nbudget = 50\n'
@@ -125,9 +122,6 @@ def test_by_default_each_seed_is_replicate_and_slow_agents_have_fewer(tmp_path: 
     assert shares == {
         "NMTHPO-zhen-v0": 0.8, "NMTHPO-ruen-v0": 1, "FIESTA-ner-v0": 1, "NMTHPO-v0": 1, "NMTLC-ft-zhen-v0": 0.8
     }  # fmt: skip
-
-
-# -- running it ----------------------------------------------------------------------------------------------------
 
 
 def test_study_is_run_loop(tmp_path: Path) -> None:
@@ -244,9 +238,6 @@ def test_versions_of_environment_are_not_mixed(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(ValueError, match="with hyperparameters beta 4.0, x would add 8.0"):
         go_on("A", {"name": "x", "algorithm": "bo-ucb", "hyperparameters": {"beta": 8.0}})
     assert files_of(tmp_path) == kept
-
-
-# -- crashes -------------------------------------------------------------------------------------------------------
 
 
 def command(folder: Path, *more: str) -> list[str]:

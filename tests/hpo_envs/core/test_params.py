@@ -1,4 +1,4 @@
-"""Params: one record that both forms, agents and pictures read."""
+"""Params: one record that both forms, agents and pictures read; checks of actions and budgets."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents import Problem
+from hpo_envs.core.boxes import clip
 from hpo_envs.core.params import (
     bounds_of,
     box,
@@ -18,9 +19,10 @@ from hpo_envs.core.params import (
     kind_of,
     occurrences,
     rewarded,
+    shown,
 )
 from hpo_envs.tables.table import Metric
-from tests.helpers import raises
+from tests.helpers import IDS, raises, short
 
 METRICS = (Metric("loss", "nats", "min", 0.0, 20.0), Metric("bleu", "BLEU", "max", -1.0, 100.0))
 
@@ -125,7 +127,7 @@ def test_words_about_options_of_reset() -> None:
 
 def test_numbers_of_workers() -> None:
     assert check_int("workers", 1, high=1_000_000) == check_int("workers", np.int64(1), high=1_000_000) == 1
-    assert check_int("workers", 1_000_000, high=1_000_000) == 1_000_000
+    assert type(check_int("workers", np.int64(1_000_000), high=1_000_000)) is int
     for wrong in (0, True, np.True_, 1.5, "2"):
         with raises(f"workers must be an int >= 1, got {wrong!r}"):
             check_int("workers", wrong, high=1_000_000)
@@ -191,3 +193,36 @@ def test_batches_of_actions_are_ints(actions: Any, shape: tuple[int, ...], limit
         with raises(f"actions must be ints {message}"):
             check_ints(given, shape, limits)
     assert check_ints(np.ones(shape, np.uint8), shape, limits).dtype == np.int64
+
+
+BOXES = [s for s in IDS if isinstance(gym.make(s).action_space, gym.spaces.Box)]
+
+
+@pytest.mark.parametrize("action", [[0.0], [0.0, np.nan], "ab", None, [[0.0, 0.0]], [0, 10**400], ["0", "1"]])
+def test_non_point_is_rejected(action: Any) -> None:
+    with raises(f"action must be numbers of shape (2,), none of them NaN, got {shown(action)}"):
+        clip(action, (2,), "action")
+
+
+def test_numbers_beyond_bound_are_set_to_it() -> None:
+    points, clipped = clip([[0.5, 1], [1.5, -0.25], [-np.inf, np.inf]], (3, 2), "actions")
+    assert points.tolist() == [[0.5, 1.0], [1.0, -0.25], [-1.0, 1.0]]
+    assert clipped.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("spec_id", BOXES)
+def test_environments_is_reported(spec_id: str) -> None:
+    make = {**short(spec_id)}
+    env, envs = gym.make(spec_id, **make), gym.make_vec(spec_id, num_envs=2, **make)
+    at = np.linspace(-1, 1, env.action_space.shape[0], dtype=np.float32)
+    at[0], beyond = 1.0, at.copy()
+    beyond[0] = 101.0
+    env.reset(seed=3)
+    inside = env.step(at)
+    env.reset(seed=3), envs.reset(seed=[3, 3])
+    outside, both = env.step(beyond), envs.step(np.stack([at, beyond]))
+    assert inside[0].tolist() == outside[0].tolist()
+    assert inside[1] == outside[1]
+    assert (inside[4]["clipped"], outside[4]["clipped"]) == (False, True)
+    assert both[4]["clipped"].tolist() == [False, True]
+    assert both[0][0].tolist() == both[0][1].tolist()

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -19,7 +20,23 @@ from hpo_envs.core.env import MODES
 from hpo_envs.core.family import Spec
 from hpo_envs.families.registry import SPECS
 from tests.helpers import IDS, ROOT
-from tests.hpo_envs.core.helpers import made, played
+
+
+def made(spec_id: str, mode: str | None, **kwargs: Any) -> Any:
+    return gym.make(spec_id, render_mode=mode, disable_env_checker=True, **kwargs)
+
+
+def played(env: Any, steps: int = 6) -> Any:
+    env.action_space.seed(2)
+    env.reset(seed=1)
+    mutate = getattr(env.unwrapped, "mutate", None)
+    actions = [env.action_space.sample() for _ in range(steps)]
+    if mutate is not None:
+        actions = [*mutate(None, np.random.default_rng(2)), *mutate(None, np.random.default_rng(4))[:-2]]
+    for action in actions:
+        if env.step(action)[2]:
+            break
+    return env
 
 
 def _engine(spec: Spec) -> str:

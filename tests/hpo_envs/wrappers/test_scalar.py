@@ -1,6 +1,5 @@
 """Wrapped environments are environments; what cannot be wrapped is refused."""
 
-import re
 import warnings
 
 import gymnasium as gym
@@ -8,7 +7,6 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import hpo_envs.wrappers as scalar
-from tests.helpers import ROOT
 from tests.hpo_envs.wrappers.helpers import BOTH, CASES
 
 
@@ -32,9 +30,3 @@ def test_wrappers_reject_what_they_cannot_wrap() -> None:
         scalar.HistoryObservation(grid, 0)
     with pytest.raises(ValueError, match="price must be a finite number >= 0, got -1"):
         scalar.CostAwareReward(grid, -1)
-
-
-def test_the_guide_lists_every_wrapper() -> None:
-    guide = (ROOT / "docs" / "guides" / "training-a-policy.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1] for line in guide.splitlines() if line.startswith("| `")]
-    assert set(re.findall(r"`(\w+)`", "".join(rows))) >= {*scalar.__all__}

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.tables import catalogue, hlepor, store
-from hpo_envs.tables.datasets import cushlepor as names
+from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
+from hpo_envs.tables.datasets.cushlepor.score import main
 from tests.helpers import ROOT
 from tests.tables.datasets.cushlepor.test_text import psqm_files
 
@@ -165,12 +165,6 @@ def test_news_is_built_from_labels_or_scores():
         assert t.values[:, 0, 0, 0] == pytest.approx(human)
 
 
-@pytest.mark.parametrize("name", names.TABLES)
-def test_tables_ship_or_have_files_in_catalogue(name):
-    assert all(f in catalogue.files() for f in cushlepor.upstream(name))
-    assert bool(cushlepor.files(name)) == (name not in catalogue.pins())
-
-
 def test_table_of_chinese_talks():
     b, a = (store.load(name) for name in ("cushlepor/ted-zhen", "cushlepor/ted-zhen-a"))
     assert len(b) == 6877
@@ -197,3 +191,40 @@ def test_reference_decides_correlation_with_human_scores(reference, preset, trai
     scores = hlepor.segment_scores(cushlepor.statistics(t), preset)
     got = [np.corrcoef(scores[part], human[part])[0, 1] for part in (~test, test)]
     assert got == pytest.approx([train, held_out], abs=6e-5)
+
+
+TSV = "hypothesis\treference\nthe cat sat\tthe cat sat down\na red boat\ta red ship\n"
+
+
+def test_scores_of_file_and_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "my.tsv").write_text(TSV)
+    (tmp_path / "s.json").write_text(json.dumps(dict.fromkeys(hlepor.NAMES, 2)))
+    main([str(tmp_path / "my.tsv"), "--setting", str(tmp_path / "s.json"), "--variant", "released"])
+    *scores, mean = capsys.readouterr().out.splitlines()
+    expected = hlepor.score(
+        ["the cat sat", "a red boat"],
+        ["the cat sat down", "a red ship"],
+        hlepor.Parameters(2, 2, 2, 2, 2, 2),
+        variant="released",
+    )
+    assert [float(s) for s in scores] == pytest.approx(expected.tolist(), abs=1e-6)
+    assert float(mean.split()[1]) == pytest.approx(expected.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere.tsv"], "nowhere.tsv"),
+        (["{}", "--setting", "defalt"], "did you mean 'default'"),
+        (["{}", "--variant", "x"], "variant must be one of"),
+        (["{}", "--setting", "{}.json"], "setting must be JSON with alpha, beta, n"),
+    ],
+)
+def test_errors_name_argument(
+    tmp_path: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my.tsv").write_text(TSV)
+    (tmp_path / "my.tsv.json").write_text("{}")
+    with pytest.raises(SystemExit, match="2"):
+        main([w.format(tmp_path / "my.tsv") for w in words])
+    assert message in capsys.readouterr().err

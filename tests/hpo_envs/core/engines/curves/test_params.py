@@ -119,8 +119,3 @@ def test_what_repeats_have_in_mean() -> None:
     rewards = p.rewards.reshape(p.rows, p.repeats, len(p.levels))
     by_hand = [sum(rewards[row, k, level] for k in range(p.count[row])) / p.count[row] for row, level in actions]
     assert p.truth(0, actions) == pytest.approx(by_hand, rel=1e-14)
-
-
-def test_numbers_of_numpy_are_ints_too() -> None:
-    env = curves_env("toy", table=THREE, objective="loss", levels=np.int8(3), workers=np.int64(2))
-    assert (len(env.levels), env.workers, type(env.workers)) == (3, 2, int)

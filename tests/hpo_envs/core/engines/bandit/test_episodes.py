@@ -1,14 +1,80 @@
-"""The batched bandit against a model of it."""
+"""Both forms of the bandit compared with a model of it."""
 
 import dataclasses
 
+import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
 from hpo_envs.families.fiesta.page import FIESTAEnv, FIESTAVectorEnv
-from tests.helpers import raises
-from tests.hpo_envs.core.engines.bandit.model import SETTINGS, act, agrees, arguments
+from tests.hpo_envs.core.engines.bandit.model import DRAWN, SETTINGS, act, agrees, arguments
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_scalar_form_is_model(setting: str) -> None:
+    env, model, rng = FIESTAEnv(**arguments(setting)), SETTINGS[setting][2], np.random.default_rng(0)
+    n = len(model.table)
+    for seed, episode in ((3, 1), (None, 2), (8, 1)):
+        model.begin(seed or 3, episode)
+        observation, info = env.reset(seed=seed)
+        assert observation.dtype == np.float32
+        assert observation == pytest.approx(model.observe(), abs=1e-6)
+        assert (info["table"], info["kind"]) == (model.table.name, "surrogate")
+        assert info["sha256"] == model.table.provenance.sha256
+        assert ("action_mask" in info) == (model.batch is None)
+        over = False
+        while not over:
+            before = observation.copy()
+            action = act(rng, model)
+            expected = model.step(action)
+            observation, reward, over, truncated, info = env.step(action)
+            assert reward == pytest.approx(expected["reward"], rel=1e-14)
+            assert type(reward) is float
+            assert (over, truncated) == (expected["over"], False)
+            agrees(info, expected["info"])
+            if expected["info"].get("finished", True):
+                assert observation == pytest.approx(model.observe(), abs=1e-6)
+            else:
+                assert observation.tolist() == before.tolist()
+            assert env.observation_space.contains(observation)
+            if model.batch is None:
+                assert info["action_mask"].tolist() == [1] * n
+                assert info["action_mask"].dtype == np.int8
+                assert env.action_masks().tolist() == [True] * n
+            keys = {"action_mask"} if model.batch is None else set()
+            assert set(info) == set(expected["info"]) | keys
+            held = observation
+            observation = observation.copy()
+            held[:] = 9  # the caller's
+        with pytest.raises(gym.error.ResetNeeded):
+            env.step(action)
+
+
+def test_next_reward_does_not_change_last_metrics() -> None:
+    envs = FIESTAVectorEnv(2, "tdsa8", table=DRAWN, budget=50)
+    envs.reset(seed=0)
+    seen = []
+    for _ in range(10):
+        _, reward, _, _, info = envs.step([0, 1])
+        seen.append((info["metrics"]["score"], reward, reward.tolist()))
+        reward[:] = 9.0
+    for metric, _, reward in seen:
+        assert metric.tolist() == reward
+
+
+def test_nothing_is_submitted_after_budget() -> None:
+    """A quick arm asked for while the last results are awaited does not come back before them."""
+    kwargs = {"table": DRAWN, "budget": 2, "workers": 2, "durations": (10.0, 1.0, 1.0, 0.1)}
+    one, many = FIESTAEnv("tdsa8", **kwargs), FIESTAVectorEnv(1, "tdsa8", **kwargs)
+    one.reset(seed=0)
+    many.reset(seed=0)
+    for action, back in ((3, None), (0, 3), (3, 0)):
+        info, batched = one.step(action)[-1], many.step([action])[-1]
+        assert info["finished"] == batched["finished"][0] == (back is not None)
+        if back is not None:
+            assert (info["action"], info["clock"]) == (back, kwargs["durations"][back])
+            assert (batched["action"][0], batched["clock"][0]) == (back, kwargs["durations"][back])
 
 
 @pytest.mark.parametrize(
@@ -55,16 +121,6 @@ def test_batched_form_is_model(setting: str, copy: bool) -> None:
     assert max(episodes) >= 2 or models[0].budget > 40
     held = envs.step(np.array([act(rng, m) for m in models]))[0]
     assert (held is envs.step(np.array([act(rng, m) for m in models]))[0]) != copy
-
-
-@pytest.mark.parametrize("setting", ["batch", "gaussian"])
-def test_batches_have_no_mask(setting: str) -> None:
-    for env in (FIESTAEnv(**arguments(setting)), FIESTAVectorEnv(2, **arguments(setting))):
-        env.reset(seed=0)
-        space = env.params.action_space
-        with raises(f"action_masks: there is no useful mask of actions in {space}", AttributeError):
-            env.action_masks()
-        assert not hasattr(env, "action_masks")
 
 
 def test_episode_that_starts_alone_counts_its_own_pulls() -> None:
