@@ -44,11 +44,6 @@ def test_what_ships_is_known(tmp_path):
     assert not packing.has(packing.load(), "eng-lstm-3-0")
 
 
-def test_rows_count_up_to_first_that_lacks_seed():
-    arrays = PACKING.pack([record(f"eng-lstm-{draw}-{seed}") for draw in (0, 1, 3) for seed in range(3)])
-    assert PACKING.complete(arrays) == {"eng-lstm": 2, "eng-transformer": 0}
-
-
 def test_what_trained_is_told_once():
     arrays = PACKING.pack([record("eng-lstm-0-0"), record("eng-lstm-0-1"), record("eng-lstm-0-2", processor="b")])
     assert machines(arrays, arrays["machine"][0, 0, 0]) == "processor a, torch 2; processor b, torch 2"

@@ -1,16 +1,20 @@
-"""Names, spaces and forests of the sweeps' surrogate."""
+"""The sweeps of CharHPO: names, spaces, measured tables, and the surrogate with its forests."""
 
+import csv
+import io
 from typing import Any
 
 import numpy as np
 import pytest
 
+from hpo_envs.tables import store
 from hpo_envs.tables.datasets import charhpo as names
-from hpo_envs.tables.datasets.charhpo import SCHEDULERS, forests
+from hpo_envs.tables.datasets.charhpo import SCHEDULERS, forests, model, pack
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.datasets.charhpo import space as encoding
 from hpo_envs.tables.datasets.charhpo.hyperparameters import deactivate, space
-from tests.helpers import raises
+from hpo_envs.tables.table import feature_matrix
+from tests.helpers import needs_upstream, raises
 
 
 def test_names_are_their_parts() -> None:
@@ -99,3 +103,108 @@ def test_compiled_trees_equal_walk_down_each_tree() -> None:
     expanded = np.hstack([x[:, :3], x[:, 3:] == np.arange(3)])
     assert compiled(x).tolist() == [walk(features, thresholds, leaves, row) for row in expanded]
     assert [int(compiled(row[None])[0]) for row in x] == compiled(x).tolist()
+
+
+def upstream(name: str) -> list[dict[str, str]]:
+    content = store.read(pack.file_of(name)).decode()
+    return list(csv.DictReader(io.StringIO(content), delimiter="\t"))[:200]
+
+
+@needs_upstream
+@pytest.mark.parametrize("name", charhpo.NAMES)
+def test_measured_values_are_those_of_file(name: str) -> None:
+    t, lines = store.load(name), upstream(name)
+    records = [lines[i] for i in t.source_index]
+    assert t.keys == tuple(r["name"] for r in records)
+    assert (t.final("accuracy") == [100 * float(r["max_val_accuracy"]) for r in records]).all()
+    assert (t.final("runtime") == [float(r["_runtime"]) for r in records]).all()
+    for i, r in enumerate(records):
+        config = t.config(i)
+        assert config["scheduler"] == r["scheduler"].lower()
+        for h in t.space:
+            if h.kind == "categorical":
+                continue
+            active = h.condition is None or config["scheduler"] in h.condition[1]
+            assert config[h.name] == (float(r[pack.UPSTREAM.get(h.name, h.name)]) if active else 0)
+    assert len(np.unique(t.configs, axis=0)) == 200, "no configuration occurs twice"
+
+
+@pytest.mark.parametrize("name", charhpo.NAMES)
+def test_draws_follow_table_2(name: str) -> None:
+    t = model.table(name)
+    space = t.space
+    configs = model.draws(name)
+    assert (configs[t.source_index] == t.configs).all()
+    codes = configs[:, 5]
+    assert 40 < (codes == 0).sum() < 95
+    for j, h in enumerate(space):
+        active = np.ones(200, bool) if h.condition is None else codes == SCHEDULERS.index(h.condition[1][0])
+        x = configs[active, j]
+        assert (configs[~active, j] == 0).all()
+        if h.low < h.high:
+            # Uniform on its scale: mean 1/2 with standard deviation sqrt(1/12/n), grids a little wider.
+            scaled = x / 2 if h.kind == "categorical" else h.scale(x)
+            assert abs(scaled.mean() - 0.5) < 5 * 0.42 / np.sqrt(active.sum())
+        if h.values and h.kind == "int":
+            assert np.isin(x, h.values).all()
+    assert (configs[:, 6] % 100 == 0).all()
+
+
+def test_values_of_surrogate_are_possible_scores() -> None:
+    for name in charhpo.NAMES:
+        t = model.table(name)
+        a, worth = t.final("accuracy"), model.WORDS[charhpo.NAMES.index(name)]
+        assert a.min() >= 0
+        assert a.max() <= 100
+        assert np.allclose(a / worth, np.rint(a / worth))
+        assert t.final("runtime").min() > 0
+
+
+def test_one_configuration_and_batch_get_same_answer() -> None:
+    s, tasks = model.load(), np.arange(200) % 24
+    configs = np.array([model.draws(charhpo.NAMES[t])[i] for i, t in enumerate(tasks)])
+    whole = s.evaluate(tasks, configs)
+    for i in range(0, 200, 7):
+        assert (s.evaluate(int(tasks[i]), configs[i : i + 1])[0] == whole[i]).all()
+    order = np.random.default_rng(0).permutation(200)
+    assert (s.evaluate(tasks[order], configs[order]) == whole[order]).all()
+    assert (s.evaluate(tasks, configs, noise=False) != whole).any()
+
+
+def test_scores_lie_on_curves_of_their_task() -> None:
+    s = model.load()
+    tasks = np.repeat([2, 3], 9)
+    predicted = np.tile(np.linspace(-2.0, 2.0, 9), 2)
+    flat, up = (s.score(tasks, predicted, np.full(18, e)) for e in (0.0, 0.5))
+    for t in (2, 3):
+        here = tasks == t
+        assert flat[here] == pytest.approx(np.interp(predicted[here], model.KNOTS, s.level[t]))
+        noise = np.interp(predicted[here], model.KNOTS, s.noise[t])
+        assert (up - flat)[here] == pytest.approx(0.5 * noise, abs=1e-9)
+    assert (s.score(tasks, predicted, np.full(18, 99.0)) == model.SCORES[1]).all()
+
+
+def test_inactive_hyperparameters_change_nothing() -> None:
+    s, configs = model.load(), model.draws("charhpo/g2p-geo-lstm")
+    loud = configs.copy()
+    loud[loud[:, 5] != 2, 6] = 4e6
+    loud[loud[:, 5] != 1, 7] = 0.7
+    assert (s.evaluate(3, configs) == s.evaluate(3, loud)).all()
+
+
+def test_inputs_are_features_of_table() -> None:
+    for arch, architecture in enumerate(names.ARCHITECTURES):
+        configs = model.draws(f"charhpo/inflection-rom-{architecture}")
+        _, features = feature_matrix(charhpo.space(architecture), configs)
+        x = model.inputs(arch, np.full(200, 14 + arch), configs)
+        numbers = np.delete(features, [5, 6, 7], axis=1)
+        assert (x[:, :15] == np.rint(numbers * model.UNIT)).all()
+        assert (x[:, 15] == configs[:, 5]).all()
+        assert (x[:, 16] == 7).all()
+
+
+def test_draws_are_these_numbers() -> None:
+    """The noise of the surrogate depends on them."""
+    first, second = model.normals(np.array([3, 4]), np.arange(34).reshape(2, 17))
+    assert first.tolist() == pytest.approx([0.36788478773342115, 0.06713919930340087], rel=1e-14)
+    assert second.tolist() == pytest.approx([-1.6649577622254372, -0.31786072335306065], rel=1e-14)
