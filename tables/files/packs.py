@@ -13,7 +13,6 @@ import hashlib
 import io
 import json
 import lzma
-import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -137,13 +136,12 @@ def _joined(planes: Array, dtype: str) -> Array:
     return np.ascontiguousarray(np.moveaxis(planes, 0, -1)).view(f"<{dtype}")[..., 0]
 
 
-FORMAT = 4
+FORMAT = 5
 """Version of the files written here."""
 
 _DIGEST = hashlib.sha256().digest_size
 
 _ARRAYS = ("values", "cost", "configs", "features", "levels", "status", "source_index")
-_RAGGED = ("values", "cost")
 _DAMAGE = (
     LookupError,
     TypeError,
@@ -167,11 +165,6 @@ def pack(table: Table) -> bytes:
     }
     arrays = {a: getattr(table, a) for a in _ARRAYS}
     arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
-    for name in _RAGGED:
-        # Many runs are shorter, or have fewer repeats, than the array has room for.
-        known = ~np.isnan(arrays[name])
-        arrays |= {f"{name}_known": np.packbits(known), f"{name}_shape": np.array(known.shape)}
-        arrays[name] = arrays[name][known]
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     content = stream.getvalue()
@@ -196,15 +189,6 @@ def _unpack(content: bytes) -> Table:
     with np.load(io.BytesIO(content), allow_pickle=False) as data:
         head = json.loads(data["head"].tobytes())
         arrays = {a: data[a] for a in _ARRAYS}
-        for name in _RAGGED:
-            shape, bits = data[f"{name}_shape"].tolist(), data[f"{name}_known"]
-            # Before anything of that size is made: a bit for each entry is there.
-            if min(shape, default=0) < 0 or math.prod(shape) > 8 * len(bits):
-                raise ValueError(f"{name} must have a bit for each entry of shape {shape}, got {8 * len(bits)}")
-            atomic = np.full(tuple(shape), np.nan)
-            known = np.unpackbits(bits, count=atomic.size).view(bool)
-            atomic.ravel()[known] = arrays[name]
-            arrays[name] = atomic
     if head["format"] != FORMAT:
         raise ValueError(f"format must be {FORMAT}, got {head['format']}")
     if len(head["provenance"]["sha256"]) != 64:

@@ -187,12 +187,12 @@ def test_kept_tables(tmp_path_factory: pytest.TempPathFactory, content: bytes) -
 
 
 @many
-@given(head=anything, shape=st.lists(st.sampled_from([0, 1, 118, -1, 2**40, 2**62]), max_size=5))
+@given(head=anything, shape=st.lists(st.integers(0, 6), max_size=5))
 def test_kept_tables_that_lie(head: Any, shape: list[int]) -> None:
     with np.load(io.BytesIO(KEPT[32:])) as data:
         arrays = {k: data[k] for k in data.files}
     old = json.loads(arrays["head"].tobytes())
-    lies: list[dict[str, Any]] = [{"values_shape": np.array(shape, np.int64)}, {"status": np.zeros(3)}]
+    lies: list[dict[str, Any]] = [{"values": np.zeros(shape)}, {"status": np.zeros(3)}]
     for lie in (head, {**old, "fields": head}, {**old, "metrics": head}):
         lies.append({"head": np.frombuffer(json.dumps(lie).encode(), np.uint8)})
     for lie in lies:
