@@ -42,6 +42,11 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
     return np.array(np.nan)
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is an int or a float, Python's or NumPy's; bool is none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class Metric:
     """One measured quantity.
@@ -114,6 +119,22 @@ class Hyperparameter:
         if self.kind == "categorical":
             return self.values[int(raw)]
         return int(raw) if self.kind == "int" else float(raw)
+
+    def stored(self, value: Any) -> float:
+        """The number that stands for a natural value.
+
+        Raises:
+            ValueError: It is outside of the range, or none of the values.
+        """
+        if self.values:
+            same = [v == value and isinstance(v, bool) == isinstance(value, bool) for v in self.values]
+            if True not in same:
+                raise ValueError(f"{self.name} must be one of {', '.join(map(repr, self.values))}, got {shown(value)}")
+            return float(same.index(True)) if self.kind == "categorical" else float(value)
+        if not is_number(value) or not self.low <= value <= self.high or (self.kind == "int" and value != int(value)):
+            kind = "an int" if self.kind == "int" else "a number"
+            raise ValueError(f"{self.name} must be {kind} in [{self.low:g}, {self.high:g}], got {shown(value)}")
+        return float(value)
 
 
 @dataclass(frozen=True)
@@ -270,7 +291,7 @@ class Table:
 
         Raises:
             ValueError: An unknown or missing hyperparameter, a value or a combination that was not measured; the
-                message names the hyperparameter and the nearest value.
+                message names the hyperparameter.
         """
         if not self.space:
             key = one_of("key", config.get("key"), self.keys, listed=f"the keys of table {self.name}")
@@ -329,29 +350,15 @@ def _index_of(table: Table, config: Mapping[str, Any]) -> int:
             continue
         if h.name not in config:
             raise ValueError(f"config must have {h.name}, got {', '.join(config) or 'nothing'}")
-        value, column = config[h.name], table.configs[:, j]
-        number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        if h.kind == "categorical":
-            at = [i for i, v in enumerate(h.values) if v == value and isinstance(v, bool) == isinstance(value, bool)]
-            wanted[j] = at[0] if at else -1.0
-        elif number:
-            wanted[j] = value
-        same = np.isclose(column[left], wanted[j], rtol=1e-9, atol=0.0) if number or h.kind == "categorical" else []
-        if not np.any(same):
-            raise ValueError(_nearest_value(table, h, value, left, column, number))
+        wanted[j], measured = h.stored(config[h.name]), table.configs[left, j]
+        same = np.isclose(measured, wanted[j], rtol=1e-9, atol=0.0)
+        if not same.any():
+            before = "" if len(left) == len(table) else " with the values before it"
+            near = h.natural(measured[np.abs(measured - wanted[j]).argmin()])
+            rule = f"a value that table {table.name} measured{before}"
+            raise ValueError(f"{h.name} must be {rule}, got {shown(config[h.name])}, the nearest is {near!r}")
         left = left[same]
     return int(left[0])
-
-
-def _nearest_value(table: Table, h: Hyperparameter, value: Any, left: Any, column: Floats, number: bool) -> str:
-    """Error of a value that no configuration has among those that agree in the hyperparameters before."""
-    with_them = "" if len(left) == len(table) else " with the values before it"
-    if h.kind == "categorical":
-        choices = [h.values[int(i)] for i in np.unique(column[left])]
-        hint = nearest(str(value), [str(c) for c in choices])
-        return f"{h.name} must be one of {', '.join(map(repr, choices))}{with_them}, got {shown(value)}{hint}"
-    close = f", the nearest is {h.natural(column[left][np.abs(column[left] - value).argmin()])!r}" if number else ""
-    return f"{h.name} must be a value that table {table.name} measured{with_them}, got {shown(value)}{close}"
 
 
 def _frozen(array: Any, dtype: Any) -> bool:

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from hpo_envs.tables import exact, frames
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user.space import is_number
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,7 +69,7 @@ class Points:
                 continue
             if h.name not in config:
                 raise ValueError(f"config must have {h.name}, got {', '.join(config) or 'nothing'}")
-            raw[j] = stored(h, config[h.name])
+            raw[j] = h.stored(config[h.name])
         return raw
 
     def candidates(self, count: int, seed: int) -> Floats:
@@ -159,20 +158,3 @@ def unit_of(h: Hyperparameter, raw: Floats) -> Floats:
         low = max(low, 0.5 * h.low)
         low, high, value = float(exact.log(low)), float(exact.log(high)), exact.log(value)
     return np.asarray((value - low) / (high - low)) if high > low else np.full(len(raw), 0.5)
-
-
-def stored(h: Hyperparameter, value: Any) -> float:
-    """The number that stands for a natural value.
-
-    Raises:
-        ValueError: It is outside of the range, or none of the values.
-    """
-    if h.values:
-        same = [i for i, v in enumerate(h.values) if v == value and isinstance(v, bool) == isinstance(value, bool)]
-        if not same:
-            raise ValueError(f"{h.name} must be one of {', '.join(map(repr, h.values))}, got {value!r}")
-        return float(same[0]) if h.kind == "categorical" else float(value)
-    if not is_number(value) or not h.low <= value <= h.high or (h.kind == "int" and value != int(value)):
-        kind = "an int" if h.kind == "int" else "a number"
-        raise ValueError(f"{h.name} must be {kind} in [{h.low:g}, {h.high:g}], got {value!r}")
-    return float(value)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables.checks import extra_module, one_of
-from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.table import Hyperparameter, is_number
 
 LOG = 100.0
 """Positive numbers that span this factor are taken as logarithmic."""
@@ -125,11 +125,6 @@ def _of_mapping(name: str, value: Mapping[str, Any]) -> Hyperparameter:
     ((parent, choices),) = given.items()
     wanted = tuple(choices) if isinstance(choices, (list, tuple)) else (choices,)
     return dataclasses.replace(h, condition=(str(parent), wanted))
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is an int or a float, Python's or NumPy's; bool is none."""
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 def _range(name: str, low: Any, high: Any, log: bool, kind: Any = None, step: Any = None) -> Hyperparameter:

@@ -89,7 +89,7 @@ def action_of(space: tuple[Hyperparameter, ...], config: Mapping[str, Any]) -> n
     for j, h in enumerate(space):
         active = h.condition is None or config.get(h.condition[0]) in h.condition[1]
         if h.name in config and active:
-            raw = np.array([points.stored(h, config[h.name])])
+            raw = np.array([h.stored(config[h.name])])
             warmup = h.kind == "int" and not h.values
             share = ((raw - h.low) // WARMUP_STEP + 0.5) / WARMUPS if warmup else points.unit_of(h, raw)
             action[j] = 2.0 * share.item() - 1.0
