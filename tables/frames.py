@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.exact import Floats
+
 T = TypeVar("T", bound=Any)  # a `Table`
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hpo_envs.tables import exact, frames
 from hpo_envs.tables.checks import nearest, one_of, shown
 
-Floats = npt.NDArray[np.float64]
+Floats = exact.Floats
 
 STATUSES = ("ok", "failed", "diverged", "truncated")
 """Names of the codes in `Table.status`.

@@ -10,6 +10,7 @@ from typing import Any
 
 from hpo_envs.agents.bandits.base import ArmsAgent, budget_of
 from hpo_envs.agents.problem import Problem
+from hpo_envs.tables.checks import one_of
 
 
 def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple[int, int]]:
@@ -46,8 +47,7 @@ def parts_of(arms: int, rounds: str) -> int:
     Raises:
         ValueError: rounds is neither `ceil` nor `floor`.
     """
-    if rounds not in ("ceil", "floor"):
-        raise ValueError(f"rounds must be ceil or floor, got {rounds!r}")
+    one_of("rounds", rounds, ("ceil", "floor"))
     return (arms - 1).bit_length() if rounds == "ceil" else arms.bit_length() - 1
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import log_expected_improvement
 from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
 from hpo_envs.agents.models.kernels import square_distances, with_slope
 from hpo_envs.agents.models.lbfgsb import minimise_each
 from hpo_envs.agents.search.box_space import BoxSpace
-
-Floats = npt.NDArray[np.float64]
 
 PRIOR = Prior(length=0.7, spread=1.3)
 """Length-scales on the scale of the box; chosen, as the noise, on the design seeds of `benchmarks/live`."""

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Axis
-
-Floats = npt.NDArray[np.float64]
 
 MIDDLE = 0.5
 """Coordinate of an inactive axis: configurations that differ in it alone are one configuration."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import positive
+from hpo_envs.agents.base import positive, whole
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.kernels import KERNELS, FiniteGP, root
 from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, SimilarityGraph
@@ -67,10 +67,7 @@ class OnGraph(CandidateAgent):
             base, index = self.features, np.arange(len(self.features))
         if neighbours == "auto":
             neighbours = max(1, round(SHARE * len(base)))
-        if neighbours is not None and (
-            isinstance(neighbours, (bool, str)) or int(neighbours) != neighbours or neighbours < 1
-        ):
-            raise ValueError(f"neighbours must be an int >= 1, 'auto' or None, got {neighbours!r}")
+        neighbours = None if neighbours is None else whole("neighbours", neighbours, 1)
         ties = None if tie_order is None else tuple(int(i) for i in tie_order)
         self.graph = SimilarityGraph.of_features(base, kernel, length_scale, neighbours, ties)
         self.nodes = index

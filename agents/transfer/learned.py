@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.stacked_gp import START, StackedGP, Tables, correlations, distance, length_scales, scaled
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer.source_gp import SourceGP, source_gp
-
-Floats = npt.NDArray[np.float64]
 
 WEIGHTS = Path(__file__).parent / "data" / "learned.json"
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models import candidate_net
+from hpo_envs.agents.models import Floats, candidate_net
 from hpo_envs.agents.models.candidate_set import CandidateSet, Space
 from hpo_envs.agents.models.stacked_gp import distance
 from hpo_envs.agents.problem import Problem
@@ -16,8 +16,6 @@ from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.agents.transfer.learned import LARGEST, LONGEST, chosen, fit_sources, unseen
 from hpo_envs.agents.transfer.policy_file import Trained
-
-Floats = npt.NDArray[np.float64]
 
 
 class Policy(CandidateAgent):

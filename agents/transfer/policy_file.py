@@ -16,11 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models import candidate_net, candidate_set
+from hpo_envs.agents.models import Floats, candidate_net, candidate_set
 from hpo_envs.agents.models.stacked_gp import START
 from hpo_envs.tables.checks import regular
-
-Floats = npt.NDArray[np.float64]
 
 RECORD, FORMAT = "record", 3
 

@@ -26,8 +26,6 @@ from hpo_envs.core.params import HasParams, Params, check_int, check_options, is
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
 
-Floats = npt.NDArray[np.float64]
-
 MODES, FPS = ("human", "rgb_array", "ansi"), 4
 """Metadata of rendering."""
 
@@ -169,6 +167,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     _view: npt.NDArray[Any] | None = None
     """(num_envs, k) the table row of each action, where that is not the action itself."""
 
+    _observations: npt.NDArray[np.float32]
+    """(num_envs, ...) what is shown of each episode, or what an engine makes that of."""
+
     def __init__(
         self,
         num_envs: int,
@@ -224,9 +225,9 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             Rewards (n,) or (n, m), terminated (n,), info as (n, ...) arrays without `_key` masks.
         """
 
-    @abc.abstractmethod
     def _observe(self) -> Any:
         """Return the observations; a fresh array if `self.copy`."""
+        return self._observations.copy() if self.copy else self._observations
 
     @abc.abstractmethod
     def _check_actions(self, actions: Any) -> Any:

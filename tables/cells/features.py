@@ -15,13 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.exact import Floats
 
 DEPTH = 3
 """Rounds of relabelling; words are subtrees of height 0 to 3."""

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import exact
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.exact import Floats
 
 SLOPE = 0.01
 """Slope of LeakyReLU below zero (PyTorch's default, which the release uses)."""

@@ -12,14 +12,12 @@ import functools
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.forward import Weights, draw_weights, unroll
 from hpo_envs.tables.cells.recipe import Cell
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.exact import Floats
 
 SIZE = 32
 """Length of all vectors."""

@@ -11,11 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.exact import Floats
 
-Floats = npt.NDArray[np.float64]
 Tokens = Sequence[str]
 
 VARIANTS = ("paper", "relative", "released")

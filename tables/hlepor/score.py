@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from hpo_envs.tables import exact
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.hlepor.align import Floats, Statistics, collect
+from hpo_envs.tables.exact import Floats
+from hpo_envs.tables.hlepor.align import Statistics, collect
 from hpo_envs.tables.hlepor.parameters import NAMES, Parameters, preset
 
 

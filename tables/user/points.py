@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import exact, frames
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.table import Hyperparameter
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Hyperparameter
 
 FINE = 64
 """Integers of a range up to which an agent is told its values."""

@@ -96,9 +96,6 @@ class EpisodeVectorEnv(HPOVectorEnv):
             return column(values)
         return np.array(values)
 
-    def _observe(self) -> npt.NDArray[np.float32]:
-        return self._observations.copy() if self.copy else self._observations
-
     def _check_actions(self, actions: Any) -> list[Any]:
         several = isinstance(actions, (list, tuple)) or (isinstance(actions, np.ndarray) and actions.ndim > 0)
         if not several or len(actions) != self.num_envs:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.core.params import Floats
+
 Ints = npt.NDArray[np.int64]
 
 

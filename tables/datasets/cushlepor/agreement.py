@@ -14,9 +14,7 @@ import numpy.typing as npt
 from hpo_envs.tables import exact, hlepor
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.cushlepor import build
-from hpo_envs.tables.table import ByHash, Metric, Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import ByHash, Floats, Metric, Table
 
 METRICS = (
     Metric("pearson", "", "max", -1.0, 1.0, "Pearson correlation of segment scores with human scores."),

@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from hpo_envs.tables import exact, hlepor
 from hpo_envs.tables.checks import one_of, shown
-from hpo_envs.tables.table import Hyperparameter, numbers
+from hpo_envs.tables.table import Floats, Hyperparameter, numbers
 
-Floats = npt.NDArray[np.float64]
 Bounds = Mapping[str, tuple[float, float]]
 
 _WEIGHTS = ("alpha", "beta", "weight_elp", "weight_pos", "weight_pr")

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import store
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.datasets.cushlepor import build
 from hpo_envs.tables.files import packs
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 PACKED = ("cushlepor/ted-ende",)
 """Tables whose packs hold the scores."""

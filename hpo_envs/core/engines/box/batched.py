@@ -52,8 +52,5 @@ class BoxVectorEnv(HPOVectorEnv):
         info |= {"status_code": codes, "clipped": clipped}
         return rewards if p.vector else rewards[:, 0].copy(), self._left <= 0.0, info
 
-    def _observe(self) -> npt.NDArray[np.float32]:
-        return self._observations.copy() if self.copy else self._observations
-
     def _check_actions(self, actions: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
         return boxes.clip(actions, (self.num_envs, *self.params.action_space.shape), "actions")

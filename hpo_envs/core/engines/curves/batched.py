@@ -43,7 +43,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._spent, self._committed = np.zeros(n), np.zeros(n)
         self._count, self._open = np.zeros(n, np.int64), np.ones(n, bool)
         self._workers = VectorWorkers(n, p.workers, 5)  # row, index of the action, first cell, level, level reached
-        self._seen = p.templates.take(np.full(n, p.rows), axis=0)
+        self._observations = p.templates.take(np.full(n, p.rows), axis=0)
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         p = self.params
@@ -56,7 +56,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._lowest[index], self._open[index] = p.actions, True
         self._history.restart(index)
         self._workers.reset(index)
-        self._seen[index] = p.templates[-1]
+        self._observations[index] = p.templates[-1]
         return self._said(index)
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
@@ -141,14 +141,11 @@ class CurvesVectorEnv(HPOVectorEnv):
         seen[:, at - m - 1], seen[:, at] = shares, np.minimum(cost, COST_HIGH)
         seen[:, at - m : at] = np.maximum(np.minimum(rewards, p.high), p.low)
         seen[:, at + 1 : -1], seen[:, -1] = best, np.maximum(1.0 - spent / self.budget, 0.0)
-        self._seen[i] = seen
+        self._observations[i] = seen
         info |= {"cost": cost, "reached": reached, "best": peak if p.vector else peak[:, 0]}
         if self._view is not None:
             info["row"] = rows.copy()
         return rewards if p.vector else rewards[:, 0], info
-
-    def _observe(self) -> npt.NDArray[np.float32]:
-        return self._seen.copy() if self.copy else self._seen
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
         """(2, num_envs) rows and levels."""

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.tables import exact
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.exact import Floats
 
 BITS = 12
 """Significant bits of each derivative: far fewer than processors agree on, and more than training needs."""
