@@ -32,8 +32,7 @@ def transport(belief: Belief, leader: int) -> Floats:
     def cost(u: Floats) -> Floats:
         own = np.log1p((means[:, None] - u) ** 2 / variances[:, None]) * counts[:, None]
         theirs = np.log1p((means[leader] - u) ** 2 / variances[leader]) * counts[leader]
-        total: Floats = 0.5 * (own + theirs)
-        return total
+        return np.asarray(0.5 * (own + theirs))
 
     grid = np.linspace(0.0, 1.0, 33)
     gap = np.maximum(means[leader] - means, 0.0)

@@ -50,8 +50,7 @@ class LUCB(ConfidentAgent):
         delta = 0.05 if self.confidence is None else 1.0 - self.confidence
         level = 4.0 * delta / (5.0 * self.arms * float(counts.sum()) ** 4)
         deviation = np.sqrt(self.belief.squares / (counts - 1.0))
-        width: Floats = -stdtrit(counts - 1.0, level) * deviation / np.sqrt(counts)
-        return width
+        return np.asarray(-stdtrit(counts - 1.0, level) * deviation / np.sqrt(counts))
 
     def pair(self) -> tuple[int, int]:
         """The arm with the best mean, and the strongest of the others."""

@@ -97,8 +97,7 @@ def _cells(p: Posterior, rule: Rule) -> Floats:
     distance = np.abs(middle - p.mean[:, None])
     density = (1.0 / np.maximum(p.scale[:, None], distance / 3.0)).max(axis=0) / rule.step
     count = np.concatenate([[0.0], np.cumsum(density * np.diff(x))])
-    out: Floats = np.interp(np.linspace(0.0, count[-1], max(int(np.ceil(count[-1])), 1) + 1), count, x)
-    return out
+    return np.asarray(np.interp(np.linspace(0.0, count[-1], max(int(np.ceil(count[-1])), 1) + 1), count, x))
 
 
 _POSITIVE = np.concatenate([np.arange(0.5, 6.1, 0.5), 6.0 * 2.0 ** np.arange(0.5, 32.0, 0.5)])

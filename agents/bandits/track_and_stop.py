@@ -81,5 +81,4 @@ def optimal_weights(means: Floats, variances: Floats) -> Floats:
         low, high = (y, high) if float((v1 * x * x / v).sum()) < 1.0 else (low, y)
     weights = np.empty(len(means))
     weights[best], weights[others] = 1.0, x
-    out: Floats = weights / weights.sum()
-    return out
+    return np.asarray(weights / weights.sum())

@@ -53,8 +53,7 @@ def gram(kernel: str, features: Floats, length_scale: float) -> Floats:
 def gram_row(kernel: str, features: Floats, length_scale: float, k: int) -> Floats:
     """(n,) one row of `gram`, for candidate sets whose matrix would not fit in memory."""
     r2 = square_distances(features[k : k + 1] / length_scale, features / length_scale)
-    out: Floats = of_square_distances(kernel, r2)[0]
-    return out
+    return np.asarray(of_square_distances(kernel, r2)[0])
 
 
 @functools.lru_cache(maxsize=8)

@@ -108,8 +108,7 @@ class BoxBayesianOptimisation(Agent):
     def _point(self, action: Any) -> Floats:
         """(d,) snapped coordinates of an action."""
         unit = (np.asarray(action, dtype=np.float64).ravel() - self._low) / (self._high - self._low)
-        out: Floats = self._space.snap(unit[None])[0]
-        return out
+        return np.asarray(self._space.snap(unit[None])[0])
 
     def _action(self, x: Floats) -> Any:
         point = (self._low + x * (self._high - self._low)).astype(self._box.dtype).reshape(self._box.shape)

@@ -37,8 +37,7 @@ class BoxSpace:
 
     def values(self, x: Floats, j: int) -> npt.NDArray[np.intp]:
         """(n,) index of the value of axis j that is nearest to each of (n, d) points."""
-        out: npt.NDArray[np.intp] = np.abs(x[:, j, None] - self._grids[j]).argmin(axis=1)
-        return out
+        return np.asarray(np.abs(x[:, j, None] - self._grids[j]).argmin(axis=1))
 
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
         """(n, d) which axes count at (n, d) points."""

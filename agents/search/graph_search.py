@@ -242,8 +242,7 @@ class GraphInfluence(OnGraph):
             unlabelled[self._harmonic.nodes] = False
             count, total = int(unlabelled.sum()) - 1, f[unlabelled].sum()
             if_bad, if_good = total - f * leverage, total + (1.0 - f) * leverage - 1.0
-        out: Floats = (1.0 - p) * (count - if_bad) + p * if_good
-        return out
+        return np.asarray((1.0 - p) * (count - if_bad) + p * if_good)
 
     def _observed(self) -> Floats:
         """(labelled,) mean reward of each labelled node, in the order of labelling."""

@@ -175,5 +175,4 @@ class TargetAgent(TransferAgent):
 def standardised(y: Floats) -> Floats:
     """(t,) observations with mean 0 and deviation 1; zeros where all are equal."""
     scale = float(y.std())
-    out: Floats = (y - y.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(y).max())) else 1.0)
-    return out
+    return np.asarray((y - y.mean()) / (scale if scale > 1e-12 * max(1.0, float(np.abs(y).max())) else 1.0))

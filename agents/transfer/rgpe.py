@@ -67,8 +67,7 @@ class RGPE(TargetAgent):
 def misranked(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
     """(J, S) pairs that (J, S, t) predictions put in another order than (t,) observations."""
     wrong = (samples[..., :, None] < samples[..., None, :]) ^ (y[:, None] < y)
-    out: npt.NDArray[np.int64] = wrong.sum(axis=(-2, -1))
-    return out
+    return np.asarray(wrong.sum(axis=(-2, -1)))
 
 
 def misranked_left_out(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:

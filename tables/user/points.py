@@ -140,16 +140,14 @@ def raw_of(h: Hyperparameter, unit: Floats) -> Floats:
         value = exact.exp(start + unit * (end - start))
     else:
         value = low + unit * (high - low)
-    out: Floats = np.clip(np.round(value) if h.kind == "int" else value, h.low, h.high)
-    return out
+    return np.asarray(np.clip(np.round(value) if h.kind == "int" else value, h.low, h.high))
 
 
 def unit_of(h: Hyperparameter, raw: Floats) -> Floats:
     """Coordinates in [0, 1] of stored numbers, the inverse of `raw_of`."""
     if h.values:
         listed = np.arange(len(h.values)) if h.kind == "categorical" else np.array(h.values, np.float64)
-        out: Floats = (np.abs(raw[:, None] - listed).argmin(axis=1) + 0.5) / len(h.values)
-        return out
+        return np.asarray((np.abs(raw[:, None] - listed).argmin(axis=1) + 0.5) / len(h.values))
     low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
     value = np.clip(raw, h.low, h.high)
     if h.log:

@@ -142,5 +142,4 @@ class EpisodeEnv(HPOEnv):
         """See the mask in `info`."""
         if self._run is None:
             raise self._not_live()
-        mask: npt.NDArray[np.bool_] = self._run.mask().astype(bool)
-        return mask
+        return np.asarray(self._run.mask().astype(bool))

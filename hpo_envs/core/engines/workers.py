@@ -80,15 +80,13 @@ class VectorWorkers:
     @property
     def busy(self) -> npt.NDArray[np.bool_]:
         """(n,) whether any evaluation is pending."""
-        out: npt.NDArray[np.bool_] = np.isfinite(self._finish).any(axis=1)
-        return out
+        return np.asarray(np.isfinite(self._finish).any(axis=1))
 
     def free(self, i: npt.NDArray[np.intp], rows: Ints) -> Floats:
         """(k,) see `Workers.free`, for the episodes at `i`."""
         finish = self._finish[i]
         same = np.isfinite(finish) & (self._jobs[i, :, 0] == rows[:, None])
-        free: Floats = np.maximum(self.clock[i], np.where(same, finish, 0.0).max(axis=1))
-        return free
+        return np.asarray(np.maximum(self.clock[i], np.where(same, finish, 0.0).max(axis=1)))
 
     def submit(self, i: npt.NDArray[np.intp], jobs: Ints, start: Floats, duration: Floats) -> None:
         """Give (k, width) jobs to the first idle worker of each of the episodes at `i`."""

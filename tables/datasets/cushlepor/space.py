@@ -98,5 +98,4 @@ class ParameterBox:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = ((exact.log(v) if self.log else v) - self._start) / np.where(self._width > 0, self._width, 1.0)
         share[2] = (v[2] - self.low[2] + 0.5) / self._choices
-        out: Floats = share * 2.0 - 1.0
-        return out
+        return np.asarray(share * 2.0 - 1.0)

@@ -68,8 +68,7 @@ def predicted_released(own: Floats) -> Floats:
     """(rows, RELEASED) linear predictions of the released features from our own."""
     weights = _released_from_own()
     guess = exact.product(own, weights[1:]) + weights[0]
-    out: Floats = np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0
-    return out
+    return np.asarray(np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0)
 
 
 @functools.cache

@@ -125,8 +125,7 @@ def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats
         at = node[..., None]
         right = x[np.take_along_axis(features, at, -1)[..., 0]] > np.take_along_axis(thresholds, at, -1)[..., 0]
         node = 2 * node + 1 + right
-    out: Floats = np.take_along_axis(leaves, (node - features.shape[-1])[..., None], -1)[..., 0].sum(axis=-1)
-    return out
+    return np.asarray(np.take_along_axis(leaves, (node - features.shape[-1])[..., None], -1)[..., 0].sum(axis=-1))
 
 
 def predict(cell: Cell) -> Floats:

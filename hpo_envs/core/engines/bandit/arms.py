@@ -84,8 +84,7 @@ class GaussianArms(Arms):
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
         """One Gaussian draw for each episode."""
         z = exact.normal_quantile(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
-        out: Floats = (self._mean[arms] + self._deviation[arms] * z)[:, None]
-        return out
+        return np.asarray((self._mean[arms] + self._deviation[arms] * z)[:, None])
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
         """None is read."""
@@ -131,5 +130,4 @@ class MeasuredArms(Arms):
         """(n,) the place-th column in a random order of them for each key: that of the columns' hashes."""
         few, each = np.unique(keys, return_inverse=True)  # an order is the most expensive part of a pull
         orders = draws.mix_many(few[:, None], np.arange(self.evaluations)).argsort(axis=1, kind="stable")
-        column: Ints = orders[each, place]
-        return column
+        return orders[each, place]

@@ -123,8 +123,7 @@ class BanditParams(Params):
 
     def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
-        out: Floats = self.sign * self.arms.means[actions, self.column]
-        return out
+        return np.asarray(self.sign * self.arms.means[actions, self.column])
 
     def repeats_of(
         self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
@@ -161,8 +160,7 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
             raise ValueError(f"{name} must be None or an int in [0, {size}), got {value!r}")
     split, seed = columns // fiesta.NER_SEEDS, columns % fiesta.NER_SEEDS
     keep = (split == fix_split) | (fix_split is None)
-    out: npt.NDArray[np.int64] = columns[keep & ((seed == fix_seed) | (fix_seed is None))]
-    return out
+    return np.asarray(columns[keep & ((seed == fix_seed) | (fix_seed is None))])
 
 
 def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Table:

@@ -61,8 +61,7 @@ class CellEpisode(Episode):
 
     def mask(self) -> npt.NDArray[np.int8]:
         """(95,) for each part of an action, one after the other, the values that can be legal now."""
-        mask: npt.NDArray[np.int8] = MASKS[len(self.nodes)].copy()
-        return mask
+        return np.asarray(MASKS[len(self.nodes)].copy())
 
     def step(self, checked: list[int]) -> Step:
         """Add a node, or complete the cell."""

@@ -180,8 +180,7 @@ class LookupParams(Params):
         """(tables * rows, m) rewards, averaged over the measured repeats."""
         kept = (np.arange(self.max_repeats) < self.repeats[:, None])[..., None]
         rewards = self.rewards.reshape(len(self.repeats), self.max_repeats, -1)
-        means: Floats = rewards.sum(axis=1, where=kept) / self.repeats[:, None]
-        return means
+        return np.asarray(rewards.sum(axis=1, where=kept) / self.repeats[:, None])
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -131,8 +131,7 @@ class Packed:
 
     def pack(self, padded: Ints) -> Ints:
         """(symbols,) of (n, longest or more) padded sequences."""
-        packed: Ints = padded[self.order][self.words, self.steps]
-        return packed
+        return padded[self.order][self.words, self.steps]
 
 
 def distances(a: Ints, b: Ints, boundary: int) -> Ints:

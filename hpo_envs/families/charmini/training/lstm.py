@@ -102,8 +102,7 @@ class AttentiveLSTM:
 
 def _lstm(p: Mapping[str, Tensor], name: str, x: Tensor, start: Tensor | None, packed: Packed) -> Tensor:
     weights = (p[f"{name}.{part}"] for part in ("wx", "wh", "bias"))
-    states: Tensor = PackedLSTM.apply(x, start, *weights, packed.sizes)
-    return states
+    return PackedLSTM.apply(x, start, *weights, packed.sizes)
 
 
 def _attend(queries: Tensor, memory: Tensor, outside: Tensor) -> Tensor:
