@@ -15,6 +15,9 @@ from hpo_envs.tables.table import STATUSES, Hyperparameter, Table
 
 Info = dict[str, Any]
 
+ALL = slice(None)
+"""All episodes of a batch: slices are read and written without copies."""
+
 
 class MaskedInfo(Info):
     """Batched info whose `action_mask` is made when it is first read: most callers do not, and it is the largest part.

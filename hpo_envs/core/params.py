@@ -20,6 +20,7 @@ from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.table import Metric, Table
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Kind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
 Objective = str | tuple[str, ...]
 _INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
@@ -500,10 +501,10 @@ def rewarded(objective: Objective, metrics: tuple[Metric, ...]) -> tuple[Metric,
     """The rewarded metrics among those that agents may see.
 
     Raises:
-        ValueError: An unknown metric, or none.
+        ValueError: No name or names, an unknown metric, or none.
     """
     names = tuple(m.name for m in metrics)
-    wanted = tuple(objective) if isinstance(objective, (tuple, list)) else (objective,)
+    wanted = check_names("objective", objective)
     if not wanted:
         raise ValueError(f"objective must name at least one metric of {', '.join(names)}, got ()")
     return tuple(metrics[names.index(one_of("objective", name, names))] for name in wanted)

@@ -18,7 +18,7 @@ from gymnasium.utils import RecordConstructorArgs
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from gymnasium.vector.utils import batch_space
 
-from hpo_envs.core.infos import change_mask, entry
+from hpo_envs.core.infos import ALL, change_mask, entry
 from hpo_envs.core.params import unmasked
 
 Floats = npt.NDArray[np.float64]
@@ -26,9 +26,6 @@ Flags = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.intp] | slice
 """Episodes: indices, or `ALL`."""
 Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-
-ALL = slice(None)
-"""Slices are read and written without copies."""
 
 
 class Rule:

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.params import Floats
-
-Ints = npt.NDArray[np.int64]
+from hpo_envs.core.params import Floats, Ints
 
 
 class Workers:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
+from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations
 from hpo_envs.core.engines.box.scalar import BoxEnv
-from hpo_envs.core.params import Floats, Objective, check_bool, check_names
+from hpo_envs.core.params import Floats, Ints, Objective, check_bool, check_names
 from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.datasets.charhpo import SWEEPS, build, model, space
 

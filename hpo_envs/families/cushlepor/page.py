@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations, Ints
+from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations
 from hpo_envs.core.engines.box.scalar import BoxEnv
-from hpo_envs.core.params import Floats, Objective, check_names, check_objective
+from hpo_envs.core.params import Floats, Ints, Objective, check_names
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import cushlepor
@@ -158,7 +158,7 @@ class CushLEPOREnv(BoxEnv):
         chosen = known[0] if reference is None else one_of("reference", reference, known, f" for {pair}")
         tables = load_tables((cushlepor.table(pair, labels, chosen),), table)
         held_out = None if held_out is None else check_names("held_out", held_out)
-        function = MetricTuning(tables[0], variant, bounds, held_out, "kendall" in check_objective(objective))
+        function = MetricTuning(tables[0], variant, bounds, held_out, "kendall" in check_names("objective", objective))
         return BoxParams.of(function, agreement.METRICS, objective, cost, budget)
 
 

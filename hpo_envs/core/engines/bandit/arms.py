@@ -5,13 +5,10 @@ from __future__ import annotations
 import abc
 
 import numpy as np
-import numpy.typing as npt
 
-from hpo_envs.core.params import Floats
+from hpo_envs.core.params import Floats, Ints
 from hpo_envs.tables import draws, exact
 from hpo_envs.tables.table import Table
-
-Ints = npt.NDArray[np.int64]
 
 TOGETHER, AHEAD = 8, 64
 """Arms, and pulls of each, that are drawn at once for one episode: the calls of NumPy are most of what it takes."""

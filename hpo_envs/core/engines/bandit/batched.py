@@ -11,12 +11,9 @@ import numpy.typing as npt
 from hpo_envs.core.engines.bandit.params import BanditParams
 from hpo_envs.core.engines.workers import VectorWorkers
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Column, Info, scatter
+from hpo_envs.core.infos import ALL, Column, Info, scatter
 from hpo_envs.core.params import check_ints
 from hpo_envs.tables import draws
-
-_ALL = slice(None)
-"""The episodes of the whole batch: slices are read and written without copies."""
 
 
 class BanditVectorEnv(HPOVectorEnv):
@@ -57,7 +54,7 @@ class BanditVectorEnv(HPOVectorEnv):
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> tuple[Any, npt.NDArray[np.bool_], Info]:
         p, k = self.params, self.num_envs
-        at: Any = _ALL
+        at: Any = ALL
         said: Info = {}
         if p.workers > 1:
             at, actions, said = self._schedule(actions[:, 0])
@@ -69,7 +66,7 @@ class BanditVectorEnv(HPOVectorEnv):
         if self._batched:
             found["scores"] = scores
         rewards = p.sign * part[:, p.column]
-        if at is not _ALL:
+        if at is not ALL:
             found, rewards = scatter(found, at, k), scatter(rewards, at, k)
         found |= {"status": self._ok.copy(), "status_code": np.zeros(k, np.int64), **said}
         return rewards, self._left < p.batch, found

@@ -13,12 +13,10 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from hpo_envs.core.infos import configs_of, numeric
-from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
+from hpo_envs.core.params import Floats, Ints, Objective, Params, bounds_of, box, check_budget, rewarded
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 from hpo_envs.tables.user.points import axes_of
-
-Ints = npt.NDArray[np.int64]
 
 WITHOUT_BUDGET = {"evaluations": 10_000.0, "s": 1e8}
 """Budget of an episode with `budget=None`, by unit: a box has no last configuration."""
@@ -136,7 +134,6 @@ class BoxParams(Params):
         Raises:
             ValueError: An unknown objective or cost, or a budget that is not positive.
         """
-        objective = check_objective(objective)
         chosen = rewarded(objective, metrics)
         price = _price(cost, costs)
         unit, highest = ("evaluations", 1.0) if price is None else (price.unit, price.high)

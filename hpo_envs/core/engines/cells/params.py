@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.core.infos import STATUS_CODES, Info
-from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, check_objective, rewarded
+from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, rewarded
 from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
 from hpo_envs.tables.table import Metric, Table
@@ -98,7 +98,6 @@ class CellParams(Params):
         Raises:
             ValueError: An unknown objective, or a budget that is not an int >= 1.
         """
-        objective = check_objective(objective)
         shown = tuple(m for m in scorer.metrics if m.name not in scorer.held_out)
         chosen = rewarded(objective, shown)
         (low, high), m = bounds_of(chosen).T, len(chosen)

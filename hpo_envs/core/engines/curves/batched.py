@@ -12,13 +12,10 @@ import numpy.typing as npt
 from hpo_envs.core.engines.curves.params import COST_HIGH, CurveParams
 from hpo_envs.core.engines.workers import VectorWorkers
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import Info, scatter
+from hpo_envs.core.infos import ALL, Info, scatter
 from hpo_envs.core.params import Floats, check_ints
 from hpo_envs.core.subsample import History
 from hpo_envs.tables import draws
-
-_ALL = slice(None)
-"""The episodes of the whole batch: slices are read and written without copies."""
 
 
 class CurvesVectorEnv(HPOVectorEnv):
@@ -64,9 +61,9 @@ class CurvesVectorEnv(HPOVectorEnv):
         rows = indices if self._view is None else self._view[self._index, indices]
         if self.params.workers > 1:
             return self._advance_workers(indices, rows, levels)
-        base, reached, cost = self._submit(_ALL, indices, rows, levels)
+        base, reached, cost = self._submit(ALL, indices, rows, levels)
         self._count += 1
-        rewards, info = self._complete(_ALL, rows, base, levels, reached, cost)
+        rewards, info = self._complete(ALL, rows, base, levels, reached, cost)
         over = self._spent >= self.budget
         over |= self._count >= self._limit
         over |= self._floor == len(self.params.levels)
