@@ -91,14 +91,9 @@ def facts(title: str, values: Mapping[str, Any]) -> str:
     return f"<p><b>{html.escape(title)}</b></p><table>{cells}</table>"
 
 
-def hashed(table: T, keys: Sequence[str] | None = None) -> T:
-    """The same rows in the order of a hash of the table's name and their keys.
-
-    Args:
-        table: The table.
-        keys: (rows,) what to hash, nothing measured; default: `table.keys`. Equal ones keep their order.
-    """
-    hashes = [hashlib.sha256(f"{table.name} {key}".encode()).digest() for key in keys or table.keys]
+def hashed(table: T) -> T:
+    """The same rows in the order of a hash of the table's name and their keys, in which nothing is measured."""
+    hashes = [hashlib.sha256(f"{table.name} {key}".encode()).digest() for key in table.keys]
     found: T = table.subset(sorted(range(len(table)), key=hashes.__getitem__))
     return found
 

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from hpo_envs.agents.bandits.quadrature import RULES, Posterior, Quadrature
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.models import Floats
-from hpo_envs.tables.checks import one_of
 
 MINIMUM = 3
 """Evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""
@@ -81,17 +80,9 @@ def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
     return out[0], out[1], out[2]
 
 
-def best_probability(p: Posterior, rule: str = "exact") -> Floats:
-    """(n,) pi, summing to 1.
-
-    Args:
-        p: The posteriors.
-        rule: `exact` (error below 1e-6) or `fast` (error below 1e-4).
-
-    Raises:
-        ValueError: Unknown rule.
-    """
-    return Quadrature(p, RULES[one_of("rule", rule, [*RULES])]).pi
+def best_probability(p: Posterior) -> Floats:
+    """(n,) pi, summing to 1, with an error below 1e-6."""
+    return Quadrature(p, RULES["exact"]).pi
 
 
 class Belief:

@@ -35,11 +35,6 @@ class Weights:
         """Transposed matrices of each linear layer, concatenated for products."""
         return {j: exact.Factor(np.vstack(ms).T.copy()) for j, ms in enumerate(self.matrices) if ms}
 
-    @property
-    def parameters(self) -> int:
-        """Number of scalars."""
-        return sum(m.size for ms in self.matrices for m in ms) + sum(b.size for b in self.biases if b is not None)
-
 
 def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -> Weights:
     """Draw all parameters uniformly in +-1/sqrt(size), as the release initialises cells; `x` has length `inputs`."""

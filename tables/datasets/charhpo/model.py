@@ -33,12 +33,10 @@ from hpo_envs.tables.datasets.charhpo import (
     parts,
     space,
 )
-from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
+from hpo_envs.tables.datasets.charhpo.forests import Forest, Ints, compile_forest
 from hpo_envs.tables.draws import mix_many, uniform_many
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats, Table
-
-Ints = npt.NDArray[np.int64]
 
 DATA = Path(__file__).with_name("charhpo.npz")
 

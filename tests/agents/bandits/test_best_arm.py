@@ -34,7 +34,7 @@ def test_rules_keep_their_promise(rule: str, error: float) -> None:
         p = random_posterior(rng, int(rng.integers(2, 51)))
         truth = Quadrature(p, TRUTH)
         assert truth.error < 1e-10
-        worst = max(worst, float(np.abs(beliefs.best_probability(p, rule) - truth.pi).max()))
+        worst = max(worst, float(np.abs(Quadrature(p, RULES[rule]).pi - truth.pi).max()))
     assert 0.0 < worst < error
 
 
@@ -57,7 +57,7 @@ def test_two_arms_have_closed_form() -> None:
     p = Posterior(np.array([0.0, 1.0]), np.array([0.5, 1.5]), np.array([1.0, 1.0]))
     expected = 0.5 + np.arctan(1.0 / 2.0) / np.pi
     assert beliefs.best_probability(p)[1] == pytest.approx(expected, abs=1e-8)
-    assert beliefs.best_probability(p, "fast")[1] == pytest.approx(expected, abs=1e-4)
+    assert Quadrature(p, RULES["fast"]).pi[1] == pytest.approx(expected, abs=1e-4)
 
 
 scores = st.floats(0.0, 1.0, allow_nan=False).map(lambda v: round(v, 3))
@@ -68,11 +68,11 @@ scores = st.floats(0.0, 1.0, allow_nan=False).map(lambda v: round(v, 3))
 def test_pi_is_distribution_whatever_scores(arms: list[list[float]]) -> None:
     p = beliefs.posterior(*beliefs.moments(arms))
     for rule in RULES:
-        pi = beliefs.best_probability(p, rule)
+        pi = Quadrature(p, RULES[rule]).pi
         assert np.isfinite(pi).all()
         assert (pi >= 0.0).all()
         assert pi.sum() == pytest.approx(1.0)
-    assert np.abs(beliefs.best_probability(p, "fast") - Quadrature(p, TRUTH).pi).max() < 1e-4
+    assert np.abs(Quadrature(p, RULES["fast"]).pi - Quadrature(p, TRUTH).pi).max() < 1e-4
 
 
 @settings(max_examples=40, deadline=None)
@@ -130,9 +130,6 @@ def test_words_about_beliefs() -> None:
     for bad in ([], [1.0, NAN], [[1.0]], [math.inf]):
         with raises(f"scores of model 1 must be a non-empty list of finite numbers, got {bad!r}"):
             beliefs.moments([[1.0], bad])
-    for rule in ("slow", None):
-        with raises(f"rule must be one of exact, fast, got {rule!r}"):
-            beliefs.best_probability(beliefs.posterior([3, 3], [0, 1], [1, 1]), rule)
     for arms in (1, True, 2.5, 0):
         with raises(f"arms must be an int >= 2, got {arms!r}"):
             Belief(arms)
@@ -229,13 +226,13 @@ def test_pi_against_integral_by_adaptive_steps() -> None:
         parts = [integrate.quad(best, *ends[k : k + 2], args=(i,), epsabs=1e-11)[0] for k in range(7)]
         value = sum(parts) + 1.0 - stdtr(p.df[i], (60.0 - p.mean[i]) / p.scale[i])
         assert beliefs.best_probability(p)[i] == pytest.approx(value, abs=1e-8)
-        assert beliefs.best_probability(p, "fast")[i] == pytest.approx(value, abs=1e-5)
+        assert Quadrature(p, RULES["fast"]).pi[i] == pytest.approx(value, abs=1e-5)
 
 
 def test_pi_is_these_numbers() -> None:
     """Saved runs depend on them: an agent draws by them."""
     for rule, numbers in PI.items():
-        assert beliefs.best_probability(known(), rule) == pytest.approx(numbers, abs=1e-13)
+        assert Quadrature(known(), RULES[rule]).pi == pytest.approx(numbers, abs=1e-13)
 
 
 def test_error_is_what_nodes_miss() -> None:

@@ -84,8 +84,10 @@ def test_generated_cells_obey_rules_and_seed() -> None:
 def test_parameters_count_weights_of_three_layers() -> None:
     rng = np.random.default_rng(0)
     for cell in [*cells.EXAMPLES.values(), drawn(5), drawn(6)]:
-        layers = [draw_weights(cell, i, h, rng).parameters for i, h in ((400, 600), (600, 600), (600, 400))]
-        assert cells.parameters(cell, 1000) == sum(layers) + 1000 * 400 + 1000
+        layers = [draw_weights(cell, i, h, rng) for i, h in ((400, 600), (600, 600), (600, 400))]
+        matrices = sum(m.size for layer in layers for of_node in layer.matrices for m in of_node)
+        biases = sum(b.size for layer in layers for b in layer.biases if b is not None)
+        assert cells.parameters(cell, 1000) == matrices + biases + 1000 * 400 + 1000
 
 
 def test_table_2_sizes_of_conventional_cells() -> None:
