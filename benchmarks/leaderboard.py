@@ -7,8 +7,6 @@
 evaluations), the picture and the page in `docs/`, and the table in `README.md`.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import dataclasses
@@ -29,16 +27,7 @@ from hpo_envs.benchmarks.report import page, plots, sentences
 from hpo_envs.benchmarks.runs import run, transfer
 from hpo_envs.benchmarks.study import executors
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
-from hpo_envs.benchmarks.study.study import (
-    POLICY,
-    SEEDS,
-    SLOW_SEEDS,
-    SUBSAMPLE,
-    Entrant,
-    Environment,
-    Study,
-    entrants,
-)
+from hpo_envs.benchmarks.study.study import POLICY, SEEDS, SLOW_SEEDS, SUBSAMPLE, Entrant, Environment, Study, entrants
 from hpo_envs.families.registry import FAMILIES, SPECS, installed
 from hpo_envs.tables import screen
 from hpo_envs.tables import store as tables
@@ -284,16 +273,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "publish"))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of runs (default: %(default)s)")
-    parser.add_argument(
-        "--seeds", type=int, default=SEEDS, help=f"replicates; slow agents have {SLOW_SEEDS} (default: %(default)s)"
-    )
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"replicates, of slow agents at most {SLOW_SEEDS}")
     parser.add_argument("--only", nargs="*", default=[], help="families or ids, with wildcards (default: all)")
-    parser.add_argument(
-        "--agents",
-        nargs="*",
-        default=[],
-        help="other people's: smac, botorch, ...; or module:factory or policy:FILE, each in a process of its own",
-    )
+    others = "other people's: smac, botorch, ...; or module:factory or policy:FILE, each in a process of its own"
+    parser.add_argument("--agents", nargs="*", default=[], help=others)
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(argv)

@@ -8,8 +8,6 @@ then regularised evolution through the environment. Remade whenever a table or t
 scale is filed under the hash of its table. What an agent finds beyond the best known has regret 0.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator, Mapping
@@ -18,7 +16,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import scales
@@ -26,8 +23,7 @@ from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.families.registry import SPECS, installed
 from hpo_envs.tables import VERSION, screen
 from hpo_envs.tables.files import atomic
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 RANDOM = 4096
 """Random actions on each task: their median is known to about 2 % of their spread."""
@@ -115,15 +111,10 @@ def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
             if params.kind == "box":
                 best, reference = on_box(params, task)
             else:
-                best, reference = of_cells(env_id, dict(kwargs), _best_row(params))
+                t, metric = params.table, params.objectives[0]
+                ends = params.signs[0] * t.values[:, :, -1, t.metric(metric)]
+                best, reference = of_cells(env_id, dict(kwargs), float(np.nanmax(ends)))
             yield {"name": name, "best": best, "reference": reference}
-
-
-def _best_row(params: Any) -> float:
-    """Best reward that the table of cells has at the end of a run that did not diverge."""
-    t, name = params.table, params.objectives[0]
-    ends = params.signs[0] * t.values[:, :, -1, t.metric(name)]
-    return float(np.nanmax(ends))
 
 
 @screen.on()
@@ -133,7 +124,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=scales.REFERENCES, help="default: %(default)s")
     parser.add_argument("--missing", action="store_true", help="keep what is in the file")
     args = parser.parse_args(argv)
-    known = {r["name"]: r for r in _read(args.out)} if args.missing else {}
+    before = json.loads(args.out.read_text(encoding="utf-8"))["references"] if args.missing else []
+    known = {r["name"]: r for r in before}
     found: dict[str, dict[str, Any]] = {}
     for reference in study(known):
         found[reference["name"]] = reference
@@ -142,11 +134,6 @@ def main(argv: list[str] | None = None) -> int:
             _write(args.out, {**known, **found})
     _write(args.out, found)
     return 0
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["references"]
-    return found
 
 
 def _write(path: Path, found: Mapping[str, dict[str, Any]]) -> None:

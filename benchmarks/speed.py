@@ -7,8 +7,6 @@ NumPy gathers that a batched step cannot do without. With `--against CHECKOUT` t
 package, in alternating processes, and each figure is shown as medians of both and their ratio.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import json

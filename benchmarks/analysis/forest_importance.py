@@ -6,8 +6,6 @@ of the variance are computed for each tree and averaged over trees. A performanc
 distinguishes bad configurations from each other should not count) raises every leaf below it to it.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.table import Hyperparameter, Table
+from hpo_envs.tables.table import Floats, Hyperparameter, Table
 
-Floats = npt.NDArray[np.float64]
-
-TREES = 64
-"""Trees of the forest."""
+TREES, RESAMPLES = 64, 20
+"""Trees of the forest, and forests of an interval."""
 
 UNRELIABLE = 0.2
 """Out-of-bag R2 up to which shares are said to be unreliable."""
@@ -67,7 +63,6 @@ class ForestImportance:
         main_std: (d,) standard deviation of the share over trees.
         marginals: For each hyperparameter its points, and mean and standard deviation over trees of the prediction
             there, averaged over all others.
-        cutoff: Predictions below were raised to it; None = all count.
         score: R2 of the forest on rows that a tree did not see (out of bag); NaN below 16 trees.
     """
 
@@ -76,7 +71,6 @@ class ForestImportance:
     pairs: Floats
     main_std: Floats
     marginals: tuple[tuple[Floats, Floats, Floats], ...]
-    cutoff: float | None
     score: float
 
     @property
@@ -91,23 +85,12 @@ class ForestImportance:
         return [(self.names[i], self.names[j], s) for i, j, s in sorted(found, key=lambda f: -f[2])]
 
 
-@dataclass(frozen=True)
-class Boxes:
-    """A tree as its leaves: a value on each box.
+def boxes(tree: Any, d: int) -> tuple[Floats, Floats, Floats]:
+    """The leaves of a fitted scikit-learn tree (`estimator.tree_`) of d features.
 
-    Attributes:
-        values: (leaves,) predictions.
-        low: (leaves, d) a box is low < x <= high.
-        high: (leaves, d).
+    Returns:
+        (leaves,) predictions, and (leaves, d) ends of their boxes, low < x <= high.
     """
-
-    values: Floats
-    low: Floats
-    high: Floats
-
-
-def boxes(tree: Any, d: int) -> Boxes:
-    """The leaves of a fitted scikit-learn tree (`estimator.tree_`) of d features."""
     leaves = []
     stack = [(0, np.full(d, -np.inf), np.full(d, np.inf))]
     while stack:
@@ -119,26 +102,28 @@ def boxes(tree: Any, d: int) -> Boxes:
         cut = np.arange(d) == j
         stack.append((left, low, np.where(cut, np.minimum(high, tree.threshold[node]), high)))
         stack.append((right, np.where(cut, np.maximum(low, tree.threshold[node]), low), high))
-    return Boxes(*(np.array(column, dtype=np.float64) for column in zip(*leaves, strict=True)))
+    values, low, high = (np.array(column, dtype=np.float64) for column in zip(*leaves, strict=True))
+    return values, low, high
 
 
-def decompose(leaves: Boxes, axes: Sequence[Axis]) -> tuple[Floats, Floats, float, list[tuple[Floats, Floats]]]:
-    """Variances of one tree over the space: exact sums over its leaves.
+def decompose(
+    values: Floats, low: Floats, high: Floats, axes: Sequence[Axis]
+) -> tuple[Floats, Floats, float, list[tuple[Floats, Floats]]]:
+    """Variances of one tree over the space: exact sums over its leaves, as `boxes` returns them.
 
     Returns:
         (d,) variance of each main effect, (d, d) of each pairwise interaction, the whole variance, and for each axis
         its points and the mean over all other axes at each.
     """
     d = len(axes)
-    parts = [axis.cells(leaves.high[:, i]) for i, axis in enumerate(axes)]
+    parts = [axis.cells(high[:, i]) for i, axis in enumerate(axes)]
     # covers[i][l, c]: whether leaf l has part c of axis i.
     covers = [
-        ((points > leaves.low[:, [i]]) & (points <= leaves.high[:, [i]])).astype(np.float64)
-        for i, (points, _) in enumerate(parts)
+        ((points > low[:, [i]]) & (points <= high[:, [i]])).astype(np.float64) for i, (points, _) in enumerate(parts)
     ]
     share = np.column_stack([cover @ weights for cover, (_, weights) in zip(covers, parts, strict=True)])
-    mean = float(leaves.values @ share.prod(axis=1))
-    centred = leaves.values - mean
+    mean = float(values @ share.prod(axis=1))
+    centred = values - mean
     total = float(np.square(centred) @ share.prod(axis=1))
 
     def others(*keep: int) -> Floats:
@@ -188,10 +173,10 @@ def importance(
     model = RandomForestRegressor(trees, random_state=seed, oob_score=trees >= 16).fit(x, y)
     mains, pairs, marginals = [], [], []
     for estimator in model.estimators_:
-        leaves = boxes(estimator.tree_, len(axes))
-        if cutoff is not None:
-            leaves = Boxes(np.maximum(leaves.values, cutoff), leaves.low, leaves.high)
-        main, pair, total, marginal = decompose(leaves, axes)
+        values, low, high = boxes(estimator.tree_, len(axes))
+        main, pair, total, marginal = decompose(
+            values if cutoff is None else np.maximum(values, cutoff), low, high, axes
+        )
         marginals.append(marginal)
         if total > 0.0:  # a tree that is constant has no shares
             mains.append(main / total)
@@ -204,25 +189,20 @@ def importance(
         np.mean(pairs, axis=0) if pairs else np.zeros((d, d)),
         main_shares.std(axis=0),
         tuple(_over_trees(axis, [m[i] for m in marginals]) for i, axis in enumerate(axes)),
-        cutoff,
         float(getattr(model, "oob_score_", np.nan)),
     )
 
 
-def intervals(configs: Floats, scores: Floats, axes: Sequence[Axis], *, resamples: int = 20, seed: int = 0) -> Floats:
+def intervals(configs: Floats, scores: Floats, axes: Sequence[Axis]) -> Floats:
     """(2, d) ends of 95 % bootstrap intervals of the main effects' shares, for other runs of the same kind.
 
-    Args:
-        configs: As of `importance`.
-        scores: Likewise.
-        axes: Likewise.
-        resamples: Forests, each of 15 trees on runs drawn with replacement.
-        seed: Of draws and forests.
+    They are of `RESAMPLES` forests, each of 15 trees on runs drawn with replacement. Arguments are those of
+    `importance`.
     """
-    rng, shares = np.random.default_rng(seed), []
-    for k in range(resamples):
+    rng, shares = np.random.default_rng(0), []
+    for k in range(RESAMPLES):
         drawn = rng.integers(len(scores), size=len(scores))
-        shares.append(importance(configs[drawn], scores[drawn], axes, trees=15, seed=seed + k).main)
+        shares.append(importance(configs[drawn], scores[drawn], axes, trees=15, seed=k).main)
     return np.asarray(np.quantile(shares, [0.025, 0.975], axis=0))
 
 
@@ -245,14 +225,20 @@ def space_of(table: Table) -> tuple[Floats, list[Axis]]:
         ValueError: It has neither.
     """
     if table.space:
-        x = np.column_stack([numbers(h, c) for h, c in zip(table.space, table.configs.T, strict=True)])
-        axes = [axis_of(h) for h in table.space]
+        x, axes = varying(table.space, table.configs)
     else:
-        x, axes = table.features, [Axis(name) for name in table.feature_names]
-    varies = np.ptp(x, axis=0) > 0 if x.size else np.zeros(0, dtype=bool)
-    if not varies.any():
+        varies = np.ptp(table.features, axis=0) > 0
+        x, axes = table.features[:, varies], [Axis(table.feature_names[i]) for i in np.flatnonzero(varies)]
+    if not axes:
         raise ValueError(f"table must have hyperparameters or features, {table.name} has none")
-    return x[:, varies], [a for a, v in zip(axes, varies, strict=True) if v]
+    return x, axes
+
+
+def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[Axis]]:
+    """(n, d) stored values of the hyperparameters that vary, as the forest sees them; and their axes."""
+    x = np.column_stack([numbers(h, c) for h, c in zip(space, raw.T, strict=True)])
+    varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(space), bool)
+    return x[:, varies], [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
 
 
 def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Axis]:

@@ -9,8 +9,6 @@ Arrays end in `(environments, seeds)`; leading axes are differences (pairs of ag
 treated alike. NaN is a seed that was not run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 ALPHA = 0.05
 """Level of every verdict and of every interval."""

@@ -30,9 +30,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import hypervolume, pareto_front
 from hpo_envs.benchmarks.analysis.scales import Scale, of_header, scale_of
-
-Floats = npt.NDArray[np.float64]
-
+from hpo_envs.tables.table import Floats
 
 Recorded = Any
 """A run as recorded: `hpo_envs.benchmarks.Run`, which imports this module."""

@@ -3,8 +3,6 @@
 It is part of the header of each run, so that scores need neither the table nor other runs.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json
@@ -18,9 +16,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.core.params import Params
-from hpo_envs.tables.table import LOST
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import LOST, Floats
 
 REFERENCES = Path(__file__).with_name("references.json")
 """Scales of spaces that no table lists; `python -m hpo_envs.benchmarks.references` makes it."""
@@ -109,7 +105,10 @@ class Scales:
             final, peaks = known if rows is None else (a[rows] for a in known)
             final = final[~np.isnan(final).any(axis=1)]
             if len(final):
-                return self._several(final, table) if p.vector else self._one(final, peaks, table)
+                if p.vector:
+                    return self._several(final, table)
+                # A run may stop at any level, and the best one need not be the last.
+                return self._named("table", np.nanmax(peaks, axis=0), np.median(final, axis=0), **self._noise(table))
         if p.vector and p.bounded:
             return self._named("bounds", p.high, p.low)
         found = None if p.vector else references().get(name_of(self._id, p, table, self._arguments))
@@ -148,10 +147,6 @@ class Scales:
         best, reference = np.array(best, float), np.array(reference, float)
         front = best[None] if self._params.vector else np.empty((0, self._params.reward_dim))
         return Scale(source, self._params.signs, best, reference, **{"front": front, **facts})
-
-    def _one(self, final: Floats, peaks: Floats, table: int) -> Scale:
-        """A run may stop at any level, and the best one need not be the last."""
-        return self._named("table", np.nanmax(peaks, axis=0), np.median(final, axis=0), **self._noise(table))
 
     def _several(self, final: Floats, table: int) -> Scale:
         """The reference is the front's worst corner and a tenth more."""

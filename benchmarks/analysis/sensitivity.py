@@ -22,7 +22,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import Floats
+
 Variant = Literal["paper", "published"]
 
 VARIANTS = ("paper", "published")
@@ -51,7 +53,7 @@ def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> fl
         ValueError: k out of range, NaN or infinite scores, best score <= 0.
     """
     a = np.sort(_scores(scores))[::-1]
-    last = len(a) if _variant(variant) == "paper" else len(a) - 1
+    last = len(a) if one_of("variant", variant, VARIANTS) == "paper" else len(a) - 1
     k = _k(k, 1, last, len(a))
     return float(100.0 * a[k - 1 if variant == "paper" else k] / _positive(a[0]))
 
@@ -70,7 +72,7 @@ def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
         ValueError: k out of range, NaN or infinite scores, best score <= 0.
     """
     a = np.sort(_scores(scores))[::-1]
-    first = 1 if _variant(variant) == "paper" else 0
+    first = 1 if one_of("variant", variant, VARIANTS) == "paper" else 0
     k = _k(k, first + 1, len(a), len(a))
     return float(100.0 * a[first:k].mean() / _positive(a[0]))
 
@@ -105,7 +107,7 @@ def expected_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Vari
         inside = a[middle] - a <= rope
         low = np.where(open_ & inside, middle, low)
         high = np.where(open_ & ~inside, middle, high)
-    pairs = 2 * int((low - np.arange(n)).sum()) + (n if _variant(variant) == "paper" else 0)
+    pairs = 2 * int((low - np.arange(n)).sum()) + (n if one_of("variant", variant, VARIANTS) == "paper" else 0)
     return float(100.0 * pairs / (n * _others(n, variant)))
 
 
@@ -187,16 +189,9 @@ def rope_of(scores: npt.ArrayLike) -> float:
 
 
 def analyse(
-    configs: Any,
-    scores: Any = None,
-    *,
-    ks: Sequence[int] = KS,
-    rope: float | None = None,
-    variant: Variant = "paper",
-    metric: str | None = None,
-    best: int | None = None,
+    configs: Any, scores: Any = None, *, ks: Sequence[int] = KS, rope: float | None = None, metric: str | None = None
 ) -> dict[str, float | None]:
-    """All metrics of a random search.
+    """All metrics of a random search, in the variant `paper`.
 
     Args:
         configs: (n, d) numbers or a DataFrame, with `scores`; or a `hpo_envs.tables.table.Table`, whose rows are the
@@ -206,9 +201,7 @@ def analyse(
         ks: The k of Rel@k and mean@k. Those beyond the number of runs raise.
         rope: Half-width of the region of practical equivalence, in units of the score; default: see `rope_of`. The
             paper's is `ROPE`.
-        variant: `paper` or `published`.
         metric: Of a Table: its metric, the first by default.
-        best: See `performance_correlation`.
 
     Returns:
         `rel@k` and `mean@k` for each k, `best`, `equivalent`, `rho`, `maxima`, `change`. `rel@k` and `mean@k` are
@@ -228,13 +221,13 @@ def analyse(
     result: dict[str, float | None] = {}
     for label, function in (("rel", relative_at), ("mean", mean_at)):
         for k in ks:
-            result[f"{label}@{k}"] = function(a, k, variant) if relative else None
-    result["best"] = best_equivalent(a, rope, variant)
-    result["equivalent"] = expected_equivalent(a, rope, variant)
-    undefined = any(_constant(values) for values in _to_best(ranks, a, best, variant))
-    result["rho"] = None if undefined else performance_correlation(ranks, a, best, variant)
+            result[f"{label}@{k}"] = function(a, k) if relative else None
+    result["best"] = best_equivalent(a, rope)
+    result["equivalent"] = expected_equivalent(a, rope)
+    undefined = any(_constant(values) for values in _to_best(ranks, a, None, "paper"))
+    result["rho"] = None if undefined else performance_correlation(ranks, a)
     result["maxima"] = maxima(ranks, a)
-    result["change"] = average_change(ranks, a, variant)
+    result["change"] = average_change(ranks, a)
     return result
 
 
@@ -273,7 +266,7 @@ def _to_best(ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None, vari
     if not (0 <= top < len(a) and a[top] == a.max()):
         raise ValueError(f"best must be the index of a run with the best score, {a.max()}, got {best!r}")
     distance, loss = np.abs(r[top] - r), a[top] - a
-    if _variant(variant) == "paper":
+    if one_of("variant", variant, VARIANTS) == "paper":
         distance, loss = np.delete(distance, top), np.delete(loss, top)
     return distance, loss
 
@@ -303,14 +296,8 @@ def _scores(values: Any, name: str = "scores") -> Floats:
     return a
 
 
-def _variant(variant: str) -> str:
-    if variant not in VARIANTS:
-        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
-    return variant
-
-
 def _others(n: int, variant: str) -> int:
-    denominator = n if _variant(variant) == "paper" else n - 1
+    denominator = n if one_of("variant", variant, VARIANTS) == "paper" else n - 1
     if denominator < 1:
         raise ValueError(f"scores must have at least 2 runs in variant 'published', got {n}")
     return denominator

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals, statistics
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 FEW = 20
 """Runs of an agent below which an interval of scores that are mostly 0 is marked as unreliable."""
@@ -80,10 +79,8 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
         means = dict(zip(names, intervals.grouped(np.nanmean(stacked, axis=2), clusters).mean(axis=1), strict=True))
         there = _standing(sorted(names, key=means.__getitem__), pairs, "there", best["here"])
         best["there"] = next((a for a in names if there[a] == "best"), None)
-    mean, elsewhere = (
-        intervals.interval(stacked),
-        intervals.interval(stacked, intervals.across_tasks(stacked, clusters)),
-    )
+    mean = intervals.interval(stacked)
+    elsewhere = intervals.interval(stacked, intervals.across_tasks(stacked, clusters))
     zeros = np.nanmean(stacked == 0.0, axis=(1, 2)) > 0.5
     standings = [
         {

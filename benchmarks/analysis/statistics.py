@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-
-DRAWS = 2000
-"""Bootstrap resamples."""
+from hpo_envs.tables.table import Floats
 
 
 def iqm(values: npt.ArrayLike) -> Floats:
@@ -19,22 +16,6 @@ def iqm(values: npt.ArrayLike) -> Floats:
     v = np.sort(np.asarray(values, dtype=float), axis=-1)
     cut = v.shape[-1] // 4
     return np.asarray(v[..., cut : v.shape[-1] - cut].mean(axis=-1))
-
-
-def bootstrap_interval(
-    values: npt.ArrayLike, confidence: float = 0.95, draws: int = DRAWS, seed: int = 0
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean of (n,) values, as papers print it; too narrow below 20 values.
-
-    Raises:
-        ValueError: No values, or values that are not finite.
-    """
-    v = np.asarray(values, dtype=float)
-    if not len(v) or not np.isfinite(v).all():
-        raise ValueError(f"values must be finite and at least one, got {v!r}")
-    resampled = v[np.random.default_rng(seed).integers(len(v), size=(draws, len(v)))].mean(axis=1)
-    low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
 
 
 def probability_of_improvement(scores: Floats) -> Floats:

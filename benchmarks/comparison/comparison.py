@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
-from hpo_envs.benchmarks.report import sentences, terminal
+from hpo_envs.benchmarks.report import plots, sentences, terminal
 from hpo_envs.benchmarks.runs import Run, Runs
 from hpo_envs.benchmarks.study import expected, study
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
 from hpo_envs.benchmarks.study.scheduler import Outcome, conduct
 from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ class Comparison:
         folder: Where runs are stored.
         outcome: How the study stands, after `run`.
         missing: Which runs of the study are not there, as a sentence; empty if all are.
+        checked: Which of the runs were replayed, as sentences; empty if none was stored.
 
     Raises:
         ValueError: Not a study; see `hpo_envs.benchmarks.study.study`.
@@ -54,7 +58,7 @@ class Comparison:
         self.missing = ""
         self._scores = Scores()
         self._blocks: list[Block] | None = []
-        self._checks: list[str] = []
+        self.checked = ""
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Comparison:
@@ -96,7 +100,7 @@ class Comparison:
                 f"{folder} must have runs as hpo_envs writes them, got {type(error).__name__}: {error}"
             ) from error
         comparison.missing = " ".join(dict.fromkeys(filter(None, missing)))
-        comparison._checks = [str(replay)]
+        comparison.checked = str(replay)
         return comparison
 
     def run(self, executor: Executor | None = None, **how: Any) -> Comparison:
@@ -143,17 +147,12 @@ class Comparison:
                 some = np.flatnonzero(np.isin(block.seeds, [*wanted[env, block.header["agent"]]]))
                 if len(some):
                     yield block if len(some) == len(block) else block.take(some)
-        self._checks = [str(replay)]
+        self.checked = str(replay)
 
     def _take(self, block: Block, place: tuple[Any, ...]) -> None:
         if self._blocks is not None:
             self._blocks.append(block)
         self._scores.add(block, place)
-
-    @property
-    def checked(self) -> str:
-        """Fraction of the runs that was replayed, as a sentence."""
-        return " ".join(self._checks)
 
     def blocks(self) -> Iterator[Block]:
         """The runs as columns, of one agent and one environment at a time."""
@@ -172,7 +171,6 @@ class Comparison:
 
     @functools.cached_property
     def _parts(self) -> Any:
-
         return summary.parts(self._scores)
 
     @functools.cached_property
@@ -214,12 +212,8 @@ class Comparison:
             ValueError: No such track.
             ModuleNotFoundError: matplotlib is not installed.
         """
-        from hpo_envs.benchmarks.plots import ranking
-
         tracks = {t["name"]: t for t in self.scores["tracks"]}
-        if track is not None and track not in tracks:
-            raise ValueError(f"track must be one of {', '.join(tracks)}, got {track!r}")
-        return ranking(tracks[track or next(iter(tracks))], axes)
+        return style.ranking(tracks[one_of("track", next(iter(tracks)) if track is None else track, tracks)], axes)
 
     def report(self, path: Path | str | None = None, *, title: str = "Comparison of agents", command: str = "") -> Path:
         """Write the comparison as one page, which needs no network and no other file; return its path.
@@ -249,9 +243,6 @@ class Comparison:
         Raises:
             ValueError: Runs are in no folder, or a symbolic link is where something is written.
         """
-        from hpo_envs.benchmarks import plots as style
-        from hpo_envs.benchmarks.report import plots
-
         if self.folder is None:
             raise ValueError("folder must be given to save a comparison, got None")
         try:
@@ -285,16 +276,14 @@ class Comparison:
         return digest_of(self.blocks())
 
     def __str__(self) -> str:
-
         try:
             tracks, chosen = self.scores["tracks"], self.scores["selections"]
         except ValueError as error:
             return f"no scores: {error}"
         shown = [terminal.of_track(track) for track in tracks]
         for family, records in chosen.items():
-            from hpo_envs.benchmarks.report import selections
-
-            shown.append(f"{family}\n{terminal.aligned(selections.rows(records))}\n\n{selections.LEGEND}")
+            rows = terminal.aligned(terminal.of_selections(records))
+            shown.append(f"{family}\n{rows}\n\n{terminal.SELECTIONS}")
         return "\n\n".join(shown)
 
     def __repr__(self) -> str:
@@ -302,8 +291,6 @@ class Comparison:
         return f"<Comparison of {len(agents)} agents on {len(environments)} environments>"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         return f"<pre>{escape(str(self))}</pre>"
 
 

@@ -1,7 +1,5 @@
 """Pareto fronts of runs with two objectives: what they attain, and how that grows with the budget."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,8 +10,7 @@ from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.comparison.scored import Cell
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 POINTS = 50
 """Grid points of a surface."""

@@ -69,7 +69,7 @@ class Replay:
             return
         used = {own["table"]: {**block.header, **own} for own in block.rest}
         helped = [s["table"] for s in block.header.get("transfer", {}).get("sources", ())]
-        lacking = [name for name in [*used, *helped] if not _at_hand(name)]
+        lacking = [name for name in [*used, *helped] if not tables.exists(name) or tables.missing(name)]
         if lacking or registry.find(env) is None:
             self.unchecked[env] = f"table {lacking[0]} is not installed" if lacking else "no such id is registered"
             return
@@ -134,10 +134,6 @@ def table_of(header: Mapping[str, Any]) -> Table:
             f"sha256 {table.provenance.sha256}, the runs say {header['sha256']}"
         )
     return table
-
-
-def _at_hand(name: str) -> bool:
-    return tables.exists(name) and not tables.missing(name)
 
 
 class _MismatchError(ValueError):

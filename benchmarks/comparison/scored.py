@@ -18,8 +18,8 @@ from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.benchmarks.study.block import Block, blocks_of
 from hpo_envs.families.registry import family_of
 from hpo_envs.tables.catalogue import overlap
+from hpo_envs.tables.table import Floats
 
-Floats = npt.NDArray[np.float64]
 Header = Mapping[str, Any]
 
 GRID = np.linspace(0.0, 1.0, 51)[1:]
@@ -64,31 +64,6 @@ def agent_of(header: Header) -> str:
 
 def _label(name: str, arguments: Mapping[str, Any]) -> str:
     return f"{name} ({', '.join(f'{k}={v}' for k, v in sorted(arguments.items()))})" if arguments else name
-
-
-class _Facts:
-    """Facts that compared runs must share."""
-
-    def __init__(self) -> None:
-        self.facts: dict[tuple[str, ...], Any] = {}
-
-    def check(self, h: Header, env: str) -> None:
-        """Refuse a header that differs from those before it."""
-        here = {
-            ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
-            ("budget", env): (h["budget"], h["cost_unit"]),
-            ("objective", env): tuple(h["objectives"]),
-            ("shuffle", env): h.get("shuffle", False),
-            ("sources", env): h.get("transfer"),
-            ("version of hpo_envs",): h["versions"]["hpo_envs"],
-        }
-        for fact, value in here.items():
-            if self.facts.setdefault(fact, value) != value:
-                raise ValueError(f"runs must share their {' of '.join(fact)}, got {self.facts[fact]} and {value}")
-        if both := _overlap(h):
-            raise ValueError(
-                f"sources must share no language with {env}, got {', '.join(both)} in runs of {agent_of(h)}"
-            )
 
 
 def _overlap(header: Header) -> list[str]:
@@ -168,7 +143,7 @@ class Scores:
     def __init__(self) -> None:
         self.cells: dict[tuple[str, str], Cell] = {}
         self.answered: dict[str, set[tuple[str, str, str]]] = {}
-        self._facts = _Facts()
+        self._facts: dict[tuple[str, ...], Any] = {}  # that compared runs must share
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Scores:
@@ -191,13 +166,31 @@ class Scores:
         for index in _groups(block):
             header = block.header_of(int(index[0]))
             env, agent = environment_of(header), agent_of(header)
-            self._facts.check(header, env)
+            self._check(header, env)
             self.answered.setdefault(env, set()).add((header["table"], header["kind"], header["sha256"]))
             cell = self.cells.setdefault((env, agent), Cell(rank, header))
             if rank < cell.rank:
                 cell.rank, cell.header = rank, header
             for some in _lengths(block, index):
                 self._score(block, some, cell)
+
+    def _check(self, h: Header, env: str) -> None:
+        """Refuse a header that differs from those before it."""
+        here = {
+            ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
+            ("budget", env): (h["budget"], h["cost_unit"]),
+            ("objective", env): tuple(h["objectives"]),
+            ("shuffle", env): h.get("shuffle", False),
+            ("sources", env): h.get("transfer"),
+            ("version of hpo_envs",): h["versions"]["hpo_envs"],
+        }
+        for fact, value in here.items():
+            if self._facts.setdefault(fact, value) != value:
+                raise ValueError(f"runs must share their {' of '.join(fact)}, got {self._facts[fact]} and {value}")
+        if both := _overlap(h):
+            raise ValueError(
+                f"sources must share no language with {env}, got {', '.join(both)} in runs of {agent_of(h)}"
+            )
 
     def _score(self, block: Block, index: npt.NDArray[np.intp], cell: Cell) -> None:
         """Scores runs of equal length with one source of their scales."""

@@ -4,8 +4,6 @@ Regret hides what a user of a selection asks: is the arm that is recommended the
 budget is answered by runs of its own, because agents plan with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -17,18 +17,12 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
-from hpo_envs.benchmarks.comparison.scored import (
-    GRID,
-    Cell,
-    ScoredRuns,
-    Scores,
-    budget_apart,
-)
+from hpo_envs.benchmarks.comparison.scored import GRID, ScoredRuns, Scores, budget_apart
 from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.checks import parsed
+from hpo_envs.tables.table import Floats
 
-Floats = npt.NDArray[np.float64]
 Header = Mapping[str, Any]
 
 PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts", "selections")
@@ -48,22 +42,17 @@ def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str
         ValueError: See `score`.
     """
     scored, first = collected.scored(), collected.first()
+    chosen: dict[str, list[dict[str, Any]]] = {}
+    if any((family := registry.family_of(h["env"])) and family.score == "final" for h in first.values()):
+        from hpo_envs.benchmarks.comparison import selections
+
+        chosen = selections.of_scored(first, scored)
     found = {
         "tracks": _ranked(collected, first, scored),
         "cells": [_record(env, a, c) for env, by in scored.items() for a, c in by.items()],
-        "selections": _selections(first, scored),
+        "selections": chosen,
     }
     return scored, first, found
-
-
-def _selections(
-    first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
-) -> dict[str, list[dict[str, Any]]]:
-    if not any((family := registry.family_of(h["env"])) and family.score == "final" for h in first.values()):
-        return {}
-    from hpo_envs.benchmarks.comparison import selections
-
-    return selections.of_scored(first, scored)
 
 
 def whole(
@@ -91,27 +80,25 @@ def whole(
     agents: dict[str, dict[str, Any]] = {}
     for key in (ordered := collected.ordered()):
         agents.setdefault(key[1], collected.cells[key].header)
+    cells = {key: collected.cells[key] for key in ordered}
+    surfaces: dict[str, Any] = {}
+    if with_fronts and any(cell.fronts for cell in cells.values()):
+        from hpo_envs.benchmarks.comparison import fronts
+
+        surfaces = fronts.of_cells(cells)
     summary = {
         **facts,
-        "versions": dict(collected.cells[ordered[0]].header["versions"]),
+        "versions": dict(cells[ordered[0]].header["versions"]),
         "environments": [_environment(env, first[env], sorted(collected.answered[env])) for env in scored],
         "agents": [_agent(header, name) for name, header in agents.items()],
         "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]],
         "cells": found["cells"],
         "curves": {env: curves(by, first[env]) for env, by in scored.items()},
-        "fronts": _fronts({key: collected.cells[key] for key in ordered}) if with_fronts else {},
+        "fronts": surfaces,
         "selections": found["selections"],
     }
     plain: dict[str, Any] = rounded(summary)
     return plain
-
-
-def _fronts(cells: Mapping[tuple[str, str], Cell]) -> dict[str, Any]:
-    if not any(cell.fronts for cell in cells.values()):
-        return {}
-    from hpo_envs.benchmarks.comparison import fronts
-
-    return fronts.of_cells(cells)
 
 
 def _ranked(

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from hpo_envs.benchmarks.analysis import intervals
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.runs import Run
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 HAIR = 1e-9
 """Slack of what counts as close: 26.09 - 0.5 is no exact binary number."""

@@ -4,8 +4,6 @@ Writes `policy.npz`, and `policy.csv` and `policy-training.png`, the regret on l
 every few updates.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import itertools
@@ -31,9 +29,8 @@ from hpo_envs.benchmarks.tasks import sampled
 from hpo_envs.benchmarks.tasks.sampled import Draws, Pool, SampledTasks
 from hpo_envs.tables import screen
 from hpo_envs.tables.files import atomic
+from hpo_envs.tables.table import Floats
 from hpo_envs.wrappers import for_training
-
-Floats = npt.NDArray[np.float64]
 
 FEATURES = ("prior", "stacked")
 """What the policy reads: what source tasks predict, and the Gaussian process of `learned`."""
@@ -105,9 +102,7 @@ def imitation(x: Floats, model: SourceGP) -> Floats:
     return np.concatenate([into.T, bias[:, None], out], axis=1)
 
 
-def fit(
-    weights: learned.Weights, seed: int, steps: int, log: list[dict[str, Any]], features: tuple[str, ...] = FEATURES
-) -> policy_file.Trained:
+def fit(weights: learned.Weights, seed: int, steps: int, log: list[dict[str, Any]]) -> policy_file.Trained:
     """The weights of one training that scored best on languages kept from it.
 
     Args:
@@ -115,22 +110,21 @@ def fit(
         seed: Of all draws, and of the languages kept for early stopping.
         steps: Evaluations.
         log: Gets a record of each look at these.
-        features: Groups of columns, the last one a Gaussian process.
     """
     pools = [p for family in OBJECTIVES for p in usable(family) if {*p.languages} <= weights.languages]
     languages = sorted({x for p in pools for x in p.languages if p.name.startswith("charhpo")})
     kept = set(np.random.default_rng(seed).permutation(languages)[: -(-len(languages) // 4)].tolist())
     train = with_sources([p for p in pools if not kept & {*p.languages}])
     stop = [p for p in with_sources(pools) if kept & {*p.languages}]
-    numbers = dict(zip(START, weights.numbers.mean(axis=0).tolist(), strict=True)) if "stacked" in features else {}
+    numbers = dict(zip(START, weights.numbers.mean(axis=0).tolist(), strict=True))
     as_used = Draws((0.8, 0.8), 0.0, 0.0, 0.0, (0.9, 0.0))
     tasks = SampledTasks(ENVS, train, CANDIDATES, BUDGET, Draws(sources=(0.8, 0.25)), COPIES)
     envs, looks = (
-        for_training(e, CANDIDATES, features, numbers=numbers)
+        for_training(e, CANDIDATES, FEATURES, numbers=numbers)
         for e in (tasks, SampledTasks(LOOKS, stop, CANDIDATES, BUDGET, as_used))
     )
     random = f"{regret(None, looks)[0]:.4f}"
-    w, found, best = np.zeros(candidate_set.width(features)), [], []
+    w, found, best = np.zeros(candidate_set.width(FEATURES)), [], []
     w[-1], rng = SKIP, np.random.default_rng(seed)
     begun, updates = time.process_time(), -(-steps // (ENVS * BUDGET))
 
@@ -157,7 +151,7 @@ def fit(
     shipped = min(best, key=lambda pair: pair[0])[1].astype(np.float32)
     seen = frozenset(x for p in pools for x in p.languages)
     return policy_file.Trained(
-        weights.name, seen, features, CANDIDATES, 0, ({"skip.weight": shipped[None]},), numbers=numbers
+        weights.name, seen, FEATURES, CANDIDATES, 0, ({"skip.weight": shipped[None]},), numbers=numbers
     )
 
 

@@ -1,14 +1,11 @@
 """`hpo-envs reproduce learned`: trained on tables of other languages only, tested on each usable table."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.models.stacked_gp import START
 from hpo_envs.agents.problem import Problem
@@ -17,13 +14,12 @@ from hpo_envs.agents.transfer.policy import Policy
 from hpo_envs.benchmarks.analysis import intervals, regret
 from hpo_envs.benchmarks.comparison.summary import clusters_of
 from hpo_envs.benchmarks.learned import tasks
-from hpo_envs.benchmarks.learned.evolution import play
 from hpo_envs.benchmarks.learned.policy import SKIP
+from hpo_envs.benchmarks.learned.train import play
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import run
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 TRIALS = 20
 """Replicates of each table: 80 % of its rows, in an order of their own, the same for all methods."""

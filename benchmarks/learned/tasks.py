@@ -1,7 +1,5 @@
 """Tables as tasks of the learned optimizer, with what the other tables predict; and what training makes of them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +13,7 @@ from hpo_envs.agents.transfer.learned import fit_sources
 from hpo_envs.agents.transfer.source_gp import normal_scores
 from hpo_envs.benchmarks.runs import problem_of, transfer
 from hpo_envs.families import registry
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 FAMILIES = ("NMTHPO", "CharHPO")
 """Distributions that weights are trained and tested on."""
@@ -84,7 +81,6 @@ class Episodes:
 
     Attributes:
         rewards: (E, n).
-        valid: (E, n) whether there is such a candidate.
         best: (E,) best reward.
         span: (E,) what it is above the median one.
         tables: What the sources predict.

@@ -1,8 +1,8 @@
 """Optimisers of live problems: this suite's agents, and other packages as their own users run them."""
 
-from __future__ import annotations
-
 import abc
+import logging
+import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -61,20 +61,29 @@ def _score(config: Config) -> float:
     raise NotImplementedError
 
 
+SAMPLERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "optuna-tpe": ("TPESampler", {}),
+    "optuna-tpe-univariate": ("TPESampler", {"multivariate": False}),
+    "optuna-gp": ("GPSampler", {}),
+}
+"""Samplers of Optuna: class and arguments."""
+
+
 class Optuna(Optimiser):
     """A sampler of Optuna in a define-by-run study.
 
     Args:
         problem: The problem.
         seed: Of the sampler.
-        sampler: Makes it of a seed.
+        name: Key of `SAMPLERS`.
     """
 
-    def __init__(self, problem: Problem, seed: int, sampler: Callable[[int], Any]) -> None:
-        import optuna
-
+    def __init__(self, problem: Problem, seed: int, name: str) -> None:
+        optuna = extra_module("optuna", "optuna", "live studies")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self._study = optuna.create_study(direction="maximize", sampler=sampler(seed))
+        sampler, given = SAMPLERS[name]
+        made = getattr(optuna.samplers, sampler)(seed=seed, **given)
+        self._study = optuna.create_study(direction="maximize", sampler=made)
         self._space = space_of(problem.search_space)
 
     def ask(self) -> tuple[Any, Config]:
@@ -105,9 +114,6 @@ class Smac(Optimiser):
     """
 
     def __init__(self, problem: Problem, seed: int, budget: int) -> None:
-        import logging
-        import tempfile
-
         smac = extra_module("smac", "optimizers", "live studies")
         logging.disable(logging.WARNING)
         self._folder = tempfile.TemporaryDirectory()
@@ -143,8 +149,6 @@ class Ax(Optimiser):
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
-        import logging
-
         from ax.api import client, configs
         from ax.utils.common.logger import set_ax_logger_levels
 
@@ -216,15 +220,6 @@ def _hebo(h: Hyperparameter) -> dict[str, Any]:
     return {"name": h.name, "type": kind, "lb": h.low, "ub": h.high}
 
 
-def _samplers() -> dict[str, Callable[[int], Any]]:
-    samplers = extra_module("optuna", "optuna", "live studies").samplers
-    return {
-        "optuna-tpe": lambda seed: samplers.TPESampler(seed=seed),
-        "optuna-tpe-univariate": lambda seed: samplers.TPESampler(seed=seed, multivariate=False),
-        "optuna-gp": lambda seed: samplers.GPSampler(seed=seed),
-    }
-
-
 def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
     """An optimizer by name.
 
@@ -239,6 +234,6 @@ def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
         return Smac(problem, seed, budget)
     if name in ("botorch-ax", "hebo"):
         return (Ax if name == "botorch-ax" else Hebo)(problem, seed)
-    if name.startswith("optuna-") and name in (samplers := _samplers()):
-        return Optuna(problem, seed, samplers[name])
+    if name in SAMPLERS:
+        return Optuna(problem, seed, name)
     return SuiteOptimiser(problem, seed, budget, name)

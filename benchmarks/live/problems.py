@@ -1,16 +1,26 @@
 """Functions to tune: analytic ones, scikit-learn's models on its small data sets, and ids of this suite."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
+from sklearn import datasets, preprocessing
+from sklearn.decomposition import PCA
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import SGDClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
 
+import hpo_envs.families.registry  # noqa: F401  its import registers the ids
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.points import Points
 
@@ -25,14 +35,12 @@ class Problem:
         name: In results.
         space: As `hpo_envs.tune` takes it, or an `Id` that knows it.
         function: Configuration -> score without noise; higher is better.
-        source: Where it comes from.
         noise: Standard deviation of the normal noise that an optimizer's scores have.
     """
 
     name: str
     space: Any
     function: Callable[[Config], float]
-    source: str
     noise: float = 0.0
 
     @property
@@ -53,9 +61,6 @@ class Problem:
             return score, score
         key = hashlib.sha256(f"{self.name}:{seed}:{evaluation}".encode()).digest()
         return score + self.noise * np.random.default_rng(list(key)).standard_normal(), score
-
-
-# -- analytic ------------------------------------------------------------------------------------------------------
 
 
 def branin(x: float, y: float) -> float:
@@ -120,13 +125,8 @@ def schedule(config: Config) -> float:
     return float(max(0.0, top - loss))
 
 
-# -- scikit-learn's models, cross-validated on two halves of its own data sets -----------------------------------------
-
-
 @functools.cache
 def _halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
-    from sklearn import datasets, preprocessing
-
     x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(x))[:rows]
     x, y, half = preprocessing.StandardScaler().fit_transform(x[order]), y[order], rows // 2
@@ -135,8 +135,6 @@ def _halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
 
 def _score(model: Any, name: str, rows: int) -> float:
     """Mean score of two models, each trained on one half of the first rows and judged on the other."""
-    import warnings
-
     x, y, v, w = _halves(name, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -145,29 +143,21 @@ def _score(model: Any, name: str, rows: int) -> float:
 
 def svm_digits(config: Config) -> float:
     """Accuracy of a support vector machine on 300 digits."""
-    from sklearn.svm import SVC
-
     return _score(SVC(**config, max_iter=5000), "digits", 300)
 
 
 def forest_cancer(config: Config) -> float:
     """Accuracy of a random forest on the breast cancer data."""
-    from sklearn.ensemble import RandomForestClassifier
-
     return _score(RandomForestClassifier(**config, random_state=0), "breast_cancer", 300)
 
 
 def boosting_diabetes(config: Config) -> float:
     """R^2 of gradient boosting on the diabetes data."""
-    from sklearn.ensemble import GradientBoostingRegressor
-
     return _score(GradientBoostingRegressor(**config, random_state=0), "diabetes", 200)
 
 
 def network_wine(config: Config) -> float:
     """Accuracy of a multilayer perceptron after 8 epochs on the wine data; 0 where its weights diverge."""
-    from sklearn.neural_network import MLPClassifier
-
     given = dict(config)
     layers = (given.pop("units"),) * given.pop("layers")
     try:
@@ -180,17 +170,11 @@ def network_wine(config: Config) -> float:
 
 def ridge_diabetes(config: Config) -> float:
     """R^2 of kernel ridge regression on the diabetes data."""
-    from sklearn.kernel_ridge import KernelRidge
-
     return max(-1.0, _score(KernelRidge(**config), "diabetes", 200))
 
 
 def neighbours_digits(config: Config) -> float:
     """Accuracy of nearest neighbours in principal components of 300 digits."""
-    from sklearn.decomposition import PCA
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.pipeline import make_pipeline
-
     given = dict(config)
     pca = PCA(given.pop("components"), whiten=given.pop("whiten"), random_state=0, svd_solver="full")
     return _score(make_pipeline(pca, KNeighborsClassifier(**given)), "digits", 300)
@@ -198,12 +182,7 @@ def neighbours_digits(config: Config) -> float:
 
 def linear_cancer(config: Config) -> float:
     """Accuracy of a linear model trained by stochastic gradient descent for five epochs on the breast cancer data."""
-    from sklearn.linear_model import SGDClassifier
-
     return _score(SGDClassifier(**config, max_iter=5, tol=None, random_state=0), "breast_cancer", 569)
-
-
-# -- this suite ------------------------------------------------------------------------------------------------------
 
 
 class Id:
@@ -219,10 +198,6 @@ class Id:
 
     @functools.cached_property
     def _env(self) -> Any:
-        import gymnasium as gym
-
-        from hpo_envs.families import registry  # noqa: F401  its import registers the ids
-
         return gym.make(self.name, budget=None, disable_env_checker=True)
 
     @functools.cached_property
@@ -247,22 +222,14 @@ class Id:
 _X6 = {f"x{j}": (0.0, 1.0) for j in range(6)}
 LEPOR = Id("CushLEPOR-ted-ende-v0")
 TRANSDUCTION = Id("CharHPO-v0", table="g2p-dut-transformer")
-_ANALYTIC = "analytic"
-_SKLEARN = "scikit-learn"
-_RATED = ["constant", "invscaling", "adaptive"]
 
 PROBLEMS: tuple[Problem, ...] = (
-    Problem("branin", {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, lambda c: branin(c["x"], c["y"]), _ANALYTIC),
-    Problem("hartmann6", _X6, hartmann6, _ANALYTIC),
-    Problem("hartmann6-noise", _X6, hartmann6, _ANALYTIC, noise=0.2),
-    Problem("levy8", {f"x{j}": (-10.0, 10.0) for j in range(8)}, levy, _ANALYTIC),
-    Problem("ellipsoid16", {f"x{j:02d}": (0.0, 1.0) for j in range(16)}, ellipsoid, _ANALYTIC),
-    Problem(
-        "branin-shifts",
-        {"kind": ["d", "a", "c", "b"], "x": (-5.0, 10.0), "y": (0, 15)},
-        shifted_branin,
-        _ANALYTIC,
-    ),
+    Problem("branin", {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, lambda c: branin(c["x"], c["y"])),
+    Problem("hartmann6", _X6, hartmann6),
+    Problem("hartmann6-noise", _X6, hartmann6, noise=0.2),
+    Problem("levy8", {f"x{j}": (-10.0, 10.0) for j in range(8)}, levy),
+    Problem("ellipsoid16", {f"x{j:02d}": (0.0, 1.0) for j in range(16)}, ellipsoid),
+    Problem("branin-shifts", {"kind": ["d", "a", "c", "b"], "x": (-5.0, 10.0), "y": (0, 15)}, shifted_branin),
     Problem(
         "schedule",
         {
@@ -278,7 +245,6 @@ PROBLEMS: tuple[Problem, ...] = (
             "warmup": (0.0, 0.3),
         },
         schedule,
-        _ANALYTIC,
         noise=0.004,
     ),
     Problem(
@@ -291,7 +257,6 @@ PROBLEMS: tuple[Problem, ...] = (
             "coef0": {"low": -1.0, "high": 1.0, "if": {"kernel": ["poly", "sigmoid"]}},
         },
         svm_digits,
-        _SKLEARN,
     ),
     Problem(
         "forest-cancer",
@@ -304,7 +269,6 @@ PROBLEMS: tuple[Problem, ...] = (
             "bootstrap": [False, True],
         },
         forest_cancer,
-        _SKLEARN,
     ),
     Problem(
         "boosting-diabetes",
@@ -319,7 +283,6 @@ PROBLEMS: tuple[Problem, ...] = (
             "alpha": {"low": 0.5, "high": 0.99, "if": {"loss": ["huber"]}},
         },
         boosting_diabetes,
-        _SKLEARN,
     ),
     Problem(
         "network-wine",
@@ -335,7 +298,6 @@ PROBLEMS: tuple[Problem, ...] = (
             "beta_1": {"low": 0.5, "high": 0.99, "if": {"solver": ["adam"]}},
         },
         network_wine,
-        _SKLEARN,
     ),
     Problem(
         "ridge-diabetes",
@@ -347,7 +309,6 @@ PROBLEMS: tuple[Problem, ...] = (
             "coef0": {"low": 0.0, "high": 3.0, "if": {"kernel": ["polynomial"]}},
         },
         ridge_diabetes,
-        _SKLEARN,
     ),
     Problem(
         "neighbours-digits",
@@ -359,7 +320,6 @@ PROBLEMS: tuple[Problem, ...] = (
             "metric": ["euclidean", "manhattan", "chebyshev", "cosine"],
         },
         neighbours_digits,
-        _SKLEARN,
     ),
     Problem(
         "linear-cancer",
@@ -379,8 +339,7 @@ PROBLEMS: tuple[Problem, ...] = (
             "average": [False, True],
         },
         linear_cancer,
-        _SKLEARN,
     ),
-    Problem("cushlepor-ted-ende", LEPOR, LEPOR, "CushLEPOR-ted-ende-v0"),
-    Problem("charhpo-g2p-dut", TRANSDUCTION, TRANSDUCTION, "CharHPO-v0"),
+    Problem("cushlepor-ted-ende", LEPOR, LEPOR),
+    Problem("charhpo-g2p-dut", TRANSDUCTION, TRANSDUCTION),
 )

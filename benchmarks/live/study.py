@@ -6,8 +6,6 @@
 A run is one line of `results.csv`; runs that are there are not repeated.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import time
@@ -20,6 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
+from tqdm.auto import tqdm
 
 from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, Problem
@@ -105,8 +104,6 @@ def play(problem: Problem, optimiser: str, seed: int, budget: int, workers: int 
 
 def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
     """Run what `results.csv` lacks, seed by seed."""
-    from tqdm.auto import tqdm
-
     known = {(r.problem, r.optimiser, r.workers, r.budget, r.seed) for r in load().itertuples()}
     wanted = [
         (p, o, seed)
@@ -165,9 +162,10 @@ KNOWN = {
 """Maxima of the analytic problems."""
 
 
-def regrets(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with `final` and `anytime` as regret: 0 for the best known, 1 for the median random configuration."""
-    known = references()
+def regrets(budget: int, workers: int, seeds: Iterable[int]) -> pd.DataFrame:
+    """Some runs, with `final` and `anytime` as regret: 0 for the best known, 1 for the median random configuration."""
+    runs, known = load(), references()
+    runs = runs[(runs.budget == budget) & (runs.workers == workers) & runs.seed.isin([*seeds])]
     best, median = runs.problem.map(known.best), runs.problem.map(known["median"])
     scaled = {name: ((best - runs[name]) / (best - median)).clip(0.0, 1.0) for name in ("final", "anytime")}
     return runs.assign(**scaled)
@@ -187,8 +185,7 @@ def table(budget: int, workers: int, seeds: Iterable[int], against: str) -> pd.D
     Raises:
         ValueError: There are no such runs.
     """
-    runs = regrets(load())
-    runs = runs[(runs.budget == budget) & (runs.workers == workers) & runs.seed.isin([*seeds])]
+    runs = regrets(budget, workers, seeds)
     ours = runs[runs.optimiser == against].set_index(["problem", "seed"])
     rows = []
     for name, group in runs.groupby("optimiser"):
@@ -236,8 +233,7 @@ def main() -> None:
     elif given.command == "references":
         measure_references()
     elif given.by_problem:
-        rows = regrets(load())
-        rows = rows[(rows.budget == given.budget) & (rows.workers == given.workers) & rows.seed.isin([*given.seeds])]
+        rows = regrets(given.budget, given.workers, given.seeds)
         print(rows.pivot_table(index="problem", columns="optimiser", values="final").round(3).to_string())
     else:
         print(table(given.budget, given.workers, given.seeds, given.against).round(4).to_string())

@@ -5,8 +5,6 @@ A paper's folder has `reproduce` (the parts and their figures), `expected.csv` (
 functions of results); results that are committed are in `results/`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +13,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
+from tqdm.auto import tqdm
+
 from hpo_envs.benchmarks.report import terminal
 from hpo_envs.benchmarks.study import executors
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 Record = dict[str, Any]
@@ -140,8 +141,6 @@ class Reproduction(contextlib.ExitStack):
             label: Of the bar.
             unit: What a call is.
         """
-        from tqdm.auto import tqdm
-
         results: list[Any] = [None] * len(arguments)
         with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:
             for i, result in self._executor.map(functools.partial(_apart, function), arguments):
@@ -193,8 +192,8 @@ def reproduce(paper: str, parts: Parts, out: Path, *, only: str | None = None, *
     Raises:
         ValueError: Unknown part.
     """
-    if only is not None and only not in parts:
-        raise ValueError(f"only must be one of {', '.join(parts)}, got {only!r}")
+    if only is not None:
+        one_of("only", only, parts)
     with Reproduction(out, paper=paper, **settings) as r:
         out.mkdir(parents=True, exist_ok=True)
         for name in parts if only is None else (only,):

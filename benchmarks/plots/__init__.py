@@ -5,8 +5,6 @@
 >>> axes = plots.incumbent(runs.to_frame())
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import zlib

@@ -1,7 +1,5 @@
 """Pictures of runs, from the frame that `Runs.to_frame` returns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,8 +9,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks.analysis.regret import TARGETS
 from hpo_envs.benchmarks.plots import COLOURS, axes_of, line, styles
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 POINTS = 200
 """Points of a curve, at most."""

@@ -1,7 +1,5 @@
 """The answer of a report: each track's sentence and a picture of its ranking, with both intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """Charts of the page: axes and series, as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -35,39 +33,33 @@ def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **opti
     return {**axes, "x": panel["x"], "series": panel["agents"], **options}
 
 
-def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]], str]]:
-    """(key, variants, caption) of each chart of a track."""
+def of_track(t: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """(key, chart, caption) of each chart of a track."""
     c, name = t["curves"], t["name"]
     title, label = ("Raw score", "raw score") if t.get("raw") else ("Regret", "normalised regret")
     yield (
         "regret",
-        [
-            chart(
-                f"{title} over the budget, {name}", "share of the budget", label, c["regret"], ylog=_log(c["regret"], t)
-            )
-        ],
+        chart(f"{title} over the budget, {name}", "share of the budget", label, c["regret"], ylog=_log(c["regret"], t)),
         "Lower and further left is better. Mean of environments and runs; bands are 95 % intervals for other seeds.",
     )
     if t.get("raw"):  # targets are regrets
         return
     yield (
         "ert",
-        [
-            chart(
-                f"Cost against quality, {name}", "target: regret", "expected cost, in budgets", _positive(c["ert"]),
-                xlog=True, ylog=True, xreverse=True,
-            )
-        ],
+        chart(
+            f"Cost against quality, {name}", "target: regret", "expected cost, in budgets", _positive(c["ert"]),
+            xlog=True, ylog=True, xreverse=True,
+        ),
         "What it costs on average to reach a quality, restarting runs that failed; harder targets to the right.",
     )  # fmt: skip
     yield (
         "ecdf",
-        [chart(f"Targets met, {name}", "share of the budget", "share of (run, target) pairs", c["ecdf"], xlog=True)],
+        chart(f"Targets met, {name}", "share of the budget", "share of (run, target) pairs", c["ecdf"], xlog=True),
         "Higher is better: of all pairs of a run and one of 21 regret targets, how many were met by then.",
     )
     yield (
         "profile",
-        [chart(f"Distribution of runs, {name}", sentences.measure(t), "share of runs at least as good", c["profile"])],
+        chart(f"Distribution of runs, {name}", sentences.measure(t), "share of runs at least as good", c["profile"]),
         "Higher is better: how many runs ended with this score or a better one.",
     )
 

@@ -1,7 +1,5 @@
 """The page: sections of HTML around the data that its charts and tables are drawn from."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib
@@ -12,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.plots import COLOURS, looks
-from hpo_envs.benchmarks.report import answer, charts, selections, sentences
-from hpo_envs.benchmarks.report.html import download, head, num, table, text
-from hpo_envs.benchmarks.report.rankings import of_track
+from hpo_envs.benchmarks.report import answer, charts, sentences, terminal
+from hpo_envs.benchmarks.report.tables import download, head, num, of_track, table, text
 
 STATIC = Path(__file__).parent / "static"
 
@@ -73,11 +70,7 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = (), picture
         _results(summary, rows),
     ]
     meaning = (STATIC / "meaning.html").read_text("utf-8")
-    method = [
-        f'<h3 id="meaning">What the numbers mean</h3>{meaning}',
-        _compared(summary),
-        _repeat(summary, citations),
-    ]
+    method = [f'<h3 id="meaning">What the numbers mean</h3>{meaning}', _compared(summary), _repeat(summary, citations)]
     levels = [
         f'<section><h2 id="answer">Summary</h2>{_answer(summary, says, places)}</section>',
         f'<section><h2 id="evidence">Results</h2>{"".join(evidence)}</section>',
@@ -103,20 +96,17 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text = json.dumps({"colours": len(COLOURS), **data}, separators=(",", ":"), allow_nan=False)
+    # The style sheet changes those that a dark screen swallows.
+    colours = f":root {{ {' '.join(f'--c{i}: {c};' for i, c in enumerate(COLOURS))} }}\n"
     page = PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
         title=escape(title),
-        style=_colours() + (STATIC / "page.css").read_text("utf-8"),
+        style=colours + (STATIC / "page.css").read_text("utf-8"),
         body=body,
         data=base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode(),
         script=script,
     )
     return page.encode(errors="backslashreplace").decode()  # names of folders may be no UTF-8
-
-
-def _colours() -> str:
-    """The agents' colours as variables; the style sheet changes those that a dark screen swallows."""
-    return f":root {{ {' '.join(f'--c{i}: {c};' for i, c in enumerate(COLOURS))} }}\n"
 
 
 def _head(summary: Mapping[str, Any]) -> str:
@@ -158,7 +148,7 @@ def _answer(summary: Mapping[str, Any], says: Sequence[Sequence[str]], places: M
 
 
 def _track(t: Mapping[str, Any], i: int, drawn: Drawn, rows: dict[str, str]) -> str:
-    figures = "".join(figure(f"track-{i}-{key}", v, note, drawn) for key, v, note in charts.of_track(t))
+    figures = "".join(figure(f"track-{i}-{key}", [one], note, drawn) for key, one, note in charts.of_track(t))
     ranking, more = of_track(t, i, rows)
     return (
         f'<section><h3 id="track-{i}">{escape(t["name"])}</h3>{ranking}'
@@ -182,10 +172,10 @@ def _environments(summary: Mapping[str, Any], drawn: Drawn) -> str:
 
 
 def _selections(family: str, records: Sequence[Mapping[str, Any]]) -> str:
-    first, *rest = selections.rows(records)
+    first, *rest = terminal.of_selections(records)
     key = escape(f"selections-{family}")
     cells = [[head(agent), *map(text, values)] for agent, *values in rest]
-    shown = table(key, selections.LEGEND, [("", name) for name in first], cells)
+    shown = table(key, terminal.SELECTIONS, [("", name) for name in first], cells)
     return f'<section><h3 id="{key}-title">{escape(family)}: wrong arms, and sure agents</h3>{shown}</section>'
 
 
@@ -233,13 +223,7 @@ def _compared(summary: Mapping[str, Any]) -> str:
         )
         budget = num(e["budget"], f"{e['budget']:g} {e['cost_unit']}")
         rows.append(
-            [
-                head(e["label"]),
-                f"<td>{answered}</td>",
-                text(", ".join(e["objectives"])),
-                budget,
-                text(_scale(e)),
-            ]
+            [head(e["label"]), f"<td>{answered}</td>", text(", ".join(e["objectives"])), budget, text(_scale(e))]
         )
     columns = [
         ("", "environment"),

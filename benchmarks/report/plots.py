@@ -3,8 +3,6 @@
 They are drawn from a summary (`benchmarks.comparison.summary`), one track or environment at a time.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections import Counter
@@ -26,12 +24,10 @@ MARKERS = {"best agent": (COLOURS[0], "o"), "second best": (COLOURS[-1], "o"), "
 
 
 @contextmanager
-def _figure(
-    path: Path, rows: int = 1, columns: int = 1, size: tuple[float, float] = (6.4, 4.0), dpi: int = 150, **grid: Any
-) -> Iterator[Any]:
-    """A figure's axes in our style, saved next to each other as `.png` and `.svg` at the end."""
+def _axes(path: Path, size: tuple[float, float], dpi: int = 150) -> Iterator[Any]:
+    """The axes of a figure in our style, which is saved as `.png` and `.svg` at the end."""
     with extra_module("matplotlib", "plots", "plots").rc_context(STYLE):
-        figure, axes = panels(rows, columns, size, gridspec_kw=grid)
+        figure, ((axes,),) = panels(1, 1, size)
         yield axes
         save(figure, path, dpi)
 
@@ -72,7 +68,7 @@ def draw(spec: Mapping[str, Any], path: Path, order: Sequence[str] | None = None
     """
     names = most([*spec["series"]] if order is None else order)
     bands = {agent: spec["series"][agent] for agent in names}
-    with _figure(path, size=(7.2, 4.0)) as ((axes,),):
+    with _axes(path, (7.2, 4.0)) as axes:
         from matplotlib.ticker import LogLocator, NullLocator
 
         looks, steps = styles([*spec["series"]]), {"drawstyle": f"steps-{spec['step']}"} if "step" in spec else {}
@@ -101,7 +97,7 @@ def draw(spec: Mapping[str, Any], path: Path, order: Sequence[str] | None = None
 
 def ranking(track: Mapping[str, Any], path: Path) -> list[Path]:
     """Mean score of each agent with its 95 % interval, the best on top."""
-    with _figure(path, size=(6.4, 1.2 + 0.26 * len(track["ranking"]))) as ((axes,),):
+    with _axes(path, (6.4, 1.2 + 0.26 * len(track["ranking"]))) as axes:
         pictures.ranking(track, axes)
     return files(path)
 
@@ -117,7 +113,7 @@ def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -
         path: Where to save, without suffix.
     """
     main = rows_of_board(summary)
-    with _figure(path, size=(8.5, 7.0), dpi=126) as ((axes,),):  # less than 900 px high
+    with _axes(path, (8.5, 7.0), dpi=126) as axes:  # less than 900 px high
         for y, (family, t) in enumerate(main.items()):
             axes.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
             title = f"{family} ({sentences.count(len(t['environments']), 'task')})"
@@ -197,7 +193,7 @@ def heat_map(track: Mapping[str, Any], path: Path) -> list[Path]:
     names, envs = [r["agent"] for r in track["ranking"]], track["environments"]
     values = np.array([track["heat"][n] for n in names], dtype=float)
     size = (2.6 + 0.42 * len(envs), 1.9 + 0.26 * len(names))
-    with _figure(path, size=size) as ((axes,),):
+    with _axes(path, size) as axes:
         image = axes.imshow(values, cmap="cividis_r", aspect="auto", vmin=0.0)
         axes.grid(False)
         axes.set_xticks(range(len(envs)), envs, rotation=60, ha="right", rotation_mode="anchor", fontsize=7)
@@ -218,7 +214,7 @@ def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -
         here = folder / slug(track["name"])
         written += ranking(track, here / "ranking") + heat_map(track, here / "heat-map")
         title, order = textwrap.fill(sentences.verdict(track)[0], 70), [r["agent"] for r in track["ranking"]]
-        for key, (spec,), _ in charts.of_track(track) if track["curves"] else ():
+        for key, spec, _ in charts.of_track(track) if track["curves"] else ():
             written += draw({**spec, "title": title}, here / key, order)
     specs = charts.of_environments(summary) + charts.of_fronts(summary)
     for spec in tqdm(specs, unit=" environments", disable=not progress):

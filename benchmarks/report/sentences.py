@@ -29,10 +29,10 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{value:.0%}"
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def number(value: float | None) -> str:
     """A number as text; None: never reached."""
     # Adding 0 turns -0 into 0.
-    return "never" if value is None else f"{value + 0.0:.{digits}g}"
+    return "never" if value is None else f"{value + 0.0:.3g}"
 
 
 def interval(values: Sequence[float | None]) -> str:
@@ -41,13 +41,13 @@ def interval(values: Sequence[float | None]) -> str:
     return number(mean) if low is None or high is None else f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
-def score(record: Mapping[str, Any], name: str = "mean") -> str:
+def score(record: Mapping[str, Any]) -> str:
     """A mean of runs with its interval; of equal runs, a bound on the fraction of others."""
-    text = interval(record[name])
-    if name == "mean" and record["constant"]:
+    text = interval(record["mean"])
+    if record["constant"]:
         n = min(record["n"])
         return f"{text} in all runs (rule of three: others in at most {1 - (1 - intervals.CONFIDENCE) ** (1 / n):.1%})"
-    return f"{text} (unreliable)" if name == "mean" and record["unreliable"] else text
+    return f"{text} (unreliable)" if record["unreliable"] else text
 
 
 def p_value(p: float | None) -> str:

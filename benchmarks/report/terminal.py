@@ -1,6 +1,4 @@
-"""A track as text: ranking, verdict and legend."""
-
-from __future__ import annotations
+"""Results as text: a track with its ranking, verdict and legend; and selections of arms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,6 +21,10 @@ across tasks: the same for random tasks, with the 95 % interval of the mean"""
 ENDS = """
 final regret: at the end; solved: runs that end with the best known configuration"""
 
+SELECTIONS = """\
+wrong: runs that recommend another arm than the best one, by budget [95 % interval]; until sure: mean evaluations of
+the largest budget and the share of runs that stopped before its end because the agent was sure"""
+
 
 def of_track(track: Mapping[str, Any]) -> str:
     """Ranking of a track, its verdict and a legend; without columns across tasks where these are too few."""
@@ -44,6 +46,29 @@ def of_track(track: Mapping[str, Any]) -> str:
     title = f"{track['name']}: {sentences.runs(track)}"
     legend = LEGEND.format(name=name, scale=SCALE[raw], score=sentences.measure(track)) + ACROSS * across + ENDS
     return "\n\n".join([f"{title}\n{aligned(rows)}", " ".join(sentences.verdict(track)), legend])
+
+
+def of_selections(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """A row per agent, those that are wrong least with the largest budget first; the first row has the names."""
+    budgets = sorted({r["budget"] for r in records})
+    by_agent: dict[str, dict[float, Mapping[str, Any]]] = {}
+    for r in records:
+        by_agent.setdefault(r["agent"], {})[r["budget"]] = r
+    last = {a: of[max(of)] for a, of in by_agent.items()}
+    order = sorted(by_agent, key=lambda a: (-last[a]["budget"], last[a]["wrong"][0], last[a]["evaluations"]))
+    head = ["agent", *(f"wrong with {b:g}" for b in budgets), "until sure"]
+    return [head, *([a, *(_wrong(by_agent[a].get(b)) for b in budgets), _sure(last[a])] for a in order)]
+
+
+def _wrong(record: Mapping[str, Any] | None) -> str:
+    if record is None:
+        return "-"
+    share, low, high = (100 * v for v in record["wrong"])
+    return f"{share:.3g} % [{low:.2g}, {high:.2g}]"
+
+
+def _sure(record: Mapping[str, Any]) -> str:
+    return f"{record['evaluations']:.0f} ({record['sure']:.0%})" if record["sure"] else "-"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -3,8 +3,6 @@
 This keeps out accidents and shortcuts; it is no sandbox. `docs/trust.md` says what each can still do.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib.util

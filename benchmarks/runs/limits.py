@@ -1,7 +1,5 @@
 """Limits of a run: time and memory."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -122,8 +122,10 @@ def run(
             from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
             isolate = stack.enter_context(IsolatedProcess(agent, None if isolate is True else isolate))
-        make_agents = isolate.pool if isolate else functools.partial(_local, agent)
-        pool = make_agents(problem, own, hyperparameters, episodes.rows)
+        if isolate:
+            pool = isolate.pool(problem, own, hyperparameters, episodes.rows)
+        else:
+            pool = AgentPool(agents.make_each(agent, problem, own, hyperparameters, episodes.rows))
         check = actions.checker(envs.single_action_space)
         whole = episodes.params.budget * len(seeds) if episodes.params.budget_unit == "evaluations" else None
         watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
@@ -165,16 +167,6 @@ def _watch(
 
     with tqdm(total=total, desc=name, unit=" evaluations") as bar:
         yield bar.update
-
-
-def _local(
-    agent: str | Callable[..., Agent],
-    problem: Problem,
-    seeds: Sequence[int],
-    hyperparameters: Mapping[str, Any],
-    rows: npt.NDArray[np.int64] | None,
-) -> AgentPool:
-    return AgentPool(agents.make_each(agent, problem, seeds, hyperparameters, rows))
 
 
 def one_blas_thread() -> contextlib.AbstractContextManager[Any]:

@@ -1,7 +1,5 @@
 """Agents of one `run`, one per episode, and what makes NumPy's form of their actions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

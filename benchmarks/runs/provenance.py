@@ -6,8 +6,6 @@ content has its own sha256. Not covered: modules imported by computed names, dat
 process changes after its imports.
 """
 
-from __future__ import annotations
-
 import ast
 import dis
 import functools

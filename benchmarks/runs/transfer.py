@@ -5,8 +5,6 @@ with the tables that answer: whoever leaves a language out leaves both of its di
 observations.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +12,6 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.models.source import Source
 from hpo_envs.core.family import Distribution
@@ -23,10 +20,8 @@ from hpo_envs.families import registry
 from hpo_envs.families.registry import FAMILIES
 from hpo_envs.tables import exact
 from hpo_envs.tables.catalogue import overlap
-from hpo_envs.tables.checks import nearest
-from hpo_envs.tables.table import LOST, Hyperparameter, Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import LOST, Floats, Hyperparameter, Table
 
 FAMILY = "family"
 """Value of `transfer`: the tables of the same family."""
@@ -84,11 +79,7 @@ def resolve(env_id: str, asked: str) -> str:
                 f"transfer must be one of {', '.join(known)} on {env_id}, whose family has no split by language, got "
                 f"{FAMILY!r}"
             )
-    if asked not in known:
-        raise ValueError(
-            f"transfer must be one of {FAMILY}, {', '.join(known)}, got {asked!r}{nearest(asked, [*known])}"
-        )
-    return asked
+    return one_of("transfer", asked, known, listed=", ".join([FAMILY, *known]))
 
 
 def sources_of(env: Any, distribution: str) -> Transfer:
@@ -133,17 +124,6 @@ def sources_of(env: Any, distribution: str) -> Transfer:
             f"transfer must have a table that shares no language with {spec.id}, got {name!r}, which has none"
         )
     return Transfer(name, excluded, tuple(sources), tuple(facts))
-
-
-def source(env_id: str, **kwargs: Any) -> Source:
-    """All observations of an id's table, with the table's own features: a task to train on.
-
-    Args:
-        env_id: Of a distribution.
-        **kwargs: Arguments of the environment, such as `objective`.
-    """
-    params = _params(env_id, tuple(sorted(kwargs.items())))
-    return _source(params, params.table)
 
 
 @functools.lru_cache(maxsize=64)

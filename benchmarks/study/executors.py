@@ -5,8 +5,6 @@ context manager. Each survives the loss of a worker: its call is retried. Functi
 picklable, as for every process pool.
 """
 
-from __future__ import annotations
-
 import abc
 import collections
 import contextlib

@@ -3,8 +3,6 @@
 {"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}}
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

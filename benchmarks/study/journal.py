@@ -6,8 +6,6 @@ last line that was cut off by a kill never happened; anything else that does not
 file, too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,18 +4,18 @@ Trainings are kept one by one in a folder of `--out`: stopped however, the same 
 nothing is trained twice. They take one thread each. `--pack` writes what is kept, and what ships, as the table's data.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hpo_envs.benchmarks.study import executors, trainings
+from hpo_envs.agents.base import whole
+from hpo_envs.benchmarks.study import executors
+from hpo_envs.benchmarks.study.journal import Journal
 from hpo_envs.families.cellmini import measure as cellmini
 from hpo_envs.families.charmini import measure as charmini
 from hpo_envs.families.training.record import trainer
@@ -23,12 +23,16 @@ from hpo_envs.families.training.suite import VERDICTS, Suite
 from hpo_envs.tables import screen
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files.folder import locked
 
 SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE)}
 """Suites of trainings, by name."""
 
 GROUPS = {charmini.GROUP: tuple(suite.name for suite in charmini.SUITES)}
 """Several of them, one after the other."""
+
+JOURNAL = "trainings.jsonl"
+"""Name of the file that trainings are kept in."""
 
 EPILOG = """\
 examples, after `python -m hpo_envs.benchmarks.study.measure`:
@@ -38,6 +42,65 @@ examples, after `python -m hpo_envs.benchmarks.study.measure`:
   CharMini --check                        which configurations are complete
   CharMini --check 6                      the same, and retrain six that ship
   CellMini --jobs 2                       the cells"""
+
+
+def _watch(done: int, total: int, record: Mapping[str, Any] | None) -> None:
+    new = "" if record is None else f": {record['task']}, {record['status']}, {sum(record['seconds'][-1:]):.1f} s"
+    print(f"{done} of {total} trainings{new}", file=sys.stderr, flush=True)
+
+
+def conduct(
+    tasks: Sequence[str],
+    train: Callable[[str], dict[str, Any]],
+    folder: Path,
+    executor: executors.Executor,
+    *,
+    known: Collection[str] = (),
+    watch: Callable[[int, int, dict[str, Any] | None], object] = _watch,
+) -> int:
+    """Run missing trainings, in their order, and store each as it finishes: none is lost and none is made twice.
+
+    Args:
+        tasks: Distinct names of the trainings.
+        train: Carries one out: a name in, a record with that name as `task` out.
+        folder: Of the journal; made if there is none. One process at a time.
+        executor: Where to train. It is not closed.
+        known: Names of trainings that are kept elsewhere.
+        watch: Called at the start and after each training: trainings done, all trainings, the new record.
+
+    Returns:
+        Number of trainings carried out now.
+
+    Raises:
+        WorkerLost: A worker died at a training again and again.
+        OSError: The disk is full or refuses.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        journal = Journal(folder / JOURNAL)
+        done = {record["task"] for record in journal.records} | set(known)
+        missing = [task for task in tasks if task not in done]
+        watch(len(tasks) - len(missing), len(tasks), None)
+        for task in missing:
+            executor.submit(train, task)
+        for left in range(len(missing), 0, -1):
+            record = executor.next()
+            journal.append(record)
+            watch(len(tasks) - left + 1, len(tasks), record)
+    return len(missing)
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    """Return the kept records, in order of arrival.
+
+    Raises:
+        FileNotFoundError: No such trainings.
+        ValueError: The journal is damaged.
+    """
+    path = folder / JOURNAL
+    if not path.exists():
+        raise FileNotFoundError(f"trainings must be in {path}, which does not exist")
+    return Journal(path).records
 
 
 @screen.on()
@@ -70,13 +133,11 @@ def run(args: argparse.Namespace) -> int:
     rows, most = suites[0].rows if args.rows is None else args.rows, suites[0].rows
     if not 1 <= rows <= most:
         raise ValueError(f"--rows must be an int from 1 to {most}, got {rows}")
-    if args.jobs < 1:
-        raise ValueError(f"--jobs must be an int >= 1, got {args.jobs}")
     trainer()
-    with executors.of_jobs(args.jobs) as executor:
+    with executors.of_jobs(whole("--jobs", args.jobs, 1)) as executor:
         for suite in suites:
             out, tasks, known = _folder(args.out, suite), suite.tasks(rows), suite.packing.shipped_names()
-            made = trainings.conduct(tasks, suite.train, out, executor, known=known, watch=_watch)
+            made = conduct(tasks, suite.train, out, executor, known=known)
             print(f"{made} trainings made, {len(tasks)} in all; {out}")
     return 0
 
@@ -109,7 +170,7 @@ def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
 def _complete(suite: Suite, folder: Path) -> None:
     """Print how many configurations have all their trainings: those that ship, and those in the folder."""
     packing = suite.packing
-    ships, kept = packing.shipped(), trainings.records(folder) if folder.exists() else []
+    ships, kept = packing.shipped(), records(folder) if folder.exists() else []
     shipped, done = packing.complete(ships), packing.complete(packing.pack(kept, ships))
     for kind, count in shipped.items():
         more = f"; with {folder}: {done[kind]}" if kept else ""
@@ -118,18 +179,13 @@ def _complete(suite: Suite, folder: Path) -> None:
 
 def _pack(suite: Suite, folder: Path, target: Path) -> int:
     packing = suite.packing
-    arrays = packing.pack(trainings.records(folder), packing.shipped())
+    arrays = packing.pack(records(folder), packing.shipped())
     stream = io.BytesIO()
     np.savez_compressed(stream, **arrays)
     atomic.write(target, stream.getvalue())
     counts = ", ".join(f"{count} of {kind}" if kind else f"{count}" for kind, count in packing.complete(arrays).items())
     print(f"{target}: configurations with all seeds: {counts}")
     return 0
-
-
-def _watch(done: int, total: int, record: Mapping[str, Any] | None) -> None:
-    new = "" if record is None else f": {record['task']}, {record['status']}, {sum(record['seconds'][-1:]):.1f} s"
-    print(f"{done} of {total} trainings{new}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ is known of the evaluations (`Run.evaluated`: `row`, `level`, `repeat`, `status`
 what else differs in headers is JSON, in `header` and `scale`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

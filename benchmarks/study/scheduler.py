@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,15 +25,6 @@ from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainde
 
 TASK_SECONDS = 5.0
 """Target duration of a task: the loss of a crash, and far above an executor's overhead."""
-
-PER_WORKER = 0.05
-"""Seconds by worker that a task takes at least: storing a part keeps the coordinator for 5 to 20 ms
-(commit b4688ac, `benchmarks/performance/scaling.py`), and a thousand workers must not wait for it."""
-
-
-def task_seconds(workers: int) -> float:
-    """Target duration of tasks for a number of workers."""
-    return max(TASK_SECONDS, PER_WORKER * workers)
 
 
 @dataclass
@@ -90,7 +80,7 @@ def conduct(
     *,
     take: Callable[[Block], object] = lambda block: None,
     watch: Watch = lambda done, total: None,
-    seconds: float | None = None,
+    seconds: float = TASK_SECONDS,
     run_seconds: float = limits.RUN_SECONDS,
     most: float = math.inf,
 ) -> Outcome:
@@ -105,7 +95,7 @@ def conduct(
         executor: Where to run; default: this process. It is not closed.
         take: Called with the runs that are made, as columns, once they are stored.
         watch: Told of progress.
-        seconds: How long a task should take; default: `task_seconds` of the executor's workers.
+        seconds: How long a task should take.
         run_seconds: How long a run may take; an agent that takes longer stops on that id.
         most: Seconds that missing runs may be expected to call functions for, such as trainings.
 
@@ -120,7 +110,6 @@ def conduct(
     executor = executor or Serial()
     store = Store(folder)
     outcome = Outcome(store)
-    seconds = task_seconds(executor.workers) if seconds is None else seconds
     tasks = _missing(study, store, outcome, seconds, run_seconds)
     if (length := sum(map(_expected, tasks))) > most:
         raise ValueError(
@@ -146,7 +135,7 @@ def conduct(
         key = key_of(done.task)
         if done.error is not None:
             outcome.errors.setdefault(key, done.error)
-            pending -= executor.drop(functools.partial(_of, key))
+            pending -= executor.drop(lambda task, key=key: key_of(task) == key)  # type: ignore[misc]
         rest = remainder(done) if key not in outcome.errors else []
         for task in rest:
             executor.submit(perform, task)
@@ -154,10 +143,6 @@ def conduct(
         left -= len(done.task.seeds) - sum(len(t.seeds) for t in rest)
         watch(total - left, total)
     return outcome
-
-
-def _of(key: tuple[str, str], task: Task) -> bool:
-    return key_of(task) == key
 
 
 def _missing(study: Study, store: Store, outcome: Outcome, seconds: float, run_seconds: float) -> list[Task]:

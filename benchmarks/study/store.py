@@ -59,8 +59,17 @@ Agents = str | Collection[str] | None
 
 
 def write(runs: Sequence[Run], folder: Path | str) -> int:
-    """Store runs that are not stored yet; see `Store.write`."""
-    return Store(folder).write(runs)
+    """Store runs, one part for each agent and id, and return how many were new; those that are stored are skipped.
+
+    When it returns, the new runs are on the disk. If it raises, or the process dies, parts are there as a whole or not
+    at all.
+
+    Raises:
+        ValueError: What is stored was made on another table, with other versions or other arguments; or a symbolic
+            link is where the runs belong.
+        OSError: The disk is full or refuses.
+    """
+    return sum(map(len, Store(folder).add(runs)))
 
 
 def read(folder: Path | str, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
@@ -76,7 +85,7 @@ def read(folder: Path | str, env: str | None = None, agent: str | None = None, c
         FileNotFoundError: No such folder.
         ValueError: A file that this module did not write, or a run that is there twice.
     """
-    return Store(folder).read(env, agent, check)
+    return sorted((run for block in Store(folder).once(env, agent, check) for run in block.runs()), key=key_of)
 
 
 def digest(runs: Iterable[Run]) -> str:
@@ -133,24 +142,8 @@ class Store:
         self.added: set[Path] = set()
         self._settings: dict[str, _Setting] = {}
 
-    def write(self, runs: Sequence[Run]) -> int:
-        """Store runs, one part for each agent and id; skip runs that are stored.
-
-        When it returns, the new runs are on the disk. If it raises, or the process dies, parts are there as a
-        whole or not at all.
-
-        Returns:
-            Number of runs that were new.
-
-        Raises:
-            ValueError: What is stored was made on another table, with other versions or other arguments; or a symbolic
-                link is where the runs belong.
-            OSError: The disk is full or refuses.
-        """
-        return sum(map(len, self.add(runs)))
-
     def add(self, runs: Sequence[Run]) -> list[Block]:
-        """As `write`; returns the new runs as columns."""
+        """As the function `write`; returns the new runs as columns."""
         groups: dict[tuple[Any, ...], dict[int, Run]] = {}
         for run in runs:
             group = groups.setdefault((*key_of(run)[:2], layout_of(run)), {})
@@ -169,10 +162,6 @@ class Store:
                 for r in new:
                     setting.add(r.header, (r.seed,))
         return written
-
-    def read(self, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
-        """Read runs; see the function of this name."""
-        return sorted((run for block in self.once(env, agent, check) for run in block.runs()), key=key_of)
 
     def once(self, env: str | None = None, agent: Agents = None, check: Check | None = None) -> Iterator[Block]:
         """The parts, without runs that another one had before; arguments and errors are those of `read`.

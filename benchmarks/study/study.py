@@ -26,9 +26,10 @@ import dataclasses
 import fnmatch
 import importlib.util
 import re
+import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ from hpo_envs.agents.registry import install, supported
 from hpo_envs.benchmarks.runs import problem_of
 from hpo_envs.families import registry as env_registry
 from hpo_envs.families.registry import SPECS
-from hpo_envs.tables.checks import nearest, parsed
+from hpo_envs.tables.checks import nearest, one_of, parsed
 
 SETTINGS = ("table", "budget", "objective", "cost", "shuffle", "subsample", "transfer")
 """Settings of environments in a study: their arguments, and `transfer`."""
@@ -171,8 +172,6 @@ def from_file(path: Path) -> Study:
         FileNotFoundError: No such file.
         ValueError: It says something that a study cannot mean; the message says what may stand there.
     """
-    import sys
-
     data = parsed(path, tomllib.loads, "a TOML file")
     if str(path.resolve().parent) not in sys.path:
         sys.path.append(str(path.resolve().parent))
@@ -303,10 +302,9 @@ def _table(value: Any) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _known(given: Mapping[str, Any], keys: Iterable[str], what: str) -> None:
+def _known(given: Mapping[str, Any], keys: Collection[str], what: str) -> None:
     for key in given:
-        if key not in keys:
-            raise ValueError(f"{what} must be one of {', '.join(keys)}, got {key!r}{nearest(key, [*keys])}")
+        one_of(what, key, keys)
 
 
 def _distinct(what: str, values: list[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import time
 import traceback
@@ -82,12 +81,11 @@ def perform(task: Task) -> Done:
     """
     import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
 
-    with contextlib.ExitStack() as stack:
-        if not (python := task.agent.isolated):
-            return _perform(task, False)
-        from hpo_envs.benchmarks.runs.isolation import AgentError, IsolatedProcess
+    if not (python := task.agent.isolated):
+        return _perform(task, False)
+    from hpo_envs.benchmarks.runs.isolation import AgentError, IsolatedProcess
 
-        host = stack.enter_context(IsolatedProcess(task.agent.algorithm, python if isinstance(python, str) else None))
+    with IsolatedProcess(task.agent.algorithm, python if isinstance(python, str) else None) as host:
         try:
             with limits.deadline(task.run_seconds):
                 host.call("load", agent=host.agent)

@@ -27,7 +27,7 @@ from typing import Any
 from hpo_envs.benchmarks.tasks import sampled
 from hpo_envs.core.family import Distribution, Task
 from hpo_envs.families.registry import FAMILIES
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 
 __all__ = [
     "DISTRIBUTIONS",
@@ -71,10 +71,8 @@ class Split:
         Raises:
             ValueError: No such part, an empty one, or a distribution whose ids are one task each.
         """
-        if part not in PARTS:
-            raise ValueError(f"part must be one of {', '.join(PARTS)}, got {part!r}{nearest(str(part), [*PARTS])}")
         argument = DISTRIBUTIONS[self.name].argument
-        tasks: tuple[Task, ...] = getattr(self, part)
+        tasks: tuple[Task, ...] = getattr(self, one_of("part", part, PARTS))
         if not (tasks and argument):
             raise ValueError(f"{self.name} must draw its tasks and have some in {part!r}, got {len(tasks)} of its own")
         return tasks[0][0], {argument: tuple(label for _, kwargs in tasks for label in kwargs[argument])}
@@ -127,9 +125,7 @@ def leave_one_out(name: str) -> dict[str, Split]:
 
 
 def _distribution(name: str) -> Distribution:
-    if name not in DISTRIBUTIONS:
-        raise ValueError(f"name must be one of {', '.join(DISTRIBUTIONS)}, got {name!r}{nearest(str(name), names())}")
-    return DISTRIBUTIONS[name]
+    return DISTRIBUTIONS[one_of("name", name, DISTRIBUTIONS)]
 
 
 def make_vec(

@@ -1,7 +1,5 @@
 """A distribution of tasks as a vectorized environment, which draws table, objective, sub-space and subsample."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +20,7 @@ from hpo_envs.families.registry import SPECS, languages_of
 from hpo_envs.tables.catalogue import canonical
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.store import load
-from hpo_envs.tables.table import Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Table
 
 FAMILIES = ("NMTHPO", "NMTLC", "CharHPO", "CharMini")
 """Families whose tables are tasks: final results of complete tables."""
@@ -71,7 +67,8 @@ def pools(families: Sequence[str] = FAMILIES, without: Sequence[str] = (), objec
     """
     for family in families:
         one_of("families", family, FAMILIES)
-    every = [p for name in _names(tuple(families)) for p in _of(name)]
+    specs = [s for i, s in SPECS.items() if i.partition("-")[0] in families and "-mo-" not in i and len(s.tables) == 1]
+    every = [p for name in dict.fromkeys(s.tables[0] for s in specs) for p in _of(name)]
     known, left_out = {language for p in every for language in p.languages}, {canonical(code) for code in without}
     if left_out - known:
         raise ValueError(f"without must be languages among {', '.join(sorted(known))}, got {sorted(left_out - known)}")
@@ -80,12 +77,6 @@ def pools(families: Sequence[str] = FAMILIES, without: Sequence[str] = (), objec
     if not found:
         raise ValueError(f"without must leave a table of {', '.join(families)}, got {without!r}")
     return found
-
-
-@functools.cache
-def _names(families: tuple[str, ...]) -> tuple[str, ...]:
-    ids = [i for i in SPECS if i.partition("-")[0] in families and len(SPECS[i].tables) == 1]
-    return tuple(dict.fromkeys(SPECS[i].tables[0] for i in ids if "-mo-" not in i))
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.comparison import summary
-from hpo_envs.benchmarks.report import rankings, sentences
+from hpo_envs.benchmarks.report import sentences, tables
 
 Found = Mapping[str, Any]
 
@@ -106,7 +106,7 @@ def track_tables(found: Found) -> str:
                 r["here"],
                 r["there"],
                 sentences.interval(r["final"]),
-                rankings.milliseconds(r.get("seconds")),
+                tables.milliseconds(r.get("seconds")),
             )
             for i, r in enumerate(t["ranking"], 1)
         ]

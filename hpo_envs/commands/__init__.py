@@ -1,7 +1,5 @@
 """One module per subcommand of `hpo-envs`: what there is, here; tables, studies and analysis, in rooms."""
 
-from __future__ import annotations
-
 
 def words(text: str | None) -> list[str]:
     """The words between the commas of an option; none if it was not given."""

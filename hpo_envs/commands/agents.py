@@ -1,7 +1,5 @@
 """Listings and pages of the registered agents."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import textwrap

@@ -51,40 +51,33 @@ DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("study", nargs="?", type=Path, help="TOML file that replaces --env, --agents, ...")
-    parser.add_argument("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
-    parser.add_argument("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
-    parser.add_argument("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, or 20 for slow agents)")
-    parser.add_argument("--budget", help="a number in the id's cost unit, or 'all' (default: the id's budget)")
-    parser.add_argument("--objective", help="rewarded metric(s), separated by commas (default: the id's reward)")
-    parser.add_argument("--cost", help="evaluations, or a metric that counts as cost")
-    parser.add_argument(
-        "--scores", choices=("regret", "targets"), default="regret", help="what to print (default: %(default)s)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("study", nargs="?", type=Path, help="TOML file that replaces --env, --agents, ...")
+    add("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
+    add("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
+    add("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, or 20 for slow agents)")
+    add("--budget", help="a number in the id's cost unit, or 'all' (default: the id's budget)")
+    add("--objective", help="rewarded metric(s), separated by commas (default: the id's reward)")
+    add("--cost", help="evaluations, or a metric that counts as cost")
+    add("--scores", choices=("regret", "targets"), default="regret", help="what to print (default: %(default)s)")
+    add(
         "--shuffle", action=argparse.BooleanOptionalAction, help="shuffle the configurations of each run (default: yes)"
     )
-    parser.add_argument(
-        "--subsample", type=float, help="fraction of the configurations that each seed sees (default: 0.8; 1: all)"
-    )
-    parser.add_argument(
+    add("--subsample", type=float, help="fraction of the configurations that each seed sees (default: 0.8; 1: all)")
+    add(
         "--transfer",
         nargs="?",
         const="family",
         help="use source tasks: tables of other languages, of the same family or of the named one (CharHPO, ...)",
     )
-    parser.add_argument(
+    add(
         "--tolerance",
         type=float,
         help="for ftc: largest distance to the best, in the metric's unit (default: 10 %% of best minus median)",
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        help="folder for runs, tables and plots (default: studies/NAME, NAME from the study file or --env)",
-    )
-    parser.add_argument("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
-    parser.add_argument(
+    add("--out", type=Path, help="folder for runs, tables and plots (default: studies/NAME of the study file or --env)")
+    add("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
+    add(
         "--isolate",
         nargs="?",
         const=True,
@@ -92,15 +85,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run each agent in its own process, without access to the table; "
         "with PYTHON, the interpreter of another environment, which has the packages that the agents need",
     )
-    parser.add_argument(
+    add(
         "--run-seconds",
         type=float,
         default=3600.0,
-        help="time limit of a run in seconds, after which its agent stops on that id (default: %(default)g)",
+        help="time limit of a run, at which its agent stops on that id (default: %(default)g)",
     )
-    parser.add_argument(
-        "--yes", action="store_true", help="confirm trainings (Char- and CellMiniLive-*) of more than an hour"
-    )
+    add("--yes", action="store_true", help="confirm trainings (Char- and CellMiniLive-*) of more than an hour")
 
 
 def run(args: argparse.Namespace) -> int:

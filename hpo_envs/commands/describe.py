@@ -4,8 +4,6 @@ An id has spaces, tables with their provenance, and a citation; an agent has hyp
 folder of a search by `tune` has the best configuration, evaluations and failures.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json
@@ -34,9 +32,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "subject", metavar="NAME", help="environment id or agent, see `hpo-envs list [--agents]`, or a search"
-    )
+    parser.add_argument("subject", metavar="NAME", help="id or agent, see `hpo-envs list [--agents]`, or a search")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -1,7 +1,5 @@
 """Google-style docstrings, taken apart."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from dataclasses import dataclass, field

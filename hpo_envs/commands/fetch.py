@@ -4,8 +4,6 @@ Files go to $HPO_ENVS_DATA, else to the user's cache folder. They are checked ag
 their names; correct files are kept, others replaced.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from hpo_envs.tables import catalogue

@@ -1,7 +1,5 @@
 """`hpo-envs importance`: importance of each hyperparameter, and sensitivity of a model to all of them."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import statistics
@@ -9,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hpo_envs.agents.base import whole
+from hpo_envs.tables.checks import one_of
 
 EPILOG = """examples:
   hpo-envs importance nmthpo/swen
@@ -179,9 +178,8 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
 
     every = study.read(folder)
     names = list(dict.fromkeys(r.header["env"] for r in every))
-    if env not in names and (env is not None or len(names) != 1):
-        raise ValueError(f"--env must be one of {', '.join(names)}, got {env!r}")
-    runs = [r for r in every if env in (None, r.header["env"])]
+    env = one_of("--env", names[0] if env is None and len(names) == 1 else env, names)
+    runs = [r for r in every if r.header["env"] == env]
     h = runs[0].header
     name = h["objectives"][0]
     if metric not in (None, name):
@@ -218,9 +216,9 @@ def _of_search(source: str, metric: str | None) -> Runs:
 
 def save(out: Path, found: Any, runs: Runs, shares: list[dict[str, Any]]) -> list[Path]:
     """Write shares as CSV and draw them, with the marginals of the four that matter most."""
-    from hpo_envs.benchmarks.report import importance as pictures
+    from hpo_envs.benchmarks.plots.configurations import draw_importance
     from hpo_envs.tables.files import atomic
 
     table = out.with_name(out.name + ".csv")
     atomic.write_csv(table, shares, ["what", "share", "std"])
-    return [table, *pictures.draw(found, runs.metric, runs.axes, runs.sign, out)]
+    return [table, *draw_importance(found, runs.metric, runs.axes, runs.sign, out)]

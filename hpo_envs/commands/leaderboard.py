@@ -83,7 +83,9 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
             for who in study.agents
         }
         yield from (f"{env}: no run" for env, runs in given.items() if not runs)
-        yield from (f"{env}: not isolated" for env, runs in given.items() if not all(map(_isolated, runs)))
+        yield from (
+            f"{env}: not isolated" for env, runs in given.items() if not all(r.header.get("isolated") for r in runs)
+        )
         there = {env: {r.seed: r for r in runs} for env, runs in given.items() if runs}
         common = sorted(set.intersection(*map(set, there.values()))) if there else []
         if len(common) < AGAIN:
@@ -99,10 +101,6 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
                     yield f"{run.header['env']}, seed {run.seed}: not the run that was handed in{_where(before, run)}"
         for env, left in there.items():
             yield from (f"{env}, seed {seed}: the agent failed" for seed in again.seeds if seed in left)
-
-
-def _isolated(run: Run) -> bool:
-    return bool(run.header.get("isolated"))
 
 
 def _bare(run: Run) -> Run:

@@ -4,8 +4,6 @@
 are listed last.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

@@ -9,8 +9,6 @@ A subcommand is a module of `hpo_envs.commands` with
 and one line in `COMMANDS`. Only the module of the chosen one is imported.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import os

@@ -4,8 +4,6 @@ A comparison has ranking, verdict and curves; a search has the best configuratio
 evaluations and failures.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

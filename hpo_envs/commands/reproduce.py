@@ -1,17 +1,19 @@
-"""`hpo-envs reproduce`: a paper's tables and figures, with a verdict on every published number."""
-
-from __future__ import annotations
+"""`hpo-envs reproduce`: a paper's tables and figures, with a verdict on every published number; or a page of all."""
 
 import argparse
 import importlib
 import pkgutil
+from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks import papers
-from hpo_envs.benchmarks.papers import page
-from hpo_envs.tables.checks import nearest
+from hpo_envs.benchmarks.papers.common import COMPARED, Record, counted
+from hpo_envs.tables import VERSION
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.files import atomic
 
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
 """Name -> folder below `benchmarks`. Its docstring says what it is about; its module `reproduce` has
@@ -20,6 +22,12 @@ trials of `--quick`."""
 
 ALL = "all"
 """Every paper, on one page."""
+
+STYLE = (
+    "body { font: 16px/1.5 sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem } "
+    "table { border-collapse: collapse; margin: .5rem 0 } td, th { text-align: left; padding: .1rem .6rem } "
+    "th { border-bottom: 1px solid #999 } tr.differs td { background: #fdeaea } img { max-width: 100% }"
+)
 
 
 def _title(paper: str) -> str:
@@ -42,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("paper", help=f"a paper, see below, or {ALL}")
     parser.add_argument(
-        "--out", type=Path, help="folder for tables and figures (default: studies/reproduce-PAPER, or papers for all)"
+        "--out", type=Path, help="folder for tables and figures (default: studies/reproduce-PAPER or papers)"
     )
     parser.add_argument("--trials", type=int, help="seeds per optimiser and task (default: the paper's)")
     parser.add_argument("--quick", action="store_true", help="few trials, for a preview")
@@ -53,9 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reproduce a paper, or all; the exit status is 0 if it ran, whatever the verdicts."""
-    if args.paper not in (*PAPERS, ALL):
-        known = [*PAPERS, ALL]
-        raise ValueError(f"paper must be one of {', '.join(known)}, got {args.paper!r}{nearest(args.paper, known)}")
+    one_of("paper", args.paper, [*PAPERS, ALL])
     for name in ("trials", "jobs"):
         if (value := getattr(args, name)) is not None:
             whole(f"--{name}", value, 1)
@@ -67,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"--only needs one paper, got {ALL} and {args.only!r}")
         return _all(args, args.out or Path("papers"))
     module = _module(args.paper)
-    if args.only is not None and args.only not in module.PARTS:
-        raise ValueError(f"--only must be one of {', '.join(module.PARTS)}, got {args.only!r}")
+    if args.only is not None:
+        one_of("--only", args.only, module.PARTS)
     return _one(args, module, args.out or Path("studies") / f"reproduce-{args.paper}", only=args.only)
 
 
@@ -93,6 +99,63 @@ def _all(args: argparse.Namespace, out: Path) -> int:
         for flag, value in (("--quick", args.quick), ("--trials", args.trials), ("--seed", args.seed))
         if value
     )
-    path = page.write(out, {paper: _title(paper) for paper in printed}, f"hpo-envs reproduce {ALL}{options}")
+    path = write_page(out, {paper: _title(paper) for paper in printed}, f"hpo-envs reproduce {ALL}{options}")
     print(f"\nall numbers and figures on one page: {path}")
     return 0
+
+
+def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:
+    """Write `index.html` about reproductions that are in a folder, and return its path.
+
+    Args:
+        folder: Has one folder per paper, each with `compared.csv` and figures.
+        titles: Of the papers, by the name of their folders.
+        command: What made them.
+    """
+    found = {name: atomic.read_csv(folder / name / "compared.csv") for name in titles}
+    sections = [_section(folder, name, titles[name], records) for name, records in found.items()]
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Papers reproduced</title>'
+        f"<style>{STYLE}</style></head><body><h1>Papers reproduced</h1>"
+        f"<p>Made by <code>{escape(command)}</code>, hpo_envs {VERSION}. <em>agrees</em>: equal up to chance and "
+        "rounding; <em>differs</em>: not, with the mechanism; <em>reported</em>: not judged, with the reason.</p>"
+        f"{_overview(titles, found)}{''.join(sections)}</body></html>\n"
+    )
+    atomic.write(folder / "index.html", page)
+    return folder / "index.html"
+
+
+def _overview(titles: Mapping[str, str], found: Mapping[str, Sequence[Record]]) -> str:
+    rows = [
+        [f'<a href="#{name}">{escape(titles[name])}</a>', *map(str, counted(of).values())] for name, of in found.items()
+    ]
+    total = [sum(column) for column in zip(*(counted(of).values() for of in found.values()), strict=True)]
+    return _html_table(["paper", *counted([])], [*rows, ["all", *map(str, total)]])
+
+
+def _section(folder: Path, name: str, title: str, records: Sequence[Record]) -> str:
+    """A paper: each table or figure with its numbers; those that all agree are folded."""
+    parts = [f'<h2 id="{name}">{escape(title)}</h2>']
+    for where in dict.fromkeys(r["where"] for r in records):
+        here = [r for r in records if r["where"] == where]
+        said = ", ".join(f"{n} {verdict}" for verdict, n in counted(here).items() if n)
+        rows = [[escape(r[column]) for column in COMPARED[1:]] for r in here]
+        shown = _html_table(COMPARED[1:], rows, [r["verdict"] for r in here])
+        opened = " open" if any(r["verdict"] == "differs" for r in here) else ""
+        parts.append(f"<details{opened}><summary>{escape(where)}: {said}</summary>{shown}</details>")
+    for path in sorted((folder / name).glob("*.png")):
+        label = escape(path.stem.replace("_", " "))
+        parts.append(
+            f'<figure><img src="{name}/{escape(path.name)}" alt="{label}"><figcaption>{label}</figcaption></figure>'
+        )
+    return "".join(parts)
+
+
+def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], css: Sequence[str] = ()) -> str:
+    """A table of finished cells, rows with classes."""
+    head = "".join(f"<th>{escape(c)}</th>" for c in columns)
+    classes = css or [""] * len(rows)
+    body = (
+        f'<tr class="{c}">{"".join(f"<td>{v}</td>" for v in row)}</tr>' for c, row in zip(classes, rows, strict=True)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"

@@ -1,7 +1,5 @@
 """Build environments from your data: a file or folder of runs, exported by any tool, or an Optuna study."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -46,45 +44,34 @@ AS_GIVEN = ("cost", "level", "repeat", "status", "schema", "name", "licence", "c
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("what", choices=("from-csv", "from-optuna"), help="action")
-    parser.add_argument("source", help="file or folder, or name of the study")
-    parser.add_argument(
-        "--score", help="column(s) of the score(s), separated by commas; the first is the reward (default: guessed)"
-    )
-    parser.add_argument("--goal", help="max or min, one for each score (default: inferred from the name)")
-    parser.add_argument(
-        "--cost", help="column of the cost of a run, or 'evaluations' (default: the tool's column, else 'evaluations')"
-    )
-    parser.add_argument("--level", help="column of the fidelity, if a run has several lines (default: guessed)")
-    parser.add_argument("--repeat", help="column that distinguishes repeats of a configuration, such as a seed")
-    parser.add_argument("--status", help="column of the status of a run (default: the column 'status')")
-    parser.add_argument(
-        "--hyperparameters", help="columns of the hyperparameters, separated by commas (default: all others)"
-    )
-    parser.add_argument("--drop", default="", help="columns to leave out, separated by commas")
-    parser.add_argument("--categorical", default="", help="numeric columns without an order, separated by commas")
-    parser.add_argument("--log", default="", help="columns on a logarithmic scale, separated by commas")
-    parser.add_argument("--linear", default="", help="columns on a linear scale, separated by commas")
-    parser.add_argument(
-        "--fill", nargs="+", default=[], metavar="COLUMN=VALUE", help="value of empty and none in a column"
-    )
-    parser.add_argument("--duplicates", choices=("one", "repeats"), help="meaning of equal lines (default: inferred)")
-    parser.add_argument(
-        "--schema", type=Path, metavar="FILE.toml", help="read the schema of the columns from this file"
-    )
-    parser.add_argument("--write-schema", type=Path, metavar="FILE.toml", help="write the inferred schema")
-    parser.add_argument(
-        "--max-bytes", type=int, help="largest file, unpacked (default: 2 GB, of compressed ones 50 times theirs)"
-    )
-    parser.add_argument("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="bounds of a score")
-    parser.add_argument("--storage", help="storage of the Optuna study, such as sqlite:///optuna.db")
-    parser.add_argument("--name", help="name of the table (default: the file's or study's)")
-    parser.add_argument("--licence", default="not stated", help="licence of the data (default: %(default)s)")
-    parser.add_argument("--citation", default="", help="citation of the data")
-    parser.add_argument("--out", type=Path, metavar="FILE.npz", help="save here instead (then: table=FILE.npz)")
-    parser.add_argument("--replace", action="store_true", help="replace the table saved under this name")
-    parser.add_argument("--dry-run", action="store_true", help="show the inferred columns, save nothing")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add = parser.add_argument
+    add("what", choices=("from-csv", "from-optuna"), help="action")
+    add("source", help="file or folder, or name of the study")
+    add("--score", help="column(s) of the score(s); the first is the reward (default: guessed)")
+    add("--goal", help="max or min, one for each score (default: inferred from the name)")
+    add("--cost", help="column of the cost of a run, or 'evaluations' (default: the tool's column, else these)")
+    add("--level", help="column of the fidelity, if a run has several lines (default: guessed)")
+    add("--repeat", help="column that distinguishes repeats of a configuration, such as a seed")
+    add("--status", help="column of the status of a run (default: the column 'status')")
+    add("--hyperparameters", help="columns of the hyperparameters, separated by commas (default: all others)")
+    add("--drop", default="", help="columns to leave out, separated by commas")
+    add("--categorical", default="", help="numeric columns without an order, separated by commas")
+    add("--log", default="", help="columns on a logarithmic scale, separated by commas")
+    add("--linear", default="", help="columns on a linear scale, separated by commas")
+    add("--fill", nargs="+", default=[], metavar="COLUMN=VALUE", help="value of empty and none in a column")
+    add("--duplicates", choices=("one", "repeats"), help="meaning of equal lines (default: inferred)")
+    add("--schema", type=Path, metavar="FILE.toml", help="read the schema of the columns from this file")
+    add("--write-schema", type=Path, metavar="FILE.toml", help="write the inferred schema")
+    add("--max-bytes", type=int, help="largest file, unpacked (default: 2 GB, of compressed ones 50 times theirs)")
+    add("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="bounds of a score")
+    add("--storage", help="storage of the Optuna study, such as sqlite:///optuna.db")
+    add("--name", help="name of the table (default: the file's or study's)")
+    add("--licence", default="not stated", help="licence of the data (default: %(default)s)")
+    add("--citation", default="", help="citation of the data")
+    add("--out", type=Path, metavar="FILE.npz", help="save here instead (then: table=FILE.npz)")
+    add("--replace", action="store_true", help="replace the table saved under this name")
+    add("--dry-run", action="store_true", help="show the inferred columns, save nothing")
+    add("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:

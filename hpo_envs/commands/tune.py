@@ -9,8 +9,6 @@ a mapping with it. The search space is a TOML file, one hyperparameter per line:
     momentum = { low = 0.0, high = 0.99, if = { optimizer = ["sgd"] } }
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
@@ -40,31 +38,26 @@ AS_GIVEN = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = EPILOG
-    parser.add_argument("function", help="the function to tune, as module:function")
-    parser.add_argument("--space", type=Path, required=True, metavar="FILE.toml", help="the search space")
-    parser.add_argument("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
-    parser.add_argument("--budget", type=float, default=50, help="budget of the search (default: 50 evaluations)")
-    parser.add_argument("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
-    parser.add_argument("--workers", type=int, default=1, help="parallel evaluations (default: %(default)s)")
-    parser.add_argument("--executor", default="auto", choices=KINDS, help="(default: auto)")
-    parser.add_argument("--agent", help="optimizer (default: auto, chosen by the problem)")
-    parser.add_argument("--objective", default="score", help="name(s) of the score, separated by commas")
-    parser.add_argument("--goal", default="max", help="max or min, one for each score (default: %(default)s)")
-    parser.add_argument("--best", type=float, nargs="+", help="best known score(s)")
-    parser.add_argument("--reference", type=float, nargs="+", help="median score(s): with --best, reports show regret")
-    parser.add_argument("--epochs", type=int, help="train epoch by epoch, up to this number")
-    parser.add_argument("--seconds", type=float, help="time limit of an evaluation")
-    parser.add_argument("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
-    parser.add_argument(
-        "--tolerate", action="store_true", help="continue if all first evaluations fail with the same error"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of agent and candidates (default: %(default)s)")
-    parser.add_argument(
-        "--accept-changed",
-        action="store_true",
-        help="if the code digest differs, restart in a subfolder of --out",
-    )
-    parser.add_argument("--json", action="store_true", help="print the best evaluation as one JSON object")
+    add = parser.add_argument
+    add("function", help="the function to tune, as module:function")
+    add("--space", type=Path, required=True, metavar="FILE.toml", help="the search space")
+    add("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
+    add("--budget", type=float, default=50, help="budget of the search (default: 50 evaluations)")
+    add("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
+    add("--workers", type=int, default=1, help="parallel evaluations (default: %(default)s)")
+    add("--executor", default="auto", choices=KINDS, help="(default: auto)")
+    add("--agent", help="optimizer (default: auto, chosen by the problem)")
+    add("--objective", default="score", help="name(s) of the score, separated by commas")
+    add("--goal", default="max", help="max or min, one for each score (default: %(default)s)")
+    add("--best", type=float, nargs="+", help="best known score(s)")
+    add("--reference", type=float, nargs="+", help="median score(s): with --best, reports show regret")
+    add("--epochs", type=int, help="train epoch by epoch, up to this number")
+    add("--seconds", type=float, help="time limit of an evaluation")
+    add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
+    add("--tolerate", action="store_true", help="continue if all first evaluations fail with the same error")
+    add("--seed", type=int, default=0, help="seed of agent and candidates (default: %(default)s)")
+    add("--accept-changed", action="store_true", help="if the code digest differs, restart in a subfolder of --out")
+    add("--json", action="store_true", help="print the best evaluation as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in AS_GIVEN}
     result = tune(
         args.function,
-        space_of(args.space),
+        parsed(args.space, tomllib.loads, "a TOML file"),
         budget=int(args.budget) if whole else args.budget,
         objective=_one_or_more(args.objective),
         goal=_one_or_more(args.goal),
@@ -93,18 +86,6 @@ def run(args: argparse.Namespace) -> int:
     print(repr(result)[1:-1])
     print(f"record: {result.folder}; `hpo-envs report {args.out}` makes a page of it")
     return 0
-
-
-def space_of(path: Path) -> dict[str, Any]:
-    """Content of a file of a search space.
-
-    Raises:
-        FileNotFoundError: No such file.
-        ValueError: It is no TOML.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"--space must be a TOML file, got {path}, which is none")
-    return parsed(path, tomllib.loads, "a TOML file")  # type: ignore[no-any-return]
 
 
 def _one_or_more(text: str) -> str | tuple[str, ...]:

@@ -142,7 +142,8 @@ def _of_users() -> list[Family]:
 
 def _records() -> Iterator[Family]:
     """The records of all packages beside this module, which import nothing heavy."""
-    for name in sorted(name for folder in families.__path__ for name in os.listdir(folder) if name.isidentifier()):
+    entries = (name for folder in families.__path__ for name in os.listdir(folder))
+    for name in sorted(name for name in entries if name.isidentifier() and name != "__pycache__"):
         module = importlib.import_module(f"{families.__name__}.{name}")
         yield from (v for v in vars(module).values() if isinstance(v, Family))
 

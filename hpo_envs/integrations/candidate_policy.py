@@ -4,8 +4,6 @@ envs = SB3VecEnv(for_training(tasks.make_vec(64, without=("ron", "kat"))))
 model = MaskablePPO(CandidatePolicy, envs, n_steps=20, gamma=0.95)
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """HPO-B's files as environments, as a distribution of tasks, and its five initial designs."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json
@@ -11,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hpo_envs.benchmarks.tasks import Split
+from hpo_envs.benchmarks.tasks import PARTS, Split
 from hpo_envs.families import registry
 from hpo_envs.tables import frames, user
 from hpo_envs.tables.checks import one_of, regular
@@ -25,11 +23,7 @@ CITATION = (
 LICENCE = "MIT (HPO-B); its evaluations are OpenML's, CC-BY"
 UPSTREAM = "machinelearningnuremberg/HPO-B"
 
-FILES = {
-    "train": "meta-train-dataset.json",
-    "validation": "meta-validation-dataset.json",
-    "test": "meta-test-dataset.json",
-}
+FILES = {part: f"meta-{part}-dataset.json" for part in PARTS}
 DESIGNS = "bo-initializations.json"
 VERSIONS = ("v2", "v3")
 

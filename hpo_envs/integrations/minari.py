@@ -1,7 +1,5 @@
 """Runs as Minari datasets, for offline reinforcement learning. Needs the extra `interop`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,7 +57,8 @@ def to_minari(
     if len(first["objectives"]) > 1:
         raise ValueError(f"runs must have one objective, got {', '.join(first['objectives'])}")
     registry.find(first["env"])
-    kwargs = {**_restored(first["env_kwargs"]), **(env_kwargs or {})}
+    saved = first["env_kwargs"].items()  # of which JSON made lists of tuples
+    kwargs = {k: tuple(v) if isinstance(v, list) else v for k, v in saved} | dict(env_kwargs or {})
     env: Any = gym.make(first["env"], disable_env_checker=True, **kwargs)
     if problem_of(env).mutate is not None:
         raise ValueError(f"runs must have one entry per step, got {first['env']}, whose candidates take several")
@@ -120,8 +119,3 @@ def _replay(env: Any, run: Run) -> dict[str, Any]:
     infos = {"cost": np.concatenate([[0.0], run.costs])[:, None]}  # Minari cannot read back one number per step
     return {"seed": run.seed, "observations": np.array(observations), "actions": actions, "rewards": rewards,
             "terminations": ends, "truncations": stopped, "infos": infos}  # fmt: skip
-
-
-def _restored(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments as they were before JSON made lists of their tuples."""
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}

@@ -3,8 +3,6 @@
 Needs the extra `syne_tune`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Hugging Face's `Trainer` as a function that `hpo_envs.tune` trains by evaluations, pauses and resumes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any

@@ -14,7 +14,7 @@ from hpo_envs import agents
 from hpo_envs.agents import AGENTS, Agent, Problem
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import has_rows
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 from hpo_envs.testing.rules import check_rules, require
 
 STAGES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -110,9 +110,7 @@ def check_agent(
         >>> check_agent("random", stages=["rows", "box"])
     """
     if isinstance(agent, str):
-        if agent not in AGENTS:
-            raise ValueError(f"agent must be one of {', '.join(AGENTS)}, got {agent!r}{nearest(agent, [*AGENTS])}")
-        transfer = transfer or ("family" if AGENTS[agent].sources else None)
+        transfer = transfer or ("family" if agents.entry(agent).sources else None)
         stages_of = (s for s in AGENTS[agent].supports if s in STAGES)
         supported = [s for s in stages_of if agents.fits(agent, _problem(s, transfer), **hyperparameters)]
     else:
@@ -120,11 +118,8 @@ def check_agent(
     label = agent if isinstance(agent, str) else getattr(agent, "__name__", repr(agent))
     names = None if rules is None else list(rules)
     for stage in supported if stages is None else stages:
-        if stage not in STAGES:
-            raise ValueError(f"stages must be of {', '.join(STAGES)}, got {stage!r}{nearest(stage, [*STAGES])}")
-        check_rules(
-            f"agent {label} on {stage}", _Subject(agent, stage, hyperparameters, waits, transfer), AGENT_RULES, names
-        )
+        subject = _Subject(agent, one_of("stages", stage, STAGES), hyperparameters, waits, transfer)
+        check_rules(f"agent {label} on {stage}", subject, AGENT_RULES, names)
 
 
 def _problem(stage: str, transfer: str | None) -> Problem:

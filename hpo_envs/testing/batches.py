@@ -1,7 +1,5 @@
 """The contract of batched environments: trajectory for trajectory what the scalar form does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,14 +22,12 @@ class Subject:
         scalar: `scalar(**arguments)` makes a scalar environment.
         batched: `batched(num_envs, **arguments)` makes a batch; None where there is no such form.
         short: Arguments that end an episode within a few steps.
-        table: The argument `table`, where one was given.
         rtol: Relative tolerance between the two forms.
     """
 
     scalar: Callable[..., Any]
     batched: Any
     short: Mapping[str, Any]
-    table: Any = None
     rtol: float = 0.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -76,7 +77,7 @@ def check_env(
     family = registry.family_of(env) if isinstance(env, str) else None
     if short is None:
         short = family.short if family else {"budget": 4}
-    subject = Subject(scalar, form, short, arguments.get("table"), rtol)
+    subject = Subject(scalar, form, short, rtol)
     names = [*ENV_RULES] if rules is None else [*rules]
     check_rules(f"environment {label}", subject, ENV_RULES, [n for n in names if form or n not in BATCH_RULES])
 
@@ -216,15 +217,13 @@ def _bad_actions(subject: Subject) -> None:
 
 
 def _bad_arguments(subject: Subject) -> None:
-    def both(given: dict[str, Any]) -> Iterable[Callable[[], Any]]:
-        yield lambda: subject.scalar(**given)
-        if subject.batched is not None:
-            yield lambda: subject.batched(2, **given)
-
+    forms: list[Callable[..., Any]] = [subject.scalar]
+    if subject.batched is not None:
+        forms.append(functools.partial(subject.batched, 2))
     for name, value, pattern in BAD_ARGUMENTS:
-        for make in both({name: value}):
+        for make in forms:
             try:
-                refuses(make, pattern, f"{name}={value!r}")
+                refuses(functools.partial(make, **{name: value}), pattern, f"{name}={value!r}")
             except TypeError:  # it has no such argument
                 continue
 

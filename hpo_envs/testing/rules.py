@@ -1,14 +1,12 @@
 """Common parts of checks: rules by name, the sentence of a broken one, comparison of nested values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import one_of
 
 Subject = TypeVar("Subject")
 
@@ -35,10 +33,9 @@ def check_rules(
         AssertionError: A rule is broken, or what is checked raised an error of its own.
     """
     for name in rules if names is None else names:
-        if name not in rules:
-            raise ValueError(f"rules must be of {', '.join(rules)}, got {name!r}{nearest(name, [*rules])}")
+        rule = rules[one_of("rules", name, rules)]
         try:
-            rules[name](subject)
+            rule(subject)
         except AssertionError as error:
             raise AssertionError(f"{label} breaks the rule {name!r}: {error}") from error
         except Exception as error:

@@ -1,7 +1,5 @@
 """The page of a search: the best configuration first, then how the search came to it and what mattered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from html import escape
@@ -11,9 +9,9 @@ import numpy as np
 
 from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.benchmarks.report.charts import chart, colour
-from hpo_envs.benchmarks.report.html import download, head, num, table, text
 from hpo_envs.benchmarks.report.page import Drawn, figure, whole
 from hpo_envs.benchmarks.report.sentences import count, number
+from hpo_envs.benchmarks.report.tables import download, head, num, table, text
 from hpo_envs.tuning.record import Evaluation, by
 from hpo_envs.tuning.search import cause
 
@@ -72,9 +70,6 @@ def _answer(tuned: Any) -> str:
         f"<pre><code>{{\n    {escape(lines)},\n}}</code></pre>"
         f'<p class="soft">Evaluation {best.number}: {escape(said)}; {number(best.seconds)} s.</p>',
     )
-
-
-# -- charts -----------------------------------------------------------------------------------------------------------
 
 
 def _curve(tuned: Any, drawn: Drawn) -> str:
@@ -152,9 +147,6 @@ def _configurations(tuned: Any, drawn: Drawn) -> str:
         slices.append(chart(h.name, h.name, name, panel, **look))
     figures += figure("slices", slices, f"{name} by hyperparameter", drawn)
     return _section("slices", "Configurations", f'<div class="grid">{figures}</div>')
-
-
-# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:

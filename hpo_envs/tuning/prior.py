@@ -1,7 +1,5 @@
 """Prior observations of a search space, as an agent's `Source`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -8,8 +8,6 @@ An evaluation that began and did not end is retried; one that ended never is, un
 `UNSYNCED` seconds of evaluations.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping

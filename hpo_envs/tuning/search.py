@@ -1,7 +1,5 @@
 """The loop between an agent, a record and workers."""
 
-from __future__ import annotations
-
 import re
 import sys
 import warnings
@@ -19,8 +17,8 @@ from hpo_envs.core.engines.function.calls import Outcome
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.core.engines.function.scalar import reward_of
 from hpo_envs.tables import exact
-from hpo_envs.tuning.evaluation import Done, Job, perform
 from hpo_envs.tuning.record import Evaluation, Record, plain
+from hpo_envs.tuning.workers import Done, Job, perform
 
 MISTAKES = (
     "AttributeError", "ImportError", "IndentationError", "KeyError", "ModuleNotFoundError", "NameError", "SyntaxError",
@@ -31,7 +29,7 @@ MISTAKES = (
 FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
 """A frame of a traceback."""
 
-OURS = ("/core/engines/function/calls.py", "/tuning/evaluation.py")
+OURS = ("/core/engines/function/calls.py", "/tuning/workers.py")
 """Files whose frames lie above the function's own."""
 
 
@@ -114,9 +112,8 @@ class Search:
 
         most = 1 if isinstance(pool, Serial) else workers
         running = self._record.running
-        with tqdm(
-            total=self._params.budget, unit=f" {self._params.budget_unit}", disable=self._hide, desc=self._name()
-        ) as bar:
+        name, unit = str(self._record.header["function"]).rpartition(":")[2], f" {self._params.budget_unit}"
+        with tqdm(total=self._params.budget, unit=unit, disable=self._hide, desc=name) as bar:
             for evaluation in running:  # evaluations in flight when the search was stopped
                 pool.submit(perform, self._job(evaluation))
             out = len(running)
@@ -148,9 +145,6 @@ class Search:
         found = Counter(cause(e.error) for e in self._record.ended if e.status == "failed" and mistake(e.error))
         for what, count in found.most_common():
             print(f"{count} of {len(self._record.ended)} evaluations failed: {what}", file=sys.stderr)
-
-    def _name(self) -> str:
-        return str(self._record.header["function"]).rpartition(":")[2]
 
     def _advance(self, bar: Any) -> None:
         """Show the budget used and the incumbent."""
@@ -187,8 +181,6 @@ class Search:
                 f"function must run, {first} failed: {cause(error)}. Nothing of the search is kept; tolerate=True "
                 "(--tolerate) goes on after such mistakes"
             )
-
-    # -- one evaluation ------------------------------------------------------------------------------------------
 
     def _ask(self) -> Any:
         with one_blas_thread():

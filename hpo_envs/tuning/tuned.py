@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import pareto_front
-from hpo_envs.benchmarks.analysis.forest_importance import Axis, axis_of, numbers
+from hpo_envs.benchmarks.analysis.forest_importance import Axis, varying
 from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Hyperparameter
@@ -82,10 +82,8 @@ class Tuned:
         Hyperparameters that never vary are left out.
         """
         points, raw = self.stored()
-        space, scores = points.space, np.array([e.score for e in self.successes])
-        x = np.column_stack([numbers(h, c) for h, c in zip(space, raw.T, strict=True)])
-        varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(space), bool)
-        return x[:, varies], scores, [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
+        x, axes = varying(points.space, raw)
+        return x, np.array([e.score for e in self.successes]), axes
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, a row per evaluation in the order in which they ended.
@@ -95,7 +93,7 @@ class Tuned:
         """
         import pandas as pd
 
-        sign, incumbent, rows = self._sign, -np.inf, []
+        sign, incumbent, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, -np.inf, []
         for e in sorted((e for e in self.evaluations if e.ended >= 0), key=lambda e: e.ended):
             if e.rewards is not None:
                 incumbent = max(incumbent, e.rewards[0])
@@ -139,10 +137,6 @@ class Tuned:
         out = Path(path) if self.folder is None else atomic.inside(self.folder, path or self.folder / "report.html")  # type: ignore[arg-type]
         atomic.write(out, page.render(self))
         return out
-
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.header["goals"][0] == "max" else -1.0
 
     def __repr__(self) -> str:
         h, good, running = self.header, len(self.successes), sum(e.ended < 0 for e in self)

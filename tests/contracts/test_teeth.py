@@ -461,11 +461,11 @@ def test_every_rule_has_teeth() -> None:
 
 
 def test_wrong_arguments_of_checks() -> None:
-    with pytest.raises(ValueError, match="rules must be of .*, got 'bound', did you mean 'bounds'"):
+    with pytest.raises(ValueError, match="rules must be one of .*, got 'bound', did you mean 'bounds'"):
         check_env("NMTHPO-zhen-v0", rules=["bound"])
     with pytest.raises(ValueError, match="agent must be one of .*, got 'randon', did you mean 'random'"):
         check_agent("randon")
-    with pytest.raises(ValueError, match="stages must be of .*, got 'row', did you mean 'rows'"):
+    with pytest.raises(ValueError, match="stages must be one of .*, got 'row', did you mean 'rows'"):
         check_agent("random", stages=["row"])
     with pytest.raises(ValueError, match="table must be a Table, got 'zhen'"):
         check_table("zhen")  # type: ignore[arg-type]

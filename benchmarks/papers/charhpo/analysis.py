@@ -1,7 +1,5 @@
 """Every number of the paper's Tables 3 to 6 and 8 to 12, from the sweeps, and how it compares with print."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -31,7 +29,7 @@ def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[st
         batch_size: Whether runs are similar by batch size alone (section 5.3).
     """
     a = sweep.accuracy
-    names = [h.name for h in sweep.space]
+    names = [h.name for h in sweep.table.space]
     configs = sweep.sampled[:, [names.index(BATCH_SIZE)]] if batch_size else sweep.ranked(variant == "published")
     # Whole numbers: equal averages stay equal.
     ranks = np.rint(sens.rank_similarity(configs) * configs.shape[1])
@@ -93,10 +91,10 @@ def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
 
     These two tables read the whole file, unlike all others: the Irish LSTM's best row is the 239th.
     """
-    configs = deactivate(sweep.space, sweep.file)
+    configs = deactivate(sweep.table.space, sweep.file)
     out: dict[str, list[Value]] = {}
     for row in np.flatnonzero(sweep.file_accuracy == sweep.file_accuracy.max()):
-        config = {h.name: h.natural(v) for h, v in zip(sweep.space, configs[row], strict=True)}
+        config = {h.name: h.natural(v) for h, v in zip(sweep.table.space, configs[row], strict=True)}
         # Appendix A: warmup steps are the warmup samples divided by the batch size.
         config["warmup_steps"] = config.pop("warmup_samples") // config["batch_size"]
         for name, value in config.items():

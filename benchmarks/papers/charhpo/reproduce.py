@@ -1,13 +1,10 @@
 """`hpo-envs reproduce charhpo`: Tables 3 to 6 and 8 to 12, and figures 1 and 2."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import sensitivity as sens
 from hpo_envs.benchmarks.papers import common
@@ -15,8 +12,7 @@ from hpo_envs.benchmarks.papers.charhpo import analysis, settings
 from hpo_envs.benchmarks.papers.charhpo.settings import Sweep
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.plots import COLOURS, panels, save
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats
 
 BOXES = ("hidden_size", "embedding_size", "batch_size")
 """Hyperparameters of figure 2."""

@@ -1,12 +1,7 @@
 """Settings: the sweeps, and how the published numbers read them."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Published
@@ -14,9 +9,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import RUNS, SCHEDULERS, parts
 from hpo_envs.tables.datasets.charhpo import build as charhpo
 from hpo_envs.tables.frames import natural
-from hpo_envs.tables.table import Hyperparameter, Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Table
 
 UNRANKED = ("attention_heads", "decoder_layers")
 """Hyperparameters that the published similarity leaves out, of both architectures; the text says all sixteen."""
@@ -56,11 +49,6 @@ class Sweep:
     test: float
 
     @property
-    def space(self) -> tuple[Hyperparameter, ...]:
-        """The search space."""
-        return self.table.space
-
-    @property
     def accuracy(self) -> Floats:
         """(200,) development accuracy in per cent."""
         return self.table.final("accuracy")
@@ -71,9 +59,9 @@ class Sweep:
         Args:
             published: As the published numbers have it, or as the text does.
         """
-        names = [h.name for h in self.space]
+        names = [h.name for h in self.table.space]
         if not published:
-            varied = [j for j, h in enumerate(self.space) if h.low < h.high]
+            varied = [j for j, h in enumerate(self.table.space) if h.low < h.high]
             return self.table.configs[:, varied]
         configs = self.sampled.copy()
         scheduler = configs[:, names.index("scheduler")]

@@ -1,23 +1,18 @@
 """`hpo-envs reproduce cushlepor`."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.plots import COLOURS, panels, save
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build, text_metrics
-from hpo_envs.tables.table import Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Table
 
 TABLE = "cushlepor/ted-ende"
 """English to German: the talks of WMT 2021."""

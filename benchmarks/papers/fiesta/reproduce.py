@@ -1,19 +1,21 @@
 """The paper's tables and figures again, with a verdict on every published number."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs import agents
+from hpo_envs.agents.bandits.elimination import halving_schedule
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Record, Reproduction
 from hpo_envs.benchmarks.papers.fiesta import selections
 from hpo_envs.benchmarks.papers.fiesta.selections import Setting, select
 from hpo_envs.benchmarks.plots import COLOURS, panels, save
+from hpo_envs.benchmarks.runs import problem_of
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.fiesta import NER, NER_SEEDS, NER_SPLITS
 from hpo_envs.tables.frames import natural
@@ -87,8 +89,6 @@ def verdict(quantity: str, ours: float, error: float, n: int, published: common.
 
 def table1(r: Reproduction) -> list[Record]:
     """The schedule of sequential halving: four models, sixteen evaluations."""
-    from hpo_envs.agents.bandits.elimination import halving_schedule
-
     rounds = enumerate(halving_schedule(4, 16), start=1)
     return [note(r, "Table 1", f"round {i}", None, "evaluations", float(each)) for i, (_, each) in rounds]
 
@@ -163,11 +163,6 @@ def figure2(r: Reproduction) -> None:
 
 def _draw_beliefs(path: Path, seed: int) -> list[Path]:
     """One run of TTTS to confidence 0.99 on the five Gaussian arms: pi (areas) and shares of evaluations (lines)."""
-    import gymnasium as gym
-
-    from hpo_envs import agents
-    from hpo_envs.benchmarks.runs import problem_of
-
     env: Any = gym.make("FIESTA-gaussian-v0", budget=None)
     agent: Any = agents.make("ttts", problem_of(env), seed, confidence=0.99)
     env.reset(seed=seed)

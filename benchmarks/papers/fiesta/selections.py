@@ -1,7 +1,5 @@
 """The paper's settings, and ours, as data; and model selections with them through the run loop."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,12 +100,7 @@ class Selections:
 
 
 def select(
-    r: Reproduction,
-    setting: Setting,
-    usual: int,
-    *,
-    budget: int = ENOUGH,
-    **hyperparameters: Any,
+    r: Reproduction, setting: Setting, usual: int, *, budget: int = ENOUGH, **hyperparameters: Any
 ) -> Selections:
     """Play one setting once per seed.
 

@@ -1,22 +1,20 @@
 """Regret against simulated time (figures 10 and 12), rank correlations (figure 5), cells and final losses."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import networkx as nx
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
+from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
+from tqdm.auto import tqdm
 
-from hpo_envs.benchmarks.analysis.statistics import bootstrap_interval
 from hpo_envs.benchmarks.papers.common import Record
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.tables import cells
-from hpo_envs.tables.table import Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Table
 
 
 @dataclass(frozen=True)
@@ -78,6 +76,13 @@ def band(values: Floats) -> tuple[Floats, Floats, Floats]:
     return mean, mean - half, mean + half
 
 
+def bootstrap_interval(values: Floats) -> tuple[float, float]:
+    """95 % percentile bootstrap interval of the mean of (n,) values."""
+    resampled = values[np.random.default_rng(0).integers(len(values), size=(2000, len(values)))].mean(axis=1)
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    return float(low), float(high)
+
+
 def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[float]) -> dict[str, Any]:
     """One row of the table: final regret with a bootstrap interval, and the mean regret at given hours."""
     final = np.array([t.loss[-1] for t in traces]) - best
@@ -108,8 +113,6 @@ def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) ->
     Returns:
         One row per epoch: Spearman's rho with a bootstrap interval over cells, and Kendall's tau.
     """
-    from scipy.stats import kendalltau, rankdata, spearmanr
-
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
     missing = np.isnan(losses)
     measured = np.logical_not(missing.all(axis=(2, 3)))
@@ -134,8 +137,6 @@ def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) ->
 
 def ranks(table: Table, epoch: int) -> tuple[Floats, Floats]:
     """Data of one panel of figure 5: ranks by validation loss at an epoch, and by final test loss."""
-    from scipy.stats import rankdata
-
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
     whole = ~np.isnan(losses[:, 0]).any(axis=(1, 2))
     return rankdata(losses[whole, 0, epoch - 1, 0]), rankdata(losses[whole, 0, -1, 1])
@@ -143,8 +144,6 @@ def ranks(table: Table, epoch: int) -> tuple[Floats, Floats]:
 
 def correlations(x: Floats, y: Floats) -> Record:
     """Pearson's and Spearman's correlation over the pairs without NaN."""
-    from scipy.stats import pearsonr, spearmanr
-
     known = ~(np.isnan(x) | np.isnan(y))
     return {
         "n": int(known.sum()),
@@ -162,8 +161,6 @@ def best_losses(table: Table) -> Floats:
 
 def ranks_of_examples(table: Table) -> list[Record]:
     """Rank of the conventional cells by best test loss among all computations of a table of curves (figure 4b)."""
-    import pandas as pd
-
     best = pd.Series(best_losses(table)).groupby([k.split("#")[0] for k in table.keys]).min().dropna()
     records = []
     for name, cell in cells.EXAMPLES.items():
@@ -201,9 +198,6 @@ def edit_distances(sample: Sequence[cells.Cell], pairs: int, seed: int, seconds:
 
     The best of networkx's approximations in so many seconds, at most the cost of replacing the whole graph.
     """
-    import networkx as nx
-    from tqdm.auto import tqdm
-
     match, rng = nx.algorithms.isomorphism.categorical_node_match("op", None), np.random.default_rng(seed)
     found = []
     for _ in tqdm(range(pairs), desc="pairs", unit="pair"):

@@ -1,19 +1,14 @@
 """Figures 2, 4 to 8 and 10 to 12 as pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers.nasbenchnlp import analysis
 from hpo_envs.benchmarks.plots import COLOURS, panels, save, styles
 from hpo_envs.tables import cells
-from hpo_envs.tables.table import Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Table
 
 
 def plot_regret(traces: Mapping[str, Sequence[analysis.Trace]], best: float, title: str, path: Path) -> list[Path]:

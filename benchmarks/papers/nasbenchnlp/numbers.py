@@ -3,10 +3,10 @@
 Section 4: what features of an architecture say of divergence and of its final loss.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import roc_auc_score
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
@@ -14,11 +14,9 @@ from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, settings
 from hpo_envs.tables import cells, store
 from hpo_envs.tables.cells import grammar, recipe
 from hpo_envs.tables.frames import natural
-from hpo_envs.tables.table import STATUSES, Table
+from hpo_envs.tables.table import STATUSES, Floats, Table
 
 WIKITEXT2, FINAL, PTB = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb-final", "nasbenchnlp/ptb"
-
-Floats = npt.NDArray[np.float64]
 
 Key = tuple[str, str]
 """Place in the paper and quantity."""
@@ -108,9 +106,6 @@ def half_splits(
 
 def auc_of_divergence(features: Floats, diverged: npt.NDArray[np.bool_], splits: int, seed: int) -> Floats:
     """(splits,) ROC AUC of a classifier of diverging cells, trained on one half and tested on the other."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.metrics import roc_auc_score
-
     scores = []
     for train in half_splits(len(features), splits, seed, diverged):
         model = HistGradientBoostingClassifier(random_state=0, **TREES).fit(features[train], diverged[train])
@@ -120,8 +115,6 @@ def auc_of_divergence(features: Floats, diverged: npt.NDArray[np.bool_], splits:
 
 def r2_of_loss(features: Floats, loss: Floats, splits: int, seed: int) -> tuple[Floats, Floats, Floats]:
     """(splits,) R2 of a regression of the loss; and the true and predicted losses of the first test half (figure 8)."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
     scores, first = [], (np.zeros(0), np.zeros(0))
     for i, train in enumerate(half_splits(len(features), splits, seed)):
         model = HistGradientBoostingRegressor(random_state=0, **TREES).fit(features[train], loss[train])

@@ -4,8 +4,6 @@ Not reproducible, because nothing was released of it: figure 3 (choice of hyperp
 similarity) and Table 3 (GLUE).
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -94,11 +92,7 @@ def table2(r: Reproduction) -> list[Record]:
     published = common.expected("nasbenchnlp")
     for name, record in zip(("Top-2", "Top-4"), top, strict=False):
         size, perplexity = (published["Table 2", f"{name} {q}"] for q in ("parameters", "perplexity"))
-        record |= {
-            "published_as": name,
-            "published_parameters": size.text,
-            "published_perplexity": perplexity.value,
-        }
+        record |= {"published_as": name, "published_parameters": size.text, "published_perplexity": perplexity.value}
     return top
 
 

@@ -1,7 +1,5 @@
 """Settings of figures 10 and 12: methods in two presets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,13 +62,7 @@ UPSTREAM = (
     Method(
         "RE",
         "regularized-evolution",
-        {
-            "features": GRAPH2VEC,
-            "metric": "cosine",
-            "ranges": GRAPH2VEC_RANGES,
-            "fresh": False,
-            "evaluations": _MORE,
-        },
+        {"features": GRAPH2VEC, "metric": "cosine", "ranges": GRAPH2VEC_RANGES, "fresh": False, "evaluations": _MORE},
         _WHOLE,
     ),
     Method("TPE", "tpe", {"features": GRAPH, "fresh": False, "evaluations": _MORE}, _WHOLE),

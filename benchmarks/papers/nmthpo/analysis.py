@@ -1,16 +1,11 @@
 """Tables 3 and 4 with a verdict on each number, and the claims of section 6: pure functions of scores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.benchmarks.papers import common
-
-Floats = npt.NDArray[np.float64]
 
 PUBLISHED_TRIALS = 100
 """Trials behind every published mean (section 4.3)."""
@@ -31,9 +26,7 @@ class Entry:
         mean: Ours.
         std: Population standard deviation over our trials.
         trials: Number of our trials.
-        published: Published mean; None where the text of the table does not have the cell.
-        published_std: Published standard deviation.
-        decimals: Printed decimals of the published mean.
+        published: Published mean, with its standard deviation; None where the text of the table lacks the cell.
     """
 
     table: int
@@ -43,27 +36,22 @@ class Entry:
     mean: float
     std: float
     trials: int
-    published: float | None = None
-    published_std: float | None = None
-    decimals: int = 0
-
-    @property
-    def error(self) -> float | None:
-        """Combined standard error of the difference: sqrt(published_std^2 / 100 + std^2 / trials)."""
-        if self.published_std is None:
-            return None
-        return float(np.sqrt(self.published_std**2 / PUBLISHED_TRIALS + self.std**2 / self.trials))
+    published: common.Published | None
 
     @property
     def z(self) -> float | None:
-        """Difference in combined standard errors, beyond the half unit that printing may have rounded away."""
-        if self.published is None or self.error is None:
+        """Difference in combined standard errors, beyond the half unit that printing may have rounded away.
+
+        The combined standard error is sqrt(published_std^2 / 100 + std^2 / trials).
+        """
+        if self.published is None:
             return None
-        difference = self.mean - self.published
-        beyond = max(abs(difference) - 0.5 * 10.0**-self.decimals, 0.0)
+        difference = self.mean - self.published.value
+        beyond = max(abs(difference) - 0.5 * 10.0**-self.published.decimals, 0.0)
         if beyond == 0.0:
             return 0.0
-        return float(np.copysign(beyond / self.error if self.error > 0 else np.inf, difference))
+        error = np.sqrt(float(self.published.details["std"]) ** 2 / PUBLISHED_TRIALS + self.std**2 / self.trials)
+        return float(np.copysign(beyond / error if error > 0 else np.inf, difference))
 
     @property
     def verdict(self) -> common.Verdict:
@@ -78,12 +66,8 @@ def expected() -> dict[Key, common.Published]:
 
 def entries(values: Mapping[Key, Sequence[float]]) -> list[Entry]:
     """One entry for each of `values`, the scores of all trials."""
-    published, found = expected(), []
-    for key, v in values.items():
-        known = published.get(key)
-        of_paper = (known.value, float(known.details["std"]), known.decimals) if known else ()
-        found.append(Entry(*key, float(np.mean(v)), float(np.std(v)), len(v), *of_paper))
-    return found
+    published = expected()
+    return [Entry(*k, float(np.mean(v)), float(np.std(v)), len(v), published.get(k)) for k, v in values.items()]
 
 
 def claims(entries: Sequence[Entry], rows: Mapping[str, int]) -> list[common.Record]:

@@ -1,13 +1,11 @@
 """Figures 1, 4, 5, 6 and 7 of Zhang and Duh 2020."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from scipy.stats import spearmanr
 
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
@@ -18,9 +16,7 @@ from hpo_envs.benchmarks.papers.nmthpo import settings
 from hpo_envs.benchmarks.plots import COLOURS, panels, save
 from hpo_envs.benchmarks.plots.configurations import bars
 from hpo_envs.tables.datasets.nmthpo import PAIRS
-from hpo_envs.tables.table import Table
-
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.table import Floats, Table
 
 FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
 """Methods whose course is drawn; the paper's caption does not list its own choice."""
@@ -69,8 +65,6 @@ def common_configurations(tables: Mapping[str, Table]) -> dict[str, list[int]]:
 
 def correlations(tables: Mapping[str, Table]) -> Floats:
     """(pairs, pairs) Spearman correlation of BLEU over the common configurations (figure 4)."""
-    from scipy.stats import spearmanr
-
     rows = common_configurations(tables)
     values = np.column_stack([tables[pair].final("bleu")[rows[pair]] for pair in tables])
     return np.asarray(spearmanr(values).statistic, dtype=np.float64)

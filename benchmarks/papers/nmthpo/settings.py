@@ -1,14 +1,12 @@
 """Settings of sections 6.1 and 6.2, as data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import Run
@@ -26,15 +24,7 @@ COMPETITION_RUNS = 10
 INITIAL = 3
 """Random initial evaluations, counted in every score (section 4.3, note 18); so no runtime is below this."""
 
-SINGLE = {
-    "RS": "random",
-    "BO_EI_M": "BO_EI_M",
-    "BO_EI_R": "BO_EI_R",
-    "GB_EI_M": "GB_EI_M",
-    "GB_EI_R": "GB_EI_R",
-    "GB_EIF_M": "GB_EIF_M",
-    "GB_EIF_R": "GB_EIF_R",
-}
+SINGLE = {"RS": "random"} | {m: m for m in ("BO_EI_M", "BO_EI_R", "GB_EI_M", "GB_EI_R", "GB_EIF_M", "GB_EIF_R")}
 """Rows of Table 3 -> agents."""
 
 MULTI = {"RS": "random", "BO_M": "BO_M", "BO_R": "BO_R", "GB_M": "GB_M", "GB_R": "GB_R"}
@@ -57,27 +47,13 @@ ENOUGH = 10
 """Trials from which on a standard deviation is taken to be known."""
 
 
-@dataclass(frozen=True)
-class Task:
-    """A method on a language pair.
-
-    Attributes:
-        table: 3 or 4, the paper's table.
-        pair: Key of `PAIRS`.
-        method: Row of the table.
-        agent: Registered agent.
-    """
-
-    table: int
-    pair: str
-    method: str
-    agent: str
+Task = tuple[int, str, str]
+"""Table (3 or 4), pair and method."""
 
 
 def tasks(table: int) -> list[Task]:
     """All methods on all pairs of Table 3 or 4."""
-    methods = SINGLE if table == 3 else MULTI
-    return [Task(table, pair, method, agent) for pair in PAIRS for method, agent in methods.items()]
+    return [(table, pair, method) for pair in PAIRS for method in (SINGLE if table == 3 else MULTI)]
 
 
 def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int, str, str, str], list[float]]:
@@ -86,7 +62,7 @@ def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int,
     done = r.map(evaluate, [(task, list(r.seeds(TRIALS))) for task in todo], label, "task")
     for task, trials in zip(todo, done, strict=True):
         for name in trials[0]:
-            values[task.table, task.pair, task.method, name] = [t[name] for t in trials]
+            values[*task, name] = [t[name] for t in trials]
     return values
 
 
@@ -110,32 +86,26 @@ def front_rewards(table: Table) -> np.ndarray:
 
 def evaluate(task: Task, seeds: list[int]) -> list[dict[str, float]]:
     """Run a task and score each run; runs stop once the last of their targets is met."""
-    table = table_of(task.pair)
-    return _single(task, table, seeds) if task.table == 3 else _multi(task, table, seeds)
+    number, pair, method = task
+    return (_single if number == 3 else _multi)(pair, method, table_of(pair), seeds)
 
 
-def upstream_order(table: Table) -> tuple[int, ...]:
-    """Rows of a table in the order of upstream's file, in which the paper's graphs break ties of distance."""
-    return tuple(table.source_index.argsort().tolist())
-
-
-def run(task: Task, seeds: list[int], env_id: str, target: Callable[[Any, float], bool] | None) -> list[Run]:
-    """Run of a task, through the batched run loop, until the target is met or the whole table is read."""
-    from hpo_envs.benchmarks import runs
-
-    table = table_of(task.pair)
+def run(method: str, env_id: str, table: Table, seeds: list[int], target: Callable[[Any, float], bool]) -> list[Run]:
+    """Run of a method, through the batched run loop, until the target is met or the whole table is read."""
+    order: dict[str, Any] = {}
+    # The paper's graphs break ties of distance in the order of upstream's file. The reading of EIF that comes closest
+    # to the paper has the order of the rows instead.
+    if method.startswith("GB_") and "EIF" not in method:
+        order["tie_order"] = tuple(table.source_index.argsort().tolist())
     kwargs = {"table": table, "budget": None, "shuffle": False}
-    # The reading of EIF that comes closest to the paper has the order of the rows instead.
-    ties = task.method.startswith("GB_") and "EIF" not in task.method
-    order: dict[str, Any] = {"tie_order": upstream_order(table)} if ties else {}
-    return runs.run(task.agent, env_id, seeds, env_kwargs=kwargs, target=target, **order)
+    return runs.run((SINGLE | MULTI)[method], env_id, seeds, env_kwargs=kwargs, target=target, **order)
 
 
-def _single(task: Task, table: Table, seeds: list[int]) -> list[dict[str, float]]:
-    wanted, best = target_row(table, task.pair), float(table.final("bleu").max())
+def _single(pair: str, method: str, table: Table, seeds: list[int]) -> list[dict[str, float]]:
+    wanted, best = target_row(table, pair), float(table.final("bleu").max())
     found = []
-    for r in run(task, seeds, f"NMTHPO-{task.pair}-v0", lambda action, reward: bool(action == wanted)):
-        close = targets.ftc(r.rewards, best, TOLERANCE[task.pair])
+    for r in run(method, f"NMTHPO-{pair}-v0", table, seeds, lambda action, reward: bool(action == wanted)):
+        close = targets.ftc(r.rewards, best, TOLERANCE[pair])
         found.append(
             {
                 "ftb": max(INITIAL, targets.first_reaching(r.actions == wanted)),
@@ -147,7 +117,7 @@ def _single(task: Task, table: Table, seeds: list[int]) -> list[dict[str, float]
     return found
 
 
-def _multi(task: Task, table: Table, seeds: list[int]) -> list[dict[str, float]]:
+def _multi(pair: str, method: str, table: Table, seeds: list[int]) -> list[dict[str, float]]:
     front = front_rewards(table)
     found = []
     for seed in seeds:
@@ -157,12 +127,12 @@ def _multi(task: Task, table: Table, seeds: list[int]) -> list[dict[str, float]]
             missing.discard(tuple(np.asarray(reward).tolist()))
             return not missing
 
-        r = run(task, [seed], f"NMTHPO-{task.pair}-mo-v0", all_met)[0]
+        r = run(method, f"NMTHPO-{pair}-mo-v0", table, [seed], all_met)[0]
         found.append(
             {
                 "fto": max(INITIAL, targets.fto(r.rewards, front)),
                 "fta": max(INITIAL, targets.fta(r.rewards, front)),
-                "fbp": targets.fbp(r.rewards, front, FRONT_BUDGET[task.pair]),
+                "fbp": targets.fbp(r.rewards, front, FRONT_BUDGET[pair]),
             }
         )
     return found

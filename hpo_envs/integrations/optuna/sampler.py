@@ -1,7 +1,5 @@
 """Agents as samplers of Optuna: `optuna.create_study(sampler=AgentSampler("bo"))`."""
 
-from __future__ import annotations
-
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -9,18 +7,15 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs import agents
-from hpo_envs.agents.base import Agent
+from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.table import Hyperparameter, feature_matrix
+from hpo_envs.tables.table import Floats, Hyperparameter, feature_matrix
 from hpo_envs.tables.user.points import Points, axes_of
 
 optuna = extra_module("optuna", "optuna", "samplers")
-
-Floats = npt.NDArray[np.float64]
 
 CONSTRAINTS = "constraints"
 """Key of a trial's constraints, as in Optuna's own samplers."""
@@ -72,9 +67,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         if not {"rows", "objectives", "box"} & supports:
             kinds = ", ".join(agents.entry(agent).supports)
             raise ValueError(f"agent must work on featured rows or boxes, got {agent!r}, which works on {kinds}")
-        if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 2:
-            raise ValueError(f"candidates must be an int >= 2, got {candidates!r}")
-        self._name, self._hyperparameters, self._count = agent, hyperparameters, candidates
+        self._name, self._hyperparameters, self._count = agent, hyperparameters, whole("candidates", candidates, 2)
         self._constraints = constraints_func
         self._finite = bool({"rows", "objectives"} & supports)
         self._independent = optuna.samplers.RandomSampler(seed=seed)
@@ -100,10 +93,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
                 self._agent.rng = np.random.default_rng()
 
     def before_trial(self, study: Any, trial: Any) -> None:
-        """Refuse a study with more objectives than the agent can work on, when its first trial starts."""
-        self._check(study)
-
-    def _check(self, study: Any) -> None:
+        """Refuse a study with more objectives than the agent can work on."""
         supports, count = agents.entry(self._name).supports, len(study.directions)
         if count > 2:
             raise ValueError(f"objectives must be at most 2 for AgentSampler, got {count}")
@@ -128,12 +118,12 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
         """A random value, for a parameter that is met for the first time."""
-        self._check(study)
+        self.before_trial(study, trial)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
         """The agent's next point."""
-        self._check(study)
+        self.before_trial(study, trial)
         space = {name: d for name, d in search_space.items() if not d.single()}
         if not space:
             return {}
@@ -141,7 +131,8 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             if space != self._space:
                 self._begin(space, study)
             self._hear(study)
-            action = self._random() if self._agent.done or self._all_used() else self._agent.ask()
+            used = self._finite and self._used.all()
+            action = self._random() if self._agent.done or used else self._agent.ask()
             if not self._agent.done:
                 self._asked[trial.number] = action
             point = self._point(action)
@@ -162,9 +153,6 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._asked = {n: self._action_of(study.trials[n].params) for n in self._asked}
         self._agent: Agent = agents.make(self._name, problem, seed, **self._hyperparameters)
         self._told: set[int] = set()
-
-    def _all_used(self) -> bool:
-        return self._finite and bool(self._used.all())
 
     def _point(self, action: Any) -> Floats:
         """(d,) the values, as Optuna stores them, that an action stands for."""

@@ -1,7 +1,5 @@
 """Runs as studies of Optuna. Needs the extra `optuna`."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.runs import Runs
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.table import STATUSES, Table
+from hpo_envs.tables.table import LOST, Table
 
 
 def to_studies(runs: Runs) -> list[Any]:
@@ -39,20 +37,15 @@ def _study(optuna: Any, one: Runs) -> Any:
     study.set_user_attr("header", json.loads(json.dumps(h)))
     table = one._table(h) if "row" in run.evaluated else None
     axes = {name: _distribution(optuna, name, frame[name].tolist(), table) for name in names}
+    lost = np.isin(run.evaluated.get("status", np.zeros(len(run))), LOST)
     for i, rewards in enumerate(run.rewards.reshape(len(run), -1)):
-        values = {"state": optuna.trial.TrialState.FAIL} if _lost(run, i) else {"values": rewards.tolist()}
+        values = {"state": optuna.trial.TrialState.FAIL} if lost[i] else {"values": rewards.tolist()}
         params = {name: _plain(frame[name].iloc[i]) for name in names}
         trial = optuna.trial.create_trial(
             params=params, distributions=axes, user_attrs={"cost": float(run.costs[i])}, **values
         )
         study.add_trial(trial)
     return study
-
-
-def _lost(run: Any, step: int) -> bool:
-    """Return whether an evaluation failed or diverged."""
-    status = run.evaluated.get("status")
-    return status is not None and STATUSES[int(status[step])] in ("failed", "diverged")
 
 
 def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None) -> Any:

@@ -57,10 +57,9 @@ def by_brute_force(predict, axes, thresholds):
 def test_tree_is_decomposed_as_by_brute_force(seed: int, cutoff: float | None) -> None:
     _, _, model = fitted(seed=seed)
     tree = model.tree_
-    leaves = fi.boxes(tree, 3)
+    values, low, high = fi.boxes(tree, 3)
     clip = -np.inf if cutoff is None else cutoff
-    raised = fi.Boxes(np.maximum(leaves.values, clip), leaves.low, leaves.high)
-    main, pairs, total, _ = fi.decompose(raised, AXES)
+    main, pairs, total, _ = fi.decompose(np.maximum(values, clip), low, high, AXES)
     cuts = [tree.threshold[tree.feature == i] for i in range(3)]
     expected = by_brute_force(lambda x: np.maximum(model.predict(x), clip), AXES, cuts)
     np.testing.assert_allclose(main, expected[0], rtol=1e-9, atol=1e-12)
@@ -71,12 +70,10 @@ def test_tree_is_decomposed_as_by_brute_force(seed: int, cutoff: float | None) -
 
 def test_tree_worked_out_by_hand() -> None:
     """f = 0 where a <= .5, else 1 where b <= 1, else 3; a in {0, 1}, b uniform on [0, 4]."""
-    leaves = fi.Boxes(
-        np.array([0.0, 1.0, 3.0]),
-        np.array([[-np.inf, -np.inf], [0.5, -np.inf], [0.5, 1.0]]),
-        np.array([[0.5, np.inf], [np.inf, 1.0], [np.inf, np.inf]]),
-    )
-    main, pairs, total, marginals = fi.decompose(leaves, (fi.Axis("a", (0.0, 1.0)), fi.Axis("b", (), 0.0, 4.0)))
+    low = np.array([[-np.inf, -np.inf], [0.5, -np.inf], [0.5, 1.0]])
+    high = np.array([[0.5, np.inf], [np.inf, 1.0], [np.inf, np.inf]])
+    axes = (fi.Axis("a", (0.0, 1.0)), fi.Axis("b", (), 0.0, 4.0))
+    main, pairs, total, marginals = fi.decompose(np.array([0.0, 1.0, 3.0]), low, high, axes)
     # Mean 1.25; over b: 0 and 2.5; over a: .5 on a quarter, 1.5 on the rest.
     assert main == pytest.approx([1.25**2, 0.25 * 0.75**2 + 0.75 * 0.25**2])
     assert total == pytest.approx(0.5 * 1.25**2 + 0.125 * 0.25**2 + 0.375 * 1.75**2)
@@ -122,9 +119,7 @@ def test_tree_is_decomposed_as_by_fanova_package(case: dict[str, Any]) -> None:
     edges = [[0.0, *splits, 1.0] for splits in case["splits"]]
     cells = np.array(list(itertools.product(*(itertools.pairwise(e) for e in edges))))
     values = np.maximum(case["values"], -np.inf if case["cutoff"] is None else case["cutoff"])
-    main, pairs, total, _ = fi.decompose(
-        fi.Boxes(values, cells[:, :, 0], cells[:, :, 1]), [fi.Axis(name) for name in "abc"]
-    )
+    main, pairs, total, _ = fi.decompose(values, cells[:, :, 0], cells[:, :, 1], [fi.Axis(name) for name in "abc"])
     for which, share in case["importance"].items():
         where = [int(i) for i in which]
         if len(where) < 3:

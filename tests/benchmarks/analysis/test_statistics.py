@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hpo_envs.benchmarks.analysis import statistics
 from hpo_envs.benchmarks.analysis import statistics as s
-from tests.helpers import raises
 
 
 @settings(deadline=None, max_examples=50)
@@ -30,36 +28,6 @@ def test_probability_of_improvement_counts_pairs(a: list[int], b: list[int]) -> 
 
 
 NAN = float("nan")
-
-
-def test_bootstrap_interval_covers_and_is_deterministic() -> None:
-    rng = np.random.default_rng(0)
-    covered = 0
-    for k in range(200):
-        low, high = statistics.bootstrap_interval(rng.normal(size=40), seed=k, draws=400)
-        covered += low <= 0.0 <= high
-    assert 0.88 <= covered / 200 <= 0.99
-    assert statistics.bootstrap_interval([1.0, 2.0, 4.0]) == statistics.bootstrap_interval([1.0, 2.0, 4.0])
-    with pytest.raises(ValueError, match="values must be finite"):
-        statistics.bootstrap_interval([1.0, float("inf")])
-
-
-def test_bootstrap_is_these_numbers() -> None:
-    """Tables of results depend on them."""
-    values = [1.0, 2.0, 4.0, 8.0]
-    low, high = statistics.bootstrap_interval(values)
-    assert (low, high) == (1.5, 6.5)
-    assert statistics.bootstrap_interval(values, 0.5) == (2.75, 4.75)
-    assert statistics.bootstrap_interval(values, seed=1, draws=50) == (1.6125000000000005, 6.887499999999999)
-    assert statistics.bootstrap_interval([3]) == (3.0, 3.0)
-    assert statistics.bootstrap_interval(["1", "1"]) == (1.0, 1.0)
-    irregular = np.sqrt(np.arange(2.0, 20.0))
-    assert statistics.bootstrap_interval(irregular) == statistics.bootstrap_interval(irregular, 0.95, 2000, 0)
-    assert statistics.bootstrap_interval(irregular) != statistics.bootstrap_interval(irregular, seed=1)
-    with raises("values must be finite and at least one, got array([], dtype=float64)"):
-        statistics.bootstrap_interval([])
-    with raises("values must be finite and at least one, got array([ 1., nan])"):
-        statistics.bootstrap_interval([1.0, NAN])
 
 
 def test_interquartile_mean_by_hand() -> None:

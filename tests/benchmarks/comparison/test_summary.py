@@ -52,7 +52,7 @@ def test_order_of_runs_changes_nothing(runs: list[Run], summarised: dict[str, An
 def test_stored_runs_are_summarised_part_by_part(runs: list[Run], summarised: dict[str, Any], tmp_path: Path) -> None:
     ordered = sorted(runs, key=store.key_of)
     for part in (ordered[::2], ordered[1::2]):
-        store.Store(tmp_path).write(part)
+        store.write(part, tmp_path)
     stored = Comparison.load(tmp_path).summary()
     expected = Comparison.of(ordered).summary()
     assert "there is no study.json" in stored["missing"]

@@ -11,10 +11,9 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.agents.models.stacked_gp import LENGTHS, START
 from hpo_envs.agents.transfer import learned
-from hpo_envs.benchmarks.learned import evolution, reproduce, tasks, train
-from hpo_envs.benchmarks.learned.evolution import Settings
+from hpo_envs.benchmarks.learned import reproduce, tasks, train
 from hpo_envs.benchmarks.learned.tasks import Draws
-from hpo_envs.benchmarks.learned.train import Group
+from hpo_envs.benchmarks.learned.train import Group, Settings
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import run
 
@@ -69,7 +68,7 @@ def test_models_batched_play_as_agent_does() -> None:
     t = tasks.task("NMTHPO-ruen-v0")
     whole = tasks.draw([t], 1, frozenset(), np.random.default_rng(0), Draws(10**6, (1.0, 1.0), some=0.0, mixed=0.0))
     numbers = np.concatenate([FIRST, FIRST + 0.3])
-    regret = evolution.play(numbers, whole, 12)
+    regret = train.play(numbers, whole, 12)
     for i in range(2):
         given = {"env_kwargs": {}, "budget": 12, "numbers": numbers[[i]], "transfer": "family"}
         (one,) = run("learned", t.env_id, [0], **given)
@@ -82,19 +81,19 @@ def test_training_is_repeatable_and_lowers_score() -> None:
     t = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "ruen", "jaen")]
     s = replace(Settings(), generations=3, pairs=3, episodes=3, every=1, validation=3)
     looks: list[tuple[int, float, float]] = []
-    one = evolution.train(t[:2], t[2:], frozenset(), s, 0, lambda *look: looks.append(look))
+    one = train.evolve(t[:2], t[2:], frozenset(), s, 0, lambda *look: looks.append(look))
     assert [g for g, *_ in looks] == [0, 1, 2, 3]
-    np.testing.assert_array_equal(one, evolution.train(t[:2], t[2:], frozenset(), s, 0))
+    np.testing.assert_array_equal(one, train.evolve(t[:2], t[2:], frozenset(), s, 0))
     checked = tasks.draw(t[2:], 3, frozenset(), np.random.default_rng([0, 1]), tasks.AS_USED)
-    score = evolution.scores(evolution.play(one[None], checked, 20), s.final).mean()
+    score = train.scores(train.play(one[None], checked, 20), s.final).mean()
     assert score == min(found for _, found, _ in looks)
-    last = evolution.train(t[:2], [], frozenset(), s, 0)
+    last = train.evolve(t[:2], [], frozenset(), s, 0)
     assert not np.array_equal(last, FIRST[0])
 
 
 def test_scores_weigh_end() -> None:
     regret = np.array([[[1.0, 0.5, 0.0], [1.0, 1.0, 0.6]]])
-    np.testing.assert_allclose(evolution.scores(regret, 0.5), [[0.5, 0.8667 + 0.3]], atol=1e-4)
+    np.testing.assert_allclose(train.scores(regret, 0.5), [[0.5, 0.8667 + 0.3]], atol=1e-4)
 
 
 def test_training_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.benchmarks.papers import common, page
+from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.commands.reproduce import PAPERS
+from hpo_envs.commands.reproduce import PAPERS, write_page
 from hpo_envs.tables.files import atomic
 
 HERE = Path(common.__file__).parent
@@ -83,7 +83,7 @@ def test_page_shows_numbers_mechanisms_and_figures(tmp_path: Path) -> None:
 
     for name in ("fiesta", "nmthpo"):
         common.reproduce(name, {"part": part}, tmp_path / name)
-    path = page.write(tmp_path, {"fiesta": "First paper", "nmthpo": "Second paper"}, "the command --seed 1")
+    path = write_page(tmp_path, {"fiesta": "First paper", "nmthpo": "Second paper"}, "the command --seed 1")
     text = path.read_text(encoding="utf-8")
     assert path == tmp_path / "index.html"
     assert "the command --seed 1" in text

@@ -66,6 +66,10 @@ def test_trace_is_test_loss_of_best_by_validation() -> None:
     assert half.hours[0] == pytest.approx(hours[0] / 2)
 
 
+def test_bootstrap_is_these_numbers() -> None:
+    assert analysis.bootstrap_interval(np.array([1.0, 2.0, 4.0, 8.0])) == (1.5, 6.5)
+
+
 def test_rank_correlations_by_hand() -> None:
     rows = analysis.epoch_correlations(TOY, (1, LEVELS))
     assert [r["cells"] for r in rows] == [3, 3], "rows 1, 2 and 3 did not reach the last epoch"

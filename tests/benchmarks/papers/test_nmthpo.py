@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.papers.common import Published, Reproduction
 from hpo_envs.benchmarks.papers.nmthpo import analysis, figures, reproduce, settings
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.nmthpo import PAIRS
@@ -26,16 +26,17 @@ def test_every_number_of_paper_is_there() -> None:
 
 
 def test_verdict_of_entry() -> None:
-    def entry(mean: float, std: float, published: float | None, published_std: float | None) -> analysis.Entry:
-        return analysis.Entry(3, "zhen", "RS", "ftb", mean, std, 100, published, published_std, 0)
+    def entry(mean: float, std: float, published: str | None, published_std: str = "") -> analysis.Entry:
+        of_paper = published and Published(published, {"std": published_std})
+        return analysis.Entry(3, "zhen", "RS", "ftb", mean, std, 100, of_paper or None)
 
     # Combined standard error sqrt(3^2/100 + 4^2/100) = .5; rounding hides .5.
-    assert entry(11.0, 4.0, 10.0, 3.0).z == pytest.approx(1.0)
-    assert entry(11.4, 4.0, 10.0, 3.0).verdict == "agrees"
-    assert entry(11.6, 4.0, 10.0, 3.0).verdict == "differs"
-    assert entry(8.4, 4.0, 10.0, 3.0).verdict == "differs"
-    assert entry(10.2, 4.0, 10.0, 3.0).z == 0.0
-    assert entry(8.0, 4.0, None, None).verdict == "not published"
+    assert entry(11.0, 4.0, "10", "3").z == pytest.approx(1.0)
+    assert entry(11.4, 4.0, "10", "3").verdict == "agrees"
+    assert entry(11.6, 4.0, "10", "3").verdict == "differs"
+    assert entry(8.4, 4.0, "10", "3").verdict == "differs"
+    assert entry(10.2, 4.0, "10", "3").z == 0.0
+    assert entry(8.0, 4.0, None).verdict == "not published"
 
 
 def _claims(**changed: float) -> dict[str, str]:
@@ -65,7 +66,7 @@ def test_claims_hold_on_published_numbers_and_not_on_others() -> None:
 
 def test_gaussian_process_search_reproduces_on_ja_en() -> None:
     """BO_EI_R on ja-en: published 20 ± 11 evaluations; 30 trials, three combined standard errors."""
-    trials = settings.evaluate(settings.Task(3, "jaen", "BO_EI_R", "BO_EI_R"), list(range(30)))
+    trials = settings.evaluate((3, "jaen", "BO_EI_R"), list(range(30)))
     entries = analysis.entries({(3, "jaen", "BO_EI_R", s): [t[s] for t in trials] for s in ("ftb", "ftc", "fb")})
     assert all(abs(e.z or 0.0) < 3.0 for e in entries)
 

@@ -10,7 +10,8 @@ from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.analysis import forest_importance as fi
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.comparison import summary
-from hpo_envs.benchmarks.report import importance, selections, sentences
+from hpo_envs.benchmarks.plots.configurations import draw_importance
+from hpo_envs.benchmarks.report import sentences, terminal
 
 
 def made(scores: dict[str, Any], clusters: Any = None) -> dict[str, Any]:
@@ -169,7 +170,7 @@ def test_picture_of_ranges_choices_and_logarithms(tmp_path: Path) -> None:
     axes = (fi.Axis("a", (0.0, 1.0), labels=("no", "yes")), fi.Axis("b", (), -7.0, 0.0, log=True), fi.Axis("c"))
     x = np.column_stack([rng.integers(2, size=50), rng.uniform(-7, 0, 50), rng.uniform(size=50)])
     found = fi.importance(x, x[:, 0] - x[:, 1], axes, trees=3)
-    files = importance.draw(found, "loss", axes, -1.0, tmp_path / "i")
+    files = draw_importance(found, "loss", axes, -1.0, tmp_path / "i")
     assert [f.name for f in files] == ["i.png", "i.svg"]
     text = (tmp_path / "i.svg").read_text()
     assert all(f"<!-- {word} -->" in text for word in ("main effects", "interactions", "yes", "mean loss"))
@@ -180,7 +181,7 @@ def test_rows_by_agent_and_budget() -> None:
         values = {"wrong": wrong, "sure": sure, "evaluations": evaluations, "n": 20}
         return {"agent": agent, "budget": budget, **values}
 
-    rows = selections.rows(
+    rows = terminal.of_selections(
         [
             record("slow", 204.0, [0.05, 0.001, 0.25], 0.0, 204),
             record("quick", 204.0, [0.05, 0.001, 0.25], 0.85, 120.4),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks.study import measure, trainings
-from hpo_envs.benchmarks.study.executors import Processes
+from hpo_envs.benchmarks.study import measure
+from hpo_envs.benchmarks.study.executors import Processes, Serial
 from hpo_envs.families.charmini.measure import suite as suite_of
 from hpo_envs.tables.datasets.trained import Packing
 from tests.hpo_envs.families.training.test_training import record
@@ -80,18 +80,18 @@ def test_wrong_arguments_are_named(words: list[str], message: str) -> None:
         measure.main([*words])
 
 
-def train(task):
-    return {"task": task, "value": len(task)}
+def train(task: str) -> dict[str, Any]:
+    return {"task": task, "status": "ok", "seconds": [1.0]}
 
 
 class Killed(BaseException):
     pass
 
 
-def test_killed_sweep_goes_on_without_losing_or_repeating_training(tmp_path):
-    tasks, made = [f"t-{i}" for i in range(6)], []
+def test_killed_sweep_goes_on_without_losing_or_repeating_training(tmp_path: Path) -> None:
+    tasks, made = [f"t-{i}" for i in range(6)], list[str]()
 
-    def fragile(task):
+    def fragile(task: str) -> dict[str, Any]:
         if len(made) == 4 and not again:
             raise Killed
         made.append(task)
@@ -99,23 +99,23 @@ def test_killed_sweep_goes_on_without_losing_or_repeating_training(tmp_path):
 
     again = False
     with pytest.raises(Killed):
-        trainings.conduct(tasks, fragile, tmp_path / "new")
+        measure.conduct(tasks, fragile, tmp_path / "new", Serial())
     again = True
-    seen = []
-    count = trainings.conduct(tasks, fragile, tmp_path / "new", known=["t-5"], watch=lambda *a: seen.append(a))
+    seen: list[Any] = []
+    count = measure.conduct(tasks, fragile, tmp_path / "new", Serial(), known=["t-5"], watch=lambda *a: seen.append(a))
     assert count == 1
     assert made == tasks[:5]
-    assert seen == [(5, 6, None), (6, 6, {"task": "t-4", "value": 3})]
-    assert [r["task"] for r in trainings.records(tmp_path / "new")] == tasks[:5]
+    assert seen == [(5, 6, None), (6, 6, train("t-4"))]
+    assert [r["task"] for r in measure.records(tmp_path / "new")] == tasks[:5]
 
 
-def test_processes_make_same_trainings(tmp_path):
+def test_processes_make_same_trainings(tmp_path: Path) -> None:
     tasks = [f"t-{i}" for i in range(5)]
     with Processes(2) as executor:
-        trainings.conduct(tasks, train, tmp_path, executor)
-    assert sorted(r["task"] for r in trainings.records(tmp_path)) == tasks
+        measure.conduct(tasks, train, tmp_path, executor)
+    assert sorted(r["task"] for r in measure.records(tmp_path)) == tasks
 
 
-def test_nothing_to_read(tmp_path):
+def test_nothing_to_read(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"trainings must be in .*trainings\.jsonl"):
-        trainings.records(tmp_path)
+        measure.records(tmp_path)

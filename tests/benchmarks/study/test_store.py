@@ -274,25 +274,25 @@ def test_no_flipped_bit_and_no_cut_is_read(tmp_path: Path) -> None:
 def test_runs_that_two_processes_stored_are_read_once(tmp_path: Path) -> None:
     first, second = store.Store(tmp_path), store.Store(tmp_path)
     assert first.seeds("NMTHPO-zhen-v0", "random") == second.seeds("NMTHPO-zhen-v0", "random") == set()
-    assert (first.write([make(s) for s in range(3)]), second.write([make(s) for s in range(1, 5)])) == (3, 4)
+    assert [len(b) for b in (*first.add([*map(make, range(3))]), *second.add([*map(make, range(1, 5))]))] == [3, 4]
     assert [r.seed for r in store.read(tmp_path)] == [0, 1, 2, 3, 4]
     assert store.Store(tmp_path).seeds("NMTHPO-zhen-v0", "random") == set(range(5))
     third = store.Store(tmp_path)
     third.seeds("NMTHPO-zhen-v0", "random")
     store.write([dataclasses.replace(make(9), costs=np.full(5, 2.0))], tmp_path)
-    third.write([make(9)])
+    third.add([make(9)])
     with pytest.raises(ValueError, match="a run must have one result, got .*9.* different"):
         store.read(tmp_path)
 
 
 def test_publishing_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = store.Store(tmp_path)
-    kept.write([make(0)])
+    kept.add([make(0)])
     for name in ("listdir", "scandir"):
         monkeypatch.setattr(store.os, name, lambda *a: pytest.fail("a listing"))
     monkeypatch.setattr(store.parquet, "decode", lambda *a: pytest.fail("a part was read"))
     monkeypatch.setattr(store.atomic, "write", lambda path, data: path.write_bytes(data))
-    assert kept.write([make(1), make(0)]) == 1
+    assert [len(block) for block in kept.add([make(1), make(0)])] == [1]
 
 
 def test_part_of_later_format_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.commands import leaderboard, reproduce
 from hpo_envs.commands import main as command
 from hpo_envs.commands.main import main
-from hpo_envs.commands.tune import space_of
 
 
 def test_non_comparison_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,11 +124,10 @@ def test_it_tunes_and_goes_on(words: list[str], capsys: pytest.CaptureFixture[st
 
 
 def test_mistakes_are_named(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(FileNotFoundError, match="--space must be a TOML file"):
-        space_of(tmp_path / "none.toml")
-    (tmp_path / "bad.toml").write_text("x = ", encoding="utf-8")
-    with pytest.raises(ValueError, match="must be a TOML file, got"):
-        space_of(tmp_path / "bad.toml")
+    for file, message in (("none.toml", "none.toml must be a file"), ("bad.toml", "must be a TOML file, got")):
+        (tmp_path / "bad.toml").write_text("x = ", encoding="utf-8")
+        assert main([*words, "--space", str(tmp_path / file)]) == 2
+        assert message in capsys.readouterr().err
     words[1] = "tests.hpo_envs.tuning.helpers:trian"
     assert main(words) == 2
     assert "function must be importable as module:name" in capsys.readouterr().err
