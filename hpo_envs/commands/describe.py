@@ -84,7 +84,7 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
 
 
 def _at_once(ended: list[Any]) -> int:
-    """The most evaluations under way at the same time; processes change when a search is resumed."""
+    """The most evaluations in flight at the same time; processes change when a search is resumed."""
     times = sorted([(e.started, 1) for e in ended] + [(e.started + e.seconds, -1) for e in ended])
     return max(itertools.accumulate(step for _, step in times), default=0)
 
