@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run-seconds",
         type=float,
         default=3600.0,
-        help="time limit of a run, at which its agent stops on that id (default: %(default)g)",
+        help="limit of a run in seconds, at which its agent stops on that id (default: %(default)g)",
     )
     add("--yes", action="store_true", help="confirm trainings (Char- and CellMiniLive-*) of more than an hour")
 

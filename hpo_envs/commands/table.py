@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("what", choices=("from-csv", "from-optuna"), help="action")
     add("source", help="file or folder, or name of the study")
-    add("--score", help="column(s) of the score(s); the first is the reward (default: guessed)")
+    add("--score", help="column(s) of the score(s), by commas; the first is the reward (default: guessed)")
     add("--goal", help="max or min, one for each score (default: inferred from the name)")
     add("--cost", help="column of the cost of a run, or 'evaluations' (default: the tool's column, else these)")
     add("--level", help="column of the fidelity, if a run has several lines (default: guessed)")
