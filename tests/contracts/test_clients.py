@@ -293,13 +293,7 @@ def test_d3rlpy_trains_on_runs(env_id: str, name: str, data_format: str, tmp_pat
     from hpo_envs.integrations.minari import to_minari
 
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
-    runs = run(
-        "random",
-        env_id,
-        range(6),
-        budget=8,
-        env_kwargs={"shuffle": False} if env_id == ROWS else {},
-    )
+    runs = run("random", env_id, range(6), budget=8, env_kwargs={"shuffle": False} if env_id == ROWS else {})
     to_minari(runs, "hpo/random-v0", data_format=data_format, env_kwargs={"max_episode_steps": 99})
     dataset, env = d3rlpy.datasets.get_minari("hpo/random-v0")
     assert env.unwrapped.spec.id == env_id == minari.load_dataset("hpo/random-v0").env_spec.id

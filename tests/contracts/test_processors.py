@@ -82,10 +82,7 @@ def _uses(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and {
             str(node.module).partition(".")[0],
             *(a.name for a in node.names),
-        } & {
-            "scipy",
-            "NormalDist",
-        }:
+        } & {"scipy", "NormalDist"}:
             yield f"line {node.lineno}: {node.module}"
 
 
@@ -116,10 +113,7 @@ WHOLE = frozenset(
     }
 )
 """What is summed elsewhere that is whole numbers."""
-ADDED = {
-    "agents/search/base.py": "arrays",
-    "agents/transfer/ridge.py": "arrays",
-}
+ADDED = {"agents/search/base.py": "arrays", "agents/transfer/ridge.py": "arrays"}
 
 
 def _counts(node: ast.expr) -> bool:

@@ -51,10 +51,7 @@ def _threads(count: int) -> dict[str, str]:
 _PLAIN = {**_threads(1), "PYTHONHASHSEED": "0"}
 
 BASE = {"together": Way("together", _PLAIN)}
-WAYS = {
-    **BASE,
-    "processes": Way("processes", {**_threads(2), "PYTHONHASHSEED": "1"}),
-}
+WAYS = {**BASE, "processes": Way("processes", {**_threads(2), "PYTHONHASHSEED": "1"})}
 
 
 class Together(executors.Processes):

@@ -22,10 +22,7 @@ def mistakes(names: Iterable[str], modules: Iterable[str]) -> list[str]:
     names, wanted = set(names), set(modules)
     package = {n.removeprefix("hpo_envs/") for n in names if n.startswith("hpo_envs/")}
     others = {n for n in names if not n.startswith(("hpo_envs/", "hpo_envs-"))}
-    return [
-        *(f"missing: {m}" for m in sorted(wanted - package)),
-        *(f"too much: {m}" for m in sorted(others)),
-    ]
+    return [*(f"missing: {m}" for m in sorted(wanted - package)), *(f"too much: {m}" for m in sorted(others))]
 
 
 def main(arguments: Sequence[str]) -> int:

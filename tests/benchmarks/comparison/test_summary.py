@@ -70,10 +70,7 @@ def test_stored_runs_are_summarised_part_by_part(runs: list[Run], summarised: di
 def test_pictures_are_drawn(summarised: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     t = summarised["tracks"][0]
-    written = [
-        *plots.heat_map(t, tmp_path / "heat"),
-        *plots.ranking(t, tmp_path / "ranking"),
-    ]
+    written = [*plots.heat_map(t, tmp_path / "heat"), *plots.ranking(t, tmp_path / "ranking")]
     written += plots.draw_all(summarised, tmp_path / "all")
     assert len(set(written)) == len(written)
     names = {p.stem for p in written}

@@ -24,10 +24,7 @@ from hpo_envs.commands.main import main
 from tests.benchmarks.helpers import HOSTILE, isolated
 from tests.helpers import missing_extra
 
-pytestmark = [
-    pytest.mark.hostile,
-    pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes"),
-]
+pytestmark = [pytest.mark.hostile, pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")]
 
 MISBEHAVES = f"{HOSTILE}:Misbehaves"
 

@@ -147,27 +147,13 @@ def test_non_row_is_rejected(value: Any) -> None:
         actions.checker(ROWS)(value)
 
 
+OTHER_SHAPES = [1, None, "12", [1], [1, 2, 3], [[1], [2, 3]]]
+OTHER_TYPES = [[1.0, 2.0], [True, False], [np.nan, 0], np.array([1, 2], "m8[s]"), np.ma.masked_array([1, 2], [1, 0])]
+OUTSIDE = [[10, 0], [0, 3], [-1, 0], [2**64, 0]]
+
+
 @pytest.mark.hostile
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(
-            1,
-            None,
-            "12",
-            [1],
-            [1, 2, 3],
-            [[1], [2, 3]],
-            [1.0, 2.0],
-            [True, False],
-            [10, 0],
-            [0, 3],
-            [-1, 0],
-            [2**64, 0],
-        ),
-        *(np.ma.masked_array([1, 2], [True, False]), np.array([1, 2], "m8[s]"), [np.nan, 0]),
-    ],
-)
+@pytest.mark.parametrize("value", [*OTHER_SHAPES, *OTHER_TYPES, *OUTSIDE])
 def test_non_pair_is_rejected(value: Any) -> None:
     with pytest.raises(ValueError, match="must be ints"):
         actions.checker(PAIRS)(value)

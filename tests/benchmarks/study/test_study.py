@@ -242,17 +242,9 @@ def test_versions_of_environment_are_not_mixed(tmp_path: Path, monkeypatch: pyte
 
 def command(folder: Path, *more: str) -> list[str]:
     text = 'seeds = 3000\nenvironments = ["NMTHPO-swen-v0"]\nagents = ["random", "bo-ei-rbf"]\n'
-    (folder / "study.toml").write_text(text)
-    return [
-        sys.executable,
-        "-m",
-        "hpo_envs",
-        "compare",
-        str(folder / "study.toml"),
-        "--out",
-        str(folder / "runs"),
-        *more,
-    ]
+    plan = folder / "study.toml"
+    plan.write_text(text)
+    return [sys.executable, "-m", "hpo_envs", "compare", str(plan), "--out", str(folder / "runs"), *more]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -41,10 +41,7 @@ def test_rewarded_metrics_by_name() -> None:
 
 
 def test_both_forms_are_made_of_same_record() -> None:
-    env, envs = (
-        gym.make("NMTHPO-zhen-v0"),
-        gym.make_vec("NMTHPO-zhen-v0", num_envs=2),
-    )
+    env, envs = (gym.make("NMTHPO-zhen-v0"), gym.make_vec("NMTHPO-zhen-v0", num_envs=2))
     one, many = env.unwrapped, envs.unwrapped
     assert kind_of(env) == kind_of(envs) == "rows"
     assert one.params.rewards is many.params.rewards

@@ -12,7 +12,8 @@ from hpo_envs.tables.catalogue import ALIASES, canonical, overlap
 from hpo_envs.tables.datasets import charmini
 
 
-def test_catalogue_rows_are_well_formed() -> None:
+def test_every_upstream_file_is_pinned_and_of_known_data() -> None:
+    assert catalogue.files()
     for name, record in catalogue.files().items():
         assert name == record.file
         assert not record.file.startswith("/")

@@ -126,10 +126,7 @@ def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, me
         ({"score": "layers"}, "goal of layers must be max or min, got None"),
         ({"score": ["accuracy", "seconds"], "goal": "max"}, r"goal must be one for each score \(2\), got 1"),
         ({"score": "accuracy", "cost": "accuracy"}, "must be different columns, got accuracy, accuracy"),
-        (
-            {"score": "accuracy", "cost": "optimiser"},
-            "line 2, column optimiser: must be a number >= 0, got 'sgd'",
-        ),
+        ({"score": "accuracy", "cost": "optimiser"}, "line 2, column optimiser: must be a number >= 0, got 'sgd'"),
         ({"score": "accuracy", "bounds": {"accuracy": (0.0, 0.5)}}, "bounds of accuracy must contain its values"),
         ({"score": "accuracy", "name": "a b"}, "name must be letters"),
         ({"score": "accuracy", "name": "x-v0"}, "not ending in -v0, got 'x-v0'"),

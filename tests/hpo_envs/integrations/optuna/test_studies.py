@@ -10,8 +10,7 @@ from hpo_envs.tables.table import STATUSES
 
 
 @pytest.mark.parametrize(
-    "env_id, budget",
-    [("NMTHPO-zhen-v0", 6), ("CharHPO-v0", 6), ("NMTHPO-zhen-mo-v0", 6), ("NMTLC-ft-zhen-v0", 200)],
+    "env_id, budget", [("NMTHPO-zhen-v0", 6), ("CharHPO-v0", 6), ("NMTHPO-zhen-mo-v0", 6), ("NMTLC-ft-zhen-v0", 200)]
 )
 def test_study_has_what_run_has(env_id: str, budget: int) -> None:
     optuna = pytest.importorskip("optuna", reason="extra optuna is not installed")

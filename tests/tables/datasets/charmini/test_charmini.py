@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables.datasets.charhpo import hyperparameters as charhpo
-from hpo_envs.tables.datasets.charmini import (
-    LANGUAGES,
-    SHARED_TASK,
-    build,
-    cost,
-    facts,
-)
+from hpo_envs.tables.datasets.charmini import LANGUAGES, SHARED_TASK, build, cost, facts
 from hpo_envs.tables.datasets.charmini.build import packing
 from hpo_envs.tables.datasets.charmini.space import active, configuration, drawn, space
 from tests.helpers import needs_upstream

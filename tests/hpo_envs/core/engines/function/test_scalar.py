@@ -79,11 +79,6 @@ def test_what_it_returns_is_read(returned: Any, status: str, metrics: dict[str, 
     assert outcome.price == (7.0 if isinstance(returned, dict) and returned.get("cost") == 7.0 else outcome.seconds)
 
 
-def test_scalars_of_other_packages_are_numbers() -> None:
-    torch = pytest.importorskip("torch")
-    assert call(lambda config: torch.tensor(0.25), {}, ("score",)).metrics == {"score": 0.25}
-
-
 def test_what_it_raises_is_kept() -> None:
     outcome = call(lambda config: 1 / config["x"], {"x": 0}, ("score",))
     assert outcome.status == "failed"

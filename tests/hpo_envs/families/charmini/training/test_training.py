@@ -7,17 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from hpo_envs.families.charmini import measure  # noqa: E402
 from hpo_envs.families.charmini.training.batches import Packed, Sizes, corpus  # noqa: E402
-from hpo_envs.families.charmini.training.layers import (  # noqa: E402
-    Dropout,
-    PackedLSTM,
-    Parameters,
-    bound,
-    layer_norm,
-)
+from hpo_envs.families.charmini.training.layers import Dropout, PackedLSTM, Parameters, bound, layer_norm  # noqa: E402
 from hpo_envs.families.charmini.training.lstm import AttentiveLSTM  # noqa: E402
 from hpo_envs.families.charmini.training.run import Diverged, Training, key_of  # noqa: E402
 from hpo_envs.families.charmini.training.transformer import Transformer  # noqa: E402
+from hpo_envs.tables.datasets.charmini.build import packing  # noqa: E402
 from hpo_envs.tables.datasets.charmini.space import configuration  # noqa: E402
 
 SMALL = {"embedding_size": 16, "hidden_size": 32, "batch_size": 32, "learning_rate": 0.01}
@@ -183,3 +179,16 @@ def test_infinite_loss_has_diverged():
     run.restore({**run.state(), "parameters": np.full(run.size, 1e308)})
     with pytest.raises(Diverged, match="epoch 1"):
         run.epoch()
+
+
+def test_record_is_what_is_packed(monkeypatch):
+    monkeypatch.setattr(measure, "EPOCHS", 1)
+    monkeypatch.setattr(measure, "configuration", lambda architecture, draw: small("lstm", batch_size=256))
+    threads = torch.get_num_threads()
+    try:
+        record = measure.train("eng-lstm-0-2")
+    finally:
+        torch.set_num_threads(threads)
+    assert record["task"] == "eng-lstm-0-2"
+    assert (record["status"], len(record["epochs"]), len(record["seconds"])) == ("ok", 1, 1)
+    assert packing("eng").pack([record])["epochs"][packing("eng").place("eng-lstm-0-2")] == 1
