@@ -27,107 +27,41 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 EQUIVALENTS = Path(__file__).with_name("mutation_equivalents.tsv")
 
-GROUPS: dict[str, tuple[list[str], list[str]]] = {
-    "table": (
-        ["tables/table.py"],
-        ["tests/tables/test_table.py", "tests/tables/test_frames.py"],
-    ),
+GROUPS: dict[str, tuple[str, str]] = {
+    "table": ("tables/table.py", "tables/test_table.py tables/test_frames.py"),
     "env": (
-        [
-            "core/env.py",
-            "core/params.py",
-            "core/subsample.py",
-            "core/infos.py",
-            "core/engines/lookup/params.py",
-            "core/engines/lookup/scalar.py",
-            "core/engines/lookup/batched.py",
-            "tables/draws.py",
-        ],
-        [
-            "tests/hpo_envs/core/engines/lookup/test_scalar.py",
-            "tests/hpo_envs/core/engines/lookup/test_batched.py",
-            "tests/hpo_envs/core/engines/lookup/test_params.py",
-            "tests/hpo_envs/core/engines/test_views.py",
-            "tests/hpo_envs/core/test_env.py",
-            "tests/hpo_envs/core/test_strict.py",
-            "tests/hpo_envs/core/test_params.py",
-            "tests/hpo_envs/core/test_subsample.py",
-            "tests/hpo_envs/core/test_infos.py",
-            "tests/tables/test_draws.py",
-            "tests/benchmarks/runs/test_episodes.py",
-        ],
+        "core/env.py core/params.py core/subsample.py core/infos.py tables/draws.py "
+        "core/engines/lookup/params.py core/engines/lookup/scalar.py core/engines/lookup/batched.py",
+        "hpo_envs/core/engines/lookup/test_*.py hpo_envs/core/engines/test_forms.py hpo_envs/core/test_[eis]*.py "
+        "hpo_envs/core/test_params.py tables/test_draws.py benchmarks/runs/test_episodes.py",
     ),
     "curves": (
-        [
-            "core/engines/curves/params.py",
-            "core/engines/curves/scalar.py",
-            "core/engines/curves/batched.py",
-            "core/engines/workers.py",
-        ],
-        [
-            "tests/hpo_envs/core/engines/curves/test_scalar.py",
-            "tests/hpo_envs/core/engines/curves/test_batched.py",
-            "tests/hpo_envs/core/engines/curves/test_params.py",
-            "tests/hpo_envs/core/engines/test_workers.py",
-            "tests/hpo_envs/core/engines/test_views.py",
-            "tests/benchmarks/runs/test_episodes.py",
-        ],
+        "core/engines/curves/params.py core/engines/curves/scalar.py core/engines/curves/batched.py "
+        "core/engines/workers.py",
+        "hpo_envs/core/engines/curves/test_*.py hpo_envs/core/engines/test_forms.py "
+        "hpo_envs/core/engines/test_workers.py benchmarks/runs/test_episodes.py",
     ),
     "bandit": (
-        [
-            "core/engines/bandit/arms.py",
-            "core/engines/bandit/params.py",
-            "core/engines/bandit/scalar.py",
-            "core/engines/bandit/batched.py",
-        ],
-        [
-            "tests/hpo_envs/core/engines/bandit/test_params.py",
-            "tests/hpo_envs/core/engines/bandit/test_episodes.py",
-            "tests/hpo_envs/core/engines/test_views.py",
-            "tests/benchmarks/runs/test_episodes.py",
-        ],
+        "core/engines/bandit/arms.py core/engines/bandit/params.py core/engines/bandit/scalar.py "
+        "core/engines/bandit/batched.py",
+        "hpo_envs/core/engines/bandit/test_*.py hpo_envs/core/engines/test_forms.py benchmarks/runs/test_episodes.py",
     ),
     "scores": (
-        [
-            "benchmarks/comparison/targets.py",
-            "benchmarks/analysis/statistics.py",
-            "benchmarks/analysis/regret.py",
-        ],
-        [
-            "tests/benchmarks/analysis/test_regret.py",
-            "tests/benchmarks/comparison/test_targets.py",
-            "tests/benchmarks/analysis/test_statistics.py",
-        ],
+        "benchmarks/comparison/targets.py benchmarks/analysis/statistics.py benchmarks/analysis/regret.py",
+        "benchmarks/analysis/test_regret.py benchmarks/comparison/test_targets.py "
+        "benchmarks/analysis/test_statistics.py",
     ),
     "gp": (
-        [
-            "agents/models/kernels.py",
-            "agents/search/bo.py",
-            "agents/models/acquisition.py",
-        ],
-        [
-            "tests/agents/models/test_finite_gp.py",
-            "tests/agents/search/test_bo.py",
-            "tests/agents/models/test_kernels.py",
-            "tests/agents/models/test_acquisition.py",
-        ],
+        "agents/models/kernels.py agents/search/bo.py agents/models/acquisition.py",
+        "agents/search/test_bo.py agents/models/test_kernels.py agents/models/test_acquisition.py",
     ),
     "belief": (
-        [
-            "agents/bandits/best_arm.py",
-            "agents/bandits/quadrature.py",
-            "agents/bandits/glr.py",
-            "agents/bandits/base.py",
-        ],
-        [
-            "tests/agents/bandits/test_best_arm.py",
-            "tests/agents/bandits/test_glr.py",
-            "tests/agents/bandits/test_base.py",
-        ],
+        "agents/bandits/best_arm.py agents/bandits/quadrature.py agents/bandits/glr.py agents/bandits/base.py",
+        "agents/bandits/test_best_arm.py agents/bandits/test_base.py",
     ),
-    "graph": (["agents/models/similarity_graph.py"], ["tests/agents/models/test_similarity_graph.py"]),
+    "graph": ("agents/models/similarity_graph.py", "agents/models/test_similarity_graph.py"),
 }
-"""Group -> modules below the package, and the files of tests that are to notice."""
+"""Group -> modules below the package, and below `tests` the files or patterns of tests that are to notice."""
 
 CONFIG = """
 [tool.mutmut]
@@ -174,7 +108,8 @@ for name in sys.stdin.read().split():
 
 def copy(folder: Path, group: str) -> None:
     """The package without links, its tests and the settings of mutmut."""
-    modules, tests = GROUPS[group]
+    modules, patterns = (words.split() for words in GROUPS[group])
+    tests = [p.relative_to(ROOT).as_posix() for t in patterns for p in sorted((ROOT / "tests").glob(t))]
     linked = ("agents", "benchmarks", "tables")
 
     def waste(place: str, names: list[str]) -> set[str]:
@@ -290,7 +225,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         for group in args.groups or GROUPS:
             found, same = check(group, Path(args.work or scratch) / group, args.processes, args.sample)
-            for module in GROUPS[group][0]:
+            for module in GROUPS[group][0].split():
                 counts = count({n: v for n, v in found.items() if module_of(n) == module}, same)
                 print(row_of(module, counts), flush=True)
                 whole += counts

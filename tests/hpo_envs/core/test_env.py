@@ -92,7 +92,8 @@ def test_who_was_not_reset_is_still_over() -> None:
     envs.reset(seed=0)
     envs.step(np.array([1, 2]))
     envs.reset(options={"reset_mask": np.array([True, False])})
-    with pytest.raises(gym.error.ResetNeeded):
+    call = "call envs.reset(options={'reset_mask': ended}) first."
+    with raises(f"environments [1] have ended and autoreset is disabled: {call}", gym.error.ResetNeeded):
         envs.step(np.array([1, 2]))
 
 

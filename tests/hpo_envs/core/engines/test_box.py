@@ -12,12 +12,9 @@ from hpo_envs.core.engines.box.batched import BoxVectorEnv
 from hpo_envs.core.engines.box.params import WITHOUT_BUDGET, BoxFunction, BoxParams, Evaluations
 from hpo_envs.core.engines.box.scalar import BoxEnv
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
-from hpo_envs.testing.rules import same
+from hpo_envs.testing import batches
 
-SPACE = (
-    Hyperparameter("x", "int", 0, 10),
-    Hyperparameter("shape", "categorical", 0, 1, values=("round", "flat")),
-)
+SPACE = (Hyperparameter("x", "int", 0, 10), Hyperparameter("shape", "categorical", 0, 1, values=("round", "flat")))
 METRICS = (
     Metric("height", "m", "max", -5.0, 15.0),
     Metric("loss", "", "min", 0.0, 2.0),
@@ -105,28 +102,11 @@ def test_actions_of_configurations() -> None:
     assert env.step(env.action_of({"x": 7}))[4]["config"] == {"x": 7, "shape": "flat"}
 
 
-@pytest.mark.parametrize("kwargs", [{}, {"objective": ("loss", "height"), "cost": "s", "budget": 30.0}])
-def test_it_is_scalar_form_batched(kwargs: dict[str, Any]) -> None:
-    envs = BoxVectorEnv(4, params(**kwargs))
-    singles = [BoxEnv(params(**kwargs)) for _ in range(4)]
-    first, info = envs.reset(seed=5)
-    for i, env in enumerate(singles):
-        one, one_info = env.reset(seed=5 + i)
-        assert first[i].tolist() == one.tolist()
-        assert same({k: v[i] for k, v in info.items() if not k.startswith("_")}, one_info)
-    assert len(set(info["table"])) == 2
-    envs.action_space.seed(0)
-    for _ in range(2):
-        actions = envs.action_space.sample()
-        observations, rewards, terminated, _, info = envs.step(actions)
-        for i, env in enumerate(singles):
-            observation, reward, done, _, one_info = env.step(actions[i])
-            assert observations[i].tolist() == observation.tolist()
-            assert np.array_equal(rewards[i], reward)
-            assert terminated[i] == done
-            assert info["cost"][i] == one_info["cost"]
-            for part in ("metrics", "held_out", "config"):
-                assert {k: v[i] for k, v in info[part].items()} == one_info[part]
+@pytest.mark.parametrize("rule", batches.BATCH_RULES)
+@pytest.mark.parametrize("kwargs", [{"budget": 4}, {"objective": ("loss", "height"), "cost": "s", "budget": 12.0}])
+def test_batched_form_keeps(kwargs: dict[str, Any], rule: str) -> None:
+    p = params(**kwargs)
+    batches.BATCH_RULES[rule](batches.Subject(lambda: BoxEnv(p), lambda n, **how: BoxVectorEnv(n, p, **how), {}))
 
 
 def test_actions_outside_box_are_rejected() -> None:

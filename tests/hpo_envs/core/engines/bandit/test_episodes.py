@@ -1,7 +1,5 @@
 """Both forms of the bandit compared with a model of it."""
 
-import dataclasses
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -75,52 +73,6 @@ def test_nothing_is_submitted_after_budget() -> None:
         if back is not None:
             assert (info["action"], info["clock"]) == (back, kwargs["durations"][back])
             assert (batched["action"][0], batched["clock"][0]) == (back, kwargs["durations"][back])
-
-
-@pytest.mark.parametrize(
-    ("setting", "copy"), [*((s, True) for s in SETTINGS), *((s, False) for s in list(SETTINGS)[:2])]
-)
-def test_batched_form_is_model(setting: str, copy: bool) -> None:
-    n = 3
-    envs, rng = FIESTAVectorEnv(n, **arguments(setting), copy=copy), np.random.default_rng(1)
-    models = [dataclasses.replace(SETTINGS[setting][2]) for _ in range(n)]
-    batch, arms = models[0].batch, len(models[0].table)
-    for i, model in enumerate(models):
-        model.begin(5 + i, 1)
-    first, info = envs.reset(seed=5)
-    assert first == pytest.approx(np.array([m.observe() for m in models]), abs=1e-6)
-    assert info["table"].tolist() == [models[0].table.name] * n
-    assert info["table"].dtype == info["sha256"].dtype == object
-    assert info["sha256"].tolist() == [models[0].table.provenance.sha256] * n
-    episodes, ended = [1] * n, [False] * n
-    for _ in range(min(2 * models[0].budget + 6, 60)):
-        actions = [act(rng, m) for m in models]
-        held = envs.step(np.array(actions, np.uint8))
-        observation, reward, terminated, truncated, info = held
-        assert observation.dtype == np.float32
-        assert not truncated.any()
-        for i, model in enumerate(models):
-            if ended[i]:
-                episodes[i] += 1
-                model.begin(5 + i, episodes[i])
-                ended[i] = False
-                assert (reward[i], terminated[i]) == (0.0, False)
-                assert observation[i] == pytest.approx(model.observe(), abs=1e-6)
-                continue
-            expected = model.step(actions[i])
-            ended[i] = expected["over"]
-            assert reward[i] == pytest.approx(expected["reward"], rel=1e-14)
-            assert terminated[i] == expected["over"]
-            assert observation[i] == pytest.approx(model.observe(), abs=1e-6)
-            said = {k: v for k, v in expected["info"].items() if k != "metrics"}
-            agrees({k: info[k][i] for k in said}, said)
-            for name, value in expected["info"].get("metrics", {}).items():
-                assert info["metrics"][name][i] == pytest.approx(value, rel=1e-14)
-        if batch is None:
-            assert envs.action_masks().tolist() == [[True] * arms] * n
-    assert max(episodes) >= 2 or models[0].budget > 40
-    held = envs.step(np.array([act(rng, m) for m in models]))[0]
-    assert (held is envs.step(np.array([act(rng, m) for m in models]))[0]) != copy
 
 
 def test_episode_that_starts_alone_counts_its_own_pulls() -> None:

@@ -30,15 +30,7 @@ def test_what_is_prepared() -> None:
     assert space.dtype == np.float32
     assert space.low.tolist() == [0, 0, 0, 0, 0, -20, 0, 0, -20, 0]
     assert space.high.tolist() == [1, 1, 1, 1, 1, 0, 1e9, 1, 0, 1]
-    for array in (
-        p.costs,
-        p.answers,
-        p.rewards,
-        p.peaks,
-        p.peak_levels,
-        p.peak_hidden,
-        p.status,
-    ):
+    for array in (p.costs, p.answers, p.rewards, p.peaks, p.peak_levels, p.peak_hidden, p.status):
         assert not array.flags.writeable
     assert p.status.dtype == np.uint8
     full = p.full

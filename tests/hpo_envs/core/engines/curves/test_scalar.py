@@ -19,6 +19,7 @@ from tests.hpo_envs.core.engines.curves.model import (
     close,
     curves,
     curves_env,
+    curves_envs,
     validated,
 )
 
@@ -80,12 +81,31 @@ def test_scalar_form_is_model(setting: str) -> None:
             env.step(action)
 
 
+@pytest.mark.parametrize("setting", ["all", "vector", "accuracy", "many workers"])
+def test_batch_knows_what_each_environment_spent_and_held_out(setting: str) -> None:
+    envs, ones = curves_envs(2, **arguments(setting)), [curves_env(**arguments(setting)) for _ in range(2)]
+    envs.action_space.seed(0)
+    envs.reset(seed=3)
+    for i, one in enumerate(ones):
+        one.reset(seed=3 + i)
+    assert (envs.budget, envs.levels.tolist()) == (ones[0].budget, ones[0].levels.tolist())
+    assert all(np.isnan(v).all() for v in envs.best_held_out.values())
+    over = False
+    while not over:
+        actions = envs.action_space.sample()
+        reward = envs.step(actions)[1]
+        for i, one in enumerate(ones):
+            _, expected, ended, *_ = one.step(actions[i])
+            over |= ended
+            assert np.all(reward[i] == expected)
+            assert envs.total_cost[i] == one.total_cost
+            if one.best_held_out:
+                assert {k: v[i] for k, v in envs.best_held_out.items()} == one.best_held_out
+        reward[:] = envs.total_cost[:] = 9  # the caller's
+
+
 @settings(max_examples=200, deadline=None)
-@given(
-    row=st.integers(0, ROWS - 1),
-    splits=st.lists(st.integers(0, LEVELS - 1), max_size=6),
-    seed=st.integers(0, 50),
-)
+@given(row=st.integers(0, ROWS - 1), splits=st.lists(st.integers(0, LEVELS - 1), max_size=6), seed=st.integers(0, 50))
 def test_any_split_costs_same_and_returns_same(row: int, splits: list[int], seed: int) -> None:
     target = max([*splits, 0])
     one, often = validated(THREE), validated(THREE)

@@ -1,11 +1,26 @@
-"""The scalar look-up environment against a model of it, and every word of its errors."""
+"""The scalar look-up environment against a model of it, what batches add to it, and every word of its errors."""
+
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
+from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.core.engines.lookup.params import LookupParams
 from tests.helpers import raises
-from tests.hpo_envs.core.engines.lookup.model import ONE, SETTINGS, SINGLE, TWO, Model, act, arguments, lookup, lookups
+from tests.hpo_envs.core.engines.lookup.model import (
+    ONE,
+    SETTINGS,
+    SINGLE,
+    TWO,
+    Model,
+    act,
+    arguments,
+    lookup,
+    lookups,
+    tiny,
+)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -127,3 +142,75 @@ def test_held_out_metrics_stand_apart() -> None:
         alone.clear()
         env.reset(seed=seeds[i])
         assert tuple(env.step(row)[-1]["held_out"]) == names
+
+
+def test_seeds_of_batch() -> None:
+    def first_rewards(**kwargs: Any) -> list[float]:
+        envs.reset(**kwargs)
+        return [float(r) for _ in range(3) for r in envs.step(np.array([1, 1, 1]))[1]]
+
+    envs = lookups(3, (), **arguments("repeats"))
+    base = first_rewards(seed=4)
+    assert first_rewards(seed=[4, 5, 6]) == base
+    assert first_rewards(seed=np.array([4, 5, 6])) == base
+    assert envs.np_random_seed == 4
+    follow = first_rewards()
+    assert first_rewards(seed=4) == base
+    assert first_rewards(seed=[None, 5, None])[1::3] == base[1::3]
+    first_rewards(seed=4)
+    assert first_rewards(seed=[None, None, None]) == follow
+    big = 2**64 + 4  # the lowest 64 bits count, as in the scalar form
+    assert first_rewards(seed=big) == base
+    for seed, message in (
+        (-1, "seed must be an int >= 0, got -1"),
+        (True, "seed must be an int >= 0, got True"),
+        ([1, 2, -3], "seed must be an int >= 0, got -3"),
+        ([1, 2, 1.5], "seed must be an int >= 0, got 1.5"),
+        ([1, 2], "seed must be an int or have length num_envs=3, got 2"),
+        ("abc", "seed must be None, an int >= 0 or 3 of them, got 'abc'"),
+        (1.5, "seed must be None, an int >= 0 or 3 of them, got 1.5"),
+    ):
+        with raises(message):
+            envs.reset(seed=seed)
+
+
+def test_step_before_reset_is_refused() -> None:
+    with raises("step() must follow reset(). Call envs.reset() first.", gym.error.ResetNeeded):
+        lookups(2, (), **arguments("plain")).step([0, 0])
+
+
+def test_where_all_runs_failed_every_status_is_reported() -> None:
+    envs = LookupVectorEnv(2, LookupParams.of((), table=tiny(status=np.ones((6, 2), np.uint8)), objective="score"))
+    envs.reset(seed=0)
+    assert envs.step(np.array([0, 3]))[-1]["status"].tolist() == ["failed", "failed"]
+
+
+def test_ends_are_bools_also_where_every_episode_starts() -> None:
+    envs = lookups(2, (), **{**arguments("plain"), "budget": 1, "cost": "evaluations"})
+    envs.reset(seed=0)
+    for ended in (True, False, True):
+        _, _, terminated, truncated, _ = envs.step(np.array([0, 1]))
+        assert (terminated.dtype, truncated.dtype) == (bool, bool)
+        assert terminated.tolist() == [ended, ended]
+
+
+def test_what_was_given_or_returned_may_be_written_into() -> None:
+    kwargs = {**arguments("plain"), "shuffle": True}
+    trails = []
+    for write in (False, True):
+        envs = lookups(3, (), **kwargs)
+        envs.reset(seed=0)
+        trail: list[Any] = []
+        for k in range(3):
+            actions = np.full(3, k)
+            observation, *_, info = envs.step(actions)
+            trail += [observation, info]
+            if write:
+                actions[:] = 5
+                info["row"][:] = 0
+            if k == 1:  # some episodes start anew: masks that nobody has read yet are those of before
+                envs.reset(options={"reset_mask": np.array([False, True, False])})
+        trails.append([t if isinstance(t, np.ndarray) else t["action_mask"] for t in trail])
+    for clean, written in zip(*trails, strict=True):
+        np.testing.assert_array_equal(clean, written)
+    assert trails[0][3].sum(axis=1).tolist() == [trails[0][3].shape[1] - 2] * 3

@@ -1,0 +1,77 @@
+"""The batched form of each engine does what its scalar form does, which is compared with a model of it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.core.engines.bandit.batched import BanditVectorEnv
+from hpo_envs.core.engines.bandit.params import BanditParams
+from hpo_envs.core.engines.bandit.scalar import BanditEnv
+from hpo_envs.core.engines.curves.batched import CurvesVectorEnv
+from hpo_envs.core.engines.curves.params import CurveParams
+from hpo_envs.core.engines.curves.scalar import CurvesEnv
+from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
+from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
+from hpo_envs.testing import batches
+from tests.hpo_envs.core.engines.bandit import model as bandit
+from tests.hpo_envs.core.engines.curves import model as curves
+from tests.hpo_envs.core.engines.lookup import model as lookup
+
+ENGINES: dict[str, tuple[Any, Any, Any]] = {
+    "bandit": (BanditParams.of, BanditEnv, BanditVectorEnv),
+    "curves": (CurveParams.of, CurvesEnv, CurvesVectorEnv),
+    "lookup": (LookupParams.of, LookupEnv, LookupVectorEnv),
+}
+"""Params, scalar and batched form."""
+
+VIEWS = ({"shuffle": True}, {"subsample": 0.5}, {"shuffle": True, "subsample": 0.5})
+"""An episode's own order of the rows, and some of them."""
+
+
+def cases() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Engines and arguments: all settings that are compared with a model, and tables in every view."""
+    yield from (("bandit", bandit.arguments(setting)) for setting in bandit.SETTINGS)
+    yield from (("curves", curves.arguments(setting)) for setting in curves.SETTINGS)
+    yield from (("lookup", {"names": (), **lookup.arguments(setting)}) for setting in lookup.SETTINGS)
+    for view in VIEWS:
+        yield from (("bandit", {"task": "tdsa8", "budget": 30, **view, **w}) for w in ({}, {"batch_size": 3}, WORKERS))
+        runs = {"name": "nmtlc/ft-zhen", "objective": "log_perplexity", "levels": 4, "budget": 12.0}
+        yield from (("curves", {**runs, **view, **w}) for w in ({}, WORKERS))
+        yield "lookup", {"names": ("nmthpo/zhen",), "budget": 12, **view}
+        yield "lookup", {"names": ("nasbenchnlp/ptb-final",), "objective": "test_loss", "budget": 12, **view}
+
+
+WORKERS = {"workers": 3}
+CASES = [*cases()]
+
+
+EACH = pytest.mark.parametrize(("engine", "arguments"), CASES, ids=[f"{name}-{i}" for i, (name, _) in enumerate(CASES)])
+
+
+@pytest.mark.parametrize("rule", batches.BATCH_RULES)
+@EACH
+def test_batched_form_keeps(engine: str, arguments: dict[str, Any], rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_long = arguments.get("budget") in (None, "auto") or arguments["budget"] > 40
+    monkeypatch.setattr(batches, "STEPS", 200 if is_long else 64)  # through the ends of episodes
+    of, scalar, batched = ENGINES[engine]
+    params = of(**arguments)
+    batches.BATCH_RULES[rule](batches.Subject(lambda: scalar(params), lambda n, **how: batched(n, params, **how), {}))
+
+
+@EACH
+def test_batches_have_types_of_gymnasium_and_rows_of_scalar_form(engine: str, arguments: dict[str, Any]) -> None:
+    of, scalar, batched = ENGINES[engine]
+    params = of(**arguments)
+    one, envs = scalar(params), batched(2, params)
+    envs.action_space.seed(0)
+    one.reset(seed=0)
+    observation, info = envs.reset(seed=0)
+    assert (observation.dtype, info["table"].dtype, info["sha256"].dtype) == (np.float32, object, object)
+    if "shuffle" in arguments or "subsample" in arguments:
+        assert envs.rows[0].tolist() == one.rows.tolist()
+    observation, reward, terminated, truncated, _ = envs.step(envs.action_space.sample())
+    assert (observation.dtype, reward.dtype) == (np.float32, np.float64)
+    assert (terminated.dtype, truncated.dtype) == (bool, bool)
