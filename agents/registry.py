@@ -1,7 +1,5 @@
 """Registry of agents: names, supported problems, construction."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import functools

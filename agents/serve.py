@@ -4,8 +4,6 @@ It reads messages (`hpo_envs.agents.wire`) from its standard input and answers e
 print goes to standard error.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import importlib

@@ -4,8 +4,6 @@ A message is a mark, the length of its JSON, the length of its arrays, and both.
 `{"$array": [dtype, shape, offset]}` and bytes are `{"$bytes": [length, offset]}`; action spaces and grammars are data.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Helpers of all layers: names, values in errors, modules of extras, and the files that users give."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import importlib

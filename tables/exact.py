@@ -7,8 +7,6 @@ consist of the fixed operations only, element by element in one order, and lie w
 NumPy's. Sums by `np.sum` and its relatives need no substitute: NumPy adds in an order that depends on the shape alone.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import operator

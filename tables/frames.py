@@ -6,8 +6,6 @@ Where actions are rows, an index that says something of the row gives the answer
 A space is a sequence of `Hyperparameter`s: `hpo_envs.tables.table` has these and imports this module.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Base of bandit agents: scores per arm, batches, late results and stopping rules."""
 
-from __future__ import annotations
-
 import abc
 from collections import deque
 from collections.abc import Mapping

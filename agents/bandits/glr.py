@@ -1,7 +1,5 @@
 """Generalised likelihood ratio of "another arm is the best"."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpo_envs.agents.bandits.best_arm import Belief

@@ -3,8 +3,6 @@
 `exact` is good to 1e-6 and `fast` to 1e-4 (both are far better on posteriors of model scores).
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ columns `model` and `score`. Each evaluation should be on a random train-test sp
 independent Gaussian scores. If all models were evaluated on the same splits, it is too low.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

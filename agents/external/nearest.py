@@ -1,7 +1,5 @@
 """Continuous optimizers as agents: natively on boxes and grids, by the nearest candidate on configurations."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Other packages: importing them, and the global generators that they draw from as one agent's own."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import random

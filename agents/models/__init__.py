@@ -1,7 +1,5 @@
 """Components of optimizers: kernels, posteriors, trees, graphs, acquisition functions; and the types of arrays."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """Acquisition functions, for maximisation: of one objective, and expected hypervolume improvement of two."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

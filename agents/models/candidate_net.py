@@ -1,7 +1,5 @@
 """The network that scores candidates, in NumPy: what a trained policy computes without PyTorch."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A Gaussian process over candidates and their learning curves, with a prior learned from other tables' curves."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

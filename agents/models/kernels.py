@@ -1,7 +1,5 @@
 """Covariance functions of a candidate set, and a Gaussian process on it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 

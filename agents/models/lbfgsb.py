@@ -1,7 +1,5 @@
 """SciPy's L-BFGS-B on a batch of problems, whose functions are evaluated together."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections.abc import Callable, Sequence

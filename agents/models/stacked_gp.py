@@ -4,8 +4,6 @@ The learned optimizer's view of a problem. Its trainer runs batches of thousands
 this code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

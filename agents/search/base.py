@@ -1,7 +1,5 @@
 """Base of optimizers that score every candidate: initial design, book-keeping, choice."""
 
-from __future__ import annotations
-
 import abc
 import itertools
 from collections.abc import Mapping, Sequence

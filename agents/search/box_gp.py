@@ -1,7 +1,5 @@
 """A Gaussian process on a box with axes of all kinds, and the search for the maximum of its acquisition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

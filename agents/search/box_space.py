@@ -1,7 +1,5 @@
 """Search spaces with real, integer, categorical and conditional axes: coordinates in [0, 1], inputs of a kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Search by an acquisition function of a normal posterior over the candidates, for one and two objectives."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Prediction of a source task for the candidates of a problem."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Actions in a box, taken as Gymnasium's own environments take them: what lies beyond a bound is set to the bound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Family of environments: one record next to its pages, from which registries collect."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """The pictures of rendering, drawn with matplotlib: the run on the left, what it has found on the right."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

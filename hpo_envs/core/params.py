@@ -1,7 +1,5 @@
 """Params of an environment: a frozen record that the scalar and the batched form, agents and pictures read."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ With `shuffle=True` the k-th action of one episode is not the k-th of the next; 
 only some of the configurations. Either way the index of an action carries no information between episodes.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

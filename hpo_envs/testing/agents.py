@@ -1,7 +1,5 @@
 """The contract of agents: a function of problem, seed and what it was told, whose actions are in the space."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

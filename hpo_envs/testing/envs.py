@@ -1,7 +1,5 @@
 """The contract of environments: Gymnasium's, seeds, bounds, copies, errors; and of their batched form: the same."""
 
-from __future__ import annotations
-
 import functools
 import pickle
 import warnings

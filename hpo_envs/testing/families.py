@@ -1,7 +1,5 @@
 """The contract of families: the class docstring is the page, and it says what a step does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """The contract of tables: laws, provenance, arrays that no one can write."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 import re

@@ -1,7 +1,5 @@
 """A table as a function of a configuration, for any optimizer that calls one."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import Any

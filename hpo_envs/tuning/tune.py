@@ -1,7 +1,5 @@
 """Tunes a function: asks an agent for configurations, has workers call the function, and keeps what comes back."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import importlib

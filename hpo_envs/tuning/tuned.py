@@ -1,7 +1,5 @@
 """Result of a search."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Candidates as a set that a policy scores: features of each, which are left, and the state of the episode."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

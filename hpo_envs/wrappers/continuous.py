@@ -1,7 +1,5 @@
 """Points of a box as actions: the nearest row is evaluated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The reward minus a price for each unit of cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

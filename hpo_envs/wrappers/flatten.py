@@ -1,7 +1,5 @@
 """One number for each combination of the parts of an action."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

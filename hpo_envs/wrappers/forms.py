@@ -4,8 +4,6 @@ The vectorized form follows the environment's autoreset mode: an episode starts 
 the step that ended the last one (SAME_STEP) or in the next (NEXT_STEP).
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

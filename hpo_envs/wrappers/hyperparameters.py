@@ -1,7 +1,5 @@
 """Values of hyperparameters as actions: the nearest row is evaluated."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

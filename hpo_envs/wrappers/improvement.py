@@ -1,7 +1,5 @@
 """Gain over the best evaluation so far, as the reward."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

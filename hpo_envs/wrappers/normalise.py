@@ -1,7 +1,5 @@
 """Rewards on the scale of the episode's table: position between its worst and best row, and minus the regret."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The wrappers that a learner wants by default."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.agents.models import candidate_set

@@ -3,8 +3,6 @@
 Follows Croissant 1.0 (http://mlcommons.org/croissant/1.0). Paths are relative to the root of the repository.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import json

@@ -9,8 +9,6 @@ The method is colour refinement with individualisation (McKay and Piperno 2014):
 that an automorphism makes equal are searched once.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

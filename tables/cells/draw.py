@@ -1,7 +1,5 @@
 """Draws a cell as figures 2 and 11 of the paper do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ cells from the generator. The components ship with the package, so no number dep
 on the linear algebra library of a machine beyond rounding, which `DECIMALS` removes.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A cell in NumPy: the forward pass of section 3's operations, for tests and for the probe of untrained networks."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ The paper leaves the distributions open. The connection rules below hold in ever
 WikiText-2 logs; the probabilities follow their frequencies there.
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 
 import numpy as np

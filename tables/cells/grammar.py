@@ -4,8 +4,6 @@ An action is four ints `[kind, a, b, c]`. A kind below 7 adds a node with that o
 the cell. The others name vectors: 0 none, 1 `x`, 2 to 4 `h_prev_0` to `h_prev_2`, 5 + j the j-th node added.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ over the next steps predicts how well the trained cell does much better than cou
 that of training-free architecture search; the numbers are this package's own.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Number of trainable parameters of a language model built from a cell (AWD-LSTM macro level, figure 1)."""
 
-from __future__ import annotations
-
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 
 VOCABULARY = {"ptb": 10_000, "wikitext2": 33_278}

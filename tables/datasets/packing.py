@@ -3,8 +3,6 @@
 The data set has a module `pack`, whose `make()` returns the arrays of each pack, made of verified upstream files.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import hashlib

@@ -1,7 +1,5 @@
 """Trainings of this project: records as arrays, which ship, and as a table, epoch by epoch."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import json

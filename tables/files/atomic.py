@@ -1,7 +1,5 @@
 """Writes a file so that whoever reads it, now or after a crash, finds the old content or the new one."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import functools

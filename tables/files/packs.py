@@ -6,8 +6,6 @@ bytes, then the next. Decimal fractions are kept as integers (`scaled`). The sha
 `tables/catalogue/packs.csv` and checked before anything parses the file.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Statistics of a segment for hLEPOR: lengths, matches, and position differences per context width n."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The six parameters of hLEPOR and the published settings by name."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import astuple, dataclass
 

@@ -1,7 +1,5 @@
 """Scores from text or statistics: one corpus, one or many parameter vectors, a few NumPy operations."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any

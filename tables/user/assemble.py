@@ -1,7 +1,5 @@
 """Runs, one after the other, as a Table: equal configurations become repeats, checkpoints become levels."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Callable

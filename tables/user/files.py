@@ -1,7 +1,5 @@
 """A file or folder of runs as columns: CSV, Parquet, Arrow, JSON, JSON lines, plain, in a zip or a gzip file."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """Runs in JSON: a list, lines, columns or names of runs, or a folder that has a file or a subfolder for each."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """An Optuna study as a Table. Takes the study object, so that nothing here depends on Optuna."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import re

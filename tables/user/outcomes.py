@@ -1,7 +1,5 @@
 """Outcomes of runs: scores, states and costs, in the words of any export."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

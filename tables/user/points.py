@@ -1,7 +1,5 @@
 """The points of a search space: coordinates in [0, 1], stored numbers, and a function's arguments."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A file or frame of configurations and scores as a Table: what is guessed is explained, errors name the line."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Roles of columns (hyperparameter, score, fidelity, repeat, other), inferred with a reason in words."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import re

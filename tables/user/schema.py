@@ -1,7 +1,5 @@
 """Roles of the columns of a file as the user states them, and as a TOML file."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterable, Mapping

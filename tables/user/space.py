@@ -1,7 +1,5 @@
 """A search space in any of the forms that people write it in, as `Hyperparameter`s."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Recipes of experiment trackers: by which columns an export is recognised, and what its columns are."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import dataclasses

@@ -1,7 +1,5 @@
 """Both forms of environments whose steps compute something: an object for each episode does, which both drive."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Callable
 from typing import Any, ClassVar

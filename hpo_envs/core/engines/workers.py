@@ -4,8 +4,6 @@ While a worker is idle, a step only submits; once all are busy, or nothing more 
 the evaluation that finishes next. Those that finish together come back in the order of their submission.
 """
 
-from __future__ import annotations
-
 import heapq
 from typing import Any
 

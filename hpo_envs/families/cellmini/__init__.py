@@ -1,7 +1,5 @@
 """CellMini: recurrent cells that this project trained, as a table, and trained for real when they are complete."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.family import Family, Spec

@@ -1,7 +1,5 @@
 """CellMiniLive: complete cells are trained for real."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpo_envs.core.engines.cells.params import CellParams, Report, Scorer

@@ -1,7 +1,5 @@
 """Trains the cells of the table: what `benchmarks/study/measure.py` calls, training by training."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.families.training.record import Training, record, trainer

@@ -1,7 +1,5 @@
 """CharHPO: hyperparameter optimisation of character transduction models (Wiemerslage et al. 2024), sweep by sweep."""
 
-from __future__ import annotations
-
 from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.charhpo import SWEEPS, TABLES
 

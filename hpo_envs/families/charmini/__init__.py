@@ -1,7 +1,5 @@
 """CharMini: small character models that this project trained, as a table, and trained for real at each step."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.family import Distribution, Family, Spec

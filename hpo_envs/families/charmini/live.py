@@ -1,7 +1,5 @@
 """CharMiniLive: each step trains one of CharMini's models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trains the configurations of the table: what `benchmarks/study/measure.py` calls, training by training."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import Any

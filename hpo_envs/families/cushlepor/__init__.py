@@ -1,7 +1,5 @@
 """CushLEPOR: tuning the weights of a translation metric against human scores (Han et al. 2021)."""
 
-from __future__ import annotations
-
 from hpo_envs.core.family import Family, Spec
 
 

@@ -1,7 +1,5 @@
 """FIESTA: model selection as a bandit (Moss et al. 2019)."""
 
-from __future__ import annotations
-
 from hpo_envs.core.family import Family, Spec
 from hpo_envs.tables.datasets.fiesta import TASKS
 

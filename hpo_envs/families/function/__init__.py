@@ -1,7 +1,5 @@
 """FunctionHPO and FunctionLC: a user's function as an environment."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hpo_envs.core.family import Family, Spec

@@ -1,7 +1,5 @@
 """Functions to try `FunctionHPO-v0` and `FunctionLC-v0` with: formulas that look like trainings, and cost nothing."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """FunctionHPO and FunctionLC: a user's function as an environment."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

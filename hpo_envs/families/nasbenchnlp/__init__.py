@@ -1,7 +1,5 @@
 """NASBenchNLP: recurrent cells trained as language models, as multi-fidelity environments (Klyuchnikov et al. 2020)."""
 
-from __future__ import annotations
-
 from hpo_envs.core.family import Family, Spec
 
 _REFERENCES = ("klyuchnikov2020nasbenchnlp",)

@@ -1,7 +1,5 @@
 """NMTHPO: hyperparameter optimisation of transformers for machine translation (Zhang and Duh 2020)."""
 
-from __future__ import annotations
-
 from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.nmthpo import BUDGETS, LANGUAGES, PAIRS, SHARED_GRID
 

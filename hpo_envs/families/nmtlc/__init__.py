@@ -1,7 +1,5 @@
 """NMTLC: learning curves of machine translation systems as multi-fidelity environments."""
 
-from __future__ import annotations
-
 from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.nmtlc import CORPORA, LANGUAGES
 

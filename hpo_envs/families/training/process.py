@@ -5,8 +5,6 @@ line; a training is what the module's `begin` returns. `Trainer` starts it, asks
 too long.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Trainings of this project's models: what continues them, and their records of plain data, which a journal keeps."""
 
-from __future__ import annotations
-
 import abc
 import hashlib
 import importlib.util

@@ -1,7 +1,5 @@
 """A table of our own trainings: what is trained, how it is kept, and whether a training made again says the same."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Recurrent cells trained by this project as character language models: the table CellMini."""
 
-from __future__ import annotations
-
 SEEDS = 2
 """Trainings of each cell."""
 

@@ -4,8 +4,6 @@
 numbers ship. Losses are kept to 1e-6 nats.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

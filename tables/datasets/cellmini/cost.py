@@ -4,8 +4,6 @@ Seconds of one core are different on every machine and never the same twice, so 
 cell, fitted to the seconds of the trainings that ship.
 """
 
-from __future__ import annotations
-
 import functools
 
 from hpo_envs.tables import exact

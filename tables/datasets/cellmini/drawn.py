@@ -5,8 +5,6 @@ None was taken from a release; some of the smallest are among the released ones 
 hpo_envs.tables.datasets.cellmini.drawn` draws and embeds them again.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -5,8 +5,6 @@ at commit 6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e, whose sha256 is
 86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Wiemerslage, Gorman and von der Wense 2024: character transduction sweeps."""
 
-from __future__ import annotations
-
 TASKS = {"inflection": "sig-2017-inflection", "g2p": "sig-2021-g2p"}
 """Name in ids -> name in upstream's files."""
 

@@ -10,8 +10,6 @@ scheduler "None" is `none` here. Conditional hyperparameters are 0 where their s
 although upstream recorded what was drawn; `recorded` returns the values as drawn, of all rows.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ lowest bit that survives the AND over its inputs. Inputs with few intervals shar
 Leaves are integers, so sums do not depend on their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

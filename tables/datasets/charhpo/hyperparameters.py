@@ -1,7 +1,5 @@
 """The sixteen hyperparameters of the sweeps, and which of them are active."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

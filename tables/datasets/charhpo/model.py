@@ -12,8 +12,6 @@ same one in a batch of a million get the same answer. `python -m hpo_envs.tables
 2e1389c7 fits the parameters, with scikit-learn 1.9.1.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Packs the sweeps from upstream's files: `python -m hpo_envs.tables.datasets.packing charhpo [--check]`."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """The encoding of the search space: points of a cube to configurations, and back."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from typing import Any

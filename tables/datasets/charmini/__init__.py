@@ -1,7 +1,5 @@
 """Small character models trained by this project: the table CharMini."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ARCHITECTURES = ("lstm", "transformer")

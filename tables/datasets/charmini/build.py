@@ -6,8 +6,6 @@ numbers are measured, and ship: nothing has to be installed, and no surrogate st
 1e-6 nats.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpo_envs.tables.datasets.charmini import (

@@ -5,8 +5,6 @@ configuration. Against the seconds of the trainings that it was fitted to, its m
 per cent (transformer).
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 `python -m hpo_envs.tables.datasets.charmini.facts` counts them again in the installed files.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import NamedTuple

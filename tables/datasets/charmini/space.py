@@ -1,7 +1,5 @@
 """The sixteen hyperparameters of CharHPO in smaller ranges, and the configurations drawn from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -11,8 +11,6 @@ used as they are: the files list each word once, with one pronunciation. The alp
 one unknown letter. The phonemes are those of all entries, as in English: one that no training word has is never right.
 """
 
-from __future__ import annotations
-
 import collections
 import functools
 import hashlib

@@ -1,7 +1,5 @@
 """Han et al. 2021: translations with human scores."""
 
-from __future__ import annotations
-
 PAIRS = tuple(f"{test_set}-{pair}" for test_set in ("ted", "newstest2020", "newstest2021") for pair in ("ende", "zhen"))
 """Test set and language pair, as in ids."""
 

@@ -3,8 +3,6 @@
 A setting's numbers do not depend, bit for bit, on the settings that it is evaluated with.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -4,8 +4,6 @@ No word is packed: only human scores, lengths, matches and position differences,
 table of these is compared with that of the text. Needs the extra `mt`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ my.tsv is tab-separated with a header line and the columns hypothesis and refere
 published one by name, or a JSON file with the six parameters by name.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The search space of metric tuning: boxes of hLEPOR's six parameters, and the map from [-1, 1]^6 to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

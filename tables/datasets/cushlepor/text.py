@@ -1,7 +1,5 @@
 """Reads translations with human scores: the files of a WMT test set with MQM or pSQM labels, or a user's TSV."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Sentence BLEU and chrF of a table's rows, for comparison with hLEPOR."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

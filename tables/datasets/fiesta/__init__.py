@@ -1,7 +1,5 @@
 """Moss et al. 2019: repeated evaluations of models."""
 
-from __future__ import annotations
-
 TASKS = ("tdsa8", "tdsa12", "ner", "gaussian")
 """Names in ids."""
 

@@ -11,8 +11,6 @@ split that all models share. Four runs of the `cnn` tagger have a test F1 below 
 served as they are.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing fiesta [--check]`."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

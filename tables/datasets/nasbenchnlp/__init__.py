@@ -1,7 +1,5 @@
 """Klyuchnikov et al. 2020: recurrent cells trained as language models."""
 
-from __future__ import annotations
-
 WIKITEXT2, PTB, PTB_FINAL = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb", "nasbenchnlp/ptb-final"
 
 TABLES = (WIKITEXT2, PTB, PTB_FINAL)

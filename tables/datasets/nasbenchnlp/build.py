@@ -18,8 +18,6 @@ own (data set `nasbenchnlp-ptb-logs`). An architecture without an acceptable log
 see `pack`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ Quirks of the file: seeds of one architecture have different ids, and only one i
 `group`).
 """
 
-from __future__ import annotations
-
 import csv
 import functools
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Training logs as NAS-Bench-NLP released them: one JSON object per run."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

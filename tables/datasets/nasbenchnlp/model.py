@@ -9,8 +9,6 @@ what is served. Residual noise, drawn once per cell, makes the landscape as rugg
 noise per repeat stands for the training seed.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Mapping

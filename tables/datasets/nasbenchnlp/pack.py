@@ -5,8 +5,6 @@ Quirks of `RNN_parameters.csv`: a second header is glued to the end of line 1234
 ids that are listed before, header lines and names that are no logs. Those of the features are in `features`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

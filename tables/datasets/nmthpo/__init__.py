@@ -1,7 +1,5 @@
 """Zhang and Duh 2020: hyperparameters of transformers for machine translation."""
 
-from __future__ import annotations
-
 PAIRS = {"zhen": "zh-en", "ruen": "ru-en", "jaen": "ja-en", "enja": "en-ja", "swen": "sw-en", "soen": "so-en"}
 """Name in ids -> name in the paper and of the upstream files."""
 

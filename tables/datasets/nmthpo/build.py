@@ -10,8 +10,6 @@ as it is; on zh-en rows that differ in bpe alone often share BLEU and perplexity
 three rows tie for the best.
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

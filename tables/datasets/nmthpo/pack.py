@@ -1,7 +1,5 @@
 """Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing nmthpo [--check]`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hpo_envs.tables import store

@@ -1,7 +1,5 @@
 """Learning curves of machine translation systems."""
 
-from __future__ import annotations
-
 from hpo_envs.tables.datasets import nmthpo
 
 CORPORA: dict[str, tuple[str, str, str]] = {

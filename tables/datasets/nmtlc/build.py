@@ -16,8 +16,6 @@ Quirks of the file, which is a pickled list of 2,483 dicts:
 - German-English, announced by the file's page, is not in it; three xglm runs of zh-en are missing.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

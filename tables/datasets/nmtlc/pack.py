@@ -1,7 +1,5 @@
 """Packs the tables from upstream's file: `python -m hpo_envs.tables.datasets.packing nmtlc [--check]`."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from collections.abc import Mapping

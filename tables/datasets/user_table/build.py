@@ -1,7 +1,5 @@
 """The data set of users' own tables: those saved with `hpo_envs.tables.user`, and a synthetic example."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

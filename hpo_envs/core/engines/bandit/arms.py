@@ -1,7 +1,5 @@
 """Draws of arms' scores: the k-th pull of arm a in an episode is a function of (episode key, a, k)."""
 
-from __future__ import annotations
-
 import abc
 
 import numpy as np

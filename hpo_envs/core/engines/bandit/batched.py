@@ -1,7 +1,5 @@
 """Vectorized `BanditEnv`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

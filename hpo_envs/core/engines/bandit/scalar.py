@@ -1,7 +1,5 @@
 """Bandit environments: one action pulls an arm, a model whose score is random, or a batch of arms."""
 
-from __future__ import annotations
-
 import functools
 import math
 import operator

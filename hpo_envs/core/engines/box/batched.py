@@ -1,7 +1,5 @@
 """The batched form of an environment on a box: all episodes are answered in one call."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The scalar form of an environment on a box."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One episode that builds cells, and the scalar form of environments that do."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Batched form of the multi-fidelity environments."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """One call of a user's function: the result of it, whatever it did."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect

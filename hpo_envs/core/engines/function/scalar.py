@@ -1,7 +1,5 @@
 """One episode on a function, and the scalar form of environments on one."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import weakref

@@ -1,7 +1,5 @@
 """A recurrent cell of any graph on a stretch of text, forward and backward through time, in double precision."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """One training: a cell, a seed, epoch by epoch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

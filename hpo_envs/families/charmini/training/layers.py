@@ -1,7 +1,5 @@
 """Layers in double precision, with parameters and dropout masks from the suite's draws."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

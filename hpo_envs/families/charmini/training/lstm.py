@@ -1,7 +1,5 @@
 """The attentive LSTM: bidirectional encoder, and a decoder that attends to its states (Luong et al. 2015)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

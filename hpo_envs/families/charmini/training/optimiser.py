@@ -1,7 +1,5 @@
 """Adam on rounded gradients, and the sweep's learning rate schedulers: elementary operations in one order."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """One training: a configuration, a seed, epoch by epoch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

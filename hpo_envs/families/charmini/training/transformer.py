@@ -1,7 +1,5 @@
 """The pre-norm transformer (Vaswani et al. 2017; Xiong et al. 2020), its tokens packed wherever they stand alone."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any
