@@ -9,9 +9,7 @@ from hpo_envs.commands import words
 from hpo_envs.families import registry
 from hpo_envs.tables import user
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
-from hpo_envs.tables.user import schema
 
 EPILOG = """\
 examples:
@@ -22,8 +20,6 @@ examples:
   hpo-envs table from-csv wandb_export.csv --score val_accuracy                Weights & Biases, MLflow
   hpo-envs table from-csv trials.parquet --goal min                            Optuna's trials_dataframe
   hpo-envs table from-csv ~/ray_results/sweep --score accuracy                 a folder: Ray Tune, Syne Tune, Hydra
-  hpo-envs table from-csv sweep.csv --dry-run --write-schema sweep.toml        then edit it, and:
-  hpo-envs table from-csv sweep.csv --schema sweep.toml
   hpo-envs table from-optuna my-study --storage sqlite:///optuna.db
 
 sweep.csv has one run per line, with a header:
@@ -38,7 +34,7 @@ inference is printed, with the option that changes it. An empty score, OOM or fa
 diverged one; unfinished runs are left out. The saved table is an environment: TableHPO-NAME-v0, with fidelities also
 TableLC-NAME-v0, which `hpo-envs list table` and `hpo-envs describe` show."""
 
-AS_GIVEN = ("cost", "level", "repeat", "status", "schema", "name", "licence", "citation", "max_bytes")
+AS_GIVEN = ("cost", "level", "repeat", "status", "name", "licence", "citation", "max_bytes")
 """Options that are arguments of `from_csv`."""
 
 
@@ -60,8 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--linear", default="", help="columns on a linear scale, separated by commas")
     add("--fill", nargs="+", default=[], metavar="COLUMN=VALUE", help="value of empty and none in a column")
     add("--duplicates", choices=("one", "repeats"), help="meaning of equal lines (default: inferred)")
-    add("--schema", type=Path, metavar="FILE.toml", help="read the schema of the columns from this file")
-    add("--write-schema", type=Path, metavar="FILE.toml", help="write the inferred schema")
     add("--max-bytes", type=int, help="largest file, unpacked (default: 2 GB, of compressed ones 50 times theirs)")
     add("--bounds", nargs="+", default=[], metavar="SCORE=LOW:HIGH", help="bounds of a score")
     add("--storage", help="storage of the Optuna study, such as sqlite:///optuna.db")
@@ -83,8 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_csv(args: argparse.Namespace) -> Table:
-    settled: list[schema.Schema] = []
-    table = user.from_csv(
+    return user.from_csv(
         args.source,
         words(args.score),
         words(args.goal),
@@ -95,12 +88,8 @@ def _from_csv(args: argparse.Namespace) -> Table:
         fill=_pairs("--fill", args.fill),
         duplicates=None if args.duplicates is None else args.duplicates == "one",
         bounds=_bounds(args.bounds),
-        settle=settled.append,
         **{name: getattr(args, name) for name in AS_GIVEN},
     )
-    if args.write_schema is not None:
-        atomic.write(args.write_schema, schema.to_toml(settled[0], table).encode())
-    return table
 
 
 def _from_optuna(args: argparse.Namespace) -> Table:

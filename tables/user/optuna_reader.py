@@ -10,7 +10,6 @@ import pandas as pd
 
 from hpo_envs.tables.table import Hyperparameter, Table
 from hpo_envs.tables.user import reader, trackers
-from hpo_envs.tables.user.schema import Schema
 from hpo_envs.tables.user.sheet import of_frame
 from hpo_envs.tables.user.space import space_of
 
@@ -66,7 +65,7 @@ def from_study(
         goal=goals,
         status="state",
         bounds={f"values_{k}": v for k, v in (bounds or {}).items()},
-        schema=Schema(space=axes),
+        space=axes,
     )
 
 

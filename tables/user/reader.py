@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
@@ -51,9 +51,8 @@ def from_csv(
             varies.
         goal: `max` or `min`, for each; guessed from the name where it is telling.
         max_bytes: Largest size of a file, unpacked; default: 2 GB, compressed ones 50 times theirs or 10 MB.
-        **options: What `Schema` has, `schema` (one, or the path of a TOML file; options go before it), `name` (of the
-            table; default: the file's), `licence` and `citation` of the data, `explain` (called with each decision, in
-            words).
+        **options: What `Schema` has, `name` (of the table; default: the file's), `licence` and `citation` of the data,
+            `explain` (called with each decision, in words).
 
     Raises:
         ValueError: Something is wrong with the arguments or with the file; lines and columns are named.
@@ -80,12 +79,10 @@ def table_of(
     sheet: Sheet,
     *,
     known: Mapping[str, Any] | None = None,
-    schema: Schema | str | Path | None = None,
     name: str = "mine",
     licence: str = "not stated",
     citation: str = "",
     explain: Callable[[str], None] = lambda text: None,
-    settle: Callable[[Schema], None] = lambda schema: None,
     **options: Any,
 ) -> Table:
     """Build a table from an export.
@@ -93,13 +90,11 @@ def table_of(
     Args:
         sheet: Its columns.
         known: What stands next to the file, as fields of a `Schema`.
-        schema: See `from_csv`, as all that follow but `settle`.
-        name: Of the table.
+        name: Of the table; see `from_csv`, as all that follow.
         licence: Of the data.
         citation: Of the data.
         explain: Called with each decision, in words.
-        settle: Called with what the columns are taken for in the end.
-        **options: Fields of a `Schema`, which go before `schema`, and that before `known`.
+        **options: Fields of a `Schema`, which go before `known`.
     """
     notes: list[str] = []
 
@@ -109,8 +104,8 @@ def table_of(
         explain(notes[-1])
 
     source, file = sheet.source, Path(sheet.source).name
-    given = schemas.from_file(schema) if isinstance(schema, (str, Path)) else schema or Schema()
-    both = {**(known or {}), **_stated(vars(given)), **_stated(options)}
+    stated = {k: v for k, v in options.items() if v is not None and not (isinstance(v, Sized) and not len(v))}
+    both = {**(known or {}), **stated}
     if options.get("score") and not options.get("goal"):
         both.pop("goal", None)
     if sheet.recipe.tool:
@@ -122,17 +117,10 @@ def table_of(
 
     try:
         runs = _Reader(sheet, schemas.schema_of(both), say).runs()
-        made = assemble.table_of(runs, name, say, provenance)
+        return assemble.table_of(runs, name, say, provenance)
     except ValueError as error:
         text = str(error)
         raise ValueError(text if text.startswith(source) else f"{source}: {text}") from None
-    settle(runs.schema)
-    return made
-
-
-def _stated(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that are neither None nor empty."""
-    return {k: v for k, v in fields.items() if v is not None and (isinstance(v, bool) or len(v))}
 
 
 class _Reader:

@@ -1,15 +1,12 @@
-"""Roles of the columns of a file as the user states them, and as a TOML file."""
+"""Roles of the columns of a file as the user states them."""
 
-import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.checks import one_of, parsed
-from hpo_envs.tables.table import Hyperparameter, Table
-from hpo_envs.tables.user.space import space_of, to_plain
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.user.space import space_of
 
 NO_COST = "evaluations"
 """Cost without a column: every evaluation costs 1."""
@@ -62,7 +59,7 @@ _RULES: dict[str, tuple[str, Any]] = {
 }
 
 
-def schema_of(given: Mapping[str, Any], source: str = "schema") -> Schema:
+def schema_of(given: Mapping[str, Any]) -> Schema:
     """A schema of plain data: names of `Schema` with texts, lists or mappings; see `space_of` for the space.
 
     Raises:
@@ -70,43 +67,12 @@ def schema_of(given: Mapping[str, Any], source: str = "schema") -> Schema:
     """
     made: dict[str, Any] = {}
     for key, value in given.items():
-        rule, kind = _RULES[one_of(f"{source}: key", key, _RULES)]
+        rule, kind = _RULES[one_of("argument", key, _RULES)]
         if value is None:
             continue
         if not isinstance(value, kind):
-            raise ValueError(f"{source}: {key} must be {rule}, got {value!r}")
+            raise ValueError(f"{key} must be {rule}, got {value!r}")
         if kind is Iterable:
             value = (value,) if isinstance(value, str) else tuple(map(str, value))
         made[key] = space_of(value) if key == "space" else value
     return Schema(**made)
-
-
-def from_file(path: str | Path) -> Schema:
-    """A schema in a TOML file, as `to_toml` writes it.
-
-    Raises:
-        ValueError: The file is none.
-        OSError: It cannot be read.
-    """
-    return schema_of(parsed(Path(path), tomllib.loads, "TOML"), str(path))
-
-
-def to_toml(schema: Schema, table: Table) -> str:
-    """The complete schema as a TOML file, including inferred entries."""
-    lines = ["# What the columns are: hpo-envs table from-csv FILE --schema THIS"]
-    for name in ("score", "goal", "cost", "level", "repeat", "status", "drop", "duplicates"):
-        value = getattr(schema, name)
-        if value not in (None, ()):
-            lines.append(f"{name} = {_toml(value)}")
-    for name in ("fill", "bounds"):
-        value = {m.name: (m.low, m.high) for m in table.metrics} if name == "bounds" else getattr(schema, name)
-        if value:
-            lines += ["", f"[{name}]", *(f"{_toml(k)} = {_toml(v)}" for k, v in value.items())]
-    lines += ["", "[space]", *(f"{_toml(h.name)} = {_toml(to_plain(h))}" for h in table.space)]
-    return "\n".join([*lines, ""])
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + " }"
-    return json.dumps(value, ensure_ascii=False)  # TOML's, too

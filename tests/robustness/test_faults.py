@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,12 @@ from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.study import expected, journal, parquet, study, task
 from hpo_envs.benchmarks.study import store as runs
 from hpo_envs.benchmarks.study.scheduler import conduct
-from hpo_envs.commands import main, tune
+from hpo_envs.commands import main
 from hpo_envs.tables import catalogue, store, user
+from hpo_envs.tables.checks import parsed
 from hpo_envs.tables.datasets.cushlepor import score
 from hpo_envs.tables.files import atomic, download, packs
 from hpo_envs.tables.files.folder import FetchError
-from hpo_envs.tables.user import schema
 from tests.helpers import ROOT
 from tests.robustness import hostile
 from tests.tables.files import test_download as test_fetch
@@ -458,8 +459,7 @@ def test_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 TEXTS: dict[str, Callable[[Path], object]] = {
     "study.toml": study.from_file,
-    "space.toml": tune.space_of,
-    "schema.toml": schema.from_file,
+    "space.toml": lambda path: parsed(path, tomllib.loads, "a TOML file"),
     "summary.json": summary.read,
     "setting.json": lambda path: score.setting_of(str(path)),
     "study.json": lambda path: expected.read(path.parent),

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from hpo_envs.families import registry
 from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Table
 from hpo_envs.tables.user import reader, schema
+from hpo_envs.tables.user.space import to_plain
 from tests.tables.user.helpers import from_text
 
 
@@ -35,34 +35,32 @@ TEXT = b'lr,"odd ""name""",depth,momentum,opt,acc\n' + b"".join(
 )  # fmt: skip
 
 
-def test_file_says_all_that_was_guessed(tmp_path: Path) -> None:
-    settled: list[schema.Schema] = []
-    guessed = from_text(TEXT, log={"lr": False}, settle=settled.append)
-    text = schema.to_toml(settled[0], guessed)
-    assert tomllib.loads(text)["space"]["depth"]["choices"] == [3, 5, "none"]
-    (tmp_path / "s.toml").write_text(text)
-    fixed = from_text(TEXT, schema=tmp_path / "s.toml")
+def test_stated_space_is_not_guessed() -> None:
+    guessed = from_text(TEXT, log={"lr": False})
+    space = {h.name: to_plain(h) for h in guessed.space}
+    assert space["depth"]["choices"] == [3, 5, "none"]
+    fixed = from_text(TEXT, space=space)
     assert fixed.space == guessed.space
     assert fixed.provenance.sha256 == guessed.provenance.sha256
-    assert schema.from_file(tmp_path / "s.toml").space == guessed.space
+    space["depth"]["choices"].remove("none")
+    with pytest.raises(ValueError, match="line 3, column depth: must be one of 3, 5, got 'none'"):
+        from_text(TEXT, space=space)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("given", "message"),
     [
-        ("scores = 1", "key must be one of score, .*, got 'scores', did you mean 'score'"),
-        ("cost = 1", "cost must be the name of a column, got 1"),
-        ("duplicates = 'no'", "duplicates must be true or false, got 'no'"),
-        ("drop = 3", "drop must be a list of names, got 3"),
-        ("fill = 3", "fill must be a mapping of columns, got 3"),
-        ("[space]\nlr = {low = 1}", "lr must have numbers as low and high"),
-        ("a = ", "must be TOML"),
+        ({"scores": 1}, "argument must be one of score, .*, got 'scores', did you mean 'score'"),
+        ({"cost": 1}, "cost must be the name of a column, got 1"),
+        ({"duplicates": "no"}, "duplicates must be true or false, got 'no'"),
+        ({"drop": 3}, "drop must be a list of names, got 3"),
+        ({"fill": 3}, "fill must be a mapping of columns, got 3"),
+        ({"space": {"lr": {"low": 1}}}, "lr must have numbers as low and high"),
     ],
 )
-def test_what_is_wrong_in_schema(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "s.toml").write_text(text)
+def test_what_is_wrong_in_schema(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        schema.from_file(tmp_path / "s.toml")
+        schema.schema_of(given)
 
 
 def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
