@@ -30,8 +30,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from tests.helpers import IDS
 from tests.regression import digests
-digests.STEPS = 6
-print(*(digests.steps(i, batched=False) for i in IDS))
+print(*(digests.steps(i, batched=False, count=6) for i in IDS))
 """
 
 

@@ -19,9 +19,8 @@ warnings.simplefilter("ignore")
 from tests.regression import digests
 from hpo_envs.tables import store
 from tests.helpers import IDS
-digests.STEPS = 20
 keys = [(id, form) for id in IDS for form in ("scalar", "batched")]
-found = {f"{id}/{form}": digests.steps(id, form == "batched") for id, form in keys}
+found = {f"{id}/{form}": digests.steps(id, form == "batched", 20) for id, form in keys}
 found |= {name: store.load(name).provenance.sha256 for name in store.names() if not store.missing(name)}
 json.dump(found, sys.stdout)
 """

@@ -129,8 +129,8 @@ def given(env_id: str) -> dict[str, Any]:
     return {} if family is None else dict(family.example)
 
 
-def steps(env_id: str, batched: bool) -> str:
-    """Digest of 200 steps with random actions, through the ends of episodes."""
+def steps(env_id: str, batched: bool, count: int = STEPS) -> str:
+    """Digest of so many steps with random actions, through the ends of episodes."""
     h = hashlib.sha256()
     if batched:
         env: Any = gym.make_vec(env_id, num_envs=3, **given(env_id))
@@ -140,7 +140,7 @@ def steps(env_id: str, batched: bool) -> str:
         space = env.action_space
     space.seed(7)
     put(h, env.reset(seed=7))
-    for _ in range(STEPS):
+    for _ in range(count):
         action = np.stack([np.asarray(space.sample()) for _ in range(3)]) if batched else space.sample()
         out = env.step(action)
         put(h, out)

@@ -450,7 +450,7 @@ def test_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """A coarse clock says that no time has passed: batches grow, nothing is divided by it."""
     monkeypatch.setattr(task.time, "perf_counter", lambda: 7.0)
     plan = study.from_data({"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 30, "budget": 4})
-    for name, seconds in (("a", None), ("b", 0.0)):
+    for name, seconds in (("a", 1.0), ("b", 0.0)):
         assert conduct(plan, tmp_path / name, seconds=seconds).made == 30
     assert runs.digest(runs.read(tmp_path / "a")) == runs.digest(runs.read(tmp_path / "b"))
 

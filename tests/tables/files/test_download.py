@@ -251,7 +251,7 @@ def test_no_network(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     "kwargs, message",
     [
-        ({"names": "tou"}, r"name must be a data set .*\(toy\), got 'tou', did you mean 'toy'\?"),
+        ({"names": "tou"}, r"name must be one of toy .*, got 'tou', did you mean 'toy'\?"),
         ({"retries": 0}, "retries must be an int >= 1, got 0"),
     ],
 )
