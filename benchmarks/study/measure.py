@@ -133,8 +133,9 @@ def run(args: argparse.Namespace) -> int:
     rows, most = suites[0].rows if args.rows is None else args.rows, suites[0].rows
     if not 1 <= rows <= most:
         raise ValueError(f"--rows must be an int from 1 to {most}, got {rows}")
+    jobs = whole("--jobs", args.jobs, 1)
     trainer()
-    with executors.of_jobs(whole("--jobs", args.jobs, 1)) as executor:
+    with executors.of_jobs(jobs) as executor:
         for suite in suites:
             out, tasks, known = _folder(args.out, suite), suite.tasks(rows), suite.packing.shipped_names()
             made = conduct(tasks, suite.train, out, executor, known=known)

@@ -2,6 +2,7 @@
 
     python tests/regression/digests.py check               # everything, about four minutes of processor time
     python tests/regression/digests.py check --small       # only what the tests compare, within a minute
+    python tests/regression/digests.py check --apart       # each seed of an agent in a batch of its own
     python tests/regression/digests.py processors --small  # the same on simulated other processors
 
 For each id: 200 random steps in the scalar and in the batched form, and for each agent that
@@ -150,13 +151,15 @@ def steps(env_id: str, batched: bool, count: int = STEPS) -> str:
     return h.hexdigest()[:10]
 
 
-def runs(env_id: str, agent: str) -> str:
-    """Digest and outcome of an agent's runs."""
+def runs(env_id: str, agent: str, apart: bool = False) -> str:
+    """Digest and outcome of an agent's runs, of all seeds in one batch or of each apart."""
     from hpo_envs import benchmarks
 
     h = hashlib.sha256()
     name, transfer = agent.removesuffix(SOURCES), "family" if agent.endswith(SOURCES) else None
-    made = benchmarks.run(name, env_id, SEEDS, env_kwargs=given(env_id), transfer=transfer)
+    batches = [[seed] for seed in SEEDS] if apart else [SEEDS]
+    how: Any = {"env_kwargs": given(env_id), "transfer": transfer}
+    made = [r for seeds in batches for r in benchmarks.run(name, env_id, seeds, **how)]
     for r in made:
         put(h, [r.seed, r.actions, r.rewards, r.costs, np.asarray(r.recommended)])
     return f"{h.hexdigest()[:10]}\t{outcome([r.rewards for r in made])}"
@@ -185,13 +188,13 @@ def same(key: str, known: str, now: str, bits: bool) -> bool:
     return "\t" in known and "\t" in now and distance(known.partition("\t")[2], now.partition("\t")[2]) <= 1.0
 
 
-def digest(task: Task) -> tuple[Task, str]:
+def digest(task: Task, apart: bool = False) -> tuple[Task, str]:
     """The digest of a task, an agent's with the outcome, or the error that it ends in."""
     env_id, _, what = task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            value = steps(env_id, what == "batched") if what in STEPPED else runs(env_id, what)
+            value = steps(env_id, what == "batched") if what in STEPPED else runs(env_id, what, apart)
         except Exception as error:  # an error is an outcome, too, and may not change unnoticed
             value = " ".join(f"{type(error).__name__}: {error}".split())[:100]
     return task, value
@@ -290,13 +293,14 @@ def machine() -> dict[str, Any]:
     }
 
 
-def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None) -> dict[str, str]:
+def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None, apart: bool = False) -> dict[str, str]:
     """Digests, and outcomes behind a tabulator, of tasks by `id/kind/agent`.
 
     Args:
         todo: The tasks.
         jobs: Processes side by side.
         journal: Keeps what was computed: a run with the same one goes on.
+        apart: See `runs`.
     """
     from tqdm import tqdm
 
@@ -304,7 +308,7 @@ def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None) -> dic
     found = dict(line.split("\t", 1) for line in lines)
     rest = [task for task in todo if "/".join(task) not in found]
     with ProcessPoolExecutor(jobs) as pool:
-        futures = [pool.submit(digest, task) for task in rest]
+        futures = [pool.submit(digest, task, apart) for task in rest]
         for future in tqdm(as_completed(futures), total=len(futures), disable=not sys.stderr.isatty()):
             task, value = future.result()
             found["/".join(task)] = value
@@ -350,6 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the record is")
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side (default: %(default)s)")
     parser.add_argument("--journal", type=Path, help="keeps what was computed, so that the same command goes on")
+    parser.add_argument("--apart", action="store_true", help="each seed of an agent in a batch of its own")
     parser.add_argument("--small", action="store_true", help="only what the tests compare")
     parser.add_argument("--ids", type=names, default=[], help="some ids, separated by commas")
     parser.add_argument("--agents", type=names, default=[], help="some agents (or scalar, batched), by commas")
@@ -362,7 +367,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     partial = args.ids or args.agents or args.small
     if args.action == "record" and partial and not here(args.folder):
         parser.error("a part is recorded on the like of the machine of the whole: record everything, or elsewhere")
-    now = compute(todo, args.jobs, args.journal)
+    now = compute(todo, args.jobs, args.journal, args.apart)
     if args.action == "check":
         return report(read(args.folder), now, here(args.folder))
     write({**read(args.folder), **now} if partial else now, args.folder)
