@@ -234,14 +234,10 @@ def main() -> None:
 
 def count(found: dict[str, str], same: set[str]) -> collections.Counter[str]:
     """Verdicts by kind."""
-    out: collections.Counter[str] = collections.Counter(mutants=len(found))
-    for name, verdict in found.items():
-        out["tested"] += verdict != "untested"
-        out["killed"] += noticed(verdict) and verdict != "timeout"
-        out["timeouts"] += verdict == "timeout"
-        out["survived"] += verdict != "untested" and not noticed(verdict)
-        out["equivalent"] += name in same
-    return out
+    tested = [verdict for verdict in found.values() if verdict != "untested"]
+    seen, late = sum(map(noticed, tested)), tested.count("timeout")
+    numbers = {"mutants": len(found), "tested": len(tested), "killed": seen - late, "timeouts": late}
+    return collections.Counter(**numbers, survived=len(tested) - seen, equivalent=len(same & found.keys()))
 
 
 def row_of(name: str, c: collections.Counter[str]) -> str:

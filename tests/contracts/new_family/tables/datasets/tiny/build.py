@@ -2,7 +2,6 @@
 
 import csv
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -23,18 +22,8 @@ def files(name: str) -> tuple[str, ...]:
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
     """The measured table."""
-    rows = list(csv.DictReader(read(FILE).decode().splitlines()))
-    return _table(name, "measured", [float(row["accuracy"]) for row in rows])
-
-
-def embedded(name: str) -> Table:
-    """Twelve made-up accuracies."""
-    return _table(name, "surrogate", [0.9 + 0.001 * (5 * i % 12) for i in range(12)], "Made up.")
-
-
-def _table(name: str, kind: Any, accuracies: list[float], *notes: str) -> Table:
-    record = catalogue.files()[FILE]
-    citation = catalogue.dataset("tiny").citation
+    accuracies = [float(row["accuracy"]) for row in csv.DictReader(read(FILE).decode().splitlines())]
+    record, citation = catalogue.files()[FILE], catalogue.dataset("tiny").citation
     return Table(
         name=name,
         keys=tuple(f"tagger-{i:02}" for i in range(12)),
@@ -46,5 +35,5 @@ def _table(name: str, kind: Any, accuracies: list[float], *notes: str) -> Table:
         values=np.array(accuracies)[:, None, None, None],
         cost=np.ones((12, 1, 1)),
         cost_unit="evaluations",
-        provenance=Provenance(kind, record.repository, record.commit, record.licence, citation, notes=notes),
+        provenance=Provenance("measured", record.repository, record.commit, record.licence, citation),
     )
