@@ -31,6 +31,7 @@ def test_scalar_form_is_model(setting: str) -> None:
     for seed, episode in ((3, 1), (None, 2)):
         model.begin(seed or 3, episode)
         observation, info = env.reset(seed=seed)
+        assert env.unwrapped.np_random_seed == 3
         assert env.budget == pytest.approx(model.limit)
         assert env.levels.tolist() == model.t.levels[model.grid].tolist()
         assert observation.dtype == np.float32
