@@ -107,17 +107,14 @@ def test_numbers_that_are_few_or_say_little(tmp_path: Path, capsys: pytest.Captu
     assert "do not rely on these shares" in capsys.readouterr().out
     assert main(["describe", str(tmp_path)]) == 0
     assert re.search("^workers +1$", capsys.readouterr().out, re.MULTILINE)
-    text = hpo_envs.load(tmp_path).report().read_text(encoding="utf-8")
-    assert "<td>None</td>" in text
+    assert "<td>None</td>" in hpo_envs.load(tmp_path).report().read_text(encoding="utf-8")
 
 
 def test_page_and_result_of_running_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tune(helpers.train, helpers.SPACE, agent="random", budget=2, progress=False, out=tmp_path)
     journal = tmp_path / NAME
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
-    assert "2 evaluations of tests.hpo_envs.tuning.helpers:train by random, 0 without a score, 1 running;" in repr(
-        hpo_envs.load(tmp_path)
-    )
+    assert "train by random, 0 without a score, 1 running;" in repr(hpo_envs.load(tmp_path))
     assert main(["importance", str(tmp_path)]) == 2
     assert "source must be a search with at least two scores, got 1 in " in capsys.readouterr().err
 

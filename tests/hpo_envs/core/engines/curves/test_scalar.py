@@ -143,6 +143,13 @@ def test_of_equal_rows_first_is_best() -> None:
     assert (env.best[0], env.best_held_out) == (one, held_out)
 
 
+def test_very_first_cell_stays_best_after_worse_one() -> None:
+    envs = gym.make_vec("NASBenchNLP-wikitext2-v0", num_envs=1).unwrapped
+    envs.reset(seed=0)
+    losses = [envs.step(np.array([[row, 0]])) and envs.best_held_out["test_loss"].tolist() for row in (0, 104)]
+    assert losses[0] == losses[1]  # row 0 is trained once, row 104 diverges
+
+
 def test_queries_end_too() -> None:
     env = validated(budget=1e6)
     steps = 0
