@@ -153,10 +153,7 @@ def circle(turns: Floats) -> tuple[Floats, Floats]:
     odd = q % 2.0 == 1.0
     cosine, sine = np.where(odd, s, c), np.where(odd, c, s)
     quarter = q % 4.0
-    return (
-        np.where((quarter == 1.0) | (quarter == 2.0), -cosine, cosine),
-        np.where(quarter >= 2.0, -sine, sine),
-    )
+    return (np.where((quarter == 1.0) | (quarter == 2.0), -cosine, cosine), np.where(quarter >= 2.0, -sine, sine))
 
 
 @_elementwise

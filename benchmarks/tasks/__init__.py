@@ -29,17 +29,7 @@ from hpo_envs.core.family import Distribution, Task
 from hpo_envs.families.registry import FAMILIES
 from hpo_envs.tables.checks import one_of
 
-__all__ = [
-    "DISTRIBUTIONS",
-    "PARTS",
-    "VERSION",
-    "Split",
-    "languages",
-    "leave_one_out",
-    "make_vec",
-    "names",
-    "split",
-]
+__all__ = ["DISTRIBUTIONS", "PARTS", "VERSION", "Split", "languages", "leave_one_out", "make_vec", "names", "split"]
 
 PARTS = ("train", "validation", "test")
 

@@ -47,9 +47,7 @@ def main(arguments=None):
         + ", ".join(f"{e}: {r:.2f}" for e, r in rho.items()) + ".",
     )  # fmt: skip
 
-    env = gym.make(
-        ENV,
-    ).unwrapped
+    env = gym.make(ENV).unwrapped
     best = lowest(table)
     traces = {a: [trace(r, env) for r in run(a, ENV, range(args.seeds), **more)] for a, (_, more) in AGENTS.items()}
     end = {a: np.array([t.loss[-1] for t in ts]) - best for a, ts in traces.items()}

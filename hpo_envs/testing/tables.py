@@ -61,9 +61,5 @@ def _read_only(table: Table) -> None:
         require(not getattr(table, name).flags.writeable, f"{name} must be read-only")
 
 
-TABLE_RULES: dict[str, Callable[[Table], None]] = {
-    "provenance": _provenance,
-    "laws": _laws,
-    "read-only": _read_only,
-}
+TABLE_RULES: dict[str, Callable[[Table], None]] = {"provenance": _provenance, "laws": _laws, "read-only": _read_only}
 """Rules of tables by name."""

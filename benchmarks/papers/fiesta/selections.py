@@ -60,10 +60,7 @@ class Setting:
 
 
 NONADAPTIVE, TTTS = TABLE_2 = (Setting("nonadaptive", "nonadaptive"), Setting("ttts", "ttts"))
-TABLE_3 = (
-    Setting("bts-4", "bts", env_kwargs={"batch_size": 4}),
-    Setting("bts-8", "bts", env_kwargs={"batch_size": 8}),
-)
+TABLE_3 = (Setting("bts-4", "bts", env_kwargs={"batch_size": 4}), Setting("bts-8", "bts", env_kwargs={"batch_size": 8}))
 
 # The authors' notebook (notebooks/Algorithms.ipynb, function TTTS_for_TDSA) evaluates each model five times first and
 # starts its count of evaluations at three a model: 16 evaluations of eight models are not counted.

@@ -161,13 +161,7 @@ def automl2022(r: Reproduction) -> list[Record]:
     return rows
 
 
-PARTS: common.Parts = {
-    "tables": tables,
-    "table3": table3,
-    "table4": table4,
-    "figures": draw,
-    "automl2022": automl2022,
-}
+PARTS: common.Parts = {"tables": tables, "table3": table3, "table4": table4, "figures": draw, "automl2022": automl2022}
 
 QUICK = 2
 """Trials of `--quick`."""
