@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
-from hpo_envs.core import boxes
-from hpo_envs.core.params import kind_of, whole_table
+from hpo_envs.core.params import check_box, kind_of, whole_table
 from hpo_envs.wrappers.forms import Rule, ScalarForm, space_of
 
 
@@ -35,7 +34,7 @@ class NearestFeatures(Rule):
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
         """Nearest in Euclidean distance, the first of several; numbers beyond a bound are set to it."""
-        points, clipped = boxes.clip(given, (self._n, self._features.shape[1]), "actions")
+        points, clipped = check_box(given, (self._n, self._features.shape[1]), "actions")
         x = (points + 1.0) / 2.0
         # Row by row in the same order of summation, so that a batch says what single actions say.
         distance = self._squares - 2.0 * (x[:, None, :] * self._features[None]).sum(axis=2)

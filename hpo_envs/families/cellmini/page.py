@@ -33,13 +33,11 @@ class CellMiniEnv(LookupEnv):
     text, in nats per character. A training that diverged gets the worst value, -50.
 
     ## Starting State
-    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. Each evaluation is one of the row's two
-    trainings, drawn with the episode's seed.
+    Each evaluation is one of the row's two trainings, drawn with the episode's seed.
 
     ## Information
-    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `validation_loss` and
-    `train_loss` in nats, `parameters`), `held_out` (dict: `test_loss`), `status` (`ok`, or `diverged`), `action_mask`
-    ((rows,) int8, 1 = not yet evaluated). Re-evaluation is allowed and costs again.
+    `metrics`: `validation_loss` and `train_loss` in nats, `parameters`; `held_out` (dict: `test_loss`); `status`: `ok`,
+    or `diverged`.
 
     ## Arguments
     - `objective="validation_loss"`: any metric but `test_loss`, or a tuple of metrics for a vector reward.
@@ -83,12 +81,11 @@ class CellMiniLCEnv(CurvesEnv):
     text, in nats per character.
 
     ## Starting State
-    Nothing trained: features 0, reward(s) at the lower bound, full budget. Each episode sees one of the two trainings
-    of each row, drawn with the episode's seed.
+    Each episode sees one of the two trainings of each row, drawn with the episode's seed.
 
     ## Information
-    At each step: `metrics` (dict of float: `validation_loss`, `train_loss`, `parameters`), `held_out` (dict:
-    `test_loss`), `status` (`ok`; `diverged` once a loss was no finite number).
+    `metrics`: `validation_loss`, `train_loss`, `parameters`; `held_out` (dict: `test_loss`); `status`: `ok`; `diverged`
+    once a loss was no finite number.
 
     ## Arguments
     - `objective="validation_loss"`: any metric but `test_loss`, or a tuple of metrics for a vector reward.

@@ -53,13 +53,10 @@ class CharHPOEnv(LookupEnv):
     words that are exactly right, 0 to 100. A run that never learned has accuracy 0 and is an ordinary run.
 
     ## Starting State
-    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The table is deterministic, so the
-    seed changes nothing.
+    The table is deterministic, so the seed changes nothing.
 
     ## Information
-    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` in per cent,
-    `runtime` in seconds), `config` (dict of natural hyperparameter values), `status` (`ok`), `action_mask` ((200,)
-    int8, 1 = not yet evaluated). Re-evaluation is allowed, costs again and gives the same result.
+    `metrics`: `accuracy` in per cent, `runtime` in seconds; `status`: `ok`. Re-evaluation gives the same result.
 
     ## Arguments
     - `task`: inflection or g2p.

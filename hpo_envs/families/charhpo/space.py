@@ -129,7 +129,7 @@ class CharSpaceEnv(BoxEnv):
     ## Starting State
     A task, language and architecture drawn uniformly from the 24, or from those that the arguments or
     `reset(options={"task": "g2p", "lang": "geo", "architecture": "lstm"})` leave (each may be missing; or
-    `{"table": "g2p-geo-lstm"}`). Nothing evaluated: last action 0, reward(s) at the lower bound, full budget.
+    `{"table": "g2p-geo-lstm"}`).
 
     ## Information
     At reset also: `task`, `lang`, `architecture`; the table has 200 draws of the task, answered by the surrogate.

@@ -103,15 +103,7 @@ class CharMiniLiveEnv(FunctionEnv):
     `Discrete(candidates)`.
 
     ## Observation Space
-    `Box`, float32, of 20 numbers with one objective, as of `FunctionHPO-v0`:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to 15 | the last action | -1 to 1 |
-    | 16 | its reward | bounds of the metric, negative if lower is better |
-    | 17 | its cost | 0 to 1e6 |
-    | 18 | best reward so far | as the reward |
-    | 19 | fraction of the budget left | 0 to 1 |
+    20 numbers with one objective: f = 16, or 18 where actions are candidates, e = 0.
 
     ## Rewards
     The metric `objective` after the last epoch, negative if lower is better. Default: development accuracy in per cent.
@@ -119,16 +111,11 @@ class CharMiniLiveEnv(FunctionEnv):
     metric.
 
     ## Starting State
-    Nothing evaluated: last action 0, reward(s) at the lower bound, full budget. The episode's seed changes nothing; the
-    argument `seed` is that of the trainings.
+    The episode's seed changes nothing; the argument `seed` is that of the trainings.
 
     ## Information
-    At reset: `table`, `kind`, `sha256` of the list of candidates, in which nothing is measured; `action_mask` where
-    actions are candidates.
-    At each step: `cost` (float: as of the table, by a formula, about seconds of one core), `spent` (float: what the
-    step takes of the budget), `metrics` (dict of float: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`,
-    `parameters`, and `seconds`, what the processor really took), `config` (dict of the active hyperparameters),
-    `status` (`ok`, `failed` or `diverged`), `error` (the traceback, empty if there is none).
+    `cost` is that of the table, by a formula, about seconds of one core. `metrics` are `accuracy`,
+    `phoneme_error_rate`, `nll`, `training_loss`, `parameters`, and `seconds`, what the processor really took.
 
     ## Arguments
     - `architecture`: lstm or transformer.
@@ -182,39 +169,23 @@ class CharMiniLiveLCEnv(FunctionEnv):
     it to, 0 being the first.
 
     ## Observation Space
-    `Box`, float32, of 23 numbers with one objective, as of `FunctionLC-v0`:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to 17 | the last candidate's features | 0 to 1 |
-    | 18 | fraction of the epochs that it was trained for | 0 to 1 |
-    | 19 | its reward | bounds of the metric, negative if lower is better |
-    | 20 | its cost | 0 to 1e6 |
-    | 21 | best reward so far | as the reward |
-    | 22 | fraction of the budget left | 0 to 1 |
+    23 numbers with one objective: f = 18, e = 1.
 
     ## Rewards
     The metric `objective` after that epoch, negative if lower is better. Default: development accuracy in per cent.
-
-    ## Starting State
-    Nothing trained: features 0, reward(s) at the lower bound, full budget.
 
     ## Episode End
     Also after as many steps as there are candidates x epochs.
 
     ## Information
-    As of `CharMiniLive-eng-lstm-v0`, and `reached` (index of the epoch that the metrics are of), `best` (best reward of
-    the configuration so far), `action_mask` ((candidates + epochs,) int8). At reset: `table`, `kind`, `sha256`; at each
-    step `cost`, `spent`, `metrics`, `config`, `status`, `error`.
+    As of `CharMiniLive-eng-lstm-v0`, and `reached` (index of the epoch that the metrics are of) and `best` (best reward
+    of the configuration so far). `action_mask` is (candidates + epochs,).
 
     ## Arguments
-    - `architecture`: lstm or transformer.
-    - `language="eng"`: code of a language, as in the ids. Words of others than English: `hpo-envs fetch charmini`.
-    - `objective="accuracy"`: any of the metrics, or a tuple of them for a vector reward.
+    - `architecture`, `language`, `objective`, `seed`: as of `CharMiniLive-eng-lstm-v0`.
     - `epochs=20`: the most that a configuration is trained.
     - `budget=None`: in units of `budget_unit`; None = 20 full trainings.
     - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
-    - `seed=0`: of the trainings.
     - `seconds=600`: how long a step may take.
     - `checkpoints=None`: folder of the configurations' folders; None: a temporary one of each episode.
 

@@ -54,14 +54,11 @@ class CharMiniEnv(LookupEnv):
     of the development words (260 to 500 by language) that are exactly right.
 
     ## Starting State
-    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. Each evaluation is one of the
-    configuration's trainings, drawn with the episode's seed.
+    Each evaluation is one of the configuration's trainings, drawn with the episode's seed.
 
     ## Information
-    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` and
-    `phoneme_error_rate` in per cent, `nll` and `training_loss` in nats, `parameters`), `held_out` (dict:
-    `test_accuracy`, `test_phoneme_error_rate`), `config` (dict of natural hyperparameter values), `status` (`ok`, or
-    `diverged`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Re-evaluation is allowed and costs again.
+    `metrics`: `accuracy` and `phoneme_error_rate` in per cent, `nll` and `training_loss` in nats, `parameters`;
+    `held_out` (dict: `test_accuracy`, `test_phoneme_error_rate`); `status`: `ok`, or `diverged`.
 
     ## Arguments
     - `architecture`: lstm or transformer.
@@ -125,18 +122,14 @@ class CharMiniLCEnv(CurvesEnv):
     The metric `objective` at that epoch, negative if lower is better. Default: development accuracy in per cent.
 
     ## Starting State
-    Nothing trained: features 0, reward(s) at the lower bound, full budget. Each episode sees one of the trainings of
-    each configuration, drawn with the episode's seed.
+    Each episode sees one of the trainings of each configuration, drawn with the episode's seed.
 
     ## Information
-    At each step: `metrics` (dict of float: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`, `parameters`),
-    `held_out` (dict: `test_accuracy`, `test_phoneme_error_rate`), `config` (dict of natural hyperparameter values),
-    `status` (`ok`; `diverged` once a loss was no finite number).
+    `metrics`: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`, `parameters`; `held_out` (dict:
+    `test_accuracy`, `test_phoneme_error_rate`); `status`: `ok`; `diverged` once a loss was no finite number.
 
     ## Arguments
-    - `architecture`: lstm or transformer.
-    - `language="eng"`: code of a language, as in the ids.
-    - `objective="accuracy"`: any metric but those held out, or a tuple of metrics for a vector reward.
+    - `architecture`, `language`, `objective`: as of `CharMini-eng-lstm-v0`.
     - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
 
     ## Table

@@ -90,8 +90,7 @@ class CushLEPOREnv(BoxEnv):
     (13 points); `rmse`, the negative root mean squared difference, as in the paper. Correlations with a constant are 0.
 
     ## Starting State
-    Nothing evaluated: last action 0, reward(s) at the lower bound, full budget. The corpus is fixed, so the seed
-    changes nothing.
+    The corpus is fixed, so the seed changes nothing.
 
     ## Information
     At each step: `cost` (1.0 evaluation), `metrics` (dict of float on the training documents: `pearson`,

@@ -26,36 +26,16 @@ class FunctionHPOEnv(FunctionEnv):
     float32)`: one number per hyperparameter, for agents that search a box; the values of a list share [-1, 1] in equal
     parts, ranges are linear or logarithmic; a number beyond a bound is set to the bound, and NaN is refused.
 
-    ## Observation Space
-    `Box`, float32. With f features of a candidate (a choice has one for each value), or numbers of the action, and m
-    objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to f - 1 | features of the last candidate, or the last action | 0 to 1, or -1 to 1 |
-    | f to f + m - 1 | its reward(s) | bounds of the score, negative if lower is better |
-    | f + m | its cost | 0 to 1e6 |
-    | f + m + 1 to f + 2m | best reward(s) so far, per objective | as the reward |
-    | f + 2m + 1 | fraction of the budget left | 0 to 1 |
-
-    Values beyond a bound are clipped in the observation, not in `info`.
-
     ## Rewards
     The objective that the function returned, negative if lower is better. A call that raises, or that returns no score,
     has failed; one whose score is not finite has diverged. Both are rewarded with the worst score that `bounds` allow.
 
     ## Starting State
-    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The seed changes nothing that the function
-    does not change itself.
+    The seed changes nothing that the function does not change itself.
 
     ## Information
-    At reset: `table`, `kind`, `sha256` of the list of candidates, in which nothing is measured yet; `action_mask`.
-    At each step: `cost` (float: what the function returned as `cost`, else its seconds), `spent` (float: what the step
-    takes of the budget), `metrics` (dict of float: all numbers that it returned), `config` (dict of the active
-    hyperparameters), `status` (`ok`, `failed` or `diverged`), `error` (the traceback, empty if there is none),
-    `action_mask` ((candidates,) int8, 1 = not yet evaluated; absent on a box), `clipped` (bool, only on a box: whether
-    a number of the action lay outside of it). In the batched form `config` and
-    `metrics` are arrays of dicts.
+    `cost` is what the function returned as `cost`, else its seconds, `metrics` all numbers that it returned;
+    `action_mask` is (candidates,), 1 = not yet evaluated.
 
     ## Arguments
     - `actions="candidates"`: or `"box"`.
@@ -94,41 +74,23 @@ class FunctionLCEnv(FunctionEnv):
     `MultiDiscrete([candidates, epochs])`: the configuration, in a list of seeded quasi-random ones that grows with the
     budget, and the epoch to train to, counted from 0.
 
-    ## Observation Space
-    `Box`, float32. With f features of a candidate (a choice has one for each value) and m objectives:
-
-    | index | content | range |
-    |---|---|---|
-    | 0 to f - 1 | the last candidate's features | 0 to 1 |
-    | f | fraction of the epochs that it was trained for | 0 to 1 |
-    | f + 1 to f + m | its reward(s) | bounds of the score, negative if lower is better |
-    | f + m + 1 | its cost | 0 to 1e6 |
-    | f + m + 2 to f + 2m + 1 | best reward(s) so far, per objective | as the reward |
-    | f + 2m + 2 | fraction of the budget left | 0 to 1 |
-
-    Values beyond a bound are clipped in the observation, not in `info`.
-
     ## Rewards
     The objective at that epoch, negative if lower is better. A call that raises, or that returns no score, has failed;
     one whose score is not finite has diverged; neither is trained any further, and both are rewarded with the worst
     score that `bounds` allow.
 
     ## Starting State
-    Nothing trained: features 0, reward(s) at the lower bound, full budget. The seed changes nothing that the function
-    does not change itself.
+    The seed changes nothing that the function does not change itself.
 
     ## Episode End
     Also after as many steps as there are candidates x epochs.
 
     ## Information
-    At reset: `table`, `kind`, `sha256` of the list of candidates, in which nothing is measured yet; `action_mask`.
-    At each step: `cost` (float: what the new epochs cost, as the function says, else their seconds; 0 for an epoch that
-    was reached before), `spent` (float: what the step takes of the budget), `metrics` (dict of float: all numbers that
-    it returned at that epoch), `config` (dict of the active hyperparameters), `status` (`ok`, `failed`, `diverged`, or
-    `truncated`: the generator ended before that epoch), `error` (the traceback, empty if there is none), `reached`
-    (index of the epoch that the metrics are of), `best` (best reward of the configuration so far), `action_mask`
-    ((candidates + epochs,) int8: candidates that can be trained further, then every epoch). In the batched form
-    `config` and `metrics` are arrays of dicts.
+    `cost` is that of the new epochs, as the function says, else their seconds (0 for an epoch that was reached
+    before), `metrics` are all numbers that it returned at that epoch, and `status` may be `truncated`: the generator
+    ended before that epoch. Also `reached` (index of the epoch that the metrics are of) and `best` (best reward of the
+    configuration so far). `action_mask` is (candidates + epochs,): candidates that can be trained further, then every
+    epoch.
 
     ## Arguments
     - `epochs=27`: the most that a configuration is trained.

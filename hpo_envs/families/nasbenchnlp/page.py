@@ -40,12 +40,11 @@ class NASBenchNLPEnv(CurvesEnv):
     validation set. A cell whose loss became NaN is rewarded with the worst value of the metric from there on.
 
     ## Starting State
-    Nothing trained: features 0, reward(s) at the lower bound, full budget. Some cells were trained with several
-    seeds; each episode sees one of their runs, drawn with the episode's seed.
+    Some cells were trained with several seeds; each episode sees one of their runs, drawn with the episode's seed.
 
     ## Information
-    At each step: `metrics` (dict of float: `validation_loss`, `train_loss`, `parameters`), `held_out` (dict:
-    `test_loss`), `status` (`ok`; `diverged` once the loss became NaN).
+    `metrics`: `validation_loss`, `train_loss`, `parameters`; `held_out` (dict: `test_loss`); `status`: `ok`; `diverged`
+    once the loss became NaN.
 
     ## Arguments
     - `dataset`: wikitext2.
@@ -98,12 +97,10 @@ class NASBenchNLPFinalEnv(LookupEnv):
     so there is nothing to hold out, and results are optimistic. A run that diverged gets the worst value, -50.
 
     ## Starting State
-    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The seed decides which of the measured
-    training seeds each evaluation sees.
+    The seed decides which of the measured training seeds each evaluation sees.
 
     ## Information
-    At each step: `cost` (float, 1), `metrics` (dict of float: `test_loss` in nats, `parameters`), `status` (`ok`,
-    `diverged`), `action_mask` ((rows,) int8, 1 = not yet evaluated).
+    `metrics`: `test_loss` in nats, `parameters`; `status`: `ok`, or `diverged`.
 
     ## Arguments
     - `objective="test_loss"`: or `parameters`, or both as a tuple for a vector reward.

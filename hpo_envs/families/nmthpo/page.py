@@ -35,14 +35,11 @@ class NMTHPOEnv(LookupEnv):
     return `[BLEU, -decoding seconds]`, float64 of shape (2,), following MO-Gymnasium (`reward_space`, `reward_dim`).
 
     ## Starting State
-    Nothing evaluated: features 0, reward(s) at the lower bound, full budget. The table is deterministic, so the
-    seed changes nothing.
+    The table is deterministic, so the seed changes nothing.
 
     ## Information
-    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `bleu`, `perplexity`,
-    `decoding_seconds` in s, `updates`, `gpu_memory` in MiB with 0 = not recorded, `parameters`), `config` (dict of
-    natural hyperparameter values), `status` (`ok`), `action_mask` ((rows,) int8, 1 = not yet evaluated). Re-evaluation
-    is allowed, costs again and gives the same result.
+    `metrics`: `bleu`, `perplexity`, `decoding_seconds` in s, `updates`, `gpu_memory` in MiB with 0 = not recorded,
+    `parameters`; `status`: `ok`. Re-evaluation gives the same result.
 
     ## Arguments
     - `pair`: zhen, ruen, jaen, enja, swen or soen.
@@ -102,12 +99,11 @@ class NMTHPOGridEnv(LookupEnv):
     The metric `objective` of this evaluation, negative if lower is better. Default: BLEU, 0 to 100.
 
     ## Starting State
-    A pair drawn uniformly from `pairs` (or `reset(options={"table": "jaen"})`), nothing evaluated, full budget.
+    A pair drawn uniformly from `pairs` (or `reset(options={"table": "jaen"})`).
 
     ## Information
-    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float), `config` (dict of natural
-    values) and `status`: `ok`, or `failed` for a cell that the authors left out because training failed or did not
-    learn (footnote 7). A failed cell has BLEU 0 and the other metrics at the worst value measured on that pair.
+    `status`: `ok`, or `failed` for a cell that the authors left out because training failed or did not learn (footnote
+    7). A failed cell has BLEU 0 and the other metrics at the worst value measured on that pair.
 
     ## Arguments
     - `pairs=("zhen", "ruen", "jaen", "enja")`: the pairs to draw from; `hpo_envs.benchmarks.tasks` has splits.

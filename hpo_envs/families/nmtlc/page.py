@@ -39,13 +39,11 @@ class NMTLCEnv(CurvesEnv):
     the validation perplexity, -40 to 0.
 
     ## Starting State
-    Nothing trained: features 0, reward(s) at the lower bound, full budget. The table has one run per row, so the
-    seed changes nothing.
+    The table has one run per row, so the seed changes nothing.
 
     ## Information
-    At each step: `metrics` (dict of float: `log_perplexity`, `perplexity`, and `bleu` where fine-tuned), `config` (dict
-    of natural hyperparameter values), `status` (`ok`; `truncated` at the end of a run that ended without the stopping
-    rule).
+    `metrics`: `log_perplexity`, `perplexity`, and `bleu` where fine-tuned; `status`: `ok`; `truncated` at the end of a
+    run that ended without the stopping rule.
 
     ## Arguments
     - `corpus`: zhen, ruen, jaen, enja, swen, soen, ft-fren or ft-zhen.

@@ -85,13 +85,8 @@ class TableHPOEnv(UserTable, LookupEnv):
     The metric `objective` of this evaluation, negative if lower is better; the table's first metric by default. A
     configuration whose every run failed gets the metric's worst value.
 
-    ## Starting State
-    Nothing evaluated: features 0, reward(s) at the lower bound, full budget.
-
     ## Information
-    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float), `config` (dict of natural
-    hyperparameter values, 0 where inactive), `status` (`ok`, `failed`, `diverged` or `truncated`), `action_mask`
-    ((rows,) int8, 1 = not yet evaluated). Where a configuration has several runs, each evaluation draws one.
+    `status`: `ok`, `failed`, `diverged` or `truncated`. Of several runs of a configuration each evaluation draws one.
 
     ## Arguments
     - `cost="evaluations"`: or the table's cost unit, or a metric to be kept low.
@@ -123,12 +118,8 @@ class TableLCEnv(UserTable, CurvesEnv):
     ## Rewards
     The metric `objective` at that checkpoint, negative if lower is better; the table's first metric by default.
 
-    ## Starting State
-    Nothing trained: features 0, reward(s) at the lower bound, full budget.
-
     ## Information
-    At each step: `metrics` (dict of float), `config` (dict of natural hyperparameter values), `status` (`ok`, `failed`,
-    `diverged` or `truncated`).
+    `status`: `ok`, `failed`, `diverged` or `truncated`.
 
     """
 

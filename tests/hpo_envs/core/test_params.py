@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents import Problem
-from hpo_envs.core.boxes import clip
 from hpo_envs.core.params import (
     bounds_of,
     box,
     check_action,
+    check_box,
     check_budget,
     check_int,
     check_ints,
@@ -198,11 +198,11 @@ BOXES = [s for s in IDS if isinstance(gym.make(s).action_space, gym.spaces.Box)]
 @pytest.mark.parametrize("action", [[0.0], [0.0, np.nan], "ab", None, [[0.0, 0.0]], [0, 10**400], ["0", "1"]])
 def test_non_point_is_rejected(action: Any) -> None:
     with raises(f"action must be numbers of shape (2,), none of them NaN, got {shown(action)}"):
-        clip(action, (2,), "action")
+        check_box(action, (2,), "action")
 
 
 def test_numbers_beyond_bound_are_set_to_it() -> None:
-    points, clipped = clip([[0.5, 1], [1.5, -0.25], [-np.inf, np.inf]], (3, 2), "actions")
+    points, clipped = check_box([[0.5, 1], [1.5, -0.25], [-np.inf, np.inf]], (3, 2), "actions")
     assert points.tolist() == [[0.5, 1.0], [1.0, -0.25], [-1.0, 1.0]]
     assert clipped.tolist() == [False, True, True]
 

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core import boxes
 from hpo_envs.core.engines.box.params import BoxParams
 from hpo_envs.core.env import HPOVectorEnv, columns_of
 from hpo_envs.core.infos import STATUS_COLUMN, Info
-from hpo_envs.core.params import Floats
+from hpo_envs.core.params import Floats, check_box
 from hpo_envs.tables import draws
 
 
@@ -51,4 +50,4 @@ class BoxVectorEnv(HPOVectorEnv):
         return rewards if p.vector else rewards[:, 0].copy(), self._left <= 0.0, info
 
     def _check_actions(self, actions: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        return boxes.clip(actions, (self.num_envs, *self.params.action_space.shape), "actions")
+        return check_box(actions, (self.num_envs, *self.params.action_space.shape), "actions")

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.core import boxes
 from hpo_envs.core.engines.box.batched import BoxVectorEnv
 from hpo_envs.core.engines.box.params import BoxParams
 from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import STATUS_CODES, Info, entry, provenance_info
+from hpo_envs.core.params import check_box
 from hpo_envs.tables import draws
 
 
@@ -30,6 +30,9 @@ class BoxEnv(HPOEnv):
     | d + m + 1 to d + 2m | best reward(s) so far, per objective | as the reward |
     | d + 2m + 1 to d + 2m + f | facts of the task | 0 to 1 |
     | d + 2m + f + 1 | fraction of the budget left | 0 to 1 |
+
+    ## Starting State
+    Nothing evaluated: last action 0, reward(s) at the lower bound, full budget.
 
     ## Episode End
     Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.
@@ -58,7 +61,7 @@ class BoxEnv(HPOEnv):
         p = self.params
         if not self._live:
             raise self._not_live()
-        point, clipped = boxes.clip(action, p.action_space.shape, "action")
+        point, clipped = check_box(action, p.action_space.shape, "action")
         points = point[None]
         rewards, costs, answer = p.evaluate(self._tasks, points)
         self._best = np.maximum(self._best, rewards[0])

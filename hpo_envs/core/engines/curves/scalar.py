@@ -36,6 +36,9 @@ class CurvesEnv(HPOEnv):
 
     Values beyond a bound are clipped in the observation, not in `info`.
 
+    ## Starting State
+    Nothing trained: features 0, reward(s) at the lower bound, full budget.
+
     ## Episode End
     Terminated when the budget is spent (the training that exceeds it still counts), when every row is fully trained,
     or after rows x checkpoints steps. Never truncated by itself.
@@ -44,7 +47,8 @@ class CurvesEnv(HPOEnv):
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
     At each step also: `cost` (float, in `env.unwrapped.cost_unit`; 0 for a checkpoint already reached), `reached` (int,
     checkpoint that the row is trained to: less than requested if its run ended earlier), `best` (best reward of the
-    row at any checkpoint passed), `action_mask` ((rows + checkpoints,) int8: rows that can be trained further, then
+    row at any checkpoint passed), `metrics` (dict of float), `config` (dict of natural hyperparameter values; absent
+    where there are none), `status`, `action_mask` ((rows + checkpoints,) int8: rows that can be trained further, then
     checkpoints that some row has not reached). With several workers `finished`, `action` and `clock`, see Arguments.
     `env.unwrapped.curve(row)` returns the metrics at every checkpoint that a row has reached.
 

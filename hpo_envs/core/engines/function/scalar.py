@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core import boxes
 from hpo_envs.core.engines.episodes import Episode, EpisodeEnv, Step
 from hpo_envs.core.engines.function.calls import Outcome, Training, call
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric
-from hpo_envs.core.params import Floats, check_action
+from hpo_envs.core.params import Floats, check_action, check_box
 from hpo_envs.tables import exact
 
 
@@ -36,7 +35,7 @@ class FunctionEpisode(Episode):
     def check(params: FunctionParams, action: Any) -> tuple[Any, Info]:
         """An int, (2,) int64 or (d,) float64, and its `info` entries."""
         if params.kind == "box":
-            point, clipped = boxes.clip(action, params.action_space.shape or (), "action")
+            point, clipped = check_box(action, params.action_space.shape or (), "action")
             return point, {"clipped": clipped[()]}
         if params.kind == "rows":
             return check_action(action, params.actions)[0], {}
@@ -149,8 +148,33 @@ def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
 class FunctionEnv(EpisodeEnv):
     """One step calls a function.
 
+    ## Observation Space
+    `Box`, float32. With f features of a candidate (a choice has one for each value), or numbers of the action, e = 1
+    where a step trains to an epoch, else 0, and m objectives:
+
+    | index | content | range |
+    |---|---|---|
+    | 0 to f - 1 | features of the last candidate, or the last action | 0 to 1, or -1 to 1 |
+    | f, if e = 1 | fraction of the epochs that the candidate was trained for | 0 to 1 |
+    | f + e to f + e + m - 1 | its reward(s) | bounds of the score, negative if lower is better |
+    | f + e + m | its cost | 0 to 1e6 |
+    | f + e + m + 1 to f + e + 2m | best reward(s) so far, per objective | as the reward |
+    | f + e + 2m + 1 | fraction of the budget left | 0 to 1 |
+
+    Values beyond a bound are clipped in the observation, not in `info`.
+
+    ## Starting State
+    Nothing evaluated: features (or last action) 0, reward(s) at the lower bound, full budget.
+
     ## Episode End
     Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.
+
+    ## Information
+    At reset: `table`, `kind`, `sha256` of the list of candidates, in which nothing is measured; `action_mask`.
+    At each step: `cost` (float), `spent` (float: what the step takes of the budget), `metrics` (dict of float),
+    `config` (dict of the active hyperparameters), `status` (`ok`, `failed` or `diverged`), `error` (the traceback,
+    empty if there is none), `action_mask` (int8, absent on a box), `clipped` (bool, only on a box: whether a number of
+    the action lay outside of it). In the batched form `config` and `metrics` are arrays of dicts.
 
     ## Arguments
     - `function`: what is called, or `"module:name"` of it.

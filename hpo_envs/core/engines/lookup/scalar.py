@@ -31,12 +31,18 @@ class LookupEnv(HPOEnv):
 
     Values beyond a bound are clipped in the observation, not in `info`.
 
+    ## Starting State
+    Nothing evaluated: features 0, reward(s) at the lower bound, full budget.
+
     ## Episode End
     Terminated when the budget is spent (the evaluation that exceeds it still counts), or after rows x repeats
     steps. Never truncated by itself.
 
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask` where steps have one.
+    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float), `config` (dict of natural
+    hyperparameter values, 0 where inactive; absent where there are none), `status`, `action_mask` ((rows,) int8, 1 =
+    not yet evaluated; absent on a grid). Re-evaluation is allowed and costs again.
 
     ## Arguments
     - `table=None`: a `Table` instead of the one of the id.
