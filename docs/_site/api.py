@@ -135,19 +135,37 @@ def _default(value: Any) -> str:
     return "..." if " at 0x" in text or text.startswith("<") else text
 
 
+ITEMS = ("Args", "Attributes", "Raises")
+"""Sections that are lists of `name: text`."""
+
+
+def markdown_of(parsed: docstrings.Parsed) -> str:
+    """A docstring as Markdown, its sections as lists."""
+    parts = [parsed.text]
+    for heading, text in parsed.sections.items():
+        if heading in ITEMS:
+            lines = [f"- **{name}**: {said}" for name, said in parsed.items(heading).items()]
+            parts.append(f"**{heading}**\n\n" + "\n".join(lines))
+        elif heading in ("Formula", "Example"):
+            parts.append(f"**{heading}**\n\n```{'text' if heading == 'Formula' else 'python'}\n{text}\n```")
+        else:
+            parts.append(f"**{heading}**: {text}")
+    return "\n\n".join(p for p in parts if p)
+
+
 def entry(module: str, name: str, obj: Any, pages: dict[str, str]) -> str:
     """One class, function or constant."""
     if inspect.isclass(obj) and issubclass(obj, BaseException):
-        return _directive("exception", name, "", docstrings.body(docstrings.doc_of(obj)))
+        return _directive("exception", name, "", markdown_of(docstrings.doc_of(obj)))
     if inspect.isclass(obj):
         page = pages.get(f"{module}.{name}")
         doc = docstrings.doc_of(obj)
-        text = f"{doc.text.partition(chr(10))[0]} [Its page]({page})." if page else docstrings.body(doc)
+        text = f"{doc.text.partition(chr(10))[0]} [Its page]({page})." if page else markdown_of(doc)
         return _directive("class", name, arguments(obj), "\n\n".join([text, *_members(obj)]))
     if callable(obj) and hasattr(obj, "__wrapped__"):  # functools.cache
-        return _directive("function", name, arguments(obj.__wrapped__), docstrings.body(docstrings.doc_of(obj)))
+        return _directive("function", name, arguments(obj.__wrapped__), markdown_of(docstrings.doc_of(obj)))
     if inspect.isfunction(obj):
-        return _directive("function", name, arguments(obj), docstrings.body(docstrings.doc_of(obj)))
+        return _directive("function", name, arguments(obj), markdown_of(docstrings.doc_of(obj)))
     return _directive("data", name, "", f"`{type(obj).__name__}`")
 
 
@@ -161,9 +179,9 @@ def _members(cls: type) -> list[str]:
         function = getattr(member, "__func__", member)
         if isinstance(member, property) or hasattr(member, "func"):
             doc = member.fget if isinstance(member, property) else member.func
-            parts.append(_directive("property", name, "", docstrings.body(docstrings.doc_of(doc)), fence=5))
+            parts.append(_directive("property", name, "", markdown_of(docstrings.doc_of(doc)), fence=5))
         elif inspect.isfunction(function):
-            body = docstrings.body(docstrings.doc_of(function))
+            body = markdown_of(docstrings.doc_of(function))
             parts.append(_directive("method", name, arguments(function), body, fence=5, option=kind))
     return parts
 
@@ -176,7 +194,7 @@ def _directive(kind: str, name: str, arguments: str, body: str, fence: int = 7, 
 def page(name: str, pages: dict[str, str]) -> str:
     """The page of one module."""
     module = load(name)
-    parts = [f"# {name}", f":::{{py:module}} {name}\n:::", docstrings.body(docstrings.parse(module.__doc__))]
+    parts = [f"# {name}", f":::{{py:module}} {name}\n:::", markdown_of(docstrings.parse(module.__doc__))]
     for each, obj in public(module).items():
         home = getattr(obj, "__module__", name)
         if home != name and home in pages and not inspect.ismodule(obj):
