@@ -2,20 +2,16 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.models.stacked_gp import START
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.transfer.learned import chosen, shipped
 from hpo_envs.agents.transfer.policy import Policy
 from hpo_envs.benchmarks.analysis import intervals, regret
 from hpo_envs.benchmarks.comparison.summary import clusters_of
 from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.learned.policy import SKIP
-from hpo_envs.benchmarks.learned.train import play
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import run
@@ -112,34 +108,6 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
     return records
 
 
-def replicates(task: tasks.Task, seeds: Sequence[int]) -> list[tasks.Episodes]:
-    """An episode for each seed, on four fifths of the task's rows with all of its sources."""
-    whole = replace(tasks.AS_USED, rows=len(task.rewards))
-    return [tasks.draw([task], 1, frozenset(), np.random.default_rng(s), whole) for s in seeds]
-
-
-def compare_table(env_id: str, seeds: Sequence[int]) -> Floats:
-    """(2, methods, seeds) anytime and final regret of the untrained model and of each training seed, by `play`.
-
-    The replications are others than those of `scores`, the models the same as the agent's.
-    """
-    task = tasks.task(env_id)
-    numbers = np.concatenate([[[*START.values()]], chosen(shipped(), task.languages).numbers])
-    drawn = replicates(task, seeds)
-    curves = np.concatenate([play(numbers, d, BUDGET) for d in drawn], axis=1)
-    tasks.task.cache_clear()
-    return np.stack([curves.mean(axis=2), curves[..., -1]])
-
-
-def training(r: Reproduction) -> None:
-    """Gain of training: each seed against the untrained model, on every usable table."""
-    ids = every_id()
-    seeds = list(r.seeds(TRIALS))
-    done = r.map(compare_table, [(i, seeds) for i in ids], "training", "table")
-    methods = ["untrained", *(f"seed {k}" for k in range(done[0].shape[1] - 1))]
-    show("training", {(i, m): d[:, k] for i, d in zip(ids, done, strict=True) for k, m in enumerate(methods)}, r)
-
-
 def agents(r: Reproduction) -> None:
     """The agent next to others that get the same sources."""
     methods = {m: (agent, {"transfer": "family", **given}) for m, (agent, given) in METHODS.items()}
@@ -181,7 +149,7 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
     common.show("differences, by the rule of docs/statistics.md", differences)
 
 
-PARTS: common.Parts = {"training": training, "agents": agents, "policy": policy}
+PARTS: common.Parts = {"agents": agents, "policy": policy}
 
 QUICK = 2
 """Trials of `--quick`."""

@@ -10,7 +10,6 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import agents
-from hpo_envs.agents.external.packages import Generators
 from hpo_envs.benchmarks.live.problems import Config, Problem
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.table import Hyperparameter
@@ -176,34 +175,6 @@ class Ax(Optimiser):
         self._client.complete_trial(handle, {"score": score})
 
 
-class Hebo(Optimiser):
-    """HEBO, which knows no conditions: what is inactive is suggested and left out.
-
-    Args:
-        problem: The problem.
-        seed: Of the optimizer, and of the global generators that it draws from.
-    """
-
-    def __init__(self, problem: Problem, seed: int) -> None:
-        from hebo.design_space.design_space import DesignSpace
-        from hebo.optimizers.hebo import HEBO
-
-        self._generators = Generators(seed)
-        self._space = space_of(problem.search_space)
-        self._optimiser = HEBO(DesignSpace().parse([_hebo(h) for h in self._space]), scramble_seed=seed)
-
-    def ask(self) -> tuple[Any, Config]:
-        """The next row of its data frame, without what is inactive."""
-        with self._generators.active():
-            rows = self._optimiser.suggest(n_suggestions=1)
-        given = rows.to_dict("records")[0]  # of Python's own types
-        return rows, _active(self._space, lambda h: h.values[int(given[h.name])] if h.values else given[h.name])
-
-    def tell(self, handle: Any, score: float) -> None:
-        """End a trial; HEBO minimises."""
-        self._optimiser.observe(handle, np.array([[-score]]))
-
-
 def _active(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], Any]) -> Config:
     """Values of the hyperparameters that no condition leaves out; only theirs are asked for."""
     config: dict[str, Any] = {}
@@ -213,27 +184,20 @@ def _active(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], A
     return config
 
 
-def _hebo(h: Hyperparameter) -> dict[str, Any]:
-    if h.values:
-        return {"name": h.name, "type": "cat", "categories": [*range(len(h.values))]}
-    kind = ("pow_int" if h.log else "int") if h.kind == "int" else ("pow" if h.log else "num")
-    return {"name": h.name, "type": kind, "lb": h.low, "ub": h.high}
-
-
 def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
     """An optimizer by name.
 
     Args:
         name: A registered agent, `optuna-tpe` (multivariate by default since
-            Optuna 5), `optuna-tpe-univariate`, `optuna-gp`, `smac3`, `botorch-ax` or `hebo`.
+            Optuna 5), `optuna-tpe-univariate`, `optuna-gp`, `smac3` or `botorch-ax`.
         problem: The problem.
         seed: Of the optimiser.
         budget: Evaluations.
     """
     if name == "smac3":
         return Smac(problem, seed, budget)
-    if name in ("botorch-ax", "hebo"):
-        return (Ax if name == "botorch-ax" else Hebo)(problem, seed)
+    if name == "botorch-ax":
+        return Ax(problem, seed)
     if name in SAMPLERS:
         return Optuna(problem, seed, name)
     return SuiteOptimiser(problem, seed, budget, name)

@@ -62,11 +62,6 @@ class Row:
     median_ms: float
     worst_ms: float
 
-    @property
-    def key(self) -> tuple[str, str, int, int, int]:
-        """Key of a run."""
-        return self.problem, self.optimiser, self.workers, self.budget, self.seed
-
 
 def play(problem: Problem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
     """A run, as rows for each of `BUDGETS` that it reaches.
@@ -104,7 +99,7 @@ def play(problem: Problem, optimiser: str, seed: int, budget: int, workers: int 
 
 def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
     """Run what `results.csv` lacks, seed by seed."""
-    known = {(r.problem, r.optimiser, r.workers, r.budget, r.seed) for r in load().itertuples()}
+    known = {run[:5] for run in load().itertuples(index=False, name=None)}
     wanted = [
         (p, o, seed)
         for seed in seeds
@@ -120,7 +115,7 @@ def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], b
         records = [
             {k: f"{v:.8g}" if isinstance(v, float) else v for k, v in dataclasses.asdict(row).items()}
             for row in rows
-            if row.key not in known
+            if dataclasses.astuple(row)[:5] not in known
         ]
         kept = atomic.read_csv(RESULTS) if RESULTS.exists() else []
         atomic.write_csv(RESULTS, [*kept, *records])

@@ -71,7 +71,7 @@ def checker(space: gym.Space[Any]) -> Checker:
     """Checker of the actions of a space.
 
     Args:
-        space: `Discrete`, `MultiDiscrete`, `MultiBinary` or `Box`.
+        space: `Discrete`, `MultiDiscrete` or `Box`.
 
     Raises:
         ValueError: A space of another kind.
@@ -80,12 +80,9 @@ def checker(space: gym.Space[Any]) -> Checker:
         return _discrete(int(space.start), int(space.start + space.n))
     if isinstance(space, gym.spaces.MultiDiscrete):
         return _integers(np.asarray(space.start), np.asarray(space.start + space.nvec))
-    if isinstance(space, gym.spaces.MultiBinary):
-        shape = space.shape
-        return _integers(np.zeros(shape, np.int64), np.full(shape, 2))
     if isinstance(space, gym.spaces.Box):
         return _box(space)
-    raise ValueError(f"action_space must be Discrete, MultiDiscrete, MultiBinary or Box, got {space}")
+    raise ValueError(f"action_space must be Discrete, MultiDiscrete or Box, got {space}")
 
 
 def recommendation(check: Checker, value: Any, several: bool) -> Any:

@@ -8,6 +8,7 @@
 
 import argparse
 import csv
+import dataclasses
 import hashlib
 import json
 import math
@@ -131,9 +132,10 @@ def live(work: Path) -> Iterator[str]:
 
     with threadpool_limits(1):
         (found,) = study.play(problems.PROBLEMS[0], "box-bo", seed=5, budget=40)
-    stored = {(r.problem, r.optimiser, r.workers, r.budget, r.seed): r for r in study.load().itertuples()}[found.key]
+    run = dataclasses.astuple(found)[:5]
+    stored = {r[:5]: r for r in study.load().itertuples(index=False)}[run]
     for key in ("final", "anytime"):
-        yield from differences(getattr(stored, key), getattr(found, key), f"live/results.csv, {found.key}, {key}")
+        yield from differences(getattr(stored, key), getattr(found, key), f"live/results.csv, {run}, {key}")
 
 
 def learned(work: Path) -> Iterator[str]:

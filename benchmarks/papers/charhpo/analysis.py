@@ -41,11 +41,8 @@ def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[st
 def of_sweep(sweep: Sweep, variant: Variant) -> dict[str, list[float]]:
     """Tables 10, 11 and 12 for one sweep; several values where the choice among tied best runs matters."""
     a = sweep.accuracy
-    out: dict[str, list[float]] = {}
-    for k in sens.KS:
-        out[f"rel@{k}"] = [sens.relative_at(a, k, variant)]
-    for k in sens.KS:
-        out[f"mean@{k}"] = [sens.mean_at(a, k, variant)]
+    out = {f"rel@{k}": [sens.relative_at(a, k, variant)] for k in sens.KS}
+    out |= {f"mean@{k}": [sens.mean_at(a, k, variant)] for k in sens.KS}
     out["best"] = [sens.best_equivalent(a, variant=variant)]
     out["equivalent"] = [sens.expected_equivalent(a, variant=variant)]
     for prefix, batch_size in (("", False), ("bs_", True)):

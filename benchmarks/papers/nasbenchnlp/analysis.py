@@ -47,18 +47,12 @@ def trace(run: Run, env: Any) -> Trace:
         env.step(action)
         hours[k] = env.total_cost / 3600 / workers
         losses[k] = env.best_held_out.get("test_loss", np.nan)
-    return Trace(hours, losses, env.best is not None and env.best[0] == best_row(env.table))
+    return Trace(hours, losses, env.best is not None and env.best[0] == np.nanargmin(best_losses(env.table)))
 
 
 def lowest(table: Table) -> float:
     """L*: the lowest test loss of any run at any epoch (section 5)."""
-    return float(np.nanmin(table.values[..., table.metric("test_loss")]))
-
-
-def best_row(table: Table) -> int:
-    """The row with the lowest test loss."""
-    losses = table.values[..., table.metric("test_loss")]
-    return int(np.nanargmin(losses) // losses[0].size)
+    return float(np.nanmin(best_losses(table)))
 
 
 def on_grid(traces: Sequence[Trace], grid: Floats) -> Floats:

@@ -4,15 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from hpo_envs.benchmarks.analysis import statistics as s
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=40))
-def test_interquartile_mean_is_trimmed_mean(values: list[float]) -> None:
-    assert float(s.iqm(values)) == pytest.approx(float(stats.trim_mean(values, 0.25)), abs=1e-9)
 
 
 @settings(deadline=None, max_examples=50)

@@ -127,11 +127,7 @@ def test_shipped_weights_are_those_of_command() -> None:
 
 @pytest.mark.parametrize(
     ("part", "name", "methods", "pair"),
-    [
-        ("training", "training", 4, "seed 2,untrained"),
-        ("agents", "agents", 3, "learned,zero-shot"),
-        ("policy", "policies", 3, 'policy,"policy, untrained"'),
-    ],
+    [("agents", "agents", 3, "learned,zero-shot"), ("policy", "policies", 3, 'policy,"policy, untrained"')],
 )
 def test_study_runs(
     part: str,

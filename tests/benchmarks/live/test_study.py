@@ -68,9 +68,7 @@ def test_runs_are_kept_and_not_repeated(tmp_path, monkeypatch):
     assert table.loc["random", "final"] == pytest.approx(regrets.final.mean())
 
 
-@pytest.mark.parametrize(
-    ("package", "name"), [("optuna", "optuna-tpe"), ("smac", "smac3"), ("ax", "botorch-ax"), ("hebo", "hebo")]
-)
+@pytest.mark.parametrize(("package", "name"), [("optuna", "optuna-tpe"), ("smac", "smac3"), ("ax", "botorch-ax")])
 def test_other_packages_are_asked_for_active_hyperparameters_only(package, name):
     pytest.importorskip(package)
     optimiser = make(name, BY_NAME["svm-digits"], 0, 5)

@@ -60,7 +60,7 @@ def test_trace_is_test_loss_of_best_by_validation() -> None:
         _, loss = min((TOY.values[r, 0, e, 0], TOY.values[r, 0, e, 1]) for r, last in seen for e in range(last + 1))
         assert found.loss[k] == loss
     losses = np.where(np.isnan(TOY.values[:, 0, :, 1]), np.inf, TOY.values[:, 0, :, 1])
-    assert losses[analysis.best_row(TOY)].min() == losses.min()
+    assert analysis.best_losses(TOY)[0] == losses[0].min()
     assert analysis.lowest(TOY) == np.nanmin(TOY.values[..., 1])
     half = analysis.trace(run_of([[0, 4]], workers=2), env)
     assert half.hours[0] == pytest.approx(hours[0] / 2)

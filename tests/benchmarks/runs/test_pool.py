@@ -118,7 +118,6 @@ BOX = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)
         (gym.spaces.Discrete(3, start=5), 7, 7),
         (PAIRS, np.array([9, 2]), [9, 2]),
         (PAIRS, [0, 1], [0, 1]),
-        (gym.spaces.MultiBinary(2), np.array([0, 1], np.int8), [0, 1]),
         (BOX, np.array([0.5, -1.0], np.float32), [0.5, -1.0]),
         (BOX, [0, 1], [0, 1]),
     ],
