@@ -45,13 +45,18 @@ def sources(suffix: str = ".py") -> dict[str, Path]:
     return dict(sorted(found.items()))
 
 
+SCRIPTS = ("eng", "ady", "arm", "geo", "gre", "hin", "jpn", "kor")
+"""A language of CharMini for each script: tables of the same script differ in numbers only."""
+
+
 def __getattr__(name: str) -> list[str]:
-    """`IDS`: every id whose table ships or has been fetched, `ONE_OF_EACH`: one of each class and number of objectives.
+    """`IDS`: ids whose tables ship or are fetched, CharMini's by script; `ONE_OF_EACH`: by class and objectives.
 
     An isolated agent that imports this must not look.
     """
     if name in ("IDS", "ONE_OF_EACH"):
-        specs = [s for s in SPECS.values() if registry.installed(s)]
+        others = [s for s in SPECS.values() if "CharMini" in s.family and s.kwargs["language"] not in SCRIPTS]
+        specs = [s for s in SPECS.values() if registry.installed(s) and s not in others]
         kinds = {(s.vector_entry_point, isinstance(s.kwargs.get("objective"), tuple)): s for s in reversed(specs)}
         return [s.id for s in (specs if name == "IDS" else reversed(kinds.values()))]
     raise AttributeError(name)
