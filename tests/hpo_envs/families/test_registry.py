@@ -30,6 +30,9 @@ def test_related_pairs_share_cluster() -> None:
     clusters = {s.cluster for s in SPECS.values() if s.id.startswith("NMTHPO-") and s.cluster}
     assert len(clusters) == 4
     assert SPECS["NMTHPO-enja-v0"].cluster == SPECS["NMTHPO-jaen-mo-v0"].cluster
+    for name in ("CharHPO", "CharMini", "CharMiniLC"):  # one for each language, whatever task and model
+        both = {(registry.languages_of(s.tables), s.cluster) for s in FAMILIES[name].ids if len(s.tables) == 1}
+        assert len(both) == len(dict(both)) == len({cluster for _, cluster in both}) > 1
 
 
 def test_languages_are_those_of_tables_that_answer() -> None:
