@@ -12,7 +12,7 @@ def iqm(values: npt.ArrayLike) -> Floats:
     """Interquartile mean over the last axis: the mean without the lowest and highest quarter (Agarwal et al. 2021)."""
     from scipy.stats import trim_mean  # imported when something is summarised
 
-    return np.asarray(trim_mean(np.asarray(values, dtype=float), 0.25, axis=-1))
+    return np.asarray(trim_mean(values, 0.25, axis=-1))
 
 
 def probability_of_improvement(scores: Floats) -> Floats:

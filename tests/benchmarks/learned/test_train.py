@@ -104,11 +104,8 @@ def test_training_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     (weights,) = file["weights"]
     assert weights["languages"] == [*"alb ara arm cat dut geo gle hai hun rum".split()]
     assert len(weights["seeds"][0]["numbers"]) == len(START)
-    assert (
-        (tmp_path / "training.csv")
-        .read_text()
-        .startswith("weights,seed,generation,validation,cpu_seconds\nCharHPO,0,0,")
-    )
+    log = (tmp_path / "training.csv").read_text()
+    assert log.startswith("weights,seed,generation,validation,cpu_seconds\nCharHPO,0,0,")
     assert "CharHPO 0 1 " in capsys.readouterr().out
 
 

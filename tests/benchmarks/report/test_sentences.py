@@ -98,10 +98,8 @@ def test_track_with_sources_is_reported() -> None:
         **made({a: spread([0.1 * i] * 3, seed=i) for i, a in enumerate("ab", 1)}),
         "environments": ["A (transfer=B)"],
     }
-    assert (
-        sentences.verdict(track)[-1]
-        == "Source tasks of all agents: B tables of other languages, listed in the headers."
-    )
+    sources = "Source tasks of all agents: B tables of other languages, listed in the headers."
+    assert sentences.verdict(track)[-1] == sources
 
 
 def test_agents_that_have_seen_languages_are_named() -> None:
@@ -129,9 +127,8 @@ def test_agent_may_beat_random_search_though_leader_is_not_shown_to() -> None:
 
 def test_one_run_environment_names_no_one_here() -> None:
     track = made({"a": [[0.1]] * 7, "b": [[0.2]] * 7})
-    assert (
-        sentences.verdict(track)[0] == "On these 7 tasks, a and b are not significantly different (Holm, alpha = 0.05)."
-    )
+    said = "On these 7 tasks, a and b are not significantly different (Holm, alpha = 0.05)."
+    assert sentences.verdict(track)[0] == said
     assert "[" not in " ".join(sentences.verdict(track))
     assert track["best"] == {"here": None, "there": None}
 
