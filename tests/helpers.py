@@ -55,8 +55,8 @@ def __getattr__(name: str) -> list[str]:
     An isolated agent that imports this must not look.
     """
     if name in ("IDS", "ONE_OF_EACH"):
-        others = [s for s in SPECS.values() if "CharMini" in s.family and s.kwargs["language"] not in SCRIPTS]
-        specs = [s for s in SPECS.values() if registry.installed(s) and s not in others]
+        known = [s for s in SPECS.values() if s.kwargs.get("language", SCRIPTS[0]) in SCRIPTS]
+        specs = [s for s in known if registry.installed(s)]
         kinds = {(s.vector_entry_point, isinstance(s.kwargs.get("objective"), tuple)): s for s in reversed(specs)}
         return [s.id for s in (specs if name == "IDS" else reversed(kinds.values()))]
     raise AttributeError(name)
