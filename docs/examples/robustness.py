@@ -1,0 +1,116 @@
+"""Do verdicts across tasks depend on how runs are scored and averaged?
+
+    hpo-envs leaderboard run --help                            # how to get runs of a family
+    python docs/examples/robustness.py RUNS                  # of CharMini, with 20 evaluations
+    python docs/examples/robustness.py RUNS --without eng    # without English
+
+One line for each way to score the same runs: the agent with the lowest mean, the agents tied with it, and how
+many of the default's significant pairs (Holm's correction over all pairs) have the same verdict, and how many
+the opposite. Then, for each agent that is not significantly different from the leader, how many task groups
+would have made this difference significant, if mean and deviation stayed as they are.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata, t, trim_mean
+
+from hpo_envs.benchmarks import Comparison
+from hpo_envs.benchmarks.analysis import intervals, significance
+from hpo_envs.benchmarks.comparison.scored import Scores
+from hpo_envs.benchmarks.comparison.summary import clusters_of
+
+MOST = 1000
+"""Task groups beyond which no number is given."""
+
+
+def curves(folder: Path, family: str, without: str = "") -> tuple[list[str], list[str], Any]:
+    """Environments, agents, and (agents, environments, seeds, evaluations) regret of the seeds that all have."""
+    scores = Scores()
+    for k, block in enumerate(Comparison.load(folder).blocks()):
+        name, *parts = block.header["env"].split("-")
+        if name == family and without not in parts:
+            scores.add(block, (k,))
+    scored = scores.scored()
+    envs, agents = sorted(scored), [*next(iter(scored.values()))]
+    count = min(len(runs.seeds) for by in scored.values() for runs in by.values())
+    return envs, agents, np.stack([[scored[e][a].evaluations[:count] for e in envs] for a in agents])
+
+
+def shared(regret: Any, start: int) -> Any:
+    """Regret of agents that all begin with the first configuration of one of them."""
+    return np.minimum(regret, regret[start, :, :, :1])
+
+
+def ways(regret: Any, agents: list[str]) -> Mapping[str, Callable[[], Any]]:
+    """Names and (agents, environments, seeds) scores; lower is better."""
+    start = agents.index("random")
+    return {
+        "mean regret": lambda: regret.mean(axis=-1),
+        "interquartile mean of seeds": lambda: trim_mean(regret.mean(axis=-1), 0.25, axis=-1)[..., None],
+        "rank": lambda: rankdata(regret.mean(axis=-1), axis=0),
+        "final regret": lambda: regret[..., -1],
+        "without the first evaluation": lambda: regret[..., 1:].mean(axis=-1),
+        "same first evaluation": lambda: shared(regret, start).mean(axis=-1),
+    }
+
+
+def judge(scores: Any, envs: list[str], agents: list[str], part: str = "") -> dict[str, Any]:
+    """`significance.judged` of the environments whose names contain a part."""
+    some = [i for i, env in enumerate(envs) if part in env]
+    by_agent = {a: own[some] for a, own in zip(agents, scores, strict=True)}
+    return significance.judged(by_agent, clusters_of([envs[i] for i in some]))
+
+
+def line(name: str, found: Mapping[str, Any], default: Mapping[str, Any]) -> str:
+    """A line of the table."""
+    known = [p for p in default["pairs"] if p["there"]["p_holm"] < intervals.ALPHA]
+    now = [significance.against(found["pairs"], p["a"], p["b"])["there"]["verdict"] for p in known]  # type: ignore[index]
+    same = sum(v == p["there"]["verdict"] for v, p in zip(now, known, strict=True))
+    turned = sum({v, p["there"]["verdict"]} == {"better", "worse"} for v, p in zip(now, known, strict=True))
+    first = min(found["standings"], key=lambda s: s["elsewhere"][0])["agent"]
+    tied = [s["agent"] for s in found["standings"] if s["there"] == significance.TIED and s["agent"] != first]
+    several = f"{len(tied)}: {', '.join(tied[:6])}{', ...' if len(tied) > 6 else ''}" if tied else "none"
+    return f"| {name} | `{first}` | {several} | {same} of {len(known)} | {turned} |"
+
+
+def needed(difference: float, deviation: float) -> int | None:
+    """Task groups from which a mean difference is significant (uncorrected), if its deviation over groups stays."""
+    groups = np.arange(2, MOST + 1)
+    enough = abs(difference) > t.ppf(intervals.CONFIDENCE, groups - 1) * deviation / np.sqrt(groups)
+    return int(groups[enough.argmax()]) if enough.any() else None
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the table, and the groups needed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="of runs that have one budget")
+    parser.add_argument("--family", default="CharMini", help="of the environments (default: %(default)s)")
+    parser.add_argument("--without", default="", metavar="LANGUAGE", help="leave out its ids")
+    args = parser.parse_args(argv)
+    envs, agents, regret = curves(args.folder, args.family, args.without)
+    scores = {name: make() for name, make in ways(regret, agents).items()}
+    found = {name: judge(matrix, envs, agents) for name, matrix in scores.items()}
+    default = found["mean regret"]
+    models = sorted({env.split("-")[2] for env in envs})
+    found |= {f"mean regret, {m} only": judge(scores["mean regret"], envs, agents, f"-{m}-") for m in models}
+    print(f"{len(agents)} agents, {len(envs)} environments, {default['clusters']} groups, {regret.shape[2]} seeds\n")
+    print("| score | leader | tied with it | significant pairs kept | reversed |\n|---|---|---|---|---|")
+    print(*(line(name, judged, default) for name, judged in found.items()), sep="\n")
+    order = sorted(default["standings"], key=lambda s: s["elsewhere"][0])
+    first = scores["mean regret"][agents.index(order[0]["agent"])]
+    print(f"\n| not significantly different from `{order[0]['agent']}` | difference | groups needed |\n|---|---|---|")
+    for standing in order[1:]:
+        own = scores["mean regret"][agents.index(standing["agent"])]
+        apart = intervals.across_tasks(own - first, clusters_of(envs))
+        if standing["there"] != "worse":
+            groups = needed(float(apart.mean), float(apart.se) * default["clusters"] ** 0.5)
+            print(f"| `{standing['agent']}` | {apart.mean:.3f} | {groups or f'over {MOST}'} |")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
