@@ -48,6 +48,9 @@ _LN10 = 2.302585092994046
 _SQRT_HALF = 0.7071067811865476
 _SQRT_2PI = 2.5066282746310002
 
+_REACH, _STEPS = 20, 256
+"""From here on the hyperbolic tangent is 1 in double precision; values of it between two integers that are stored."""
+
 # Series, highest powers first.
 _EXP = _polynomial(*(1.0 / math.factorial(i) for i in range(14, 0, -1)))
 _LOG = _polynomial(*(2.0 / i for i in range(25, 2, -2)))
@@ -90,18 +93,13 @@ def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[Any], Any]:
     return answer
 
 
-def _split_exp(x: Floats, k: Floats) -> Floats:
-    """exp(x - k log 2) - 1, where that lies within a quarter of log 2's double."""
-    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    return _EXP(r) * r
-
-
 @_elementwise
 def exp(x: Floats) -> Floats:
     """The exponential."""
     x = np.clip(x, -750.0, 750.0)
     k = np.rint(x / _LN2)
-    return np.ldexp(1.0 + _split_exp(x, k), k.astype(np.int64))
+    r = (x - k * _LN2_HIGH) - k * _LN2_LOW
+    return np.ldexp(1.0 + _EXP(r) * r, k.astype(np.int64))
 
 
 @_elementwise
@@ -124,23 +122,37 @@ def log10(x: Any) -> Any:
     return log(x) / _LN10
 
 
-def tanh(x: Any) -> Floats:
-    """The hyperbolic tangent, from exp(-2 |x|) - 1, in few arrays."""
-    y = -2.0 * np.abs(np.atleast_1d(x))
-    with np.errstate(all="ignore"):
-        np.maximum(y, -750.0, out=y)
-        k = np.rint(y / _LN2)
-        # 2**k by its exponent; 0 instead of what is too small to change 1.
-        bits = np.maximum(k.astype(np.int64) + 1023, 0)
-        bits <<= 52
-        scale = bits.view(np.float64)
-        e = _split_exp(y, k)
-        e *= scale
-        scale -= 1.0
-        e += scale
-        np.add(e, 2.0, out=y)
-        e /= y
-    out: Floats = np.copysign(e.reshape(np.shape(x)), x)
+@functools.cache
+def _tanh_table() -> Floats:
+    """tanh(i / _STEPS) up to _REACH on both sides, by Lambert's continued fraction, whose terms are positive."""
+    x = np.arange(-_REACH * _STEPS, _REACH * _STEPS + 1) / _STEPS
+    rest = np.zeros_like(x)
+    for odd in range(12 * _REACH + 1, 1, -2):
+        rest = x * x / (odd + rest)
+    return np.asarray(x / (1.0 + rest))
+
+
+def tanh(x: Floats) -> Floats:
+    """The hyperbolic tangent of an array without NaN: of the nearest multiple of 1 / _STEPS, and Taylor's series."""
+    x = np.maximum(x, -_REACH)
+    np.minimum(x, _REACH, out=x)
+    near = x * _STEPS
+    np.rint(near, out=near)
+    rest = near * (-1.0 / _STEPS)
+    rest += x
+    near += _REACH * _STEPS
+    out = _tanh_table().take(near.astype(np.int64))
+    square = np.multiply(rest, rest, out=x)
+    small = np.multiply(square, 2.0 / 15.0, out=near)
+    small -= 1.0 / 3.0
+    small *= square
+    small *= rest
+    small += rest
+    # tanh(a + b) = (tanh a + tanh b) / (1 + tanh a tanh b)
+    np.multiply(out, small, out=square)
+    square += 1.0
+    out += small
+    out /= square
     return out
 
 
@@ -172,16 +184,20 @@ def normal_quantile(p: Floats) -> Floats:
     return value
 
 
-def normal_level(z: float) -> float:
-    """The standard normal distribution function, by the series of its integral; errors below 1e-15."""
-    if abs(z) > 8.5:
-        return 0.0 if z < 0.0 else 1.0
-    square, term, total, odd = z * z, z, 0.0, 1.0
+def normal_level(z: Floats) -> Floats:
+    """The standard normal distribution function of (n,) numbers, by the series of its integral; errors below 1e-15."""
+    below = 0.5 + np.array([_series(v) for v in z.tolist()]) * exp(-0.5 * z * z) / _SQRT_2PI
+    return np.select([z < -8.5, z > 8.5], [0.0, 1.0], below)
+
+
+def _series(z: float) -> float:
+    """Z + z^3 / 3 + z^5 / (3 * 5) + ...; 0 where the distribution function is 0 or 1."""
+    square, term, total, odd = z * z, z if abs(z) <= 8.5 else 0.0, 0.0, 1.0
     while total + term != total:
         total += term
         odd += 2.0
         term *= square / odd
-    return 0.5 + total * float(exp(-0.5 * square)) / _SQRT_2PI
+    return total
 
 
 def product(a: Floats, b: Floats) -> Floats:
@@ -198,46 +214,35 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 class Factor:
-    """An (m, n) matrix to multiply by from the left, faster than by `product`: the sums are BLAS's, but exact.
+    """An (m, n) matrix to multiply by from the left, whose sums BLAS adds without rounding, in whatever order.
 
-    Both sides are cut into three slices of so few bits that sums of n products of two slices fit into 53. No order of
-    adding, and no fused operation, then rounds anything.
+    The matrix is kept in so many bits (23 where n is 64) that sums of its products with as many bits of an input fit
+    into 53; inputs have twice as many, in two parts.
 
     Args:
         matrix: Finite numbers.
-
-    Attributes:
-        slices: (3 m, n) the slices one below the other.
     """
 
     def __init__(self, matrix: Floats) -> None:
-        self._m, n = matrix.shape
-        self._bits = (52 - math.ceil(math.log2(n))) // 2
-        self.slices = np.vstack(self._cut(matrix, np.abs(matrix).max()))
+        self._bits = (53 - math.ceil(math.log2(matrix.shape[1]))) // 2
+        # Adding a large number, and subtracting it, rounds to a multiple of its last bit.
+        large = np.abs(matrix).max() * 2.0 ** (53 - self._bits)
+        self._matrix = (matrix + large) - large
 
-    def times(self, a: Floats) -> Floats:
-        """(m, k) the product of the matrix with (n, k) numbers, each column by itself."""
-        m = self._m
-        high, middle, low = self._cut(a, np.abs(a).max(axis=0))
-        first, second, small = self.slices @ high, self.slices[: 2 * m] @ middle, self.slices[:m] @ low
-        small += second[m:]
-        small += first[2 * m :]
-        out = np.add(first[m : 2 * m], second[:m], out=second[:m])
-        out += small
-        out += first[:m]
-        return out
-
-    def _cut(self, x: Floats, largest: Any) -> tuple[Floats, Floats, Floats]:
-        """The leading bits of numbers, the next ones and the rest: adding a large number cuts at its last bit."""
-        large = largest * 2.0 ** (53 - self._bits)
-        high = x + large
+    def times(self, a: Floats, bound: float) -> Floats:
+        """(m, k) the product of the matrix with (n, k) numbers, rounded relative to a bound of their magnitudes."""
+        parts = np.empty((2, *a.shape))
+        high, low = parts
+        large = bound * 2.0 ** (53 - self._bits)
+        np.add(a, large, out=high)
         high -= large
-        rest = x - high
-        large = large * 2.0**-self._bits
-        middle = rest + large
-        middle -= large
-        rest -= middle
-        return high, middle, rest
+        np.subtract(a, high, out=low)
+        large *= 2.0**-self._bits
+        low += large
+        low -= large
+        out, rest = self._matrix @ parts
+        out += rest
+        return np.asarray(out)
 
 
 def rounded(x: Floats, bits: int = 40) -> Floats:

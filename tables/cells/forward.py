@@ -14,6 +14,7 @@ SLOPE = 0.01
 """Slope of LeakyReLU below zero (PyTorch's default, which the release uses)."""
 
 _LINEAR, _BLEND, _PROD, _SUM, _TANH, _SIGM, _LEAKY = range(len(OPERATIONS))
+_BOUNDED = (_TANH, _SIGM, _LEAKY)
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class Weights:
 
     @functools.cached_property
     def factors(self) -> dict[int, exact.Factor]:
-        """Transposed matrices of each linear layer, concatenated for products."""
-        return {j: exact.Factor(np.vstack(ms).T.copy()) for j, ms in enumerate(self.matrices) if ms}
+        """Transposed matrices and bias of each linear layer, to multiply by its inputs and a one."""
+        layers = enumerate(zip(self.matrices, self.biases, strict=True))
+        return {j: exact.Factor(np.vstack([*ms, bias]).T.copy()) for j, (ms, bias) in layers if bias is not None}
 
 
 def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -> Weights:
@@ -50,14 +52,14 @@ def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -
 
 
 def forward(cell: Cell, weights: Weights, x: Floats, states: Sequence[Floats], cap: float = np.inf) -> list[Floats]:
-    """One time step.
+    """One time step, with the bits of weights and inputs that `exact.Factor` keeps.
 
     Args:
         cell: The cell.
         weights: From `draw_weights`, or trained.
         x: (..., inputs) input vectors.
         states: Previous hidden states, each (..., size).
-        cap: Values beyond it in magnitude are set to it, so that cells that explode stay finite.
+        cap: 1 or more; values beyond it in magnitude are set to it, so that cells that explode stay finite.
 
     Returns:
         The new hidden states; the first is the output.
@@ -67,55 +69,62 @@ def forward(cell: Cell, weights: Weights, x: Floats, states: Sequence[Floats], c
     """
     if len(states) != cell.hidden:
         raise ValueError(f"states must be {cell.hidden} arrays, one per hidden state, got {len(states)}")
-    last = _step(cell, weights, [v.reshape(-1, v.shape[-1]).T for v in (x, *states)], cap)
-    return [np.ascontiguousarray(v.T).reshape(*x.shape[:-1], -1) for v in last]
+    columns = (np.ascontiguousarray(v.reshape(-1, v.shape[-1]).T) for v in (x, *states))
+    last = _step(cell, weights, [(v, largest(v)) for v in columns], cap)
+    return [np.ascontiguousarray(v.T).reshape(*x.shape[:-1], -1) for v, _ in last]
 
 
-def _step(cell: Cell, weights: Weights, vectors: list[Floats], cap: float) -> list[Floats]:
-    """`forward` of vectors (size, rows), to which those of the nodes are added: NumPy is quick along rows."""
+Vector = tuple[Floats, float]
+"""(size, rows) numbers, as NumPy is quick along rows, and a bound of their magnitudes, by which products round them."""
+
+
+def largest(x: Floats) -> float:
+    """The largest magnitude."""
+    return max(float(x.max()), -float(x.min()))
+
+
+def _step(cell: Cell, weights: Weights, vectors: list[Vector], cap: float) -> list[Vector]:
+    """`forward` of vectors, to which those of the nodes are added."""
+    one = _one(vectors[0][0].shape[1])
     for j, (op, sources) in enumerate(cell.nodes):
-        a = [vectors[k] for k in sources]
-        if op == _LINEAR:
-            bias = weights.biases[j]
-            assert bias is not None
-            y = weights.factors[j].times(np.concatenate(a))
-            y += bias[:, None]
-        else:
-            y = _simple(op, a)
-        if cap < np.inf:  # in place: `np.clip` takes twice as long
+        a = [vectors[k][0] for k in sources]
+        bound = max(vectors[k][1] for k in sources)
+        if op in _BOUNDED:
+            vectors.append((_simple(op, a), bound if op == _LEAKY else 1.0))
+            continue
+        y = weights.factors[j].times(np.concatenate([*a, one]), max(bound, 1.0)) if op == _LINEAR else _simple(op, a)
+        bound = largest(y)
+        if bound > cap:
             np.minimum(np.maximum(y, -cap, out=y), cap, out=y)
-        vectors.append(y)
+        vectors.append((y, min(bound, cap)))
     return [vectors[k] for k in cell.outputs]
 
 
-def unroll(cell: Cell, weights: Weights, x: Floats, states: Floats, cap: float = np.inf) -> tuple[Floats, Floats]:
+@functools.cache
+def _one(rows: int) -> Floats:
+    return np.ones((1, rows))
+
+
+def unroll(
+    cell: Cell, weights: Weights, x: Sequence[Vector], states: list[Vector], cap: float = np.inf
+) -> tuple[list[Vector], list[Vector]]:
     """Run several time steps.
 
     Args:
         cell: The cell.
         weights: From `draw_weights`, or trained.
-        x: (steps, ..., size) input vectors.
-        states: (hidden, ..., size) the hidden states before.
+        x: The input of each step.
+        states: The hidden states before.
         cap: See `forward`.
 
     Returns:
-        The hidden states at the end, and (steps, ..., size) the outputs.
+        The hidden states at the end, and the outputs of the steps.
     """
-    last, columns = [*_columns(states)], _columns(x)
-    seen = np.empty_like(columns)
-    for inputs, out in zip(columns, seen, strict=True):
-        last = _step(cell, weights, [inputs, *last], cap)
-        out[...] = last[0]
-    return _rows(np.stack(last)).reshape(states.shape), _rows(seen).reshape(x.shape)
-
-
-def _rows(x: Floats) -> Floats:
-    return np.ascontiguousarray(x.swapaxes(1, 2))
-
-
-def _columns(x: Floats) -> Floats:
-    """(k, size, rows) from (k, ..., size) vectors."""
-    return _rows(x.reshape(len(x), -1, x.shape[-1]))
+    outputs = []
+    for inputs in x:
+        states = _step(cell, weights, [inputs, *states], cap)
+        outputs.append(states[0])
+    return states, outputs
 
 
 def _simple(op: int, a: list[Floats]) -> Floats:
@@ -123,7 +132,10 @@ def _simple(op: int, a: list[Floats]) -> Floats:
     if op == _TANH:
         return exact.tanh(a[0])
     if op == _SIGM:
-        return 0.5 * (1.0 + exact.tanh(0.5 * a[0]))
+        y = exact.tanh(0.5 * a[0])
+        y += 1.0
+        y *= 0.5
+        return y
     if op == _LEAKY:
         return np.maximum(a[0], SLOPE * a[0])
     if op == _BLEND:

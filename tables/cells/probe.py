@@ -13,7 +13,7 @@ import numpy as np
 
 from hpo_envs.tables import exact
 from hpo_envs.tables.cells.canonical import canonical
-from hpo_envs.tables.cells.forward import Weights, draw_weights, unroll
+from hpo_envs.tables.cells.forward import Vector, Weights, draw_weights, largest, unroll
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.exact import Floats
 
@@ -50,20 +50,27 @@ NAMES = tuple(f"{name}@{scale:g}" for scale in SCALES for name in _PER_SCALE)
 
 
 @functools.cache
-def _inputs() -> tuple[Floats, Floats, dict[str, Any]]:
-    """Inputs (steps, scales, BATCH, SIZE), their difference (BATCH, SIZE), and the generator's state after both."""
+def _inputs() -> tuple[list[Vector], list[Vector], dict[str, Any]]:
+    """Inputs of the warm-up and after it, and the generator's state after both.
+
+    (SIZE, scales x BATCH), and (SIZE, 2 x scales x BATCH): as they are, and moved in the first step.
+    """
     rng = np.random.default_rng(0)
     x = exact.rounded(rng.standard_normal((WARMUP + LAGS[-1] + 1, 1, BATCH, SIZE)))
     moved = STEP * exact.rounded(rng.standard_normal((BATCH, SIZE)))
-    return np.array(SCALES)[:, None, None] * x, moved, dict(rng.bit_generator.state)
+    x = np.array(SCALES)[:, None, None] * x
+    pairs = np.stack([x[WARMUP:]] * 2, axis=1)
+    pairs[0, 1] += moved
+    columns = [[np.ascontiguousarray(v.reshape(-1, SIZE).T) for v in part] for part in (x[:WARMUP], pairs)]
+    warm, after = ([(v, largest(v)) for v in part] for part in columns)
+    return warm, after, dict(rng.bit_generator.state)
 
 
 @functools.lru_cache(maxsize=65_536)
 def _probe(cell: Cell) -> tuple[float, ...]:
-    x, moved, state = _inputs()
     rng = np.random.default_rng(0)
-    rng.bit_generator.state = state
-    return tuple(_run(cell, draw_weights(cell, SIZE, SIZE, rng), x, moved))
+    rng.bit_generator.state = _inputs()[2]
+    return tuple(_run(cell, draw_weights(cell, SIZE, SIZE, rng)))
 
 
 def probe(cell: Cell) -> Floats:
@@ -71,28 +78,21 @@ def probe(cell: Cell) -> Floats:
     return np.array(_probe(canonical(cell)))
 
 
-def _run(cell: Cell, weights: Weights, x: Floats, moved: Floats) -> list[float]:
+def _run(cell: Cell, weights: Weights) -> list[float]:
     """The features, one scale after the other; all scales run at once."""
-    states, seen = unroll(cell, weights, x[:WARMUP], np.zeros((cell.hidden, *x.shape[1:])), CAP)
-    largest = np.abs(states).max(axis=(0, 2, 3))
-    pairs = np.stack([x[WARMUP:]] * 2, axis=1)
-    pairs[0, 1] += moved
-    _, after = unroll(cell, weights, pairs, np.stack([states] * 2, axis=1), CAP)
-    at = np.array(LAGS)
-    difference = (after[at, 1] - after[at, 0]).reshape(len(LAGS), len(SCALES), -1)
-    memory = exact.log10(FLOOR + np.sqrt((difference**2).mean(axis=-1)) / STEP)
-    features = [(*_state(out, float(size)), *lags) for out, size, lags in zip(seen[-1], largest, memory.T, strict=True)]
-    return [round(float(f), DECIMALS) for found in features for f in found]
-
-
-def _state(out: Floats, largest: float) -> list[float]:
-    """Statistics of (BATCH, SIZE) outputs."""
-    spread = np.linalg.svd(out - out.mean(axis=0), compute_uv=False)
-    share = spread / max(float(spread.sum()), FLOOR)
-    return [
-        exact.log10(FLOOR + np.abs(out).mean()),
-        exact.log10(FLOOR + out.std(axis=0).mean()),
-        float(np.clip(out.mean(), -10.0, 10.0)),
-        exact.log10(FLOOR + largest),
-        -float((share * exact.log(share + 1e-12)).sum()),
-    ]
+    warm, pairs, _ = _inputs()
+    states, outputs = unroll(cell, weights, warm, [(np.zeros_like(warm[0][0]), 0.0)] * cell.hidden, CAP)
+    _, after = unroll(cell, weights, pairs, [(np.hstack([state] * 2), bound) for state, bound in states], CAP)
+    out = outputs[-1][0].reshape(SIZE, len(SCALES), BATCH).transpose(1, 2, 0)
+    lags = np.stack([after[lag][0] for lag in LAGS])
+    plain, moved = lags.reshape(len(LAGS), SIZE, 2, len(SCALES), BATCH).swapaxes(0, 2)
+    memory = np.sqrt(((moved - plain) ** 2).mean(axis=(0, 3))) / STEP
+    mean = out.mean(axis=1, keepdims=True)
+    spread = np.linalg.svd(out - mean, compute_uv=False)
+    share = spread / np.maximum(spread.sum(axis=-1, keepdims=True), FLOOR)
+    top = np.abs(np.stack([state for state, _ in states])).reshape(-1, len(SCALES), BATCH).max(axis=(0, 2))
+    sizes = np.stack([np.abs(out).mean(axis=(1, 2)), out.std(axis=1).mean(axis=-1), top, *memory])
+    magnitude, deviation, top, *memory = exact.log10(FLOOR + sizes)
+    rank = -(share * exact.log(share + 1e-12)).sum(axis=-1)
+    rows = (magnitude, deviation, np.clip(mean.mean(axis=(1, 2)), -10.0, 10.0), top, rank, *memory)
+    return np.round(np.stack(rows).T, DECIMALS).ravel().tolist()

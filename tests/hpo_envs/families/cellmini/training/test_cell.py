@@ -17,6 +17,8 @@ def drawn(cell, seed=0):
     """Inputs, first hidden states, and weights as of `cells.draw_weights`."""
     rng = np.random.default_rng(seed)
     weights = cells.draw_weights(cell, SIZE, SIZE, rng)
+    for part in (*sum(weights.matrices, ()), *(b for b in weights.biases if b is not None)):
+        part[:] = np.rint(part * 2.0**16) / 2.0**16  # no more bits than `cells.forward` keeps
     x = rng.standard_normal((STEPS, STREAMS, SIZE))
     states = rng.standard_normal((cell.hidden, STREAMS, SIZE))
     for i, k in enumerate(cell.outputs):
