@@ -1,8 +1,8 @@
 """Do verdicts across tasks depend on how runs are scored and averaged?
 
     hpo-envs leaderboard run --help                            # how to get runs of a family
-    python docs/examples/robustness.py RUNS                  # of CharMini, with 20 evaluations
-    python docs/examples/robustness.py RUNS --without eng    # without English
+    python docs/examples/robustness.py RUNS                                 # of CharMini, with 20 evaluations
+    python docs/examples/robustness.py RUNS --without eng learned-policy    # without English and an agent
 
 One line for each way to score the same runs: the agent with the lowest mean, the agents tied with it, and how
 many of the default's significant pairs (Holm's correction over all pairs) have the same verdict, and how many
@@ -11,7 +11,7 @@ would have made this difference significant, if mean and deviation stayed as the
 """
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,12 @@ MOST = 1000
 """Task groups beyond which no number is given."""
 
 
-def curves(folder: Path, family: str, without: str = "") -> tuple[list[str], list[str], Any]:
+def curves(folder: Path, family: str, without: Collection[str] = ()) -> tuple[list[str], list[str], Any]:
     """Environments, agents, and (agents, environments, seeds, evaluations) regret of the seeds that all have."""
     scores = Scores()
     for k, block in enumerate(Comparison.load(folder).blocks()):
         name, *parts = block.header["env"].split("-")
-        if name == family and without not in parts:
+        if name == family and not {*parts, block.header["agent"]} & {*without}:
             scores.add(block, (k,))
     scored = scores.scored()
     envs, agents = sorted(scored), [*next(iter(scored.values()))]
@@ -89,7 +89,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="of runs that have one budget")
     parser.add_argument("--family", default="CharMini", help="of the environments (default: %(default)s)")
-    parser.add_argument("--without", default="", metavar="LANGUAGE", help="leave out its ids")
+    parser.add_argument("--without", nargs="*", default=[], metavar="NAME", help="languages or agents to leave out")
     args = parser.parse_args(argv)
     envs, agents, regret = curves(args.folder, args.family, args.without)
     scores = {name: make() for name, make in ways(regret, agents).items()}
