@@ -14,7 +14,7 @@ SLOPE = 0.01
 """Slope of LeakyReLU below zero (PyTorch's default, which the release uses)."""
 
 _LINEAR, _BLEND, _PROD, _SUM, _TANH, _SIGM, _LEAKY = range(len(OPERATIONS))
-_BOUNDED = (_TANH, _SIGM, _LEAKY)
+_BOUNDED = (_TANH, _SIGM, _LEAKY)  # at most 1 in magnitude, or at most what they read
 
 
 @dataclass(frozen=True)
