@@ -6,8 +6,8 @@
 
 One line for each way to score the same runs: the agent with the lowest mean, the agents tied with it, and how
 many of the default's significant pairs (Holm's correction over all pairs) have the same verdict, and how many
-the opposite. Then, for each agent that is not significantly different from the leader, how many task groups
-would have made this difference significant, if mean and deviation stayed as they are.
+the opposite. Then, for each pair without a significant difference, how many task groups would have made it
+significant, if mean and deviation stayed as they are.
 """
 
 import argparse
@@ -77,10 +77,11 @@ def line(name: str, found: Mapping[str, Any], default: Mapping[str, Any]) -> str
     return f"| {name} | `{first}` | {several} | {same} of {len(known)} | {turned} |"
 
 
-def needed(difference: float, deviation: float) -> int | None:
-    """Task groups from which a mean difference is significant (uncorrected), if its deviation over groups stays."""
+def needed(difference: float, deviation: float, pairs: int = 1) -> int | None:
+    """Task groups from which a mean difference is significant among many pairs, if its deviation over groups stays."""
     groups = np.arange(2, MOST + 1)
-    enough = abs(difference) > t.ppf(intervals.CONFIDENCE, groups - 1) * deviation / np.sqrt(groups)
+    level = 1.0 - intervals.ALPHA / 2 / pairs  # Bonferroni's: Holm's depends on the other pairs
+    enough = abs(difference) > t.ppf(level, groups - 1) * deviation / np.sqrt(groups)
     return int(groups[enough.argmax()]) if enough.any() else None
 
 
@@ -100,15 +101,13 @@ def main(argv: list[str] | None = None) -> int:
     print(f"{len(agents)} agents, {len(envs)} environments, {default['clusters']} groups, {regret.shape[2]} seeds\n")
     print("| score | leader | tied with it | significant pairs kept | reversed |\n|---|---|---|---|---|")
     print(*(line(name, judged, default) for name, judged in found.items()), sep="\n")
-    order = sorted(default["standings"], key=lambda s: s["elsewhere"][0])
-    first = scores["mean regret"][agents.index(order[0]["agent"])]
-    print(f"\n| not significantly different from `{order[0]['agent']}` | difference | groups needed |\n|---|---|---|")
-    for standing in order[1:]:
-        own = scores["mean regret"][agents.index(standing["agent"])]
-        apart = intervals.across_tasks(own - first, clusters_of(envs))
-        if standing["there"] != "worse":
-            groups = needed(float(apart.mean), float(apart.se) * default["clusters"] ** 0.5)
-            print(f"| `{standing['agent']}` | {apart.mean:.3f} | {groups or f'over {MOST}'} |")
+    print("\n| pair without significant difference | difference | groups needed |\n|---|---|---|")
+    for p in default["pairs"]:
+        if p["there"]["p_holm"] >= intervals.ALPHA:
+            a, b = (scores["mean regret"][agents.index(p[k])] for k in "ab")
+            apart = intervals.across_tasks(a - b, clusters_of(envs))
+            groups = needed(float(apart.mean), float(apart.se) * default["clusters"] ** 0.5, len(default["pairs"]))
+            print(f"| `{p['a']}`, `{p['b']}` | {apart.mean:.3f} | {groups or f'over {MOST}'} |")
     return 0
 
 
