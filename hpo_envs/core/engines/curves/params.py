@@ -128,7 +128,7 @@ class CurveParams(Params):
             view=view,
         )
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """Steps after which an episode ends whatever its budget."""
         return self.actions * len(self.levels)
@@ -143,7 +143,7 @@ class CurveParams(Params):
         """Names of the metrics that agents see."""
         return tuple(name for name in self.table.metric_names if name not in self.held_out)
 
-    @property
+    @cached_property
     def repeats(self) -> int:
         """Repeats that the cells make room for."""
         return self.table.repeats
@@ -153,7 +153,7 @@ class CurveParams(Params):
         """(cells, m) oriented: higher is better."""
         return self.answers[:, : len(self.rewarded)]
 
-    @property
+    @cached_property
     def cost_at(self) -> int:
         """Index of the last cost in the observation; the best rewards follow."""
         return int(self.templates.shape[1] - 2 - len(self.rewarded))

@@ -79,8 +79,9 @@ class CurvesEnv(HPOEnv):
         self._sizes = [self._actions, self._levels]
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._peaks, self._end_of = p.costs.item, p.peaks.item, p.ends.item
-        # Cell -> (reward, observation, info, the dicts in it), without what depends on the row's training so far.
+        # Cell -> (reward, observation, info, what copies its dicts), without what depends on the row's training so far.
         self._cells: dict[int, Any] = {}
+        self._grid = list(np.arange(self._levels))
         self._per_step = p.cost_unit == "evaluations"
         self._full_mask = np.ones(p.actions + self._levels, np.int8)
         self._view: list[int] | None = None
@@ -183,9 +184,9 @@ class CurvesEnv(HPOEnv):
         self._spent = spent = self._spent + cost
         observation[at] = cost if cost < COST_HIGH else COST_HIGH
         observation[-1] = 1.0 - spent / self.budget if spent < self.budget else 0.0
-        info["cost"], info["reached"] = np.float64(cost), np.int64(reached)
-        for name, value in dicts:
-            info[name] = value.copy()
+        info["cost"], info["reached"] = np.float64(cost), self._grid[reached]
+        for name, copy in dicts:
+            info[name] = copy()
         info["action_mask"] = self._shown_mask()
         return observation, reward, info
 
@@ -199,7 +200,7 @@ class CurvesEnv(HPOEnv):
         template, m = p.templates[row].copy(), len(p.low)
         template[p.cost_at - m - 1] = shares[0]
         template[p.cost_at - m : p.cost_at] = np.clip(rewards[0], p.low, p.high)
-        dicts = [(name, value) for name, value in info.items() if isinstance(value, dict)]
+        dicts = [(name, value.copy) for name, value in info.items() if isinstance(value, dict)]
         if len(self._cells) >= KEPT:
             self._cells.clear()
         self._cells[at] = cell = rewards[0] if p.vector else rewards.item(), template, info, dicts
