@@ -95,6 +95,9 @@ def test_masks_are_changed_before_and_after_they_are_made() -> None:
         assert info["action_mask"].tolist() == [[0, 1], [1, 0]]
         infos.change_mask(info, None)
         assert not info
+    plain = {"action_mask": 1}
+    infos.change_mask(plain, lambda mask: mask + 1)
+    assert plain == {"action_mask": 2}
 
 
 def test_numbers_become_numpys() -> None:

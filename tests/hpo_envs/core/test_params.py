@@ -49,6 +49,7 @@ def test_both_forms_are_made_of_same_record() -> None:
         assert getattr(one, name) == getattr(many, name) == getattr(one.params, name)
     assert one.reward_bounds.tolist() == many.reward_bounds.tolist() == [[0.0, 100.0]]
     assert not hasattr(one, "reward_space")
+    assert (type(many).__name__, type(many).__module__) == ("NMTHPOVectorEnv", type(one).__module__)
     assert kind_of(gym.make("CartPole-v1")) is None
 
 
@@ -154,7 +155,8 @@ def test_box_is_made_of_parts_in_float32() -> None:
 def test_environments_are_shown_in_few_words(env_id: str) -> None:
     for env in (gym.make(env_id), gym.make_vec(env_id, num_envs=2)):
         text = repr(env.unwrapped)
-        assert text.startswith(f"<{env_id}: table ")
+        tables = env.unwrapped.tables
+        assert text.startswith(f"<{env_id}: table {tables[0].name if len(tables) == 1 else 'one of'} ")
         assert f", actions {env.unwrapped.params.action_space}, " in text
         assert f", objectives {', '.join(env.unwrapped.objectives)}, budget {env.unwrapped.budget:g}" in text
         assert len(text) < 300

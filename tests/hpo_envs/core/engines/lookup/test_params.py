@@ -122,6 +122,8 @@ def test_prepared_arrays() -> None:
         assert not array.flags.writeable
     seconds = params_of((ONE,), "score", "seconds")
     assert seconds.cost_unit == "s"
+    usual = LookupParams.of((), table=ONE, objective="score", cost="seconds").budget
+    assert usual == 20.0 * seconds.costs.mean()
     assert seconds.observation_space.high[5] == 100.0
     assert params_of((ONE,), "score", "s").observation_space.high[5] == np.float32(1e9)
     space = params_of((ONE,), ("seconds", "score"), "evaluations").observation_space

@@ -75,6 +75,8 @@ def test_options_choose_table_of_every_episode() -> None:
     for i, name in enumerate(("one", "two")):
         _, info = envs.reset(seed=0, options={"table": name})
         assert info["table"].tolist() == [f"toy/{name}"] * 4
+        assert (info["table_code"].tolist(), info["kind_code"].tolist()) == ([i] * 4, [1] * 4)  # a surrogate
+        assert info["sha256_code"][3].tobytes().hex() == info["sha256"][3] == envs.table.provenance.sha256
         assert envs.table is (ONE, TWO)[i]
     assert envs.tables == (ONE, TWO)
     with raises("options['table'] must be one of one, two, got 'too', did you mean 'two'?"):
@@ -127,9 +129,9 @@ def test_held_out_metrics_stand_apart() -> None:
     assert info["action_mask"].dtype == np.int8
     assert sorted([*info["metrics"], *info["held_out"]]) == sorted(env.table.metric_names)
     assert tuple(info["held_out"]) == names
-    measured = {metric.name: column for metric, column in zip(env.table.metrics, env.params.metrics.T, strict=True)}
     for name in names:
-        assert info["held_out"][name] in measured[name][3 * env.params.max_repeats :][: env.params.max_repeats]
+        assert info["held_out"][name] in env.table.values[env.rows[3], :, -1, env.table.metric(name)]
+    assert env.params.repeats_of(np.array([1], np.uint64), 0, np.array([3]))["level"].tolist() == [19]
     envs = gym.make_vec("CharMini-eng-lstm-v0", num_envs=2)
     seeds = [4, 9]
     envs.reset(seed=seeds)
