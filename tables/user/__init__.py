@@ -33,14 +33,12 @@ __all__ = [
     "save",
 ]
 
-# Every look-up of a table passes here, few read a file: the readers are imported when one is asked for.
-_READERS = {"from_csv": "reader", "from_frame": "reader", "from_study": "optuna_reader"}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _READERS:
+    # Every look-up of a table passes here, few read a file: the reader is imported when it is asked for.
+    if name not in ("from_csv", "from_frame", "from_study"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_READERS[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.reader"), name)
 
 
 PREFIX = "user/"

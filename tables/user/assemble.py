@@ -2,30 +2,25 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from hpo_envs.tables import draws, user
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
 from hpo_envs.tables.user import cells, roles
 from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Index, Mask
-from hpo_envs.tables.user.schema import Schema
-from hpo_envs.tables.user.sheet import Sheet
+from hpo_envs.tables.user.sheet import Schema, Sheet
 
 CELLS = 50_000_000
 """Largest rows x repeats x levels x metrics."""
 
 HOLES = 5
 """At most one line in so many is left out because it lacks a number that nothing explains."""
-
-Say = Callable[[str, str], None]
-"""Called with a column ("" for the whole) and what was decided of it."""
 
 
 @dataclass
@@ -36,79 +31,72 @@ class Runs:
         sheet: The lines.
         schema: What its columns are.
         columns: Hyperparameter -> its values.
+        metrics: The metrics.
         scores: (lines, metrics) float64, NaN = the run failed before it had one.
-        metrics: The metrics, in that order.
-        status: (lines,) uint8, index into `STATUSES`.
-        cost: (lines,) what each line cost, cumulative within a run; None if nothing was recorded.
-        cost_unit: Its unit.
-        level: (lines,) checkpoint of each line, None if each is a whole run.
-        repeat: (lines,) codes that distinguish runs of one configuration, None if nothing does.
+        lines: For each line its `status`, an index into `STATUSES`; its `level`, 1 where each is a whole run; its
+            `cost`, cumulative within a run; and a `label` that distinguishes runs of one configuration, if one does.
+        cost_unit: Unit of the costs.
         names: Columns that name the runs; used where every configuration has one line.
     """
 
     sheet: Sheet
     schema: Schema
     columns: dict[str, Column]
-    scores: Floats
     metrics: tuple[Metric, ...]
-    status: npt.NDArray[np.uint8]
-    cost: Floats | None
+    scores: Floats
+    lines: pd.DataFrame
     cost_unit: str
-    level: Floats | None
-    repeat: Index | None
     names: list[str]
 
 
-def table_of(runs: Runs, name: str, say: Say, provenance: Callable[[], Provenance]) -> Table:
+def table_of(runs: Runs, name: str, licence: str, citation: str) -> Table:
     """Make the table.
 
     Args:
-        runs: Its measurements; the values of hyperparameters are dropped, to save memory.
+        runs: Its measurements; columns and lines are dropped on the way, to save memory.
         name: Of the table.
-        say: Called with each decision.
-        provenance: Called after all were made.
+        licence: Of the data.
+        citation: Of the data; default: the user's own.
 
     Raises:
         ValueError: Lines that contradict each other, or hyperparameters that are empty for no visible reason.
     """
-    space, kept = _space(runs, say)
-    lines = np.flatnonzero(kept)
+    space, kept = _space(runs)
+    lines = runs.lines[kept]
     row = np.zeros(len(lines), np.intp)
     for h in space:
-        code = pd.factorize(runs.columns[h.name].values[lines], use_na_sentinel=False)[0]
+        code = cells.codes(runs.columns[h.name].values[lines.index])
         row = pd.factorize(row * (int(code.max(initial=0)) + 1) + code)[0]
-    at = pd.DataFrame({"row": row}, lines)
-    at["level"] = 1.0 if runs.level is None else runs.level[lines]
-    at["label"] = 0 if runs.repeat is None else runs.repeat[lines]
-    at = _alone(runs, at, say)
-    repeat = _repeats(runs, at, say)
-    lines, row, first = at.index.to_numpy(), at["row"].to_numpy(), at.index[~at["row"].duplicated()].to_numpy()
-    levels = np.unique(at["level"])
-    shape = (len(first), int(repeat.max()) + 1, len(levels))
+    lines = _alone(runs, lines.assign(row=row))
+    lines["repeat"] = _repeats(runs, lines)
+    first, levels = lines.index[~lines["row"].duplicated()].to_numpy(), np.unique(lines["level"])
+    shape = (len(first), int(lines["repeat"].max()) + 1, len(levels))
     unit = runs.schema.level or "full training"
     if np.prod(shape, dtype=float) * len(runs.metrics) > CELLS:
         raise ValueError(
             f"rows x repeats x {unit} x scores must be at most {CELLS}, got {shape[0]} x {shape[1]} x "
             f"{shape[2]} x {len(runs.metrics)}"
         )
-    say("", f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {len(lines)} lines")
+    runs.sheet.say(f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {len(lines)} lines")
     order, configs = _hashed(name, [runs.columns.pop(h.name).values[first] for h in space])
     keys = [f"row-{r}" for r in order.tolist()]
     if runs.names and len(lines) == len(first):
         labels = cells.each(cells.as_text(runs.sheet.frame[runs.names[0]].iloc[first[order]]), str, "").tolist()
         keys = labels if len(set(labels)) == len(keys) else keys
-    arrays = _arrays(runs, lines, np.argsort(order)[row], repeat, levels, shape)
-    arrays |= {"levels": levels, "source_index": first[order]}
-    del lines, row, repeat, first, kept, at
+    lines["row"] = np.argsort(order)[lines["row"]]
+    arrays = _arrays(runs, lines, levels, shape) | {"levels": levels, "source_index": first[order]}
+    del lines, row, code, first, kept, runs.lines
     arrays |= searched(space, configs)
     for array in (a for a in arrays.values() if isinstance(a, np.ndarray)):
         array.setflags(write=False)  # then the table does not copy it
+    file = Path(runs.sheet.source).name
+    cited, notes = citation or f"{file}, the user's own measurements", tuple(runs.sheet.notes)
     return user.remember(
         Table(
             name=user.PREFIX + user.check_name(name),
             keys=tuple(keys),
             metrics=runs.metrics,
-            provenance=provenance(),
+            provenance=Provenance("measured", file, runs.sheet.digest[:40], licence, cited, notes=notes),
             cost_unit=runs.cost_unit,
             level_unit=unit,
             **arrays,
@@ -132,14 +120,14 @@ def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
     return order, stored[order]
 
 
-def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], Mask]:
+def _space(runs: Runs) -> tuple[tuple[Hyperparameter, ...], Mask]:
     """The hyperparameters, and (lines,) which lines say what they were."""
     kept, fixed = np.ones(len(runs.scores), bool), {h.name: h for h in runs.schema.space}
     for name, column in list(runs.columns.items()):
         holes = np.isnan(column.values)
         same = name not in fixed and column.none is None and not holes.any() and roles.few(column.values, 1)
         if same or (holes.all() and not column.choices):
-            say(name, f"always {column.natural(same[0])}, left out" if same else "empty, left out")
+            runs.sheet.say(f"always {column.natural(same[0])}, left out" if same else "empty, left out", name)
             del runs.columns[name]
     found: dict[str, Hyperparameter] = {}
     for name, column in list(runs.columns.items()):
@@ -154,11 +142,13 @@ def _space(runs: Runs, say: Say) -> tuple[tuple[Hyperparameter, ...], Mask]:
         else:
             h, text = roles.hyperparameter(name, runs.columns[name], runs.schema.log.get(name))
         found[name] = dataclasses.replace(h, condition=condition)
-        say(name, text + note)
+        runs.sheet.say(text + note, name)
         if condition is not None:
             none = "; `none` is a missing value (--categorical makes it a choice)" if column.none is not None else ""
             parent, choices = condition
-            say(name, f"active only while {parent} is {' or '.join(map(str, choices))}; else stored as 0{none}")
+            runs.sheet.say(
+                f"active only while {parent} is {' or '.join(map(str, choices))}; else stored as 0{none}", name
+            )
     if not found:
         raise ValueError("hyperparameters must be at least one that varies, got none")
     names = list(found)
@@ -186,79 +176,77 @@ def _without_holes(sheet: Sheet, name: str, column: Column) -> tuple[Column, str
     return column, f"; {word} in {lines} left out as nobody knows it ({fill} tells)", holes
 
 
-def _alone(runs: Runs, at: pd.DataFrame, say: Say) -> pd.DataFrame:
+def _alone(runs: Runs, lines: pd.DataFrame) -> pd.DataFrame:
     """The lines without those that repeat an earlier one in every cell and are no runs of their own."""
-    some = at.index[at.duplicated(["row", "level"], keep=False)]
+    some = lines.index[lines.duplicated(["row", "level"], keep=False)]
     twice = some[runs.sheet.frame.iloc[some].duplicated()]
     if not len(twice):
-        return at
+        return lines
     what = f"{len(twice)} line(s), the first {runs.sheet.where(twice[0])}, say what another says in every cell"
-    place = at[["row", "level"]]
-    outcome = place.assign(**{str(j): v[at.index] for j, v in enumerate(runs.scores.T)})
-    if runs.cost is not None:
-        outcome["cost"] = runs.cost[at.index]
-    one = bool(runs.names or runs.schema.repeat) or len(outcome.drop_duplicates()) == len(place.drop_duplicates())
-    if one if runs.schema.duplicates is None else runs.schema.duplicates:
-        say("", f"{what}: one run each, not repeats (a column that tells runs apart says otherwise: --repeat)")
-        return at.drop(twice)
-    say("", f"{what}: kept as repeats, like the others of one configuration")
-    return at
+    outcomes = lines[["row", "level", "cost"]].join(pd.DataFrame(runs.scores).rename(columns=str))
+    one = runs.schema.duplicates
+    if one is None:
+        same = len(outcomes.drop_duplicates()) == len(lines.drop_duplicates(["row", "level"]))
+        one = bool(runs.names or runs.schema.repeat) or same
+    if one:
+        runs.sheet.say(f"{what}: one run each, not repeats (a column that tells runs apart says otherwise: --repeat)")
+        return lines.drop(twice)
+    runs.sheet.say(f"{what}: kept as repeats, like the others of one configuration")
+    return lines
 
 
-def _repeats(runs: Runs, at: pd.DataFrame, say: Say) -> Index:
+def _repeats(runs: Runs, lines: pd.DataFrame) -> Index:
     """(lines,) which run of its configuration each line is."""
-    if runs.repeat is None and runs.level is None:
-        repeat: Index = at.groupby("row").cumcount().to_numpy()
+    if "label" not in lines:
+        repeat: Index = lines.groupby("row").cumcount().to_numpy()
         if doubles := int((repeat > 0).sum()):
-            say("", f"{doubles} lines repeat a configuration: kept as repeats, evaluating it again draws one of them")
+            runs.sheet.say(
+                f"{doubles} lines repeat a configuration: kept as repeats, evaluating it again draws one of them"
+            )
         return repeat
-    for again in at.index[at.duplicated()][:1]:
-        before = at.index[(at == at.loc[again]).all(axis=1)][0]
+    place = lines[["row", "level", "label"]]
+    for again in place.index[place.duplicated()][:1]:
+        before = place.index[(place == place.loc[again]).all(axis=1)][0]
         raise ValueError(
             f"{runs.sheet.where(again)}: must be another configuration than {runs.sheet.where(before)}, or a run of "
             "its own: name the column that tells the runs of one configuration apart with --repeat"
         )
-    heads = at[~at.duplicated(["row", "label"])]
-    run = at.groupby(["row", "label"], sort=False).ngroup()
+    heads = lines[~lines.duplicated(["row", "label"])]
+    run = lines.groupby(["row", "label"], sort=False).ngroup()
     return np.asarray(heads.groupby("row").cumcount().to_numpy()[run])
 
 
-def _arrays(
-    runs: Runs, lines: Index, row: Index, repeat: Index, levels: Floats, shape: tuple[int, int, int]
-) -> dict[str, Any]:
+def _arrays(runs: Runs, lines: pd.DataFrame, levels: Floats, shape: tuple[int, int, int]) -> dict[str, Any]:
+    """The arrays of a table with so many (rows, repeats, levels), from lines with their `row` and `repeat`."""
     values, cost = np.full((*shape, len(runs.metrics)), np.nan), np.full(shape, np.nan)
     status = np.zeros(shape[:2], np.uint8)
-    level = np.zeros(len(lines), np.intp) if runs.level is None else np.searchsorted(levels, runs.level[lines])
-    scores = runs.scores[lines]
-    if runs.level is None:
+    row, repeat = lines["row"].to_numpy(), lines["repeat"].to_numpy()
+    level, scores = np.searchsorted(levels, lines["level"]), runs.scores[lines.index]
+    lost = np.isnan(scores).all(axis=1)
+    if runs.schema.level is None:
         # A failure among several runs is an outcome like theirs: drawn as often, with the worst score.
-        lost = np.isnan(scores).all(axis=1)
         scores[lost & (np.bincount(row)[row] > 1)] = [m.worst for m in runs.metrics]
+    else:
+        _check_curves(runs, lines.assign(level=level, lost=lost), levels)
     values[row, repeat, level] = scores
-    spent = runs.cost if runs.cost is not None else runs.level
-    cost[row, repeat, level] = 1.0 if spent is None else spent[lines]
-    np.maximum.at(status, (row, repeat), runs.status[lines])
-    if runs.level is not None:
-        _check_curves(runs, lines, row * shape[1] + repeat, level, levels)
+    cost[row, repeat, level] = lines["cost"]
+    np.maximum.at(status, (row, repeat), lines["status"])
     return {"values": values, "cost": cost, "status": status}
 
 
-def _check_curves(runs: Runs, lines: Index, run: Index, level: Index, levels: Floats) -> None:
+def _check_curves(runs: Runs, lines: pd.DataFrame, levels: Floats) -> None:
     """Name the line that breaks a law of a table: gaps inside a run, costs that fall, a score after a hole."""
-    spent = 0.0 if runs.cost is None else runs.cost[lines]
-    hole = np.isnan(runs.scores[lines]).all(axis=1)
-    now = pd.DataFrame({"run": run, "level": level, "line": lines, "spent": spent, "hole": hole}, dtype=float)
-    now = now.sort_values(["run", "level"])
-    before = now.groupby("run").shift().fillna({"level": -1.0, "hole": 0.0, "line": 0.0})
+    now = lines.assign(line=lines.index).sort_values(["row", "repeat", "level"])
+    before = now.groupby(["row", "repeat"]).shift().fillna({"level": -1, "lost": 0, "line": 0})
     laws = (
         (now.level != before.level + 1, "{0}: the run must have every {unit} before it, {missing:g} is missing"),
-        (now.spent < before.spent, "{0}, column {cost}: must be the cost since the start of the run, not below {2:g}, "
+        (now.cost < before.cost, "{0}, column {cost}: must be the cost since the start of the run, not below {2:g}, "
          "got {3:g}"),
-        (before.hole > now.hole, "{1}: must have a score, for the run goes on after it"),
+        (before.lost > now.lost, "{1}: must have a score, for the run goes on after it"),
     )  # fmt: skip
     for broken, text in laws:
         if broken.any():
             at = now.line[broken].idxmin()
             places = (runs.sheet.where(int(frame.line[at])) for frame in (now, before))
             names = {"unit": runs.schema.level, "cost": runs.cost_unit, "missing": levels[int(before.level[at]) + 1]}
-            raise ValueError(text.format(*places, before.spent[at], now.spent[at], **names))
+            raise ValueError(text.format(*places, before.cost[at], now.cost[at], **names))

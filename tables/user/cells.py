@@ -67,25 +67,17 @@ class Column(NamedTuple):
 
 def text(values: Iterable[Any], index: Any = None) -> Cells:
     """Texts of values of any kind; None, NaN, NA and NaT are no cell."""
-    none = (None, pd.NA, pd.NaT)
-    plain = [None if any(v is n for n in none) or (isinstance(v, float) and v != v) else str(v).strip() for v in values]
-    return pd.Series(pd.Categorical(plain, [*dict.fromkeys(p for p in plain if p is not None)]), index)
+    plain = pd.Series(list(values), dtype=object).map(lambda v: str(v).strip(), na_action="ignore")
+    return plain.astype("category").set_axis(plain.index if index is None else index)
 
 
 def of_series(values: pd.Series) -> Cells:
     """Cells of a pandas Series; float64 is not copied. Integers that float64 cannot distinguish are text."""
-    plain = values
-    if values.dtype == object and all(v is None or _is_number(v) for v in values):
-        plain = values.astype(np.float64)
-    if getattr(plain.dtype, "kind", "O") in "iuf":
-        numbers = plain.to_numpy(np.float64, na_value=np.nan)
-        if plain.dtype.kind == "f" or not (np.abs(numbers) >= 2**53).any():
-            return pd.Series(numbers, values.index, copy=False)
+    kind = pd.api.types.infer_dtype(values, skipna=True)
+    whole = kind in ("integer", "mixed-integer-float") and not values.dropna().abs().ge(2**53).any()
+    if whole or kind == "floating":
+        return pd.Series(values.to_numpy(np.float64, na_value=np.nan), values.index, copy=False)
     return text(values, values.index)
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and (value != value or abs(value) < 2**53)
 
 
 def is_text(cells: Cells) -> TypeGuard[Any]:

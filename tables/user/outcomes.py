@@ -1,26 +1,15 @@
-"""Outcomes of runs: scores, states and costs, in the words of any export."""
+"""Outcomes of runs: scores, states, costs and checkpoints, in the words of any export."""
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from hpo_envs.tables.table import LOST, STATUSES
-from hpo_envs.tables.user.cells import (
-    Cells,
-    Floats,
-    absent,
-    as_text,
-    different,
-    each,
-    is_text,
-    many,
-    missing,
-    number,
-    numbers,
-)
-from hpo_envs.tables.user.sheet import Sheet
+from hpo_envs.tables.user import cells as of_cells
+from hpo_envs.tables.user.cells import Cells, Floats, Index, absent, different, each, is_text, missing, number, numbers
+from hpo_envs.tables.user.sheet import NO_COST, Schema, Sheet, count
 
 Codes = npt.NDArray[np.uint8]
 
@@ -48,41 +37,70 @@ def meaning(text: str) -> int | None:
     return next((code for code, pattern in WORDS.items() if re.fullmatch(pattern, low)), None)
 
 
-def states(sheet: Sheet, column: str, certain: bool) -> Codes | None:
-    """(lines,) status in a column; where it is empty, `ok`.
-
-    Args:
-        sheet: The columns.
-        column: Which.
-        certain: Whether it must have states; else None is returned if it has other words.
+def states(sheet: Sheet, schema: Schema) -> Codes | None:
+    """(lines,) status in the column of states, `ok` where it is empty; None if there is no such column.
 
     Raises:
-        ValueError: A word that is no state, in a column that must have them.
+        ValueError: A word that is no state, in a column that must have them: the tool's or the one that the user names.
     """
-    cells = as_text(sheet.frame[column])
-    if absent(cells).all() or (many(cells) and not certain):
+    certain = schema.status or sheet.one(sheet.recipe.state)
+    column = certain or next((c for c in sheet.frame if c.lower() in STATES), None)
+    if column is None or column in (*schema.score, *schema.drop, *(schema.hyperparameters or ())):
         return None
-    known = each(cells, lambda t: meaning(t) is not None or missing(t), True)
-    if not certain and not known.all():
+    found = each(of_cells.as_text(sheet.frame[column]), lambda t: OK if missing(t) else meaning(t), OK)
+    known = np.asarray(pd.notna(found))
+    schema.status = None
+    if absent(sheet.frame[column]).all() or not (certain or known.all()):
         return None
     sheet.require(known, column, "a state such as finished, pruned, failed, diverged or running")
-    return each(cells, lambda t: OK if missing(t) else meaning(t), OK).astype(np.uint8)
+    schema.status = column
+    return found.astype(np.uint8)
 
 
-def scores(sheet: Sheet, names: Sequence[str]) -> tuple[Floats, Codes]:
+def ended(sheet: Sheet, schema: Schema) -> tuple[Floats, Codes]:
+    """(lines, metrics) scores, NaN if there is none, and (lines,) how the runs ended; those that go on are left out.
+
+    Raises:
+        ValueError: Cells that are neither scores nor words for a lost run, no score, or no run that ended.
+    """
+    found = states(sheet, schema)
+    if found is not None:
+        going = found == UNFINISHED
+        if going.all():
+            raise ValueError(f"column {schema.status}: must have a run that has ended, got {len(going)} that go on")
+        said = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
+        sheet.say(f"how a run ended{said}", str(schema.status))
+        sheet.frame, found = sheet.frame[~going], found[~going]
+    values, status = scores(sheet, schema)
+    if found is None:
+        return values, status
+    # What failed with a score stopped early, what ended without one failed.
+    lost = np.isnan(values).all(axis=1)
+    early = np.isin(found, LOST) & ~lost
+    if early.any():
+        runs = count(int(early.sum()), "run")
+        sheet.say(f"{runs} failed with a score, which counts: truncated", str(schema.status))
+    without = np.where(found == DIVERGED, DIVERGED, np.where(status == OK, FAILED, status))
+    return values, np.where(lost, without, np.where(early, TRUNCATED, found)).astype(np.uint8)
+
+
+def scores(sheet: Sheet, schema: Schema) -> tuple[Floats, Codes]:
     """(lines, metrics) scores, NaN if there is none, and (lines,) the status which that alone would mean."""
-    values = np.column_stack([numbers(sheet.frame[name]) for name in names])
-    status = np.where(np.isnan(values), FAILED, OK)
-    for j, name in enumerate(names):
+    columns = []
+    status = np.full(len(sheet.frame), OK)
+    for name in schema.score:
         cells = sheet.frame[name]
+        values = numbers(cells)
         if is_text(cells):
-            status[:, j] = each(cells, _ended, FAILED)
-            sheet.require(status[:, j] != UNFINISHED, name, "a number, or empty for a failed run")
+            of_text = each(cells, _ended, FAILED)
+            sheet.require(of_text != UNFINISHED, name, "a number, or empty for a failed run")
         else:
-            status[np.isinf(cells), j] = DIVERGED
-        if np.isnan(values[:, j]).all():
+            of_text = np.where(np.isinf(cells), DIVERGED, np.where(np.isnan(values), FAILED, OK))
+        if np.isnan(values).all():
             raise ValueError(f"column {name}: must have at least one score, got none")
-    return values, status.max(axis=1).astype(np.uint8)
+        columns.append(values)
+        status = np.maximum(status, of_text)
+    return np.column_stack(columns), status.astype(np.uint8)
 
 
 def _ended(text: str) -> int:
@@ -97,27 +115,58 @@ def _ended(text: str) -> int:
 
 def scorable(cells: Cells) -> bool:
     """Return whether cells are numbers, at least one, and words for how a run ended."""
-    words = [t for t in different(cells) if number(t) is None and not missing(t)]
-    if len(words) > 50 or any(meaning(t) is None for t in words):
-        return False
-    return not is_text(cells) or not np.isnan(numbers(cells)).all()
+    words = (t for t in different(cells) if number(t) is None and not missing(t))
+    return not is_text(cells) or (all(meaning(t) is not None for t in words) and not np.isnan(numbers(cells)).all())
 
 
-def costs(cells: Cells, spent: Floats, status: Codes) -> tuple[Floats, npt.NDArray[np.bool_], str]:
-    """(lines,) cost of each run, (lines,) those without one, and what was done for the others.
+def costs(sheet: Sheet, schema: Schema, status: Codes) -> tuple[Floats | None, str]:
+    """(lines,) what the runs cost and its unit, if that is known.
 
     A run that failed needs no cost, and is given the median of those like it.
 
-    Args:
-        cells: The column.
-        spent: (lines,) its numbers.
-        status: (lines,) how the runs ended.
+    Raises:
+        ValueError: Cells of the user's column that are no cost.
     """
-    bad, lost = ~(spent >= 0), np.isin(status, LOST)
-    free = bad & lost & absent(cells)
-    if not free.any():
-        return spent, bad, ""
-    like, kind = (lost & ~bad, "failed runs") if (lost & ~bad).any() else (~bad, "all runs")
-    middle = float(np.median(spent[like])) if like.any() else 0.0
-    runs = "1 failed run" if free.sum() == 1 else f"{free.sum()} failed runs"
-    return np.where(free, middle, spent), bad & ~free, f"empty for {runs}: taken as {middle:g}, the median of {kind}"
+    column = schema.cost or sheet.one(sheet.recipe.cost) or NO_COST
+    if column == NO_COST or column in schema.score:
+        return None, ""
+    cost = of_cells.seconds(sheet.frame[column])
+    bad, lost = ~(cost >= 0), np.isin(status, LOST)
+    free = bad & lost & absent(sheet.frame[column])
+    wrong = bad & ~free
+    if wrong.any() and not schema.cost:
+        sheet.say(f"not taken as the cost, for {sheet.where(int(np.argmax(wrong)))} has none", column)
+        return None, ""
+    sheet.require(~wrong, column, "a number >= 0")
+    if free.any():
+        like, kind = (lost & ~bad, "failed runs") if (lost & ~bad).any() else (~bad, "all runs")
+        middle = float(np.median(cost[like])) if like.any() else 0.0
+        runs = count(int(free.sum()), "failed run")
+        sheet.say(f"empty for {runs}: taken as {middle:g}, the median of {kind}", column)
+        cost = np.where(free, middle, cost)
+    unit = "" if schema.cost else ", in seconds"
+    sheet.say(f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)", column)
+    unit, schema.cost = schema.cost or "seconds", column
+    return cost, unit
+
+
+def levels(sheet: Sheet, column: str, status: Codes, why: str) -> Floats:
+    """(lines,) the checkpoints in a column.
+
+    Raises:
+        ValueError: Cells of runs with a score that are no number.
+    """
+    of_cells.check_whole(column, sheet.frame[column])
+    values = numbers(sheet.frame[column])
+    sheet.require(~np.isnan(values) | np.isin(status, LOST), column, "a number")
+    if np.isnan(values).all():
+        raise ValueError(f"column {column}: must have a number, got none")
+    sheet.say(f"the checkpoint, {len(np.unique(values[~np.isnan(values)]))} different{why}", column)
+    return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
+
+
+def labels(cells: Cells) -> Index:
+    """(lines,) codes of a column that tells the runs of one configuration apart: an empty cell is a run of its own."""
+    code, empty = of_cells.codes(cells).copy(), absent(cells)
+    code[empty] = len(code) + np.arange(empty.sum())
+    return code

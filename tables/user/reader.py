@@ -1,31 +1,28 @@
-"""A file or frame of configurations and scores as a Table: what is guessed is explained, errors name the line."""
+"""A file, frame or study of runs as a Table: what is guessed is explained, errors name the line."""
 
 import dataclasses
+import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 
-from hpo_envs.tables.table import LOST, Provenance, Table
+from hpo_envs.tables.table import LOST, Hyperparameter, Table
 from hpo_envs.tables.user import assemble, files, outcomes, roles, trackers
 from hpo_envs.tables.user import cells as of_cells
-from hpo_envs.tables.user import schema as schemas
 from hpo_envs.tables.user.assemble import Runs
-from hpo_envs.tables.user.cells import Column, Floats, Index, Mask, is_text
-from hpo_envs.tables.user.outcomes import DIVERGED, FAILED, OK, TRUNCATED, UNFINISHED, Codes
-from hpo_envs.tables.user.schema import NO_COST, Schema
-from hpo_envs.tables.user.sheet import Sheet, of_frame
+from hpo_envs.tables.user.cells import Column, is_text
+from hpo_envs.tables.user.sheet import NO_COST, Schema, Sheet, count, of_frame, schema_of
+from hpo_envs.tables.user.space import space_of
 
 Goal = Literal["max", "min"]
 
-
-def count(n: int, what: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{n} {what}{'' if n == 1 else 's'}"
+PLAIN = (bool, int, float, str)
+"""Types of a study's choices that stay as they are; others are shown as text."""
 
 
 def from_csv(
@@ -61,10 +58,13 @@ def from_csv(
     path = Path(path)
     results, known = trackers.metadata(path)
     sheet = trackers.read(files.of_path(results, max_bytes))
-    known = {k: v for k, v in known.items() if k != "level" or v in sheet.frame}
     if options.get("name") is None:
         options["name"] = re.sub(r"[^A-Za-z0-9]+", "-", path.name.partition(".")[0]).strip("-") or "mine"
-    return table_of(sheet, score=score, goal=goal, known=known, **options)
+    if not score:
+        score, goal = known.get("score"), goal or known.get("goal")
+    if not options.get("level") and known.get("level") in sheet.frame:
+        options["level"] = known["level"]
+    return table_of(sheet, score=score, goal=goal, **options)
 
 
 def from_frame(
@@ -75,10 +75,74 @@ def from_frame(
     return table_of(sheet, score=score, goal=goal, **options)
 
 
+def from_study(
+    study: Any,
+    name: str | None = None,
+    *,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    explain: Callable[[str], None] = lambda text: None,
+) -> Table:
+    """Build a table from an `optuna.Study`; it is the object, so that nothing here depends on Optuna.
+
+    Hyperparameters are as the study defines them (range, logarithm, choices); one that some trials lack is
+    conditional on the choice that explains when. Complete trials are runs; a pruned one has its last report and the
+    status `truncated`, a failed one the status `failed`; running and waiting ones are left out. Costs are the
+    trials' seconds. Metrics are named as in `study.metric_names`, else `value` or `value_0`, `value_1`, ...
+
+    Args:
+        study: The study.
+        name: Of the table; default: the study's name.
+        bounds: Metric -> (lowest, highest) value by its definition; default: guessed from its values.
+        explain: Called with each decision, in words.
+
+    Raises:
+        ValueError: No finished trial, or parameters missing for no visible reason.
+    """
+    trials = [t for t in study.get_trials(deepcopy=False) if t.state.is_finished()]
+    if not any(t.state.name == "COMPLETE" for t in trials):
+        raise ValueError(f"study must have a complete trial, got {len(trials)} finished ones")
+    goals = ["min" if d.name == "MINIMIZE" else "max" for d in study.directions]
+    metrics = [f"value_{i}" for i in range(len(goals))] if len(goals) > 1 else ["value"]
+    metrics = list(study.metric_names or metrics)
+    space: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    for t in trials:
+        space |= t.distributions
+        values = t.values or [None] * len(goals)  # those of a pruned one are its last report
+        seconds = t.duration.total_seconds() if t.duration is not None else 0.0
+        rows.append({f"values_{m}": v for m, v in zip(metrics, values, strict=True)})
+        rows[-1] |= {f"params_{k}": v if isinstance(v, PLAIN) else str(v) for k, v in t.params.items()}
+        rows[-1] |= {"number": f"trial-{t.number}", "state": t.state.name, "duration": max(seconds, 0.0)}
+    digest = hashlib.sha256(repr([(t.number, sorted(t.params.items()), t.values) for t in trials]).encode()).hexdigest()
+    frame, source = pd.DataFrame(rows, dtype=object), f"Optuna study {study.study_name}"
+    sheet = of_frame(frame, source, digest, "trial", [t.number for t in trials])
+    return table_of(
+        trackers.read(sheet),
+        name="-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name)),
+        explain=explain,
+        score=[f"values_{m}" for m in metrics],
+        goal=goals,
+        status="state",
+        bounds={f"values_{k}": v for k, v in (bounds or {}).items()},
+        space=[_axis(f"params_{n}", d, [t.params[n] for t in trials if n in t.params]) for n, d in space.items()],
+    )
+
+
+def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
+    """The definition of a parameter of a study, with the range of its trials: an earlier, wider one stays."""
+    if hasattr(distribution, "choices"):
+        distribution = {"choices": [c if isinstance(c, PLAIN) else str(c) for c in distribution.choices]}
+    (h,) = space_of({name: distribution})
+    if h.kind == "categorical":
+        return h
+    low, high = float(min(h.low, *values)), float(max(h.high, *values))
+    listed = h.values if all(v in h.values for v in values) and len(h.values) <= roles.FEW else ()
+    return dataclasses.replace(h, low=low, high=high, values=listed)
+
+
 def table_of(
     sheet: Sheet,
     *,
-    known: Mapping[str, Any] | None = None,
     name: str = "mine",
     licence: str = "not stated",
     citation: str = "",
@@ -89,175 +153,80 @@ def table_of(
 
     Args:
         sheet: Its columns.
-        known: What stands next to the file, as fields of a `Schema`.
         name: Of the table; see `from_csv`, as all that follow.
         licence: Of the data.
         citation: Of the data.
         explain: Called with each decision, in words.
-        **options: Fields of a `Schema`, which go before `known`.
+        **options: Fields of a `Schema`.
     """
-    notes: list[str] = []
-
-    def say(columns: str | Sequence[str], text: str) -> None:
-        listed = ([columns] if columns else []) if isinstance(columns, str) else columns
-        notes.append(": ".join(filter(None, [", ".join(sheet.names.get(c, c) for c in listed), text])))
-        explain(notes[-1])
-
-    source, file = sheet.source, Path(sheet.source).name
-    stated = {k: v for k, v in options.items() if v is not None and not (isinstance(v, Sized) and not len(v))}
-    both = {**(known or {}), **stated}
-    if options.get("score") and not options.get("goal"):
-        both.pop("goal", None)
+    sheet.explain = explain
     if sheet.recipe.tool:
-        say("", f"read as an export of {sheet.recipe.tool}")
-
-    def provenance() -> Provenance:
-        cited = citation or f"{file}, the user's own measurements"
-        return Provenance("measured", file, sheet.digest[:40], licence, cited, notes=tuple(notes))
-
+        sheet.say(f"read as an export of {sheet.recipe.tool}")
     try:
-        runs = _Reader(sheet, schemas.schema_of(both), say).runs()
-        return assemble.table_of(runs, name, say, provenance)
+        return assemble.table_of(_runs(sheet, schema_of(options)), name, licence, citation)
     except ValueError as error:
         text = str(error)
-        raise ValueError(text if text.startswith(source) else f"{source}: {text}") from None
+        raise ValueError(text if text.startswith(sheet.source) else f"{sheet.source}: {text}") from None
 
 
-class _Reader:
-    """Inference of each column's role; `sheet` and `schema` change on the way."""
+def _runs(sheet: Sheet, given: Schema) -> Runs:
+    """The runs that a sheet lists.
 
-    def __init__(self, sheet: Sheet, given: Schema, say: Callable[[str | Sequence[str], str], None]) -> None:
-        self.sheet, self.schema, self.say = sheet, given, say
+    Raises:
+        ValueError: Cells or arguments that are wrong; lines and columns are named.
+    """
+    _clean(sheet)
+    s = roles.resolved(given, sheet)
+    for name, value in s.fill.items():
+        cells, holes = of_cells.filled(sheet.frame[name], str(value))
+        sheet.frame = sheet.frame.assign(**{name: cells})
+        sheet.say(f"{count(holes, 'cell')} without a value filled with {value}", name)
+    scores, status = outcomes.ended(sheet, s)
+    cost, unit = outcomes.costs(sheet, s, status)
+    repeat, several = s.repeat, "" if s.level else "; runs have several lines each"
+    names = roles.assign(sheet, s, np.isin(status, LOST))
+    columns = _columns(sheet, s)
+    lines = pd.DataFrame({"status": status, "level": 1.0})
+    if s.level:
+        lines["level"] = outcomes.levels(sheet, s.level, status, several)
+    lines["cost"] = lines["level"] if cost is None else cost
+    if s.repeat is not None:
+        sheet.say(f"tells runs of one configuration apart{'' if repeat else f' {roles.TAKES}'}", s.repeat)
+    if s.level and not repeat:
+        repeat = next(iter(names), s.repeat)
+    if repeat or s.level:
+        lines["label"] = outcomes.labels(sheet.frame[repeat]) if repeat else 0
+    metrics = []
+    for column, goal, values in zip(s.score, s.goal, scores.T, strict=True):
+        metric, text = roles.metric(column, values[~np.isnan(values)], goal, s.bounds.get(column))
+        sheet.say(text, column)
+        metrics.append(metric)
+    return Runs(sheet, s, columns, tuple(metrics), scores, lines, unit or s.level or NO_COST, names)
 
-    def runs(self) -> Runs:
-        """The runs that the file lists.
 
-        Raises:
-            ValueError: Cells or arguments that are wrong; lines and columns are named.
-        """
-        self._clean()
-        self.schema = roles.resolved(self.schema, self.sheet)
-        for name, value in self.schema.fill.items():
-            cells, holes = of_cells.filled(self.sheet.frame[name], str(value))
-            self._keep(self.sheet.frame.assign(**{name: cells}))
-            self.say(name, f"{count(holes, 'cell')} without a value filled with {value}")
-        states = self._states()
-        scores, status = outcomes.scores(self.sheet, self.schema.score)
-        if states is not None:
-            status = self._ended(states, status, np.asarray(np.isnan(scores).all(axis=1)))
-        cost, unit = self._cost(status)
-        lost, given = np.isin(status, LOST), self.schema
-        s, why, names = roles.assign(self.sheet, given, lost)
-        for reason in dict.fromkeys(why.values()):
-            self.say([c for c in why if why[c] == reason], reason)
-        columns = self._columns(s)
-        said = "" if given.level else "; runs have several lines each"
-        levels = self._levels(s.level, lost, said) if s.level else None
-        if s.repeat is not None:
-            hint = "" if given.repeat else " (--hyperparameters takes it in)"
-            self.say(s.repeat, f"tells runs of one configuration apart{hint}")
-        label = given.repeat or (next(iter(names), s.repeat) if s.level else None)
-        metrics = []
-        for column, goal, values in zip(s.score, s.goal, scores.T, strict=True):
-            metric, text = roles.metric(column, values[~np.isnan(values)], goal, s.bounds.get(column))
-            self.say(column, text)
-            metrics.append(metric)
-        s = dataclasses.replace(s, cost=s.cost or NO_COST)
-        unit, labels = unit or s.level or NO_COST, None if label is None else self._labels(label)
-        return Runs(self.sheet, s, columns, scores, tuple(metrics), status, cost, unit, levels, labels, names)
+def _clean(sheet: Sheet) -> None:
+    """Leave out repeated headers; read decimal commas, percent signs and uncertainties of whole columns."""
+    if all(is_text(cells) for _, cells in sheet.frame.items()):
+        again = np.logical_and.reduce([(cells == name).to_numpy() for name, cells in sheet.frame.items()])
+        if again.any():
+            lines, first = count(int(again.sum()), "line"), sheet.where(int(np.argmax(again)))
+            sheet.say(f"{lines} with the header again, the first {first}: left out")
+            sheet.frame = sheet.frame[~again]
+    for name, cells in sheet.frame.items():
+        plain, note = of_cells.respelled(cells, lambda text: outcomes.meaning(text) is not None)
+        if note:
+            sheet.frame = sheet.frame.assign(**{str(name): plain})
+            sheet.say(note, str(name))
 
-    def _keep(self, frame: Any) -> None:
-        self.sheet = dataclasses.replace(self.sheet, frame=frame)
 
-    def _clean(self) -> None:
-        """Leave out repeated headers; read decimal commas, percent signs and uncertainties of whole columns."""
-        frame = self.sheet.frame
-        if all(is_text(cells) for _, cells in frame.items()):
-            again = np.logical_and.reduce([(cells == name).to_numpy() for name, cells in frame.items()])
-            if again.any():
-                lines, first = count(int(again.sum()), "line"), self.sheet.where(int(np.argmax(again)))
-                self.say("", f"{lines} with the header again, the first {first}: left out")
-                frame = frame[~again]
-        changed = {}
-        for name, cells in frame.items():
-            plain, note = of_cells.respelled(cells, lambda text: outcomes.meaning(text) is not None)
-            if note:
-                changed[str(name)] = plain
-                self.say(str(name), note)
-        self._keep(frame.assign(**changed) if changed else frame)
-
-    def _states(self) -> npt.NDArray[np.uint8] | None:
-        """(lines,) what the column of states says, if there is one; runs that continue are left out."""
-        s = self.schema
-        certain = s.status or self.sheet.one(self.sheet.recipe.state)
-        column = certain or next((c for c in self.sheet.frame if c.lower() in outcomes.STATES), None)
-        if column is None or column in (*s.score, *s.drop, *(s.hyperparameters or ())):
-            return None
-        states = outcomes.states(self.sheet, column, bool(certain))
-        self.schema = dataclasses.replace(s, status=None if states is None else column)
-        if states is None:
-            return None
-        going = states == UNFINISHED
-        if going.all():
-            raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} that go on")
-        said = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
-        self.say(column, f"how a run ended{said}")
-        if going.any():
-            self._keep(self.sheet.frame[~going])
-        return np.asarray(states[~going])
-
-    def _ended(self, states: Codes, status: Codes, lost: Mask) -> Codes:
-        """Join what states and scores say: what failed with a score stopped early, what ended without one failed."""
-        early = np.isin(states, LOST) & ~lost
-        if early.any():
-            runs = count(int(early.sum()), "run")
-            self.say(str(self.schema.status), f"{runs} failed with a score, which counts: truncated")
-        ended = np.where(states == DIVERGED, DIVERGED, np.where(status == OK, FAILED, status))
-        return np.where(lost, ended, np.where(early, TRUNCATED, states)).astype(np.uint8)
-
-    def _cost(self, status: Codes) -> tuple[Floats | None, str]:
-        """(lines,) what the runs cost and its unit, if that is known."""
-        s = self.schema
-        column = s.cost or self.sheet.one(self.sheet.recipe.cost) or NO_COST
-        if column == NO_COST or column in s.score:
-            return None, ""
-        cells = self.sheet.frame[column]
-        cost, wrong, note = outcomes.costs(cells, of_cells.seconds(cells), status)
-        if wrong.any() and not s.cost:
-            self.say(column, f"not taken as the cost, for {self.sheet.where(int(np.argmax(wrong)))} has none")
-            return None, ""
-        self.sheet.require(~wrong, column, "a number >= 0")
-        self.schema = dataclasses.replace(s, cost=column)
-        unit = "" if s.cost else ", in seconds"
-        for text in filter(None, (note, f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)")):
-            self.say(column, text)
-        return cost, s.cost or "seconds"
-
-    def _columns(self, s: Schema) -> dict[str, Column]:
-        """The hyperparameters with their values."""
-        frame, fixed, columns = self.sheet.frame, {h.name: h for h in s.space}, {}
-        for name in s.hyperparameters or ():
-            if name in fixed:
-                columns[name], bad, rule = of_cells.within(frame[name], fixed[name])
-            else:
-                columns[name], bad = of_cells.column(name, frame[name], name in s.categorical)
-                rule = f"a number like {len(frame) - int(bad.sum())} others (or --categorical {quote(name)})"
-            self.sheet.require(~bad, name, rule)
-        return columns
-
-    def _levels(self, column: str, lost: Mask, why: str) -> Floats:
-        """(lines,) the checkpoints in a column."""
-        cells = self.sheet.frame[column]
-        of_cells.check_whole(column, cells)
-        values = of_cells.numbers(cells)
-        self.sheet.require(~np.isnan(values) | lost, column, "a number")
-        if np.isnan(values).all():
-            raise ValueError(f"column {column}: must have a number, got none")
-        self.say(column, f"the checkpoint, {len(np.unique(values[~np.isnan(values)]))} different{why}")
-        return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
-
-    def _labels(self, column: str) -> Index:
-        """(lines,) codes of a column that tells the runs of one configuration apart."""
-        code, empty = of_cells.codes(self.sheet.frame[column]).copy(), of_cells.absent(self.sheet.frame[column])
-        code[empty] = len(code) + np.arange(empty.sum())  # each without a name is a run of its own
-        return code
+def _columns(sheet: Sheet, s: Schema) -> dict[str, Column]:
+    """The hyperparameters with their values."""
+    frame, fixed, columns = sheet.frame, {h.name: h for h in s.space}, {}
+    for name in s.hyperparameters or ():
+        if name in fixed:
+            columns[name], bad, rule = of_cells.within(frame[name], fixed[name])
+        else:
+            columns[name], bad = of_cells.column(name, frame[name], name in s.categorical)
+            rule = f"a number like {len(frame) - int(bad.sum())} others (or --categorical {quote(name)})"
+        sheet.require(~bad, name, rule)
+    return columns

@@ -28,8 +28,7 @@ from hpo_envs.tables.user.cells import (
     numeric,
 )
 from hpo_envs.tables.user.outcomes import scorable
-from hpo_envs.tables.user.schema import NO_COST, Schema
-from hpo_envs.tables.user.sheet import Sheet
+from hpo_envs.tables.user.sheet import NO_COST, Schema, Sheet
 from hpo_envs.tables.user.space import LOG
 
 FEW = 12
@@ -102,7 +101,7 @@ def guess_score(sheet: Sheet) -> str:
         ValueError: None, or several; one that is the same in all runs is none.
     """
     frame = sheet.frame
-    guessed = (n for n in frame if goal_of(n) and n not in (sheet.settings or ()))
+    guessed = (n for n in frame if goal_of(n) and n not in sheet.settings)
     measured = [n for n in sheet.scores or guessed if scorable(frame[n])]
     varied = [n for n in measured if pd.Series(numbers(frame[n])).nunique() > 1]
     checked = [n for n in varied if set(re.split(r"[^a-z0-9]+", n.lower())) & CHECKED]
@@ -144,8 +143,8 @@ def resolved(schema: Schema, sheet: Sheet) -> Schema:
     return dataclasses.replace(s, score=score, goal=goal, hyperparameters=settings or s.hyperparameters)
 
 
-def assign(sheet: Sheet, schema: Schema, lost: Mask) -> tuple[Schema, dict[str, str], list[str]]:
-    """Say what every column is.
+def assign(sheet: Sheet, schema: Schema, lost: Mask) -> list[str]:
+    """Say what every column is, and set the hyperparameters, the level and the repeat in the schema.
 
     Args:
         sheet: The columns.
@@ -153,29 +152,31 @@ def assign(sheet: Sheet, schema: Schema, lost: Mask) -> tuple[Schema, dict[str, 
         lost: (lines,) which runs have no score.
 
     Returns:
-        The schema with hyperparameters, level and repeat; column -> why it is no hyperparameter; those that name runs.
+        The columns that name the runs.
     """
     s, frame = schema, sheet.frame
     taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
     why = _reasons(sheet, taken, lost, s.categorical)
     names = [c for c in why if why[c] == NAMES and c not in (s.hyperparameters or ())]
     names.sort(key=lambda c: c != sheet.one(sheet.recipe.run))
-    level, repeat, chosen = s.level, s.repeat, list(s.hyperparameters or ())
+    chosen = list(s.hyperparameters or ())
     if s.hyperparameters is None:
-        chosen = [c for c in frame if why.get(c) == "" and c != level]
-        level = level or _level(sheet, names, chosen, [c for c in frame if c not in taken])
-        chosen = [c for c in chosen if c != level]
-        for column in _moving(frame, names, chosen) if level else ():
+        chosen = [c for c in frame if why.get(c) == "" and c != s.level]
+        s.level = s.level or _level(sheet, names, chosen, [c for c in frame if c not in taken])
+        chosen = [c for c in chosen if c != s.level]
+        for column in _moving(frame, names, chosen) if s.level else ():
             why[column] = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
             chosen.remove(column)
-        if repeat is None and sheet.settings is None:
-            repeat = next((c for c in chosen if re.fullmatch(REPEATS, c.lower())), None)
+        if s.repeat is None and not sheet.settings:
+            s.repeat = next((c for c in chosen if re.fullmatch(REPEATS, c.lower())), None)
     else:
         why = {c: NAMES if c in names else "no hyperparameter, as asked" for c in why if c not in chosen}
+    s.hyperparameters = tuple(c for c in chosen if c != s.repeat)
     why |= dict.fromkeys(s.drop, "left out, as asked")
-    settings = tuple(c for c in chosen if c != repeat)
-    why = {c: reason for c, reason in why.items() if reason and c not in (level, repeat)}
-    return dataclasses.replace(s, hyperparameters=settings, level=level, repeat=repeat), why, names
+    why = {c: reason for c, reason in why.items() if reason and c not in (s.level, s.repeat)}
+    for reason in dict.fromkeys(why.values()):
+        sheet.say(reason, *(c for c in why if why[c] == reason))
+    return names
 
 
 def _reasons(sheet: Sheet, taken: Collection[str | None], lost: Mask, chosen: Collection[str]) -> dict[str, str]:
@@ -204,11 +205,11 @@ def _reason(sheet: Sheet, column: str, lost: Mask, chosen: Collection[str]) -> s
     """See `_reasons`."""
     recipe, marked, cells, low = sheet.recipe, sheet.settings, sheet.frame[column], column.lower().strip()
     bookkeeping = f"bookkeeping of {recipe.tool}, no hyperparameter"
-    if column in chosen or column in (marked or ()):
+    if column in chosen or column in marked:
         return ""
-    if marked is not None and column not in sheet.scores:
+    if marked and column not in sheet.scores:
         return bookkeeping if recipe.tool else "not among the settings, no hyperparameter"
-    if marked is not None:
+    if marked:
         return "measured, not set"
     if recipe.noted and re.fullmatch(recipe.noted, column):
         return bookkeeping

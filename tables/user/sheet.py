@@ -1,20 +1,92 @@
-"""Sheets: the columns of a file or frame, and what those of a tool's export are."""
+"""Sheets: the columns of a file or frame, what those of a tool's export are, and what the user says of them."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.cells import Mask, absent, as_text, of_series
+from hpo_envs.tables.user.space import space_of
 
 SHOWN = 5
 """Lines that an error names before it counts the rest."""
+
+NO_COST = "evaluations"
+"""Cost without a column: every evaluation costs 1."""
+
+
+@dataclass
+class Schema:
+    """What the columns are, as the user states it; missing entries are inferred.
+
+    Attributes:
+        score: Column(s) of the metric(s); the first is rewarded.
+        goal: `max` or `min`, for each.
+        cost: Column of what a run cost, cumulative along checkpoints; `evaluations`: every evaluation costs 1.
+        level: Column of the checkpoint, where a run has several lines.
+        repeat: Column that tells runs of one configuration apart (a seed, a fold).
+        status: Column of how a run ended.
+        hyperparameters: Columns to take; default: all that remain.
+        drop: Columns to leave out.
+        categorical: Columns of numbers that have no order.
+        log: Column -> whether its scale is logarithmic.
+        fill: Column -> what an empty cell or `none` means there.
+        bounds: Score -> (lowest, highest) value by its definition.
+        duplicates: Whether lines that are equal in every cell are one run; default: unless configurations are repeated.
+        space: The hyperparameters and their definitions, which are not guessed then.
+    """
+
+    score: tuple[str, ...] = ()
+    goal: tuple[Any, ...] = ()
+    cost: str | None = None
+    level: str | None = None
+    repeat: str | None = None
+    status: str | None = None
+    hyperparameters: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    log: Mapping[str, bool] = field(default_factory=dict)
+    fill: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    duplicates: bool | None = None
+    space: tuple[Hyperparameter, ...] = ()
+
+
+_LIST, _MAPPING = ("a list of names", Iterable), ("a mapping of columns", Mapping)
+_RULES: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(("score", "goal", "hyperparameters", "drop", "categorical"), _LIST),
+    **dict.fromkeys(("log", "fill", "bounds"), _MAPPING),
+    **dict.fromkeys(("cost", "level", "repeat", "status"), ("the name of a column", str)),
+    "duplicates": ("true or false", bool),
+    "space": ("a search space", object),
+}
+
+
+def schema_of(given: Mapping[str, Any]) -> Schema:
+    """A schema of plain data: names of `Schema` with texts, lists or mappings; see `space_of` for the space.
+
+    Raises:
+        ValueError: An unknown name, or a value of another kind.
+    """
+    made: dict[str, Any] = {}
+    for key, value in given.items():
+        rule, kind = _RULES[one_of("argument", key, _RULES)]
+        if value is None or (isinstance(value, (str, Sequence, Mapping)) and not value):
+            continue
+        if not isinstance(value, kind):
+            raise ValueError(f"{key} must be {rule}, got {value!r}")
+        if kind is Iterable:
+            value = (value,) if isinstance(value, str) else tuple(map(str, value))
+        made[key] = space_of(value) if key == "space" else value
+    return Schema(**made)
 
 
 @dataclass(frozen=True)
@@ -45,12 +117,12 @@ class Recipe:
     state: str = ""
     noted: str = ""
     goal: Literal["max", "min"] | None = None
-    prepare: Callable[[Sheet], Sheet] = lambda sheet: sheet
+    prepare: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sheet:
-    """Columns, before they have roles.
+    """Columns, before they have roles, and what is decided of them; the readers leave out lines, and respell cells.
 
     Attributes:
         source: What to call it in errors and in the provenance.
@@ -58,9 +130,11 @@ class Sheet:
         unit: What a line is called ("line", "row", "run").
         digest: SHA-256 of the content.
         recipe: Of the tool; `Recipe()` where none is recognised.
-        settings: The hyperparameters, None if the export does not mark them.
+        settings: The hyperparameters, empty if the export does not mark them.
         scores: What was measured.
         names: Short name of a column -> name in the file, where they differ.
+        notes: The decisions, in words.
+        explain: Called with each of them.
     """
 
     source: str
@@ -68,9 +142,16 @@ class Sheet:
     unit: str
     digest: str
     recipe: Recipe = Recipe()
-    settings: tuple[str, ...] | None = None
+    settings: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    explain: Callable[[str], None] = lambda note: None
+
+    def say(self, text: str, *columns: str) -> None:
+        """Note a decision, of the whole or of some columns."""
+        self.notes.append(": ".join(filter(None, [", ".join(self.names.get(c, c) for c in columns), text])))
+        self.explain(self.notes[-1])
 
     def where(self, line: int) -> str:
         """Name of a line in errors."""
@@ -81,8 +162,7 @@ class Sheet:
         wrong = np.flatnonzero(~good).tolist()
         if not wrong:
             return
-        cells = as_text(self.frame[name].iloc[wrong[:SHOWN]]).astype(object)
-        shown = ["" if pd.isna(cell) else str(cell) for cell in cells]
+        shown = as_text(self.frame[name].iloc[wrong[:SHOWN]]).astype(object).fillna("")
         errors = [
             f"{self.where(i)}, column {name}: must be {rule}"
             f"{' (decimals take a point)' if re.fullmatch(r'[+-]?[0-9]+,[0-9]+', cell) else ''}, got {cell[:40]!r}"
@@ -93,8 +173,13 @@ class Sheet:
 
     def one(self, pattern: str) -> str | None:
         """The first column of a pattern that has a value, None if there is none."""
-        some = (n for n, c in self.frame.items() if re.fullmatch(pattern, str(n)) and not absent(c).all())
+        some = (n for n, c in self.frame.items() if re.fullmatch(pattern, n) and not absent(c).all())
         return next(some, None) if pattern else None
+
+
+def count(n: int, what: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def of_frame(

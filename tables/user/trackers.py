@@ -2,7 +2,6 @@
 
 import ast
 import contextlib
-import dataclasses
 import json
 import re
 from collections.abc import Mapping
@@ -30,24 +29,24 @@ def read(sheet: Sheet) -> Sheet:
             "of runs instead"
         )
     if not _has(sheet, SKLEARN):
-        sheet = expanded(sheet)
-    recipe = next((r for r in RECIPES if _has(sheet, r)), Recipe())
-    sheet = recipe.prepare(sheet)
+        _expand(sheet)
+    recipe = sheet.recipe = next((r for r in RECIPES if _has(sheet, r)), Recipe())
+    frame = recipe.prepare(sheet.frame)
     short: dict[str, str] = {}
-    matched: dict[str, list[str]] = {recipe.settings: [], recipe.scores: []}
-    for pattern, found in matched.items():
-        for name in sheet.frame:
-            match = re.fullmatch(pattern, name) if pattern and name not in short else None
-            if match:
-                new = match[1]
-                short[name] = name if not new or new in sheet.frame or new in short.values() else new
+
+    def matched(pattern: str) -> tuple[str, ...]:
+        found = []
+        for name in (n for n in frame if pattern and n not in short):
+            if match := re.fullmatch(pattern, name):
+                taken = not match[1] or match[1] in frame or match[1] in short.values()
+                short[name] = name if taken else match[1]
                 found.append(short[name])
-    names = {new: old for old, new in short.items() if new != old}
-    settings, scores = matched[recipe.settings], matched[recipe.scores] if recipe.scores else []
-    frame = sheet.frame.set_axis([short.get(n, n) for n in sheet.frame], axis=1)
-    return dataclasses.replace(
-        sheet, frame=frame, recipe=recipe, settings=tuple(settings) or None, scores=tuple(scores), names=names
-    )
+        return tuple(found)
+
+    sheet.settings, sheet.scores = matched(recipe.settings), matched(recipe.scores)
+    sheet.names = {new: old for old, new in short.items() if new != old}
+    sheet.frame = frame.set_axis([short.get(n, n) for n in frame], axis=1)
+    return sheet
 
 
 def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
@@ -71,8 +70,8 @@ def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
         ) from None
 
 
-def expanded(sheet: Sheet) -> Sheet:
-    """A column of mappings, in JSON or as Python prints them, becomes a column for each key: `params.lr`.
+def _expand(sheet: Sheet) -> None:
+    """Make of a column of mappings, in JSON or as Python prints them, a column for each key: `params.lr`.
 
     Raises:
         ValueError: A configuration or summary of which some cells are mappings, others not.
@@ -89,7 +88,7 @@ def expanded(sheet: Sheet) -> Sheet:
         plain = {t: flat(_plain(run), str(name)) for t, run in made.items()}
         made_of = pd.DataFrame([plain.get(t, {}) for t in cells.tolist()], sheet.frame.index, dtype=object)
         columns |= {key: of_series(column) for key, column in made_of.items() if key != name}
-    return dataclasses.replace(sheet, frame=pd.DataFrame(columns, sheet.frame.index, copy=False))
+    sheet.frame = pd.DataFrame(columns, sheet.frame.index, copy=False)
 
 
 def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,18 +109,18 @@ def _mapping(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def with_seconds(sheet: Sheet) -> Sheet:
+def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:
     """MLflow has when a run started and ended, not how long it took."""
-    if not {"start_time", "end_time"} <= {*sheet.frame}:
-        return sheet
-    ends = (sheet.frame[name].astype(object) for name in ("start_time", "end_time"))
+    if not {"start_time", "end_time"} <= {*frame}:
+        return frame
+    ends = (frame[name].astype(object) for name in ("start_time", "end_time"))
     start, end = (pd.to_datetime(e, errors="coerce", utc=True, format="mixed") for e in ends)
-    return dataclasses.replace(sheet, frame=sheet.frame.assign(seconds=(end - start).dt.total_seconds()))
+    return frame.assign(seconds=(end - start).dt.total_seconds())
 
 
-def of_search(sheet: Sheet) -> Sheet:
+def of_search(frame: pd.DataFrame) -> pd.DataFrame:
     """Runs of a scikit-learn search: None is in `params` only; halving repeats a configuration with more resources."""
-    frame = sheet.frame.copy()
+    frame = frame.copy()
     texts = as_text(frame["params"]) if "params" in frame else text([""] * len(frame), frame.index)
     for name in (n for n in frame if n.startswith("param_")):
         says = texts.astype(str).str.contains(f"'{name[6:]}': None", regex=False)
@@ -129,9 +128,9 @@ def of_search(sheet: Sheet) -> Sheet:
             frame[name] = text(np.where(says, "none", as_text(frame[name]).astype(object)), frame.index)
     if "n_resources" in frame:
         order = np.argsort(numbers(frame["n_resources"]), kind="stable")
-        spent = frame["mean_fit_time"].iloc[order].groupby(texts.cat.codes.to_numpy()[order]).cumsum()
-        frame["mean_fit_time"] = spent.iloc[np.argsort(order)]
-    return dataclasses.replace(sheet, frame=frame)
+        spent = pd.Series(numbers(frame["mean_fit_time"])[order]).groupby(texts.cat.codes.to_numpy()[order]).cumsum()
+        frame["mean_fit_time"] = spent.to_numpy()[np.argsort(order)]
+    return frame
 
 
 def _has(sheet: Sheet, recipe: Recipe) -> bool:

@@ -215,11 +215,12 @@ def test_words(word: str, status: int | None) -> None:
 
 
 def test_scores_say_how_run_ended() -> None:
-    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan"]), ["acc"])
+    of_acc = sheet.Schema(score=("acc",))
+    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan"]), of_acc)
     assert status.tolist() == [0, 1, 1, 2]
     assert np.isnan(values[1:]).all()
     with pytest.raises(ValueError, match="f: line 3, column acc: must be a number, .*, got 'good'"):
-        outcomes.scores(made(acc=["0.5", "good"]), ["acc"])
+        outcomes.scores(made(acc=["0.5", "good"]), of_acc)
 
 
 def test_failed_run_needs_no_cost() -> None:
@@ -233,11 +234,11 @@ def test_failed_run_needs_no_cost() -> None:
 
 
 def test_states_are_words_of_one_kind() -> None:
-    sheet = made(state=["done", "killed", "running", None], other=["done", "x", "y", "z"])
-    assert outcomes.states(sheet, "state", True).tolist() == [0, 1, 255, 0]  # type: ignore[union-attr]
-    assert outcomes.states(sheet, "other", False) is None
+    read = made(state=["done", "killed", "running", None], other=["done", "x", "y", "z"])
+    assert outcomes.states(read, sheet.Schema()).tolist() == [0, 1, 255, 0]  # type: ignore[union-attr]
+    assert outcomes.states(made(status=["done", "x"]), sheet.Schema()) is None
     with pytest.raises(ValueError, match="line 3, column other: must be a state such as finished, .*, got 'x'"):
-        outcomes.states(sheet, "other", True)
+        outcomes.states(read, sheet.Schema(status="other"))
 
 
 @pytest.mark.parametrize(
