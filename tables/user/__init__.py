@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import re
@@ -112,8 +113,9 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
     if target.suffix != ".npz":
         raise ValueError(f"path must end in .npz, got {target}")
     if target.exists() and not replace:
-        if _same(target, table):
-            return target
+        with contextlib.suppress(ValueError):
+            if _read(target).provenance.sha256 == table.provenance.sha256:
+                return target
         raise FileExistsError(f"{target} has another table already: choose another name, or replace it (--replace)")
     target.parent.mkdir(parents=True, exist_ok=True)
     atomic.write(target, packs.pack(table))
@@ -131,30 +133,22 @@ def load(name: str | Path) -> Table:
         ValueError: No such table, or a file that is none.
         FileNotFoundError: No such file.
     """
-    text = str(name)
-    if text.endswith(".npz"):
-        return _read(Path(name).expanduser())
-    if not exists(text):
+    text, short = str(name), str(name).removeprefix(PREFIX)
+    if not text.endswith(".npz") and not exists(text):
         known = names()
         raise ValueError(
             f"table must be one of {', '.join(known) or '(none saved yet)'} (hpo-envs list), a Table or the path "
-            f"of an .npz file, got {text!r}{nearest(text.removeprefix(PREFIX), known)}"
+            f"of an .npz file, got {text!r}{nearest(short, known)}"
         )
-    full = PREFIX + text.removeprefix(PREFIX)
-    return _remembered[full] if full in _remembered else _read(folder() / f"{full.removeprefix(PREFIX)}.npz")
+    if PREFIX + short in _remembered:
+        return _remembered[PREFIX + short]
+    table = _read(Path(name).expanduser() if text.endswith(".npz") else folder() / f"{short}.npz")
+    return remember(table) if table.name.startswith(PREFIX) else table
 
 
 def _read(path: Path) -> Table:
     content = regular(path).read_bytes()
     try:
-        table = packs.unpack(content)
+        return packs.unpack(content)
     except ValueError as error:
         raise ValueError(f"{path} must be a table written by hpo-envs, got a file that is none: {error}") from None
-    return remember(table) if table.name.startswith(PREFIX) else table
-
-
-def _same(path: Path, table: Table) -> bool:
-    try:
-        return packs.unpack(regular(path).read_bytes()).provenance.sha256 == table.provenance.sha256
-    except ValueError:
-        return False

@@ -123,15 +123,13 @@ def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
 def _space(runs: Runs) -> tuple[tuple[Hyperparameter, ...], Mask]:
     """The hyperparameters, and (lines,) which lines say what they were."""
     kept, fixed = np.ones(len(runs.scores), bool), {h.name: h for h in runs.schema.space}
-    for name, column in list(runs.columns.items()):
-        holes = np.isnan(column.values)
-        same = name not in fixed and column.none is None and not holes.any() and roles.few(column.values, 1)
-        if same or (holes.all() and not column.choices):
-            runs.sheet.say(f"always {column.natural(same[0])}, left out" if same else "empty, left out", name)
-            del runs.columns[name]
     found: dict[str, Hyperparameter] = {}
     for name, column in list(runs.columns.items()):
         holes, note = np.isnan(column.values), ""
+        same = name not in fixed and column.none is None and not holes.any() and roles.few(column.values, 1)
+        if same or (holes.all() and not column.choices):
+            runs.sheet.say(f"always {column.natural(same[0])}, left out" if same else "empty, left out", name)
+            continue
         condition = roles.condition_of(holes, {n: c for n, c in runs.columns.items() if n != name})
         if holes.any() and condition is None:
             runs.columns[name], note, lost = _without_holes(runs.sheet, name, column)

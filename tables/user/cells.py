@@ -6,6 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterable
+from shlex import quote
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -36,8 +37,7 @@ class Column(NamedTuple):
 
     Attributes:
         values: (lines,) float64, NaN where missing: numbers, or indices into the choices.
-        choices: The different texts or truth values, sorted; None for numbers. Of more texts than `CHOICES`, which
-            are no choice, `values` are NaN.
+        choices: The different texts or truth values, sorted; None for numbers.
         none: (lines,) where it says `none` among numbers; None if it never does.
     """
 
@@ -91,8 +91,9 @@ def as_text(cells: Cells) -> Cells:
 
 
 def different(cells: Cells) -> list[str]:
-    """The different texts of cells, in the order of their appearance; of cells that are no text, none."""
-    return cells.cat.remove_unused_categories().cat.categories.tolist() if is_text(cells) else []
+    """The different texts of cells that are not empty; of cells that are no text, none."""
+    texts = cells.cat.remove_unused_categories().cat.categories if is_text(cells) else ()
+    return [t for t in texts if not missing(t)]
 
 
 def each(cells: Cells, value: Callable[[str], Any], without: Any) -> npt.NDArray[Any]:
@@ -135,11 +136,6 @@ def seconds(cells: Cells) -> Floats:
     return np.where(np.isnan(numbers(cells)), spans, numbers(cells))
 
 
-def many(cells: Cells) -> bool:
-    """Return whether text has more different values than a choice can have."""
-    return is_text(cells) and sum(not missing(t) for t in different(cells)) > CHOICES
-
-
 def numeric(cells: Cells) -> bool:
     """Return whether most cells that are not empty are numbers."""
     few = cells[:1000]
@@ -179,10 +175,8 @@ def respelled(cells: Cells, is_word: Callable[[str], bool]) -> tuple[Cells, str]
     for sign, pattern, new, note in _SPELLINGS:
         texts = different(cells)
         odd = (t for t in texts if not re.fullmatch(pattern, t))
-        if any(re.search(sign, t) for t in texts) and all(missing(t) or is_word(t) for t in odd):
-            cells = text(
-                cells.map(functools.partial(re.sub, sign, new), na_action="ignore").astype(object), cells.index
-            )
+        if any(re.search(sign, t) for t in texts) and all(map(is_word, odd)):
+            cells = text(each(cells, functools.partial(re.sub, sign, new), None), cells.index)
             notes.append(note)
     return cells, ", ".join(notes)
 
@@ -202,24 +196,26 @@ def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, 
     missing, and remembered.
 
     Raises:
-        ValueError: Whole numbers that float64 cannot distinguish.
+        ValueError: Whole numbers that float64 cannot distinguish, or too many different texts for a choice.
     """
     cells = as_text(cells) if categorical else cells
-    values, none = numbers(cells), None
+    values, known = numbers(cells), different(cells)
     if not is_text(cells):
         return Column(values), np.isinf(cells.to_numpy())
-    known, no_line = [t for t in different(cells) if not missing(t)], np.zeros(len(cells), bool)
     truth = bool(known) and not categorical and all(t.lower() in _TRUTH for t in known)
     none = each(cells, lambda t: t.lower() == "none", False)
     full = ~absent(cells) & ~none
     bad = full & np.isnan(values)
     if truth or categorical or bad.sum() * 5 > full.sum() or not full.any():
         if len(known) > CHOICES:
-            return Column(np.full(len(cells), np.nan), tuple(sorted(known))), no_line
+            raise ValueError(
+                f"column {name}: must be numbers or at most {CHOICES} different texts, got {len(known)} such as "
+                f"{min(known)[:30]!r}; leave it out with --drop {quote(name)}"
+            )
         meaning = {t: _TRUTH[t.lower()] if truth else t for t in known}
         choices = tuple(sorted(set(meaning.values()), key=str))
         at = {t: float(choices.index(choice)) for t, choice in meaning.items()}
-        return Column(each(cells, lambda t: at.get(t, np.nan), np.nan), choices), no_line
+        return Column(each(cells, lambda t: at.get(t, np.nan), np.nan), choices), np.zeros(len(cells), bool)
     check_whole(name, cells)
     return Column(values, None, none if none.any() else None), bad
 

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import itertools
+import re
 import zipfile
 import zlib
 from pathlib import Path
@@ -119,10 +120,10 @@ def of_csv(source: str, content: bytes, digest: str) -> Sheet:
     utf16 = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
         stream = io.StringIO(content.decode("utf-16" if utf16 else "utf-8-sig"), newline="")
-    except UnicodeError as error:
-        got = f"byte {error.object[error.start]:#x}" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise ValueError(f"{source} must be UTF-8 text, got {got}") from None
-    skipped, first = next(((i, line) for i, line in enumerate(stream) if not _comment(line)), (0, ""))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
+    comment = re.compile(r"\s*$|#|sep=", re.I)
+    skipped, first = next(((i, line) for i, line in enumerate(stream) if not comment.match(line)), (0, ""))
     delimiter = max(",;\t|", key=first.count)
     lines = csv.reader(itertools.chain([first], stream), delimiter=delimiter, strict=True)
     numbers, kept, width = [], [], 0
@@ -163,10 +164,6 @@ def _cells(source: str, stream: io.StringIO, start: int, delimiter: str, width: 
         return read(dtype=str) if large else frame  # digits that a float lacks
     except (pd.errors.ParserError, pd.errors.EmptyDataError, OverflowError) as error:
         raise ValueError(f"{source} must be CSV, got {error}") from None
-
-
-def _comment(line: str) -> bool:
-    return not line.strip() or line.startswith("#") or line.lower().startswith("sep=")
 
 
 def _header(source: str, lines: Any, skipped: int) -> list[str]:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-FILES = 200_000
-"""Most files of a folder that are read."""
-
 DEPTH = 20
 """Deepest nesting that becomes columns."""
 
 STATES = re.compile(r"(basic-variant|searcher|experiment)[-_]state.*|tuner.*")
 """Files of Ray Tune about the search, not about a run; some are pickles with the name of a JSON file."""
+
+OVERRIDES = ".hydra/overrides.yaml"
+"""File of Hydra in the folder of a run."""
 
 Run = dict[str, Any]
 
@@ -59,22 +59,16 @@ def of_folder(folder: Path, content_of: Callable[[Path], bytes]) -> tuple[list[R
     Raises:
         ValueError: No runs, or a file that is no JSON.
     """
-    places, rows, names, digest = set(), [], [], hashlib.sha256()
+    rows, names, digest = [], [], hashlib.sha256()
 
     def read(path: Path) -> bytes:
         content = content_of(path)
         digest.update(content)
         return content
 
-    for n, path in enumerate(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        if parts[-2:] == (".hydra", "overrides.yaml"):
-            places.add(path.parent.parent)
-        elif _is_json(path) and not any(p.startswith(".") for p in parts):
-            places.add(path.parent)
-        if n > FILES:
-            raise ValueError(f"{folder} must have at most {FILES} files, got more")
-    for place in sorted(places, key=_natural):
+    places = {path.parent.parent for path in folder.rglob(OVERRIDES)}
+    shown = (p for p in folder.rglob("*.json*") if not any(n.startswith(".") for n in p.relative_to(folder).parts))
+    for place in sorted(places.union(path.parent for path in shown if _is_json(path)), key=_natural):
         label = str(place.relative_to(folder))
         for name, run in _runs_in(place, read):
             rows.append(run)
@@ -90,7 +84,7 @@ def _is_json(path: Path) -> bool:
 
 def _runs_in(place: Path, read: Callable[[Path], bytes]) -> list[tuple[str, Run]]:
     """Runs of the files directly in a folder, with names ("" if the folder's will do)."""
-    overrides = place / ".hydra" / "overrides.yaml"
+    overrides = place / OVERRIDES
     shared = _overrides(read(overrides).decode(errors="replace")) if overrides.is_file() else {}
     documents: dict[str, list[Run]] = {}
     for path in filter(_is_json, sorted(place.glob("*.json*"), key=_natural)):
@@ -112,7 +106,7 @@ def _runs_in(place: Path, read: Callable[[Path], bytes]) -> list[tuple[str, Run]
 
 def _parse(source: str, content: bytes) -> Any:
     """A JSON document, or a list of those that stand on a line each; its NaN and infinities are texts."""
-    at = ""
+    at, documents = "", []
     try:
         text = content.decode("utf-8-sig")
         lines = [(i, line) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
@@ -122,7 +116,6 @@ def _parse(source: str, content: bytes) -> Any:
             if len(lines) < 2 or not lines[0][1].rstrip().endswith("}"):
                 at = f": line {error.lineno}:"
                 raise
-        documents = []
         for number, line in lines:
             at = f": line {number}:"
             documents.append(json.loads(line, parse_constant=str))

@@ -115,8 +115,8 @@ def _ended(text: str) -> int:
 
 def scorable(cells: Cells) -> bool:
     """Return whether cells are numbers, at least one, and words for how a run ended."""
-    words = (t for t in different(cells) if number(t) is None and not missing(t))
-    return not is_text(cells) or (all(meaning(t) is not None for t in words) and not np.isnan(numbers(cells)).all())
+    known = all(number(t) is not None or meaning(t) is not None for t in different(cells))
+    return known and not (is_text(cells) and np.isnan(numbers(cells)).all())
 
 
 def costs(sheet: Sheet, schema: Schema, status: Codes) -> tuple[Floats | None, str]:

@@ -34,8 +34,7 @@ class Points:
 
     def raw(self, unit: Floats) -> Floats:
         """(n, d) stored numbers at coordinates (n, d) in [0, 1], 0 where inactive; values of a list share [0, 1]."""
-        columns = [raw_of(h, unit[:, j]) for j, h in enumerate(self.space)]
-        raw = np.column_stack(columns)
+        raw = np.column_stack([raw_of(h, unit[:, j]) for j, h in enumerate(self.space)])
         return np.where(self.active(raw), raw, 0.0)
 
     def unit(self, raw: Floats) -> Floats:
@@ -85,10 +84,9 @@ class Points:
         engine = qmc.Sobol(len(self.space), scramble=True, rng=np.random.default_rng(seed))
         points = engine.random_base2((TRIES * count - 1).bit_length())
         raw = self.raw(points[: 2 * count])
-        kept = _first(raw)
-        if len(kept) < count:
+        if len(np.unique(raw, axis=0)) < count:
             raw = self.raw(points)
-            kept = _first(raw)
+        kept = np.sort(np.unique(raw, axis=0, return_index=True)[1])
         return raw[kept[:count]]
 
 
@@ -114,11 +112,6 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
     return tuple(axes)
 
 
-def _first(raw: Floats) -> npt.NDArray[np.intp]:
-    """Indices of the rows that are equal to none before them, in order."""
-    return np.sort(np.unique(raw, axis=0, return_index=True)[1])
-
-
 def _size(h: Hyperparameter) -> float:
     """Number of values of a hyperparameter; infinite for a range of floats."""
     if h.values:
@@ -131,13 +124,9 @@ def raw_of(h: Hyperparameter, unit: Floats) -> Floats:
     if h.values:
         index = np.minimum((unit * len(h.values)).astype(np.intp), len(h.values) - 1)
         return index.astype(np.float64) if h.kind == "categorical" else np.array(h.values, np.float64)[index]
-    low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
-    if h.log:
-        low = max(low, 0.5 * h.low)
-        start, end = float(exact.log(low)), float(exact.log(high))
-        value = exact.exp(start + unit * (end - start))
-    else:
-        value = low + unit * (high - low)
+    low, high = _ends(h)
+    value = low + unit * (high - low)
+    value = exact.exp(value) if h.log else value
     return np.asarray(np.clip(np.round(value) if h.kind == "int" else value, h.low, h.high))
 
 
@@ -146,9 +135,13 @@ def unit_of(h: Hyperparameter, raw: Floats) -> Floats:
     if h.values:
         listed = np.arange(len(h.values)) if h.kind == "categorical" else np.array(h.values, np.float64)
         return np.asarray((np.abs(raw[:, None] - listed).argmin(axis=1) + 0.5) / len(h.values))
-    low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
+    low, high = _ends(h)
     value = np.clip(raw, h.low, h.high)
-    if h.log:
-        low = max(low, 0.5 * h.low)
-        low, high, value = float(exact.log(low)), float(exact.log(high)), exact.log(value)
+    value = exact.log(value) if h.log else value
     return np.asarray((value - low) / (high - low)) if high > low else np.full(len(raw), 0.5)
+
+
+def _ends(h: Hyperparameter) -> tuple[float, float]:
+    """The ends of a range on its scale; each integer has an interval around it."""
+    low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
+    return (float(exact.log(max(low, 0.5 * h.low))), float(exact.log(high))) if h.log else (low, high)

@@ -1,7 +1,6 @@
 """A file, frame or study of runs as a Table: what is guessed is explained, errors name the line."""
 
 import dataclasses
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,9 +19,6 @@ from hpo_envs.tables.user.sheet import NO_COST, Schema, Sheet, count, of_frame, 
 from hpo_envs.tables.user.space import space_of
 
 Goal = Literal["max", "min"]
-
-PLAIN = (bool, int, float, str)
-"""Types of a study's choices that stay as they are; others are shown as text."""
 
 
 def from_csv(
@@ -111,11 +107,10 @@ def from_study(
         values = t.values or [None] * len(goals)  # those of a pruned one are its last report
         seconds = t.duration.total_seconds() if t.duration is not None else 0.0
         rows.append({f"values_{m}": v for m, v in zip(metrics, values, strict=True)})
-        rows[-1] |= {f"params_{k}": v if isinstance(v, PLAIN) else str(v) for k, v in t.params.items()}
+        rows[-1] |= {f"params_{k}": str(v) for k, v in t.params.items()}
         rows[-1] |= {"number": f"trial-{t.number}", "state": t.state.name, "duration": max(seconds, 0.0)}
-    digest = hashlib.sha256(repr([(t.number, sorted(t.params.items()), t.values) for t in trials]).encode()).hexdigest()
     frame, source = pd.DataFrame(rows, dtype=object), f"Optuna study {study.study_name}"
-    sheet = of_frame(frame, source, digest, "trial", [t.number for t in trials])
+    sheet = of_frame(frame, source, unit="trial", lines=[t.number for t in trials])
     return table_of(
         trackers.read(sheet),
         name="-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name)),
@@ -129,9 +124,10 @@ def from_study(
 
 
 def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
-    """The definition of a parameter of a study, with the range of its trials: an earlier, wider one stays."""
+    """The definition of a parameter; its range has all trials, those of an earlier, wider one, too."""
     if hasattr(distribution, "choices"):
-        distribution = {"choices": [c if isinstance(c, PLAIN) else str(c) for c in distribution.choices]}
+        plain = (bool, int, float, str)
+        distribution = {"choices": [c if isinstance(c, plain) else str(c) for c in distribution.choices]}
     (h,) = space_of({name: distribution})
     if h.kind == "categorical":
         return h

@@ -22,7 +22,6 @@ from hpo_envs.tables.user.cells import (
     absent,
     different,
     is_text,
-    many,
     missing,
     numbers,
     numeric,
@@ -215,7 +214,7 @@ def _reason(sheet: Sheet, column: str, lost: Mask, chosen: Collection[str]) -> s
         return bookkeeping
     if _names_runs(sheet, column):
         return NAMES
-    first = [t for t in cells[:50].dropna() if not missing(t)] if is_text(cells) else []
+    words, first = different(cells), [t for t in cells[:50].dropna() if not missing(t)] if is_text(cells) else []
     if column.startswith(UNNAMED):
         return "has no name: left out"
     if re.fullmatch(STAMPS, low) or (first and all(re.fullmatch(DATE, t) for t in first)):
@@ -224,11 +223,10 @@ def _reason(sheet: Sheet, column: str, lost: Mask, chosen: Collection[str]) -> s
         return _measured(column, cells, lost)
     if re.fullmatch(NOTES, low):
         return f"a note: left out {TAKES}"
-    if many(cells):
+    if len(words) > CHOICES:
         return f"more than {CHOICES} different texts, no choice: left out {TAKES}"
     full = int((~absent(cells)).sum())
-    remarks = full * 2 < len(cells) and sum(not missing(t) for t in different(cells)) == full
-    if first and remarks and all(" " in t for t in first):
+    if first and full == len(words) < len(cells) / 2 and all(" " in t for t in first):
         return f"a remark on a few lines: left out {TAKES}"
     long = sum(len(t) > 40 or "\n" in t for t in first) * 2 > len(first)
     if first and (long or len(set(first)) == len(first) == len(cells) > 5):
@@ -273,15 +271,10 @@ def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[
     """Infer a hyperparameter from a column's values, with the reason.
 
     Raises:
-        ValueError: Too many different texts for a choice, or `log` for numbers that are not all positive.
+        ValueError: `log` for numbers that are not all positive.
     """
     if column.choices is not None:
         choices = column.choices
-        if len(choices) > CHOICES:
-            raise ValueError(
-                f"column {name}: must be numbers or at most {CHOICES} different texts, got {len(choices)} such as "
-                f"{str(choices[0])[:30]!r}; leave it out with --drop {quote(name)}"
-            )
         h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
         alike = len({str(c).lower() for c in choices}) < len(choices)
         return h, described(h) + ("; some differ in upper and lower case only" if alike else "")

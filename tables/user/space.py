@@ -166,22 +166,22 @@ def _of_optuna(name: str, distribution: Any) -> Hyperparameter:
 def _of_configspace(given: Any) -> tuple[Hyperparameter, ...]:
     if list(getattr(given, "forbidden_clauses", ())):
         raise ValueError(f"space must be without forbidden clauses, got {given.forbidden_clauses[0]}")
-    found = {h.name: _of_configspace_entry(h) for h in given.values()}
+    found = {}
+    for h in given.values():
+        if hasattr(h, "lower"):
+            kind = "int" if "Integer" in type(h).__name__ else "float"
+            found[h.name] = _range(h.name, h.lower, h.upper, bool(h.log), kind)
+        elif hasattr(h, "sequence"):
+            found[h.name] = _listed(h.name, list(h.sequence))
+        else:
+            found[h.name] = _listed(h.name, list(h.choices) if hasattr(h, "choices") else [h.value], False)
     for c in given.conditions:
-        h = found[c.child.name]
-        if type(c).__name__ not in ("EqualsCondition", "InCondition") or h.condition is not None:
+        child = found[c.child.name]
+        if type(c).__name__ not in ("EqualsCondition", "InCondition") or child.condition is not None:
             raise ValueError(f"conditions of a space must be of one parent each, with == or in, got {c}")
         values = tuple(c.values) if hasattr(c, "values") else (c.value,)
-        found[h.name] = dataclasses.replace(h, condition=(c.parent.name, values))
+        found[child.name] = dataclasses.replace(child, condition=(c.parent.name, values))
     return tuple(found.values())
-
-
-def _of_configspace_entry(h: Any) -> Hyperparameter:
-    if hasattr(h, "lower"):
-        return _range(h.name, h.lower, h.upper, bool(h.log), "int" if "Integer" in type(h).__name__ else "float")
-    if hasattr(h, "sequence"):
-        return _listed(h.name, list(h.sequence))
-    return _listed(h.name, list(h.choices) if hasattr(h, "choices") else [h.value], False)
 
 
 def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -> Any:
@@ -214,8 +214,6 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
         else:
             made = cs.UniformFloatHyperparameter(h.name, h.low, h.high, log=h.log)
         out.add(made)
-    for h in space:
-        if h.condition is not None:
-            parent, choices = h.condition
-            out.add(cs.InCondition(out[h.name], out[parent], list(choices)))
+    for h, (parent, choices) in ((h, h.condition) for h in space if h.condition is not None):
+        out.add(cs.InCondition(out[h.name], out[parent], list(choices)))
     return out

@@ -79,7 +79,7 @@ def _expand(sheet: Sheet) -> None:
     columns: dict[str, Any] = {}
     for name, cells in sheet.frame.items():
         made = {t: run for t in different(cells) if (run := _mapping(t)) is not None}
-        others = {t for t in different(cells) if t} - made.keys()
+        others = {*different(cells)} - made.keys()
         if made and name in ("config", "summary", "params"):
             sheet.require(~each(cells, others.__contains__, False), str(name), "a mapping")
         if others or not made:

@@ -215,12 +215,12 @@ def test_words(word: str, status: int | None) -> None:
 
 
 def test_scores_say_how_run_ended() -> None:
-    of_acc = sheet.Schema(score=("acc",))
-    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan"]), of_acc)
+    acc = sheet.Schema(score=("acc",))
+    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan"]), acc)
     assert status.tolist() == [0, 1, 1, 2]
     assert np.isnan(values[1:]).all()
     with pytest.raises(ValueError, match="f: line 3, column acc: must be a number, .*, got 'good'"):
-        outcomes.scores(made(acc=["0.5", "good"]), of_acc)
+        outcomes.scores(made(acc=["0.5", "good"]), acc)
 
 
 def test_failed_run_needs_no_cost() -> None:
