@@ -126,9 +126,11 @@ def _space(runs: Runs) -> tuple[tuple[Hyperparameter, ...], Mask]:
     found: dict[str, Hyperparameter] = {}
     for name, column in list(runs.columns.items()):
         holes, note = np.isnan(column.values), ""
-        same = name not in fixed and column.none is None and not holes.any() and roles.few(column.values, 1)
-        if same or (holes.all() and not column.choices):
-            runs.sheet.say(f"always {column.natural(same[0])}, left out" if same else "empty, left out", name)
+        if holes.all() and not column.choices:
+            runs.sheet.say("empty, left out", name)
+            continue
+        if name not in fixed and column.none is None and (column.values == column.values[0]).all():
+            runs.sheet.say(f"always {column.natural(column.values[0])}, left out", name)
             continue
         condition = roles.condition_of(holes, {n: c for n, c in runs.columns.items() if n != name})
         if holes.any() and condition is None:
@@ -159,7 +161,7 @@ def _without_holes(sheet: Sheet, name: str, column: Column) -> tuple[Column, str
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False
-    if column.none is not None and roles.few(column.values[~holes], CHOICES - 1) is not None:
+    if column.none is not None and len(pd.unique(column.values[~holes])) < CHOICES:
         return column.with_none(), f"; `none` is one of the choices ({fill} makes it a number)", holes & ~column.none
     empty = np.flatnonzero(holes)
     if len(empty) * HOLES > len(holes):

@@ -62,7 +62,8 @@ class Column(NamedTuple):
         if choices is None:
             codes, different = pd.factorize(values, sort=True)
             values, choices = np.where(codes < 0, np.nan, codes), tuple(map(self.natural, different.tolist()))
-        return Column(np.where(np.isnan(values), float(len(choices)), values), (*choices, "none"))
+        choices = choices if "none" in choices else (*choices, "none")
+        return Column(np.where(np.isnan(values), float(choices.index("none")), values), choices)
 
 
 def text(values: Iterable[Any], index: Any = None) -> Cells:
@@ -129,11 +130,12 @@ def numbers(cells: Cells) -> Floats:
 
 def seconds(cells: Cells) -> Floats:
     """(lines,) seconds of numbers and of texts such as `0 days 00:01:02.5`, `1.2min`, `1h 5m`; else NaN."""
+    values = numbers(cells)
     if not is_text(cells):
-        return numbers(cells)
-    texts = pd.Series([None if number(t) is not None else t for t in cells.cat.categories], dtype=object)
-    spans = np.append(pd.to_timedelta(texts, errors="coerce").dt.total_seconds(), np.nan)[cells.cat.codes]
-    return np.where(np.isnan(numbers(cells)), spans, numbers(cells))
+        return values
+    texts = pd.Series([*cells.cat.categories, None], dtype=object)
+    spans = pd.to_timedelta(texts, errors="coerce").dt.total_seconds().to_numpy()[cells.cat.codes]
+    return np.where(np.isnan(values), spans, values)
 
 
 def numeric(cells: Cells) -> bool:

@@ -45,7 +45,7 @@ def states(sheet: Sheet, schema: Schema) -> Codes | None:
     """
     certain = schema.status or sheet.one(sheet.recipe.state)
     column = certain or next((c for c in sheet.frame if c.lower() in STATES), None)
-    if column is None or column in (*schema.score, *schema.drop, *(schema.hyperparameters or ())):
+    if column is None or column in (*schema.score, *schema.drop, *schema.hyperparameters):
         return None
     found = each(of_cells.as_text(sheet.frame[column]), lambda t: OK if missing(t) else meaning(t), OK)
     known = np.asarray(pd.notna(found))

@@ -159,20 +159,20 @@ def table_of(
     if sheet.recipe.tool:
         sheet.say(f"read as an export of {sheet.recipe.tool}")
     try:
-        return assemble.table_of(_runs(sheet, schema_of(options)), name, licence, citation)
+        return assemble.table_of(_runs(sheet, schema_of(options, sheet)), name, licence, citation)
     except ValueError as error:
         text = str(error)
         raise ValueError(text if text.startswith(sheet.source) else f"{sheet.source}: {text}") from None
 
 
-def _runs(sheet: Sheet, given: Schema) -> Runs:
-    """The runs that a sheet lists.
+def _runs(sheet: Sheet, s: Schema) -> Runs:
+    """The runs that a sheet lists; its schema is filled in.
 
     Raises:
         ValueError: Cells or arguments that are wrong; lines and columns are named.
     """
     _clean(sheet)
-    s = roles.resolved(given, sheet)
+    roles.set_scores(sheet, s)
     for name, value in s.fill.items():
         cells, holes = of_cells.filled(sheet.frame[name], str(value))
         sheet.frame = sheet.frame.assign(**{name: cells})
@@ -218,7 +218,7 @@ def _clean(sheet: Sheet) -> None:
 def _columns(sheet: Sheet, s: Schema) -> dict[str, Column]:
     """The hyperparameters with their values."""
     frame, fixed, columns = sheet.frame, {h.name: h for h in s.space}, {}
-    for name in s.hyperparameters or ():
+    for name in s.hyperparameters:
         if name in fixed:
             columns[name], bad, rule = of_cells.within(frame[name], fixed[name])
         else:

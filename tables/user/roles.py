@@ -1,6 +1,5 @@
 """Roles of columns (hyperparameter, score, fidelity, repeat, other), inferred with a reason in words."""
 
-import dataclasses
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -11,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric
 from hpo_envs.tables.user.cells import (
     CHOICES,
     UNNAMED,
-    Cells,
     Column,
     Mask,
     absent,
@@ -27,16 +24,16 @@ from hpo_envs.tables.user.cells import (
     numeric,
 )
 from hpo_envs.tables.user.outcomes import scorable
-from hpo_envs.tables.user.sheet import NO_COST, Schema, Sheet
+from hpo_envs.tables.user.sheet import Schema, Sheet
 from hpo_envs.tables.user.space import LOG
 
 FEW = 12
 """Up to so many different numbers count as a grid."""
 
-LOWER = ("loss", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "wer", "cer", "nll", "seconds", "time",
-         "latency", "runtime", "duration", "memory", "regret", "ter")  # fmt: skip
-HIGHER = ("accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", "recall", "score", "r2", "rouge",
-          "comet", "reward", "em", "map", "mrr", "likelihood")  # fmt: skip
+LOWER = {"loss", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "wer", "cer", "nll", "seconds", "time",
+         "latency", "runtime", "duration", "memory", "regret", "ter"}  # fmt: skip
+HIGHER = {"accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", "recall", "score", "r2", "rouge",
+          "comet", "reward", "em", "map", "mrr", "likelihood"}  # fmt: skip
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
 """Names of columns that name the runs, if hardly a value comes twice."""
@@ -72,24 +69,10 @@ TAKES = "(--hyperparameters takes it in)"
 NAMES = "names the runs, no hyperparameter"
 
 
-def resolve(word: str, sheet: Sheet) -> str:
-    """The column that someone means: by its name, its name in the file, or the only one that ends in it.
-
-    Raises:
-        ValueError: There is none.
-    """
-    names = [str(name) for name in sheet.frame]
-    if word in names:
-        return word
-    ending = [new for new, old in sheet.names.items() if word == old]
-    ending = ending or [n for n in names if re.fullmatch(rf".*[./_ ]{re.escape(word)}", n)]
-    return ending[0] if len(ending) == 1 else one_of("column", word, names)
-
-
 def goal_of(name: str) -> Literal["max", "min"] | None:
     """Guess from its name whether a score is to be high or low."""
     words = set(re.split(r"[^a-z0-9]+", name.lower()))
-    low, high = bool(words & set(LOWER)), bool(words & set(HIGHER))
+    low, high = bool(words & LOWER), bool(words & HIGHER)
     return None if low == high else ("min" if low else "max")
 
 
@@ -110,36 +93,20 @@ def guess_score(sheet: Sheet) -> str:
     raise ValueError(f"--score must say which of these columns is the score: {', '.join(measured or frame)}")
 
 
-def resolved(schema: Schema, sheet: Sheet) -> Schema:
-    """The schema with the columns' short names, a score, and goals.
+def set_scores(sheet: Sheet, schema: Schema) -> None:
+    """Guess the score and the goals that the schema lacks.
 
     Raises:
-        ValueError: A column that is not there, no score, or no goal that is given or can be inferred from its name.
+        ValueError: No score, or no goal that is given or can be inferred from its name.
     """
-
-    def named(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(map(named, value))
-        if isinstance(value, Mapping):
-            return {named(k): v for k, v in value.items()}
-        if isinstance(value, Hyperparameter):
-            return dataclasses.replace(value, name=named(value.name))
-        return value and resolve(value, sheet)
-
-    free = schema.cost == NO_COST and NO_COST not in sheet.frame
-    columns = {*vars(schema)} - {"goal", "duplicates", *(["cost"] if free else [])}
-    s = dataclasses.replace(schema, **{n: named(getattr(schema, n)) for n in columns})
-    used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
-    if len(set(used)) < len(used):
-        raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
-    score, settings = s.score or (guess_score(sheet),), tuple(h.name for h in s.space)
-    goal = s.goal or tuple((sheet.recipe.goal if c in sheet.scores else None) or goal_of(c) for c in score)
+    score = schema.score = schema.score or (guess_score(sheet),)
+    goal = schema.goal or tuple((sheet.recipe.goal if c in sheet.scores else None) or goal_of(c) for c in score)
     if len(goal) != len(score):
         raise ValueError(f"goal must be one for each score ({len(score)}), got {len(goal)}")
     for column, g in zip(score, goal, strict=True):
         if g not in ("max", "min"):
             raise ValueError(f"goal of {column} must be max or min, got {g!r}; its name does not say which (--goal)")
-    return dataclasses.replace(s, score=score, goal=goal, hyperparameters=settings or s.hyperparameters)
+    schema.goal = goal
 
 
 def assign(sheet: Sheet, schema: Schema, lost: Mask) -> list[str]:
@@ -156,10 +123,10 @@ def assign(sheet: Sheet, schema: Schema, lost: Mask) -> list[str]:
     s, frame = schema, sheet.frame
     taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
     why = _reasons(sheet, taken, lost, s.categorical)
-    names = [c for c in why if why[c] == NAMES and c not in (s.hyperparameters or ())]
+    names = [c for c in why if why[c] == NAMES and c not in s.hyperparameters]
     names.sort(key=lambda c: c != sheet.one(sheet.recipe.run))
-    chosen = list(s.hyperparameters or ())
-    if s.hyperparameters is None:
+    chosen = list(s.hyperparameters)
+    if not chosen:
         chosen = [c for c in frame if why.get(c) == "" and c != s.level]
         s.level = s.level or _level(sheet, names, chosen, [c for c in frame if c not in taken])
         chosen = [c for c in chosen if c != s.level]
@@ -202,16 +169,13 @@ def _names_runs(sheet: Sheet, column: str) -> bool:
 
 def _reason(sheet: Sheet, column: str, lost: Mask, chosen: Collection[str]) -> str:
     """See `_reasons`."""
-    recipe, marked, cells, low = sheet.recipe, sheet.settings, sheet.frame[column], column.lower().strip()
-    bookkeeping = f"bookkeeping of {recipe.tool}, no hyperparameter"
-    if column in chosen or column in marked:
+    recipe, cells, low = sheet.recipe, sheet.frame[column], column.lower().strip()
+    if column in chosen or column in sheet.settings:
         return ""
-    if marked and column not in sheet.scores:
-        return bookkeeping if recipe.tool else "not among the settings, no hyperparameter"
-    if marked:
+    if sheet.settings and column in sheet.scores:
         return "measured, not set"
-    if recipe.noted and re.fullmatch(recipe.noted, column):
-        return bookkeeping
+    if sheet.settings or (recipe.noted and re.fullmatch(recipe.noted, column)):
+        return f"{f'bookkeeping of {recipe.tool}' if recipe.tool else 'not among the settings'}, no hyperparameter"
     if _names_runs(sheet, column):
         return NAMES
     words, first = different(cells), [t for t in cells[:50].dropna() if not missing(t)] if is_text(cells) else []
@@ -219,30 +183,24 @@ def _reason(sheet: Sheet, column: str, lost: Mask, chosen: Collection[str]) -> s
         return "has no name: left out"
     if re.fullmatch(STAMPS, low) or (first and all(re.fullmatch(DATE, t) for t in first)):
         return f"when, not what: left out {TAKES}"
+    empty, goal = absent(cells), goal_of(column)
+    full = int((~empty).sum())
     if numeric(cells):
-        return _measured(column, cells, lost)
+        if re.fullmatch(TIMES, low) or (goal and cells.nunique() * 2 > len(cells)):
+            role = "--score" if goal == "max" else "--cost"
+            return f"measured, not set: left out ({role} {quote(column)} uses it, --hyperparameters takes it in)"
+        if 0 < full < len(cells) and (empty <= lost).all():
+            return f"empty only where a run failed, so measured, not set: left out {TAKES}"
+        return ""
     if re.fullmatch(NOTES, low):
         return f"a note: left out {TAKES}"
     if len(words) > CHOICES:
         return f"more than {CHOICES} different texts, no choice: left out {TAKES}"
-    full = int((~absent(cells)).sum())
     if first and full == len(words) < len(cells) / 2 and all(" " in t for t in first):
         return f"a remark on a few lines: left out {TAKES}"
     long = sum(len(t) > 40 or "\n" in t for t in first) * 2 > len(first)
     if first and (long or len(set(first)) == len(first) == len(cells) > 5):
         return f"another text for each run: left out {TAKES}"
-    return ""
-
-
-def _measured(column: str, cells: Cells, lost: Mask) -> str:
-    """Reason why numbers are an outcome: their name, or because only failed runs have none."""
-    goal = goal_of(column)
-    if re.fullmatch(TIMES, column.lower()) or (goal and cells.nunique() * 2 > len(cells)):
-        role = "--score" if goal == "max" else "--cost"
-        return f"measured, not set: left out ({role} {quote(column)} uses it, --hyperparameters takes it in)"
-    empty = absent(cells)
-    if empty.any() and not empty.all() and (empty <= lost).all():
-        return f"empty only where a run failed, so measured, not set: left out {TAKES}"
     return ""
 
 
@@ -262,9 +220,10 @@ def _level(sheet: Sheet, names: Sequence[str], chosen: Sequence[str], free: Sequ
 
 def _moving(frame: pd.DataFrame, names: Sequence[str], chosen: Sequence[str]) -> list[str]:
     """Columns that have several values in one run, by the column that names the runs."""
-    known = frame[~absent(frame[names[0]])] if names else frame[:0]
-    runs = len(known.drop_duplicates(names[0])) if names else 0
-    return [c for c in chosen if names and len(known.drop_duplicates([names[0], c])) > runs]
+    if not names:
+        return []
+    known = frame[~absent(frame[names[0]])]
+    return [c for c in chosen if len(known.drop_duplicates([names[0], c])) > known[names[0]].nunique()]
 
 
 def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[Hyperparameter, str]:
@@ -280,11 +239,11 @@ def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[
         return h, described(h) + ("; some differ in upper and lower case only" if alike else "")
     known = column.values[~np.isnan(column.values)]
     low, high, whole = float(known.min()), float(known.max()), column.whole
-    grid = few(known, FEW)
+    grid = np.sort(pd.unique(known)).tolist()
     if log and low <= 0:
         raise ValueError(f"column {name}: must be positive to be logarithmic, got {low:g}")
     logarithmic = low > 0 and high / low >= LOG if log is None else log
-    listed = tuple(map(int if whole else float, grid)) if grid is not None and len(grid) < len(known) else ()
+    listed = tuple(map(int, grid) if whole else grid) if len(grid) <= FEW and len(grid) < len(known) else ()
     h = Hyperparameter(name, "int" if whole else "float", low, high, logarithmic, listed)
     guessed = f" (spans a factor of {high / low:.3g})" if logarithmic and not log else ""
     return h, described(h) + guessed
@@ -297,12 +256,6 @@ def described(h: Hyperparameter) -> str:
         return f"choice of {len(h.values)}: {shown}"
     listed = f", {len(h.values)} values" if h.values else ""
     return f"{h.kind}, {h.low:g} to {h.high:g}{listed}" + (", logarithmic" if h.log else "")
-
-
-def few(known: npt.NDArray[np.float64], most: int) -> list[float] | None:
-    """The different numbers, sorted; None if there are more than so many."""
-    distinct = np.sort(pd.unique(known)).tolist()
-    return distinct if len(distinct) <= most else None
 
 
 def metric(

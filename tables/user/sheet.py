@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -50,7 +50,7 @@ class Schema:
     level: str | None = None
     repeat: str | None = None
     status: str | None = None
-    hyperparameters: tuple[str, ...] | None = None
+    hyperparameters: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     log: Mapping[str, bool] = field(default_factory=dict)
@@ -68,25 +68,6 @@ _RULES: dict[str, tuple[str, Any]] = {
     "duplicates": ("true or false", bool),
     "space": ("a search space", object),
 }
-
-
-def schema_of(given: Mapping[str, Any]) -> Schema:
-    """A schema of plain data: names of `Schema` with texts, lists or mappings; see `space_of` for the space.
-
-    Raises:
-        ValueError: An unknown name, or a value of another kind.
-    """
-    made: dict[str, Any] = {}
-    for key, value in given.items():
-        rule, kind = _RULES[one_of("argument", key, _RULES)]
-        if value is None or (isinstance(value, (str, Sequence, Mapping)) and not value):
-            continue
-        if not isinstance(value, kind):
-            raise ValueError(f"{key} must be {rule}, got {value!r}")
-        if kind is Iterable:
-            value = (value,) if isinstance(value, str) else tuple(map(str, value))
-        made[key] = space_of(value) if key == "space" else value
-    return Schema(**made)
 
 
 @dataclass(frozen=True)
@@ -171,10 +152,58 @@ class Sheet:
         more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
         raise ValueError(f"{self.source}: {'; '.join(errors)}{more}")
 
+    def column(self, word: str) -> str:
+        """The column that someone means: by its name, its name in the file, or the only one that ends in it.
+
+        Raises:
+            ValueError: There is none.
+        """
+        names = list(self.frame)
+        if word in names:
+            return word
+        ending = [new for new, old in self.names.items() if word == old]
+        ending = ending or [n for n in names if re.fullmatch(rf".*[./_ ]{re.escape(word)}", n)]
+        return ending[0] if len(ending) == 1 else one_of("column", word, names)
+
     def one(self, pattern: str) -> str | None:
         """The first column of a pattern that has a value, None if there is none."""
         some = (n for n, c in self.frame.items() if re.fullmatch(pattern, n) and not absent(c).all())
         return next(some, None) if pattern else None
+
+
+def schema_of(given: Mapping[str, Any], sheet: Sheet) -> Schema:
+    """A schema of plain data: names of `Schema` with texts, lists or mappings; see `space_of` for the space.
+
+    Args:
+        given: Their values; those that are None or empty are inferred.
+        sheet: Whose columns they name, see `Sheet.column`.
+
+    Raises:
+        ValueError: An unknown name, a value of another kind, or a column that is not there or has two roles.
+    """
+    made: dict[str, Any] = {}
+    for key, value in given.items():
+        rule, kind = _RULES[one_of("argument", key, _RULES)]
+        if value is None or (isinstance(value, (str, Sequence, Mapping)) and not value):
+            continue
+        if not isinstance(value, kind):
+            raise ValueError(f"{key} must be {rule}, got {value!r}")
+        if kind is Iterable:
+            words = [value] if isinstance(value, str) else map(str, value)
+            made[key] = tuple(words if key == "goal" else map(sheet.column, words))
+        elif kind is Mapping:
+            made[key] = {sheet.column(column): of_column for column, of_column in value.items()}
+        elif key == "space":
+            made[key] = tuple(replace(h, name=sheet.column(h.name)) for h in space_of(value))
+        else:
+            free = key == "duplicates" or (key == "cost" and value == NO_COST and NO_COST not in sheet.frame)
+            made[key] = value if free else sheet.column(value)
+    s = Schema(**made)
+    s.hyperparameters = tuple(h.name for h in s.space) or s.hyperparameters
+    used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
+    if len(set(used)) < len(used):
+        raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
+    return s
 
 
 def count(n: int, what: str) -> str:

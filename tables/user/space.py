@@ -35,8 +35,8 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
         ValueError: None of these, an empty range, or a condition on what is no choice.
     """
     if hasattr(given, "conditions") and hasattr(given, "values"):
-        space = _of_configspace(given)
-    elif isinstance(given, Mapping):
+        given = _of_configspace(given)
+    if isinstance(given, Mapping):
         space = tuple(_entry(str(name), value) for name, value in given.items())
     elif isinstance(given, Sequence) and all(isinstance(h, Hyperparameter) for h in given):
         space = tuple(given)
@@ -91,30 +91,24 @@ def _entry(name: str, value: Any) -> Hyperparameter:
     if isinstance(value, Hyperparameter):
         return value
     if type(value).__name__.endswith("Distribution"):
-        return _of_optuna(name, value)
-    if isinstance(value, Mapping):
-        return _of_mapping(name, value)
+        value = _of_optuna(value)
     # JSON and TOML have no tuples: a list that ends in one of the words is a range, too.
-    if isinstance(value, tuple) or (isinstance(value, list) and len(value) > 2 and value[-1] in WORDS):
+    elif isinstance(value, tuple) or (isinstance(value, list) and len(value) > 2 and value[-1] in WORDS):
         words = value[2:]
         if not 2 <= len(value) <= 4 or not all(map(is_number, value[:2])) or not set(words) <= set(WORDS):
             raise ValueError(f"{name} must be (low, high), perhaps with {', '.join(WORDS)} after them, got {value!r}")
-        return _range(name, value[0], value[1], "log" in words, next((w for w in words if w != "log"), None))
-    return _listed(name, value if isinstance(value, list) else [value])
-
-
-def _of_mapping(name: str, value: Mapping[str, Any]) -> Hyperparameter:
+        kind = next((w for w in words if w != "log"), None)
+        value = {"low": value[0], "high": value[1], "log": "log" in words, "kind": kind}
+    elif not isinstance(value, Mapping):
+        return _listed(name, value if isinstance(value, list) else [value])
     for key in value:
         one_of(f"key of {name}", key, KEYS)
     if "choices" in value or "values" in value:
         ordered = "values" in value
         h = _listed(name, list(value["values" if ordered else "choices"]), ordered)
         h = dataclasses.replace(h, log=bool(value.get("log", h.log)) and h.kind != "categorical")
-    elif not all(is_number(value.get(end)) for end in ("low", "high")):
-        raise ValueError(f"{name} must have numbers as low and high, or choices or values, got {dict(value)!r}")
     else:
-        log = bool(value.get("log", False))
-        h = _range(name, value["low"], value["high"], log, value.get("kind"), value.get("step"))
+        h = _range(name, value)
     given = value.get("if")
     if given is None:
         return h
@@ -125,9 +119,15 @@ def _of_mapping(name: str, value: Mapping[str, Any]) -> Hyperparameter:
     return dataclasses.replace(h, condition=(str(parent), wanted))
 
 
-def _range(name: str, low: Any, high: Any, log: bool, kind: Any = None, step: Any = None) -> Hyperparameter:
+def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
+    """A hyperparameter with the ends of a range."""
+    low: Any = given.get("low")
+    high: Any = given.get("high")
+    log, step = bool(given.get("log", False)), given.get("step")
+    if not is_number(low) or not is_number(high):
+        raise ValueError(f"{name} must have numbers as low and high, or choices or values, got {dict(given)!r}")
     whole = isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer))
-    kind = kind or ("int" if whole else "float")
+    kind: Any = given.get("kind") or ("int" if whole else "float")
     if kind not in ("int", "float"):
         raise ValueError(f"kind of {name} must be int or float, got {kind!r}")
     values: tuple[Any, ...] = ()
@@ -155,33 +155,34 @@ def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperp
     return Hyperparameter(name, "categorical", 0.0, float(len(values) - 1), False, tuple(values))
 
 
-def _of_optuna(name: str, distribution: Any) -> Hyperparameter:
+def _of_optuna(distribution: Any) -> dict[str, Any]:
+    """A distribution as plain data."""
     if hasattr(distribution, "choices"):
-        return _listed(name, list(distribution.choices), False)
-    kind = "int" if type(distribution).__name__ == "IntDistribution" else "float"
-    log = bool(distribution.log)
-    return _range(name, distribution.low, distribution.high, log, kind, None if log else distribution.step)
+        return {"choices": distribution.choices}
+    kind, log = "int" if type(distribution).__name__ == "IntDistribution" else "float", bool(distribution.log)
+    step = None if log else distribution.step
+    return {"low": distribution.low, "high": distribution.high, "log": log, "step": step, "kind": kind}
 
 
-def _of_configspace(given: Any) -> tuple[Hyperparameter, ...]:
+def _of_configspace(given: Any) -> dict[str, Any]:
+    """A `ConfigSpace.ConfigurationSpace` as plain data."""
     if list(getattr(given, "forbidden_clauses", ())):
         raise ValueError(f"space must be without forbidden clauses, got {given.forbidden_clauses[0]}")
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for h in given.values():
         if hasattr(h, "lower"):
             kind = "int" if "Integer" in type(h).__name__ else "float"
-            found[h.name] = _range(h.name, h.lower, h.upper, bool(h.log), kind)
-        elif hasattr(h, "sequence"):
-            found[h.name] = _listed(h.name, list(h.sequence))
+            found[h.name] = {"low": h.lower, "high": h.upper, "log": h.log, "kind": kind}
+        elif hasattr(h, "sequence") and all(map(is_number, h.sequence)):
+            found[h.name] = {"values": h.sequence}
         else:
-            found[h.name] = _listed(h.name, list(h.choices) if hasattr(h, "choices") else [h.value], False)
+            found[h.name] = {"choices": getattr(h, "sequence", getattr(h, "choices", None)) or [h.value]}
     for c in given.conditions:
         child = found[c.child.name]
-        if type(c).__name__ not in ("EqualsCondition", "InCondition") or child.condition is not None:
+        if type(c).__name__ not in ("EqualsCondition", "InCondition") or "if" in child:
             raise ValueError(f"conditions of a space must be of one parent each, with == or in, got {c}")
-        values = tuple(c.values) if hasattr(c, "values") else (c.value,)
-        found[child.name] = dataclasses.replace(child, condition=(c.parent.name, values))
-    return tuple(found.values())
+        child["if"] = {c.parent.name: list(c.values) if hasattr(c, "values") else [c.value]}
+    return found
 
 
 def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -> Any:

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from hpo_envs.tables.user.cells import as_text, different, each, numbers, of_series, text
-from hpo_envs.tables.user.files import content_of
-from hpo_envs.tables.user.json_runs import flat
+from hpo_envs.tables.user.files import content_of, flat
 from hpo_envs.tables.user.sheet import Recipe, Sheet
 
 

@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
-from hpo_envs.tables.user import files, json_runs, outcomes, sheet
+from hpo_envs.tables.user import files, outcomes, sheet
 from tests.tables.user.helpers import frame, from_text, write
 
 
@@ -161,7 +161,7 @@ def test_whole_numbers_that_float64_would_merge_are_rejected() -> None:
     ],
 )
 def test_shapes_of_document(text: str) -> None:
-    assert json_runs.of_text("f.json", text.encode()) == [{"a.b": 1, "c": "x"}, {"a.b": 2, "c": "y"}]
+    assert files.of_json("f.json", text.encode()) == [{"a.b": 1, "c": "x"}, {"a.b": 2, "c": "y"}]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_shapes_of_document(text: str) -> None:
 )
 def test_non_list_of_runs(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        json_runs.of_text("f.json", text.encode())
+        files.of_json("f.json", text.encode())
 
 
 def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hpo_envs.families import registry
 from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Table
-from hpo_envs.tables.user import reader, sheet
+from hpo_envs.tables.user import reader
 from hpo_envs.tables.user.space import to_plain
 from tests.tables.user.helpers import from_text
 
@@ -60,7 +60,7 @@ def test_stated_space_is_not_guessed() -> None:
 )
 def test_what_is_wrong_in_schema(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        sheet.schema_of(given)
+        from_text(TEXT, **given)
 
 
 def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
