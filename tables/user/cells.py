@@ -149,13 +149,6 @@ def codes(cells: Cells) -> Index:
     return np.asarray(pd.factorize(cells, use_na_sentinel=False)[0])
 
 
-def filled(cells: Cells, value: str) -> tuple[Cells, int]:
-    """Cells with a value where they are empty or say `none`, and how many these were."""
-    old = as_text(cells)
-    holes = each(old, lambda t: missing(t) or t.lower() == "none", True)
-    return text(np.where(holes, value, old.astype(object)), cells.index), int(holes.sum())
-
-
 _SPREAD = r" *\(?(±|\+/-) *\d*[.,]?\d+(e[+-]?\d+)? ?%?\)?"
 _SPELLINGS = (
     (_SPREAD, rf"[+-]?\d*[.,]?\d+(e[+-]?\d+)?({_SPREAD})?( ?%)?", "", "numbers after ± left out"),

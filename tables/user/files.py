@@ -42,7 +42,7 @@ STATES = re.compile(r"(basic-variant|searcher|experiment)[-_]state.*|tuner.*")
 """Files of Ray Tune about the search, not about a run; some are pickles with the name of a JSON file."""
 
 OVERRIDES = ".hydra/overrides.yaml"
-"""File of Hydra in the folder of a run."""
+"""File of Hydra in the folder of a run: lines of `- key=value`."""
 
 Run = dict[str, Any]
 
@@ -264,7 +264,9 @@ def _is_json(path: Path) -> bool:
 def _runs_in(place: Path, read: Callable[[Path], bytes]) -> list[tuple[str, Run]]:
     """Runs of the files directly in a folder, with names ("" if the folder's will do)."""
     overrides = place / OVERRIDES
-    shared = _overrides(read(overrides).decode(errors="replace")) if overrides.is_file() else {}
+    lines = read(overrides).decode(errors="replace") if overrides.is_file() else ""
+    found = re.findall(r"^\s*-\s*['\"]?[+~]*([^=\n]+)=(.*?)['\"]?\s*$", lines, re.M)
+    shared: Run = {f"override.{key}": value.strip("'\"") for key, value in found if not key.startswith("hydra")}
     documents: dict[str, list[Run]] = {}
     for path in filter(_is_json, sorted(place.glob("*.json*"), key=_natural)):
         parsed = _parse(str(path), read(path))
@@ -316,12 +318,6 @@ def flat(value: Any, prefix: str = "") -> Run:
         name = f"{prefix}.{key}" if prefix else str(key)
         made |= flat(inner, name) if isinstance(inner, Mapping) else {name: inner}
     return made
-
-
-def _overrides(text: str) -> Run:
-    """Hydra's overrides, lines of `- key=value`, under names that start with `override`."""
-    found = re.findall(r"^\s*-\s*['\"]?[+~]*([^=\n]+)=(.*?)['\"]?\s*$", text, re.M)
-    return {f"override.{key}": value.strip("'\"") for key, value in found if not key.startswith("hydra")}
 
 
 def _natural(path: Path) -> list[Any]:

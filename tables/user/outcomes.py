@@ -8,7 +8,7 @@ import pandas as pd
 
 from hpo_envs.tables.table import LOST, STATUSES
 from hpo_envs.tables.user import cells as of_cells
-from hpo_envs.tables.user.cells import Cells, Floats, Index, absent, different, each, is_text, missing, number, numbers
+from hpo_envs.tables.user.cells import Cells, Floats, absent, different, each, is_text, missing, number, numbers
 from hpo_envs.tables.user.sheet import NO_COST, Schema, Sheet, count
 
 Codes = npt.NDArray[np.uint8]
@@ -163,10 +163,3 @@ def levels(sheet: Sheet, column: str, status: Codes, why: str) -> Floats:
         raise ValueError(f"column {column}: must have a number, got none")
     sheet.say(f"the checkpoint, {len(np.unique(values[~np.isnan(values)]))} different{why}", column)
     return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
-
-
-def labels(cells: Cells) -> Index:
-    """(lines,) codes of a column that tells the runs of one configuration apart: an empty cell is a run of its own."""
-    code, empty = of_cells.codes(cells).copy(), absent(cells)
-    code[empty] = len(code) + np.arange(empty.sum())
-    return code

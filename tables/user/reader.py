@@ -14,7 +14,7 @@ from hpo_envs.tables.table import LOST, Hyperparameter, Table
 from hpo_envs.tables.user import assemble, files, outcomes, roles, trackers
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.assemble import Runs
-from hpo_envs.tables.user.cells import Column, is_text
+from hpo_envs.tables.user.cells import Column, absent, is_text, missing
 from hpo_envs.tables.user.sheet import NO_COST, Schema, Sheet, count, of_frame, schema_of
 from hpo_envs.tables.user.space import space_of
 
@@ -58,8 +58,8 @@ def from_csv(
         options["name"] = re.sub(r"[^A-Za-z0-9]+", "-", path.name.partition(".")[0]).strip("-") or "mine"
     if not score:
         score, goal = known.get("score"), goal or known.get("goal")
-    if not options.get("level") and known.get("level") in sheet.frame:
-        options["level"] = known["level"]
+    if known.get("level") in [*sheet.frame]:
+        options["level"] = options.get("level") or known["level"]
     return table_of(sheet, score=score, goal=goal, **options)
 
 
@@ -174,9 +174,11 @@ def _runs(sheet: Sheet, s: Schema) -> Runs:
     _clean(sheet)
     roles.set_scores(sheet, s)
     for name, value in s.fill.items():
-        cells, holes = of_cells.filled(sheet.frame[name], str(value))
+        old = of_cells.as_text(sheet.frame[name])
+        holes = of_cells.each(old, lambda t: missing(t) or t.lower() == "none", True)
+        cells = of_cells.text(np.where(holes, str(value), old.astype(object)), old.index)
         sheet.frame = sheet.frame.assign(**{name: cells})
-        sheet.say(f"{count(holes, 'cell')} without a value filled with {value}", name)
+        sheet.say(f"{count(int(holes.sum()), 'cell')} without a value filled with {value}", name)
     scores, status = outcomes.ended(sheet, s)
     cost, unit = outcomes.costs(sheet, s, status)
     repeat, several = s.repeat, "" if s.level else "; runs have several lines each"
@@ -190,8 +192,11 @@ def _runs(sheet: Sheet, s: Schema) -> Runs:
         sheet.say(f"tells runs of one configuration apart{'' if repeat else f' {roles.TAKES}'}", s.repeat)
     if s.level and not repeat:
         repeat = next(iter(names), s.repeat)
-    if repeat or s.level:
-        lines["label"] = outcomes.labels(sheet.frame[repeat]) if repeat else 0
+    if s.level:
+        lines["label"] = 0
+    if repeat:  # each line without a label is a run of its own
+        cells = sheet.frame[repeat]
+        lines["label"] = np.where(absent(cells), len(lines) + np.arange(len(lines)), of_cells.codes(cells))
     metrics = []
     for column, goal, values in zip(s.score, s.goal, scores.T, strict=True):
         metric, text = roles.metric(column, values[~np.isnan(values)], goal, s.bounds.get(column))

@@ -11,18 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from hpo_envs.tables.table import Hyperparameter, Metric
-from hpo_envs.tables.user.cells import (
-    CHOICES,
-    UNNAMED,
-    Column,
-    Mask,
-    absent,
-    different,
-    is_text,
-    missing,
-    numbers,
-    numeric,
-)
+from hpo_envs.tables.user.cells import CHOICES, UNNAMED, Column, Mask, absent, different, numbers, numeric
 from hpo_envs.tables.user.outcomes import scorable
 from hpo_envs.tables.user.sheet import Schema, Sheet
 from hpo_envs.tables.user.space import LOG
@@ -130,9 +119,12 @@ def assign(sheet: Sheet, schema: Schema, lost: Mask) -> list[str]:
         chosen = [c for c in frame if why.get(c) == "" and c != s.level]
         s.level = s.level or _level(sheet, names, chosen, [c for c in frame if c not in taken])
         chosen = [c for c in chosen if c != s.level]
-        for column in _moving(frame, names, chosen) if s.level else ():
-            why[column] = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
-            chosen.remove(column)
+        if s.level and names:
+            known = frame[~absent(frame[names[0]])]
+            runs = known[names[0]].nunique()
+            for column in [c for c in chosen if len(known.drop_duplicates([names[0], c])) > runs]:
+                why[column] = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
+                chosen.remove(column)
         if s.repeat is None and not sheet.settings:
             s.repeat = next((c for c in chosen if re.fullmatch(REPEATS, c.lower())), None)
     else:
@@ -178,7 +170,8 @@ def _reason(sheet: Sheet, column: str, lost: Mask, chosen: Collection[str]) -> s
         return f"{f'bookkeeping of {recipe.tool}' if recipe.tool else 'not among the settings'}, no hyperparameter"
     if _names_runs(sheet, column):
         return NAMES
-    words, first = different(cells), [t for t in cells[:50].dropna() if not missing(t)] if is_text(cells) else []
+    words = set(different(cells))
+    first = [t for t in cells[:50].dropna() if t in words]
     if column.startswith(UNNAMED):
         return "has no name: left out"
     if re.fullmatch(STAMPS, low) or (first and all(re.fullmatch(DATE, t) for t in first)):
@@ -216,14 +209,6 @@ def _level(sheet: Sheet, names: Sequence[str], chosen: Sequence[str], free: Sequ
         if several and known[column].nunique() > 1 and not known.duplicated([*run, column]).any():
             return column
     return None
-
-
-def _moving(frame: pd.DataFrame, names: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """Columns that have several values in one run, by the column that names the runs."""
-    if not names:
-        return []
-    known = frame[~absent(frame[names[0]])]
-    return [c for c in chosen if len(known.drop_duplicates([names[0], c])) > known[names[0]].nunique()]
 
 
 def hyperparameter(name: str, column: Column, log: bool | None = None) -> tuple[Hyperparameter, str]:

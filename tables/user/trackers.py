@@ -60,9 +60,8 @@ def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
     try:
         facts = json.loads(content_of(folder / "metadata.json"))
         names, mode = facts["metric_names"], facts["metric_mode"]
-        known = {"score": names, "goal": [mode] * len(names) if isinstance(mode, str) else list(mode)}
-        level = facts.get("scheduler_kwargs", {}).get("time_attr")
-        return results, known | ({"level": level} if isinstance(level, str) else {})
+        goal = [mode] * len(names) if isinstance(mode, str) else list(mode)
+        return results, {"score": names, "goal": goal, "level": facts.get("scheduler_kwargs", {}).get("time_attr")}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{folder / 'metadata.json'} must be the metadata of a Syne Tune experiment, got {error!r}"
@@ -84,19 +83,14 @@ def _expand(sheet: Sheet) -> None:
         if others or not made:
             columns[str(name)] = cells
             continue
-        plain = {t: flat(_plain(run), str(name)) for t, run in made.items()}
+        plain = {t: flat(run, str(name)) for t, run in made.items()}
         made_of = pd.DataFrame([plain.get(t, {}) for t in cells.tolist()], sheet.frame.index, dtype=object)
         columns |= {key: of_series(column) for key, column in made_of.items() if key != name}
     sheet.frame = pd.DataFrame(columns, sheet.frame.index, copy=False)
 
 
-def _plain(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a run; the raw form of Weights & Biases has {"value": 3, "desc": null} for 3."""
-    values = {k: v["value"] if isinstance(v, Mapping) and "value" in v else v for k, v in run.items()}
-    return {k: v for k, v in values.items() if not str(k).startswith("_") or k == "_runtime"}
-
-
 def _mapping(text: str) -> dict[str, Any] | None:
+    """The settings of a run that a text is; the raw form of Weights & Biases has {"value": 3, "desc": null} for 3."""
     value = None
     if text.startswith("{"):
         try:
@@ -105,7 +99,10 @@ def _mapping(text: str) -> dict[str, Any] | None:
             with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
                 # Python writes a number that is none without quotes.
                 value = ast.literal_eval(re.sub(r"(?<=[:\[,(] )(-?)(nan|inf)\b", r"'\1\2'", text))
-    return value if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return None
+    plain = {k: v["value"] if isinstance(v, Mapping) and "value" in v else v for k, v in value.items()}
+    return {k: v for k, v in plain.items() if not str(k).startswith("_") or k == "_runtime"}
 
 
 def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:

@@ -58,8 +58,6 @@ def test_none_among_numbers_is_remembered_and_can_be_choice() -> None:
     assert made.none.tolist() == [False, True, False, False]
     assert made.with_none().choices == (3, 5, "none")
     assert made.with_none().values.tolist() == [0, 2, 1, 2]
-    made, holes = cells.filled(of("3", "None", "", None), "7")
-    assert (plain(made), holes) == (["3", "7", "7", "7"], 3)
 
 
 @pytest.mark.parametrize(
