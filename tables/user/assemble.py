@@ -132,7 +132,7 @@ def _space(runs: Runs) -> tuple[tuple[Hyperparameter, ...], Mask]:
         if name not in fixed and column.none is None and (column.values == column.values[0]).all():
             runs.sheet.say(f"always {column.natural(column.values[0])}, left out", name)
             continue
-        condition = roles.condition_of(holes, {n: c for n, c in runs.columns.items() if n != name})
+        condition = roles.condition_of(holes, runs.columns)
         if holes.any() and condition is None:
             runs.columns[name], note, lost = _without_holes(runs.sheet, name, column)
             kept &= ~lost

@@ -30,7 +30,6 @@ class Points:
 
     def __init__(self, space: tuple[Hyperparameter, ...]) -> None:
         self.space = space
-        self._at = {h.name: j for j, h in enumerate(space)}
 
     def raw(self, unit: Floats) -> Floats:
         """(n, d) stored numbers at coordinates (n, d) in [0, 1], 0 where inactive; values of a list share [0, 1]."""
@@ -57,7 +56,7 @@ class Points:
             ValueError: An unknown name, an active one that is missing, or a value outside of its range.
         """
         for name in config:
-            one_of("name in config", name, self._at)
+            one_of("name in config", name, [h.name for h in self.space])
         raw = np.zeros(len(self.space))
         for j, h in enumerate(self.space):
             if not self.active(raw[None])[0, j]:
