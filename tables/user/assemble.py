@@ -227,7 +227,7 @@ def _arrays(runs: Runs, lines: pd.DataFrame, levels: Floats, shape: tuple[int, i
         # A failure among several runs is an outcome like theirs: drawn as often, with the worst score.
         scores[lost & (np.bincount(row)[row] > 1)] = [m.worst for m in runs.metrics]
     else:
-        _check_curves(runs, lines.assign(level=level, lost=lost), levels)
+        _check_curves(runs, lines.assign(level=level, lost=lost.astype(np.float64)), levels)
     values[row, repeat, level] = scores
     cost[row, repeat, level] = lines["cost"]
     np.maximum.at(status, (row, repeat), lines["status"])
