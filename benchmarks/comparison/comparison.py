@@ -57,7 +57,8 @@ class Comparison:
         self.outcome: Outcome | None = None
         self.missing = ""
         self._scores = Scores()
-        self._blocks: list[Block] | None = []
+        self._blocks: list[Block] = []
+        self._read: tuple[Path | str, ...] = ()
         self.checked = ""
 
     @classmethod
@@ -83,14 +84,14 @@ class Comparison:
         from hpo_envs.benchmarks.comparison.replay import Replay
 
         comparison, replay, missing = cls(None, folders[0]), Replay(), []
-        comparison._blocks = None
+        comparison._read = folders
         try:
             for k, folder in enumerate(folders):
                 found: dict[tuple[str, str], set[int]] = {}
                 for block in Store(folder).once(check=replay):
                     env, agent = block.header["env"], block.header["agent"]
                     found.setdefault((env, agent), set()).update(block.seeds.tolist())
-                    comparison._take(block, (k, env, agent))
+                    comparison._scores.add(block, (k, env, agent))
                 missing.append(expected.missing(Path(folder), found))
             for block in blocks_of([*more]):
                 replay.called(block.header["env"])
@@ -150,13 +151,14 @@ class Comparison:
         self.checked = str(replay)
 
     def _take(self, block: Block, place: tuple[Any, ...]) -> None:
-        if self._blocks is not None:
-            self._blocks.append(block)
+        self._blocks.append(block)
         self._scores.add(block, place)
 
     def blocks(self) -> Iterator[Block]:
         """The runs as columns, of one agent and one environment at a time."""
-        yield from Store(self.folder).once() if self._blocks is None else self._blocks
+        for folder in self._read:
+            yield from Store(folder).once()
+        yield from self._blocks
 
     def by_environment(self) -> dict[str, dict[str, list[Block]]]:
         """The runs as columns, by id and by the agent's label."""

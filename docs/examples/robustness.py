@@ -1,8 +1,9 @@
 """Do verdicts across tasks depend on how runs are scored and averaged?
 
     hpo-envs leaderboard run --help                            # how to get runs of a family
-    python docs/examples/robustness.py RUNS                                 # of CharMini, with 20 evaluations
-    python docs/examples/robustness.py RUNS --without eng learned-policy    # without English and an agent
+    python docs/examples/robustness.py RUNS                                   # of CharMini, with 20 evaluations
+    python docs/examples/robustness.py RUNS/setting-2 RUNS/guests-2           # with 40, and with other packages
+    python docs/examples/robustness.py RUNS --without eng learned-policy --family CharMiniLC
 
 One line for each way to score the same runs: the agent with the lowest mean, the agents tied with it, and how
 many of the default's significant pairs (Holm's correction over all pairs) have the same verdict, and how many
@@ -11,7 +12,7 @@ significant, if mean and deviation stayed as they are.
 """
 
 import argparse
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,22 @@ MOST = 1000
 """Task groups beyond which no number is given."""
 
 
-def curves(folder: Path, family: str, without: Collection[str] = ()) -> tuple[list[str], list[str], Any]:
-    """Environments, agents, and (agents, environments, seeds, evaluations) regret of the seeds that all have."""
+def curves(folders: Sequence[Path], family: str, without: Collection[str] = ()) -> tuple[list[str], list[str], Any]:
+    """Environments, agents, and (agents, environments, seeds, points) regret of the seeds that all have.
+
+    Points are evaluations, or fiftieths of the budget where evaluations differ in cost.
+    """
     scores = Scores()
-    for k, block in enumerate(Comparison.load(folder).blocks()):
+    for k, block in enumerate(Comparison.load(*folders).blocks()):
         name, *parts = block.header["env"].split("-")
         if name == family and not {*parts, block.header["agent"]} & {*without}:
             scores.add(block, (k,))
     scored = scores.scored()
     envs, agents = sorted(scored), [*next(iter(scored.values()))]
-    count = min(len(runs.seeds) for by in scored.values() for runs in by.values())
-    return envs, agents, np.stack([[scored[e][a].evaluations[:count] for e in envs] for a in agents])
+    every = [runs for by in scored.values() for runs in by.values()]
+    count, lengths = min(len(runs.seeds) for runs in every), {runs.evaluations.shape[1] for runs in every}
+    points = "evaluations" if len(lengths) == 1 else "shares"
+    return envs, agents, np.stack([[getattr(scored[e][a], points)[:count] for e in envs] for a in agents])
 
 
 def shared(regret: Any, start: int) -> Any:
@@ -88,11 +94,11 @@ def needed(difference: float, deviation: float, pairs: int = 1) -> int | None:
 def main(argv: list[str] | None = None) -> int:
     """Print the table, and the groups needed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="of runs that have one budget")
+    parser.add_argument("folders", type=Path, nargs="+", metavar="RUNS", help="folders of runs that have one budget")
     parser.add_argument("--family", default="CharMini", help="of the environments (default: %(default)s)")
     parser.add_argument("--without", nargs="*", default=[], metavar="NAME", help="languages or agents to leave out")
     args = parser.parse_args(argv)
-    envs, agents, regret = curves(args.folder, args.family, args.without)
+    envs, agents, regret = curves(args.folders, args.family, args.without)
     scores = {name: make() for name, make in ways(regret, agents).items()}
     found = {name: judge(matrix, envs, agents) for name, matrix in scores.items()}
     default = found["mean regret"]

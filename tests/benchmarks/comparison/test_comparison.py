@@ -50,6 +50,8 @@ def test_comparison_in_memory_equals_stored_one(tmp_path: Path) -> None:
     assert frame.equals(here.frame())
     assert [*here.by_environment()["NMTHPO-jaen-v0"]] == ["random", "graph-ei-rbf"]
     assert here.header("NMTHPO-zhen-v0 (subsample=0.8)", "random")["agent"] == "random"
+    Comparison({**STUDY, "agents": "bo"}, other := tmp_path.with_name("other")).run()
+    assert {*Comparison.load(tmp_path, other).frame()["agent"]} == {*STUDY["agents"], "bo"}
 
 
 def test_only_runs_read_from_disk_are_replayed(tmp_path: Path, replayed: list[int]) -> None:
