@@ -200,8 +200,7 @@ def runtimes(regret: Floats, costs: Floats, targets: npt.ArrayLike = TARGETS, *,
         return np.full((*regret.shape[:-1], *np.shape(targets)), np.inf)
     never = np.full_like(regret[..., :1], np.inf)
     spent = np.concatenate([np.cumsum(costs, axis=-1), never], axis=-1)
-    lowest = np.minimum.accumulate(regret, axis=-1)
     # A hair of slack: regrets are quotients of binary fractions.
-    met = lowest[..., None, :] <= np.asarray(targets, dtype=float)[:, None] + 1e-9
+    met = regret[..., None, :] <= np.asarray(targets, dtype=float)[:, None] + 1e-9
     first = np.where(met.any(axis=-1), met.argmax(axis=-1), regret.shape[-1])
     return np.take_along_axis(spent, first, axis=-1)

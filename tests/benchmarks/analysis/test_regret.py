@@ -92,7 +92,7 @@ def test_raw_scores_are_minus_incumbent() -> None:
     after = regret.after(r)
     assert (after.tolist(), regret.final(r, after), regret.raw(r)) == ([-1.0, -3.0, -3.0], -3.0, True)
     assert anytime(r, after) == -2.5
-    assert regret.runtimes(after, r.costs, [0.5, 0.0], raw=True).tolist() == [INF, INF]
+    assert regret.runtimes(np.stack([after]), r.costs, [0.5, 0.0], raw=True).tolist() == [[INF, INF]]
     assert regret.at_costs(after, r.costs, 4.0, [0.25, 0.5, 1.0], raw=True).tolist() == [-1.0, -1.0, -3.0]
     assert not regret.raw(run([1.0]))
 
@@ -140,7 +140,8 @@ def test_regret_over_budget_by_hand() -> None:
     costs = np.array([2.0, 3.0, 100.0])
     shares = [0.1, 0.2, 0.49, 0.5, 0.99, 1.0]
     timed = run([0, 0, 0], costs=costs, budget="10", cost_unit="s")
-    assert regret.at_costs(r, costs, 10.0, shares).tolist() == [1.0, 0.8, 0.8, 0.5, 0.5, 0.1]
+    many = regret.at_costs(np.stack([r, r]), np.stack([costs, costs]), 10.0, shares)
+    assert many.tolist() == [[1.0, 0.8, 0.8, 0.5, 0.5, 0.1]] * 2
     assert len(regret.at_costs(r, costs, 10.0)) == 100
     assert regret.at_costs(r, costs, 10.0)[[18, 19, 48, 49, 98, 99]].tolist() == [1.0, 0.8, 0.8, 0.5, 0.5, 0.1]
     # Three tenths added up are a hair more than 0.3, and count as finished there.

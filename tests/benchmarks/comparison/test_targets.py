@@ -12,8 +12,6 @@ from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import Run
 
-NAN = float("nan")
-
 
 def test_scores_by_hand() -> None:
     rewards = [1.0, 3.0, 2.6, 3.4, 5.0, 4.0]
@@ -35,7 +33,8 @@ def test_scores_on_edge() -> None:
     assert targets.first_reaching(["", "x"]) == 2.0
     assert type(targets.first_reaching([True])) is float
     assert targets.first_reaching([]) == float("inf")
-    assert targets.ftb(["1", "2"], 2.0) == 2.0
+    assert targets.ftb(["1", "2"], 2.0) == 2.0 == targets.fb(["1"], 3.0)
+    assert targets.fto([["1", "2"]], [[1.0, 2.0]]) == targets.fto([[1.0, 2.0]], [["1", "2"]]) == 1.0
     assert targets.ftc([25.0, 25.59, 26.0], 26.09) == 2.0  # 26.09 - 0.5 is no exact binary number
     assert targets.ftc([25.0, 25.5899, 26.0], 26.09) == 3.0
     assert targets.ftc([1, 2, 3], 3, 1) == 2.0
@@ -78,6 +77,10 @@ def test_what_is_close_has_scale_of_metric() -> None:
     assert targets.score(smaller)["ftc"] == targets.score(one)["ftc"]
 
 
+def scaled(run: Run, source: str) -> Run:
+    return dataclasses.replace(run, header={**run.header, "scale": {**run.header["scale"], "source": source}})
+
+
 def test_summary_and_its_refusals() -> None:
     runs = run("random", "NMTHPO-zhen-v0", range(10))
     records = targets.summarise({"random": runs})
@@ -89,6 +92,11 @@ def test_summary_and_its_refusals() -> None:
     head, row = targets.rows(records)
     assert head == ["agent", "best", "fb", "ftb", "ftc"]
     assert row[0] == "random"
+    assert [r["mean"] for r in targets.summarise({"random": runs}, 99.0) if r["score"] == "ftc"] == [1.0]
+    unknown = [dataclasses.replace(scaled(r, "none"), rewards=-r.rewards) for r in runs]
+    (best,) = targets.summarise({"random": unknown})
+    assert (best["score"], best["low"] < best["mean"] < 0.0) == ("best", True)
+    assert targets.tolerance_of(unknown[0], None) == 0.0
     other = Run(0, runs[0].actions, runs[0].rewards, runs[0].costs, 0, {**runs[0].header, "kind": "surrogate"})
     with pytest.raises(ValueError, match="runs must share id and kind of table"):
         targets.summarise({"a": runs, "b": [other]})
@@ -107,5 +115,8 @@ def test_run_has_targets_of_its_rewards(objective: Any) -> None:
         | {"fbp": targets.fbp(rewards, scale.front, 90)}
     )
     assert targets.score(one) == known
+    if objective != "bleu":
+        with pytest.raises(ValueError, match="objective must be one name on NMTHPO-zhen-v0, whose Pareto front is not"):
+            targets.score(scaled(one, "bounds"))
     with pytest.raises(ValueError, match="must have an evaluation, got none with seed 0"):
         targets.score(dataclasses.replace(one, costs=one.costs[:0]))
