@@ -79,9 +79,9 @@ class CurvesEnv(HPOEnv):
         self._sizes = [self._actions, self._levels]
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._peaks, self._end_of = p.costs.item, p.peaks.item, p.ends.item
-        # Cell -> (reward, observation, info, what copies its dicts), without what depends on the row's training so far.
+        # Cell -> what training to it returns if the row was not trained before, see `_fill`.
         self._cells: dict[int, Any] = {}
-        self._grid = list(np.arange(self._levels))
+        self._budget, self._parallel = p.budget, p.workers > 1
         self._per_step = p.cost_unit == "evaluations"
         self._full_mask = np.ones(p.actions + self._levels, np.int8)
         self._view: list[int] | None = None
@@ -112,12 +112,12 @@ class CurvesEnv(HPOEnv):
         if not self._live:
             raise self._not_live()
         row = index if self._view is None else self._view[index]
-        if self.params.workers > 1:
+        if self._parallel:
             return self._step_workers(index, row, level)
-        base, reached, cost = self._submit(index, row, level)
+        cell, top, cost = self._submit(index, row, level)
         self._count += 1
-        observation, reward, info = self._complete(row, base, level, reached, cost)
-        terminated = self._spent >= self.budget or self._done()
+        observation, reward, info = self._complete(cell, top, cost)
+        terminated = self._spent >= self._budget or self._done()
         self._live = not terminated
         return observation, reward, terminated, False, info
 
@@ -130,8 +130,8 @@ class CurvesEnv(HPOEnv):
         if self._open:
             # A row continues from its own checkpoint, so it waits for what still trains that row.
             start = workers.free(row)
-            base, reached, cost = self._submit(index, row, level)
-            workers.submit((row, index, level, base, reached, cost), start, cost)
+            cell, top, cost = self._submit(index, row, level)
+            workers.submit((row, index, level, cell, top, cost), start, cost)
             self._committed += cost
             self._count += 1
             self._open = self._committed < self.budget and not self._done()
@@ -140,70 +140,84 @@ class CurvesEnv(HPOEnv):
                 info = numeric({"cost": 0.0, "finished": False, "clock": workers.clock})
                 info |= {"action": np.array([index, level]), "action_mask": self._shown_mask()}
                 return self._last.copy(), reward, False, False, info
-        row, index, level, base, reached, cost = workers.next()
-        observation, reward, info = self._complete(row, base, level, reached, cost)
+        _, index, level, cell, top, cost = workers.next()
+        observation, reward, info = self._complete(cell, top, cost)
         self._last = observation.copy()
         info |= numeric({"finished": True, "action": np.array([index, level]), "clock": workers.clock})
         terminated = not self._open and not workers
         self._live = not terminated
         return observation, reward, terminated, False, info
 
-    def _submit(self, index: int, row: int, level: int) -> tuple[int, int, float]:
-        """Record the training of a row; return the first cell of its run, the checkpoint reached and the cost."""
+    def _submit(self, index: int, row: int, level: int) -> tuple[Any, int, float]:
+        """Record the training of a row; return its cell of `_cells`, the cell that it reaches, and the cost."""
         known = self._runs.get(row)
         base, before = (self._run_of(row) * self._levels, -1) if known is None else known
-        last = self._end_of(base // self._levels)
-        end = level if level < last else last
-        if end <= before:
-            return base, before, 0.0
-        self._runs[row] = base, end
-        if end == last:
+        cell = self._cells.get(base + level) or self._fill(row, base + level)
+        top, paid, ends = cell[:3]
+        if top <= base + before:
+            return cell, base + before, 0.0
+        self._runs[row] = base, top - base
+        if ends:
             self._mask[index] = 0
         if before + 1 == self._floor:
             self._lowest -= 1
             if not self._lowest:
                 self._raise_floor()
-        if self._per_step:
-            return base, end, 1.0
-        return base, end, self._paid(base + end) - (self._paid(base + before) if before >= 0 else 0.0)
+        if before >= 0 and not self._per_step:
+            return cell, top, paid - self._paid(base + before)
+        return cell, top, paid
 
-    def _complete(self, row: int, base: int, level: int, reached: int, cost: float) -> tuple[Any, Any, Info]:
-        """Return observation, reward and info of a finished training."""
-        p, best, at, top = self.params, self._best, self.params.cost_at, base + reached
-        reward, template, info, dicts = self._cells.get(base + level) or self._fill(row, base + level)
-        observation, info, peak = template.copy(), info.copy(), self._peaks(top, 0)
+    def _complete(self, cell: Any, top: int, cost: float) -> tuple[Any, Any, Info]:
+        """Return observation, reward and info of a training that came to a cell."""
+        p, best = self.params, self._best
+        usual, paid, _, peak, reward, template, info, dicts = cell
+        observation, info = template.copy(), info.copy()
+        if cost != paid or top != usual:  # the row was trained before
+            peak = self._peaks(top, 0)
+            observation[p.cost_at] = cost if cost < COST_HIGH else COST_HIGH
+            info["cost"], info["reached"], info["best"] = (
+                np.float64(cost),
+                np.int64(top % self._levels),
+                np.float64(peak),
+            )
         if peak > best[0] or self._best_cell < 0:
             best[0], self._best_cell = max(peak, best[0]), top
         if p.vector:
             info["best"], reward = p.peaks[top].copy(), reward.copy()
             self._best = best = np.maximum(best, info["best"]).tolist()
-            observation[at + 1 : -1] = best
+            observation[p.cost_at + 1 : -1] = best
         else:
-            info["best"] = np.float64(peak)
             observation[-2] = best[0]
         self._spent = spent = self._spent + cost
-        observation[at] = cost if cost < COST_HIGH else COST_HIGH
-        observation[-1] = 1.0 - spent / self.budget if spent < self.budget else 0.0
-        info["cost"], info["reached"] = np.float64(cost), self._grid[reached]
+        observation[-1] = 1.0 - spent / self._budget if spent < self._budget else 0.0
         for name, copy in dicts:
             info[name] = copy()
         info["action_mask"] = self._shown_mask()
         return observation, reward, info
 
     def _fill(self, row: int, at: int) -> Any:
-        """The answer of a cell, kept for the next time."""
-        p = self.params
+        """What a cell answers to a row that was not trained before, kept for the next time.
+
+        The cell reached, the cost, whether the run ends there; peak, reward, observation, info, and what copies the
+        dicts in it.
+        """
+        p, level, last = self.params, at % self._levels, self._end_of(at // self._levels)
+        end = min(level, last)
+        top = at - level + end
+        paid, peak = 1.0 if self._per_step else self._paid(top), self._peaks(top, 0)
         rewards, shares, batch = p.answer(np.array([row]), np.array([at]))
         info = single(batch, self.table, row)
         if self._view is not None:
             info["row"] = np.int64(row)
+        info["best"], info["cost"], info["reached"] = np.float64(peak), np.float64(paid), np.int64(end)
         template, m = p.templates[row].copy(), len(p.low)
-        template[p.cost_at - m - 1] = shares[0]
+        template[p.cost_at - m - 1], template[p.cost_at] = shares[0], min(paid, COST_HIGH)
         template[p.cost_at - m : p.cost_at] = np.clip(rewards[0], p.low, p.high)
         dicts = [(name, value.copy) for name, value in info.items() if isinstance(value, dict)]
         if len(self._cells) >= KEPT:
             self._cells.clear()
-        self._cells[at] = cell = rewards[0] if p.vector else rewards.item(), template, info, dicts
+        reward = rewards[0] if p.vector else rewards.item()
+        self._cells[at] = cell = top, paid, end == last, peak, reward, template, info, dicts
         return cell
 
     def _run_of(self, row: int) -> int:
