@@ -191,7 +191,7 @@ def normal_level(z: Floats) -> Floats:
 
 
 def _series(z: float) -> float:
-    """Z + z^3 / 3 + z^5 / (3 * 5) + ...; 0 where the distribution function is 0 or 1."""
+    """The sum of z, z^3 / 3, z^5 / (3 * 5), ...; 0 where the distribution function is 0 or 1."""
     square, term, total, odd = z * z, z if abs(z) <= 8.5 else 0.0, 0.0, 1.0
     while total + term != total:
         total += term

@@ -128,7 +128,7 @@ class CurveParams(Params):
             view=view,
         )
 
-    @cached_property
+    @property
     def steps(self) -> int:
         """Steps after which an episode ends whatever its budget."""
         return self.actions * len(self.levels)

@@ -175,11 +175,7 @@ class CurvesEnv(HPOEnv):
         if cost != paid or top != usual:  # the row was trained before
             peak = self._peaks(top, 0)
             observation[p.cost_at] = cost if cost < COST_HIGH else COST_HIGH
-            info["cost"], info["reached"], info["best"] = (
-                np.float64(cost),
-                np.int64(top % self._levels),
-                np.float64(peak),
-            )
+            info |= {"cost": np.float64(cost), "reached": np.int64(top % self._levels), "best": np.float64(peak)}
         if peak > best[0] or self._best_cell < 0:
             best[0], self._best_cell = max(peak, best[0]), top
         if p.vector:
