@@ -17,7 +17,8 @@ record; elsewhere the mean reward must lie near the recorded one (`distance`). M
 processors with AVX-512 become that machine by `OPENBLAS_CORETYPE=SkylakeX`.
 
 After a change that is meant, or with a new id or agent, say in the CHANGELOG what changed, and record it (`--ids` and
-`--agents` narrow all commands; with `--journal FILE` a run that was stopped goes on).
+`--agents` narrow all commands; with `--journal FILE` a run that was stopped goes on). In part, on another machine than
+that of the record, agents have `-` for a digest and are compared by outcome everywhere.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -77,6 +79,8 @@ SOURCES = "+sources"
 """Stands behind the name of an agent that has them."""
 
 STEPPED = ("scalar", "batched")
+ELSEWHERE = "-\t"
+"""Stands before an outcome that was recorded on another machine than the rest."""
 
 Task = tuple[str, str, str]
 """Id, kind of table, and an agent's name (see `SOURCES`) or one of `STEPPED`."""
@@ -116,10 +120,6 @@ def put(h: Any, value: Any) -> None:
         h.update(str(value).encode())
     else:
         raise TypeError(f"no digest of {type(value)}")
-
-
-LIVE = "live"
-"""Stands for the kind of table of ids that call a function: the example of their family."""
 
 
 def given(env_id: str) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def distance(known: str, now: str) -> float:
 
 def same(key: str, known: str, now: str, bits: bool) -> bool:
     """Whether what was found under a key is what was recorded: to the bit, or what an agent does by its outcome."""
-    if known == now or bits or key.endswith(STEPPED):
+    if known == now or key.endswith(STEPPED) or (bits and not known.startswith(ELSEWHERE)):
         return known == now
     return "\t" in known and "\t" in now and distance(known.partition("\t")[2], now.partition("\t")[2]) <= 1.0
 
@@ -200,13 +200,6 @@ def digest(task: Task, apart: bool = False) -> tuple[Task, str]:
     return task, value
 
 
-def kind_of(env_id: str) -> str:
-    """The kind of table that answers an id."""
-    from hpo_envs.families import registry
-
-    return registry.kind_of(registry.SPECS[env_id]) if env_id in registry.SPECS else LIVE
-
-
 def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
     """Everything that has a digest, of the ids whose tables are installed."""
     from hpo_envs import agents, benchmarks
@@ -216,7 +209,8 @@ def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
     for env_id in [*filter(lambda i: registry.installed(registry.SPECS[i]), registry.SPECS), *live]:
         if ids and env_id not in ids:
             continue
-        kind, env = kind_of(env_id), gym.make_vec(env_id, num_envs=1, **given(env_id))
+        kind = registry.kind_of(registry.SPECS[env_id]) if env_id in registry.SPECS else "live"  # calls a function
+        env = gym.make_vec(env_id, num_envs=1, **given(env_id))
         yield from ((env_id, kind, form) for form in STEPPED)
         problem = benchmarks.problem_of(env)
         helped = benchmarks.problem_of(env, "family") if env_id in HELPED else problem
@@ -265,7 +259,8 @@ def write(record: Mapping[str, str], folder: Path = FOLDER) -> None:
             files.setdefault(family.name, []).append(f"{key}\t{record[key]}\n")
     for name, lines in files.items():
         folder.joinpath(f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
-    folder.joinpath("machine.json").write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
+    if here(folder):
+        folder.joinpath("machine.json").write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
 
 
 def here(folder: Path = FOLDER) -> bool:
@@ -318,11 +313,6 @@ def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None, apart:
     return {key: found[key] for key in map("/".join, todo)}
 
 
-def names(text: str) -> list[str]:
-    """Names separated by commas."""
-    return [name for name in text.split(",") if name]
-
-
 def processors(options: Sequence[str]) -> int:
     """Prints what changes with the kernel of OpenBLAS and with what NumPy may use; 1 if steps or outcomes do."""
     print("| OpenBLAS | NumPy | steps that differ | runs that differ | farthest outcome | agents that differ |")
@@ -356,8 +346,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--journal", type=Path, help="keeps what was computed, so that the same command goes on")
     parser.add_argument("--apart", action="store_true", help="each seed of an agent in a batch of its own")
     parser.add_argument("--small", action="store_true", help="only what the tests compare")
-    parser.add_argument("--ids", type=names, default=[], help="some ids, separated by commas")
-    parser.add_argument("--agents", type=names, default=[], help="some agents (or scalar, batched), by commas")
+    parser.add_argument("--ids", nargs="*", default=[], help="some ids")
+    parser.add_argument("--agents", nargs="*", default=[], help="some agents, or scalar, batched")
     args = parser.parse_args(arguments)
     if args.action == "processors":
         return processors((sys.argv[1:] if arguments is None else list(arguments))[1:])
@@ -365,12 +355,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = set(small("/".join(t) for t in todo)) if args.small else {"/".join(t) for t in todo}
     todo = [task for task in todo if "/".join(task) in wanted]
     partial = args.ids or args.agents or args.small
-    if args.action == "record" and partial and not here(args.folder):
-        parser.error("a part is recorded on the like of the machine of the whole: record everything, or elsewhere")
-    now = compute(todo, args.jobs, args.journal, args.apart)
+    before, now = read(args.folder), compute(todo, args.jobs, args.journal, args.apart)
     if args.action == "check":
-        return report(read(args.folder), now, here(args.folder))
-    write({**read(args.folder), **now} if partial else now, args.folder)
+        return report(before, now, here(args.folder))
+    if not partial:
+        before = {}
+        args.folder.joinpath("machine.json").unlink(missing_ok=True)
+    elif not here(args.folder):
+        fresh = {key: re.sub(r"^\w{10}\t", ELSEWHERE, value) for key, value in now.items()}
+        now = {key: before[key] if same(key, before.get(key, ""), now[key], False) else fresh[key] for key in now}
+    write({**before, **now}, args.folder)
     print(f"{len(now)} digests recorded")
     return 0
 

@@ -33,6 +33,11 @@ def test_agents_of_this_package_are_compared() -> None:
     assert {k.rpartition("/")[2] for k in RECORD} - external == {k.rpartition("/")[2] for k in digests.small(RECORD)}
 
 
+def test_an_outcome_of_another_machine_is_compared_by_its_mean() -> None:
+    agrees = [digests.same("a/b/bo", known, "0\t5.5±1", bits=True) for known in ("-\t5±1", "-\t9±1", "1\t5±1")]
+    assert agrees == [True, False, False]
+
+
 def test_each_committed_result_has_its_commit_and_its_bytes() -> None:
     rows = results.listed()
     assert [*rows] == results.files(), "python tests/regression/results.py note FILE..."
