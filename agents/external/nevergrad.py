@@ -41,6 +41,8 @@ class Nevergrad(NearestCandidate):
     Raises:
         ModuleNotFoundError: Nevergrad is not installed.
         ValueError: No such optimizer; another kind of space.
+        TypeError: By `ask`: metamodels of Nevergrad 1.0.12, which NGOpt picks for several pending results in few
+            dimensions, need NumPy below 2.4 (its issue 1612).
     """
 
     def __init__(self, problem: Problem, seed: int, *, optimizer: str = "NGOpt") -> None:
