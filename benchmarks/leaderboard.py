@@ -3,8 +3,8 @@
     python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/
 
-`run` continues where it stopped. `publish` writes what is committed: the scores (`benchmarks/leaderboard.json`, no
-evaluations), the picture and the page in `docs/`, and the table in `README.md`.
+`run` continues where it stopped. `publish` writes what is committed: the scores (`benchmarks/leaderboard.json.gz`, no
+evaluations), the picture in `docs/`, and the sentence in `README.md`. `hpo-envs report` makes a page of the scores.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import datetime
 import fnmatch
+import gzip
 import json
 import re
 import time
@@ -21,9 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.agents import AGENTS
-from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.comparison import Comparison
-from hpo_envs.benchmarks.report import page, plots, sentences
+from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.runs import run, transfer
 from hpo_envs.benchmarks.study import executors
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
@@ -34,7 +34,7 @@ from hpo_envs.tables import store as tables
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic
 
-SUMMARY = Path(__file__).with_name("leaderboard.json")
+SUMMARY = Path(__file__).with_name("leaderboard.json.gz")
 
 BESIDE = ("random", "bo", "bo-spread", "freeze-thaw", "asha", "hyperband")
 """Agents of the transfer track besides those that need other tables: what these are to be better than."""
@@ -225,7 +225,7 @@ def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def publish(folder: Path, root: Path) -> None:
-    """Write scores, picture, page and the README's table below the root of the repository.
+    """Write scores, picture and the README's sentence below the root of the repository.
 
     Args:
         folder: The runs.
@@ -260,11 +260,10 @@ def write(found: Mapping[str, Any], root: Path) -> None:
     inside = f"{BEGIN}\n{headline(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
     meanings = {name: re.split("[:;,]", e.summary)[0] for name, e in AGENTS.items()}
-    png, svg = plots.board(found, meanings, root / "docs" / "leaderboard")
+    _, svg = plots.board(found, meanings, root / "docs" / "leaderboard")
     svg.unlink()  # no page shows it
-    html = page.render(found, citations=summary.citations(found), picture=png.read_bytes())
-    summed = json.dumps(found, separators=(",", ":")) + "\n"
-    atomic.write_all({root / "docs" / "leaderboard.html": html, SUMMARY: summed, readme: text})
+    summed = gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0)
+    atomic.write_all({SUMMARY: summed, readme: text})
 
 
 @screen.on()

@@ -17,10 +17,11 @@ sys.path.insert(0, str(HERE))
 
 from _site import agents, api, environments, links, markdown, notebooks, results  # noqa: E402
 
+from hpo_envs.benchmarks.comparison import summary  # noqa: E402
+from hpo_envs.benchmarks.report import page  # noqa: E402
+
 ABOVE = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 """Pages that lie above docs/."""
-
-EXTRA = {"leaderboard.html"}
 
 GUIDES = (
     "first-comparison",
@@ -45,7 +46,7 @@ def assemble(source: Path) -> None:
     pages = {p.relative_to(ROOT).as_posix() for p in written()}
     for path in written():
         name = path.relative_to(ROOT).as_posix()
-        text = markdown.relink(results.fill(path.read_text(encoding="utf-8")), name, pages, EXTRA)
+        text = markdown.relink(results.fill(path.read_text(encoding="utf-8")), name, pages)
         if name == "README.md":
             text += "\n\n" + navigation()
         inside = {"README.md": "index.md"}.get(name, name.lower() if "/" not in name else name.removeprefix("docs/"))
@@ -63,6 +64,9 @@ def assemble(source: Path) -> None:
     api.write(source / "api", source / "extra" / "source")
     notebooks.write(source / "notebooks")
     (source / "results.md").write_text(results.page(found), encoding="utf-8")
+    picture = (HERE / "leaderboard.png").read_bytes()
+    report = page.render(found, citations=summary.citations(found), picture=picture)
+    (source / "leaderboard.html").write_text(report, encoding="utf-8")
 
 
 def navigation() -> str:

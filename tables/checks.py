@@ -5,6 +5,7 @@ import difflib
 import importlib
 import re
 import stat
+import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def regular(path: Path) -> Path:
 
 
 def parsed(path: Path, loads: Callable[[str], Any], what: str) -> Any:
-    """Content of a text file.
+    """Content of a text file, or of one that was compressed by gzip if its name says so.
 
     Args:
         path: The file.
@@ -102,13 +103,18 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str) -> Any:
         what: For the message, what the file must be.
 
     Raises:
-        ValueError: The file is none, or has integers of thousands of digits.
+        ValueError: The file is none, has integers of thousands of digits, or more than 1 GiB after decompression.
         OSError: It cannot be read.
     """
     data = regular(path).read_bytes()
     try:
+        if path.suffix == ".gz":
+            stream = zlib.decompressobj(wbits=31)
+            data = stream.decompress(data, 1 << 30)
+            if not stream.eof:
+                raise ValueError("one that is cut off or larger than 1 GiB")
         return loads(data.decode())
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, zlib.error) as error:
         raise ValueError(f"{path} must be {what}, got {error}") from None
 
 

@@ -25,14 +25,13 @@ def nav(entries: Sequence[str], *, hidden: bool = True, caption: str = "", depth
     return "\n".join(["```{toctree}", *options, f":maxdepth: {depth}", "", *entries, "```"])
 
 
-def relink(text: str, page: str, pages: set[str], extra: set[str]) -> str:
+def relink(text: str, page: str, pages: set[str]) -> str:
     """Turn links that hold in the repository into links that hold on the site.
 
     Args:
         text: Markdown.
         page: Path of the file in the repository, such as `docs/studies.md`.
         pages: Paths in the repository of the files that are pages of the site.
-        extra: Names in `docs/` that are copied to the top of the site as they are.
     """
     import posixpath
 
@@ -46,8 +45,6 @@ def relink(text: str, page: str, pages: set[str], extra: set[str]) -> str:
         path, _, anchor = target.partition("#")
         full = posixpath.normpath(posixpath.join(folder, path))
         inside = full.removeprefix("docs/")
-        if inside in extra and full.startswith("docs/") and not mark:
-            return f'<a href="{up}{inside}">{label}</a>'
         if full in pages and not full.startswith("docs/"):  # README.md and its likes, which lie above docs/
             inside = {"README.md": "index.md"}.get(full, full.lower())
             return f"[{label}]({up}{inside}{'#' + anchor if anchor else ''})"

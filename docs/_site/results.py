@@ -1,4 +1,4 @@
-"""Tables of the leaderboard, and what fills the placeholders of the guides. All numbers are `leaderboard.json`'s."""
+"""Tables of the leaderboard, and what fills the placeholders of the guides. All numbers are `leaderboard.json.gz`'s."""
 
 from __future__ import annotations
 

@@ -260,21 +260,17 @@ def test_placeholders_are_filled() -> None:
 
 def test_links_of_repository_become_links_of_site() -> None:
     pages = {"README.md", "CONTRIBUTING.md", "docs/studies.md", "docs/guides/first.md"}
-    extra = {"leaderboard.html"}
-    text = "[a](docs/studies.md#x) ![p](docs/b.png) [h](docs/leaderboard.html) [w](https://a.org/) [c](CONTRIBUTING.md)"
-    assert markdown.relink(text, "README.md", pages, extra) == (
-        '[a](studies.md#x) ![p](b.png) <a href="leaderboard.html">h</a> [w](https://a.org/) [c](contributing.md)'
-    )
-    assert markdown.relink("[a](../studies.md) [r](../../README.md)", "docs/guides/first.md", pages, extra) == (
+    text = "[a](docs/studies.md#x) ![p](docs/b.png) [w](https://a.org/) [c](CONTRIBUTING.md)"
+    onsite = "[a](studies.md#x) ![p](b.png) [w](https://a.org/) [c](contributing.md)"
+    assert markdown.relink(text, "README.md", pages) == onsite
+    assert markdown.relink("[a](../studies.md) [r](../../README.md)", "docs/guides/first.md", pages) == (
         "[a](../studies.md) [r](../index.md)"
     )
-    assert markdown.relink("[![p](docs/b.png)](docs/leaderboard.html)", "README.md", pages, extra) == (
-        '<a href="leaderboard.html">![p](b.png)</a>'
-    )
-    outside = markdown.relink("[t](../tables/catalogue/catalogue.csv)", "docs/studies.md", pages, extra)
+    assert markdown.relink("[![p](docs/b.png)](docs/studies.md)", "README.md", pages) == "[![p](b.png)](studies.md)"
+    outside = markdown.relink("[t](../tables/catalogue/catalogue.csv)", "docs/studies.md", pages)
     assert outside == "t (`tables/catalogue/catalogue.csv`)"
     block = "```python\nx[0](docs/studies.md)\n```"
-    assert markdown.relink(block, "README.md", pages, extra) == block
+    assert markdown.relink(block, "README.md", pages) == block
 
 
 def test_link_check_finds_what_is_wrong(tmp_path: Path) -> None:

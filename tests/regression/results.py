@@ -24,7 +24,7 @@ LIST = Path(__file__).with_name("results.csv")
 COLUMNS = ("file", "commit", "sha256")
 
 COMMITTED = (
-    "benchmarks/leaderboard.json",
+    "benchmarks/leaderboard.json.gz",
     "benchmarks/analysis/references.json",
     "benchmarks/live/*.csv",
     "benchmarks/learned/training.csv",
@@ -91,18 +91,19 @@ def papers(work: Path) -> Iterator[str]:
 def leaderboard(work: Path) -> Iterator[str]:
     """Random search on some ids of the leaderboard."""
     from hpo_envs.benchmarks import Comparison
+    from hpo_envs.benchmarks.comparison import summary
 
-    stored = json.loads((ROOT / "benchmarks/leaderboard.json").read_text(encoding="utf-8"))["cells"]
+    stored = summary.read(ROOT / "benchmarks/leaderboard.json.gz")["cells"]
     ids = [{"id": env, "subsample": 0.8} for env in RANDOM]
     comparison = Comparison({"environments": ids, "agents": "random", "seeds": 100}).run()
     for cell in comparison.scores["cells"]:
         label = cell["environment"]
         before = [c for c in stored if (c["agent"], c["environment"]) == ("random", label)]
         if len(before) != 1:
-            yield f"leaderboard.json must have random search on {label} once, got {len(before)}"
+            yield f"leaderboard.json.gz must have random search on {label} once, got {len(before)}"
             continue
         for key in ("anytime", "final"):  # means; intervals are rounded draws
-            yield from differences(before[0][key][0], cell[key][0], f"leaderboard.json, random on {label}, {key}")
+            yield from differences(before[0][key][0], cell[key][0], f"leaderboard.json.gz, random on {label}, {key}")
 
 
 def references(work: Path) -> Iterator[str]:

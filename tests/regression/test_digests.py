@@ -1,5 +1,7 @@
 """What the suite returns (a part of `digests.py`, which checks all at night) and committed results change noticed."""
 
+import gzip
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 
 from hpo_envs.agents import AGENTS
+from hpo_envs.benchmarks.comparison import summary
 from tests.regression import digests, results
 
 RECORD = digests.read()
@@ -57,8 +60,9 @@ def test_a_number_that_differs_is_found(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(results, "RANDOM", ("NMTHPO-zhen-v0",))
     monkeypatch.setattr(results, "ROOT", tmp_path)
     (tmp_path / "benchmarks").mkdir()
-    cell = '{"agent": "random", "environment": "NMTHPO-zhen-v0 (subsample=0.8)", "anytime": [0.5], "final": [0.5]}'
-    (tmp_path / "benchmarks" / "leaderboard.json").write_text(f'{{"cells": [{cell}]}}')
+    cell = {"agent": "random", "environment": "NMTHPO-zhen-v0 (subsample=0.8)", "anytime": [0.5], "final": [0.5]}
+    stored = json.dumps(dict.fromkeys(summary.PARTS) | {"cells": [cell]})
+    (tmp_path / "benchmarks" / "leaderboard.json.gz").write_bytes(gzip.compress(stored.encode()))
     assert [said.split(":")[0] for said in results.leaderboard(tmp_path)] == [
-        f"leaderboard.json, random on NMTHPO-zhen-v0 (subsample=0.8), {key}" for key in ("anytime", "final")
+        f"leaderboard.json.gz, random on NMTHPO-zhen-v0 (subsample=0.8), {key}" for key in ("anytime", "final")
     ]

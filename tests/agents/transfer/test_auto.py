@@ -1,6 +1,5 @@
 """What `auto` picks on each kind of problem, and that it is that agent."""
 
-import json
 import warnings
 from typing import Any
 
@@ -12,6 +11,7 @@ from hpo_envs.agents import AGENTS, make
 from hpo_envs.agents.search.bo import BayesianOptimisation
 from hpo_envs.agents.transfer.auto import chosen
 from hpo_envs.benchmarks import leaderboard, run
+from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.runs import problem_of, provenance
 
 PICKED = [  # id, transfer, what is picked, and what where results come late
@@ -61,7 +61,7 @@ def test_on_leaderboard_it_is_level_with_best_agent_of_each_track() -> None:
 
     On CellMini some trainings diverge. `learned-policy` brings what it learned from other tables, where none are given.
     """
-    found = json.loads(leaderboard.SUMMARY.read_text(encoding="utf-8"))
+    found = summary.read(leaderboard.SUMMARY)
     envs, behind, worse = {e["label"]: e for e in found["environments"]}, {}, set()
     for t in found["tracks"]:
         env = envs[t["environments"][0]]

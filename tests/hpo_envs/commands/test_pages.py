@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import gzip
 import importlib
 import json
 from pathlib import Path
@@ -25,10 +26,12 @@ def test_non_comparison_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "empty").mkdir()
     (tmp_path / "x.json").write_text('{"title": 1}')
     (tmp_path / "y.json").write_text("[")
+    (tmp_path / "z.json.gz").write_bytes(gzip.compress(b"[]")[:-9])
     for path, message in {
         "empty": "runs must be at least one",
         "x.json": "must be a summary with",
         "y.json": "must be a folder of runs or a summary",
+        "z.json.gz": "got one that is cut off",
         "none": "no such file",
     }.items():
         assert main(["report", str(tmp_path / path)]) == 2
