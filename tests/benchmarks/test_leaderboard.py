@@ -105,9 +105,7 @@ def test_what_is_committed_has_fewer_points_and_same_scores() -> None:
     assert leaderboard.thinned(thin) == thin
 
 
-def test_publish_writes_scores_picture_and_readme(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_publish_writes_what_is_committed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(leaderboard, "SUMMARY", tmp_path / "leaderboard.json.gz")
     (tmp_path / "README.md").write_text("Before.\nAfter.\n")

@@ -43,6 +43,7 @@ FILES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
     *(p for folder in FOLDERS for kind in ("*.py", "*.md", "*.html", "*.js") for p in (ROOT / folder).rglob(kind)),
 ]
+
 DECIMAL = re.compile(r"(?:^|[ (\[])\.\d")
 
 

@@ -55,7 +55,7 @@ WORKS = {
     "fetch": (30, {"before write", "half of a write"}),
     "own-table": (8, {"before write", "half of a write"}),
     "runs": (16, {"before write", "half of a write"}),
-    "pages": (20, {"before write", "half of a write"}),
+    "pages": (24, {"before write", "half of a write"}),
     "search": (10, {"before write", "half of a write"}),
 }
 
