@@ -5,7 +5,6 @@ import difflib
 import importlib
 import re
 import stat
-import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -94,27 +93,23 @@ def regular(path: Path) -> Path:
     return path
 
 
-def parsed(path: Path, loads: Callable[[str], Any], what: str) -> Any:
-    """Content of a text file, or of one that was compressed by gzip if its name says so.
+def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
+    """Content of a text file.
 
     Args:
         path: The file.
         loads: Reads its text, such as `json.loads`.
         what: For the message, what the file must be.
+        read: Reads its bytes; `content_of` of `tables/files` also those of a compressed file.
 
     Raises:
-        ValueError: The file is none, has integers of thousands of digits, or more than 1 GiB after decompression.
+        ValueError: The file is none, or has integers of thousands of digits.
         OSError: It cannot be read.
     """
-    data = regular(path).read_bytes()
+    data = read(regular(path))
     try:
-        if path.suffix == ".gz":
-            stream = zlib.decompressobj(wbits=31)
-            data = stream.decompress(data, 1 << 30)
-            if not stream.eof:
-                raise ValueError("one that is cut off or larger than 1 GiB")
         return loads(data.decode())
-    except (ValueError, RecursionError, zlib.error) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} must be {what}, got {error}") from None
 
 

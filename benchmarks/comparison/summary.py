@@ -295,13 +295,15 @@ def rounded(value: Any, digits: int = 4) -> Any:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A summary that was written as JSON.
+    """A summary that was written as JSON, which may be compressed.
 
     Raises:
         OSError: There is no such file.
         ValueError: It holds no summary.
     """
-    found = parsed(path, json.loads, "a folder of runs or a summary (.json)")
+    from hpo_envs.tables.files.unpacked import content_of
+
+    found = parsed(path, json.loads, "a folder of runs or a summary (.json)", content_of)
     if missing := [k for k in PARTS if not isinstance(found, dict) or k not in found]:
         raise ValueError(f"{path} must be a summary with {', '.join(PARTS)}, got one without {', '.join(missing)}")
     plain: dict[str, Any] = found

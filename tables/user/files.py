@@ -5,14 +5,12 @@ JSON has a list, lines, columns or names of runs; a folder has a JSON file or a 
 
 import codecs
 import csv
-import gzip
+import functools
 import hashlib
 import io
 import itertools
 import json
 import re
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,20 +18,17 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from hpo_envs.tables.checks import regular
+from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.user.cells import UNNAMED
 from hpo_envs.tables.user.sheet import Sheet, of_frame
-
-BYTES = 2_000_000_000
-"""Largest plain file."""
-
-SMALL, RATIO = 10_000_000, 50
-"""A compressed file may hold so many bytes, or so many times its own: a tiny one may hold any number of lines."""
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
 """Reads each number as the nearest float; pandas 3.1 always does."""
 
-TOO_LARGE = "{} must be at most {} bytes{} (max_bytes=, --max-bytes), got {}"
+OPTION = " (max_bytes=, --max-bytes)"
+"""How a user allows larger files."""
+
+content_of = functools.partial(unpacked.content_of, option=OPTION)
 
 DEPTH = 20
 """Deepest nesting that becomes columns."""
@@ -52,7 +47,7 @@ def of_path(path: Path, most: int | None = None) -> Sheet:
 
     Args:
         path: The file or folder.
-        most: Largest size in bytes, unpacked; default: `BYTES`, less for compressed files, see `SMALL`.
+        most: Largest size in bytes, unpacked; default: see `content_of`.
 
     Raises:
         ValueError: A file of no known kind, or too large; lines are named.
@@ -66,46 +61,10 @@ def of_path(path: Path, most: int | None = None) -> Sheet:
     if kind in (".json", ".jsonl", ".ndjson"):
         frame = pd.DataFrame(of_json(str(path), content), dtype=object)
     elif kind in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
-        frame = _arrow(path, content, kind, most or _unpacks(path))
+        frame = _arrow(path, content, kind, most or unpacked.limit_of(path))
     else:
         return of_csv(str(path), content, digest)
     return of_frame(frame, str(path), digest, "run" if "json" in kind else "row", range(1, len(frame) + 1))
-
-
-def content_of(path: Path, most: int | None = None) -> bytes:
-    """All of a regular file, unpacked.
-
-    Raises:
-        ValueError: A pipe or device, more bytes than allowed, or a damaged archive.
-        OSError: It cannot be read.
-    """
-    packed = path.suffix in (".gz", ".zip")
-    limit = most or (_unpacks(path) if packed else BYTES)
-    try:
-        with open(regular(path), "rb") as file, _unpacked(path, file) as stream:
-            content: bytes = stream.read(limit + 1)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} must be a {'zip' if path.suffix == '.zip' else 'gzip'} file, got {error}") from None
-    if len(content) > limit:
-        raise ValueError(TOO_LARGE.format(path, limit, " unpacked" if packed else "", "more"))
-    return content
-
-
-def _unpacks(path: Path) -> int:
-    """How many bytes a compressed file may hold."""
-    return min(BYTES, max(SMALL, RATIO * path.stat().st_size))
-
-
-def _unpacked(path: Path, file: io.BufferedReader) -> Any:
-    if path.suffix == ".gz":
-        return gzip.GzipFile(fileobj=file)
-    if path.suffix != ".zip":
-        return file
-    archive = zipfile.ZipFile(file)
-    names = [n for n in archive.namelist() if not n.endswith("/")]
-    if len(names) != 1:
-        raise ValueError(f"{path} must hold one file, got {len(names)}")
-    return archive.open(names[0])
 
 
 def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
@@ -122,7 +81,7 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
             return file.read(use_threads=False).to_pandas()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path} must be {kind[1:]}, got a file that is none: {str(error)[:80]}") from None
-    raise ValueError(TOO_LARGE.format(path, limit, " unpacked", size))
+    raise ValueError(unpacked.TOO_LARGE.format(path, limit, " unpacked" + OPTION, size))
 
 
 def of_csv(source: str, content: bytes, digest: str) -> Sheet:

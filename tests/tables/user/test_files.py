@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from hpo_envs.tables import user
+from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.user import files, sheet
 from hpo_envs.tables.user.reader import from_csv
 from tests.tables.user.helpers import from_text
@@ -38,8 +39,8 @@ def test_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pyt
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a.csv", "a,b\n1,2\n")
     assert len(files.of_path(tmp_path / "a.zip").frame) == 1
-    monkeypatch.setattr(files, "SMALL", 5)
-    monkeypatch.setattr(files, "RATIO", 0)
+    monkeypatch.setattr(unpacked, "SMALL", 5)
+    monkeypatch.setattr(unpacked, "RATIO", 0)
     with pytest.raises(ValueError, match="must be at most 5 bytes unpacked"):
         files.of_path(tmp_path / "a.zip")
     with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
@@ -133,5 +134,5 @@ def test_no_thread_keeps_file_that_is_read(kind: str, tmp_path: Path) -> None:
         if kind == ".csv":
             files.of_csv("a", content, "")
         else:
-            files._arrow(path, content, kind, files.BYTES)
+            files._arrow(path, content, kind, unpacked.BYTES)
         assert sys.getrefcount(content) == before

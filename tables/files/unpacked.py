@@ -1,0 +1,60 @@
+"""All bytes of a file, unpacked if it is a zip or a gzip file: never more than a file of its size may hold."""
+
+import gzip
+import io
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.tables.checks import regular
+
+BYTES = 2_000_000_000
+"""Largest plain file."""
+
+SMALL, RATIO = 10_000_000, 50
+"""A compressed file may hold so many bytes, or so many times its own: a tiny one may hold any number of lines."""
+
+TOO_LARGE = "{} must be at most {} bytes{}, got {}"
+
+
+def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
+    """All of a regular file, unpacked.
+
+    Args:
+        path: The file.
+        most: Largest size in bytes, unpacked; default: `BYTES`, less for compressed files, see `SMALL`.
+        option: For the message, how a caller is told a larger one.
+
+    Raises:
+        ValueError: A pipe or device, more bytes than allowed, or a damaged archive.
+        OSError: It cannot be read.
+    """
+    packed = path.suffix in (".gz", ".zip")
+    limit = most or (limit_of(path) if packed else BYTES)
+    try:
+        with open(regular(path), "rb") as file, _unpacked(path, file) as stream:
+            content: bytes = stream.read(limit + 1)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        said = "one that is cut off" if isinstance(error, EOFError) else error
+        raise ValueError(f"{path} must be a {'zip' if path.suffix == '.zip' else 'gzip'} file, got {said}") from None
+    if len(content) > limit:
+        raise ValueError(TOO_LARGE.format(path, limit, (" unpacked" if packed else "") + option, "more"))
+    return content
+
+
+def limit_of(path: Path) -> int:
+    """How many bytes a compressed file may hold."""
+    return min(BYTES, max(SMALL, RATIO * path.stat().st_size))
+
+
+def _unpacked(path: Path, file: io.BufferedReader) -> Any:
+    if path.suffix == ".gz":
+        return gzip.GzipFile(fileobj=file)
+    if path.suffix != ".zip":
+        return file
+    archive = zipfile.ZipFile(file)
+    names = [n for n in archive.namelist() if not n.endswith("/")]
+    if len(names) != 1:
+        raise ValueError(f"{path} must hold one file, got {len(names)}")
+    return archive.open(names[0])
