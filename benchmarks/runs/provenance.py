@@ -7,22 +7,24 @@ process changes after its imports.
 """
 
 import ast
-import dis
 import functools
 import hashlib
 import importlib.util
 import inspect
 import itertools
 import json
+import linecache
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 from typing import Any
+from zipimport import zipimporter
 
 from hpo_envs import agents
+from hpo_envs.benchmarks.runs.needed import needed
 
 LENGTH = 16
 """Hexadecimal digits kept of each sha256."""
@@ -55,8 +57,11 @@ BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tab
 LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.runs.episodes", "hpo_envs.benchmarks.runs.pool")
 """Modules of the run loop, which count for every environment."""
 
-BLOCKS = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.ExceptHandler)
-"""Statements of a script that contain others."""
+MAIN = ("__main__", "__mp_main__")
+"""Names of the script that runs; the latter as multiprocessing calls it."""
+
+WHOLE, COMPILED = " (whole file)", " (compiled code)"
+"""Ends of the names of digests where what a function needs could not be found."""
 
 PACKAGES = frozenset({"site-packages", "dist-packages"})
 """Names of the folders that packages are installed in, of which there may be several."""
@@ -66,26 +71,28 @@ def of_agent(agent: str | Callable[..., Any]) -> dict[str, str]:
     """Digests by module of the code of an agent, or of any other callable.
 
     For a registered name, its fixed hyperparameters have a digest, too, and its weights (`data/MODULE.*` next to the
-    module). For a function or class of a script, the digest is of what it needs, not of the whole script.
+    module). For a function or class of a script or notebook, the digest is of what it needs, see `needed`; where that
+    cannot be found, of the whole file, or without a source of the compiled code, and its name then ends with WHOLE or
+    COMPILED.
 
     Args:
         agent: Registered name, `module:factory`, or a callable.
     """
-    if isinstance(agent, str) and ":" not in agent:
-        return closure((f"agent:{agent}",))
     if isinstance(agent, str):
         module = agent.partition(":")[0]
-    else:
-        while isinstance(agent, functools.partial):
-            agent = agent.func
-        known: Any = agent.__self__ if inspect.ismethod(agent) else agent
-        agent = known if isinstance(known, type) or inspect.isroutine(known) else type(known)
-        module = agent.__module__
-    found = closure((module,), module.partition(".")[0])
-    if module in ("__main__", "__mp_main__") and callable(agent):  # the latter as multiprocessing calls it
-        found.pop(module, None)
-        return {"__main__": _digest(_source(agent)), **found}
-    return found
+        return closure((module,), module.partition(".")[0]) if ":" in agent else closure((f"agent:{agent}",))
+    parts = [(_module(part), part) for part in _definitions(agent)]
+    found = closure([name for name, _ in parts], parts[0][0].partition(".")[0])
+    script = [part for name, part in parts if name in MAIN]
+    loose = [part for name, part in parts if name not in sys.modules and _functions(part)]
+    for name in MAIN:
+        found.pop(name, None)
+    return dict(sorted({**found, **_of_script(script), **_of_loose(loose)}.items()))
+
+
+def imprecise(sources: Mapping[str, str]) -> list[str]:
+    """Names of digests that cover more than what is needed: any change of that file, or of compiled code, counts."""
+    return [name for name in sources if name.endswith((WHOLE, COMPILED))]
 
 
 def of_environment(entry_point: str, arguments: Mapping[str, Any] | None = None) -> dict[str, str]:
@@ -124,7 +131,7 @@ def closure(names: Sequence[str], own: str = "") -> dict[str, str]:
                 found[name] = _digest(json.dumps(dict(entry.kwargs), sort_keys=True, default=repr).encode())
             todo.append(entry.target.partition(":")[0])
         elif (path := _file(name, own)) is not None:
-            state = path.stat()
+            state = _on_disk(path).stat()
             found[name], reached = _read(name, path, state.st_mtime_ns, state.st_size)
             todo.extend(reached)
             if name.startswith("hpo_envs.agents."):
@@ -137,57 +144,104 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:LENGTH]
 
 
-def _source(thing: Any) -> bytes:
-    """Source of a function or class of a script, and of the statements of the script that it needs.
-
-    Compiled code where there is no source, as for classes of a notebook, and of a lambda, whose line may have more.
-    """
-    functions = [f for f in (vars(thing).values() if isinstance(thing, type) else [thing]) if inspect.isfunction(f)]
-    codes = [f.__code__ for f in functions]
-    try:
-        own = repr([*map(_compiled, codes)]) if thing.__name__ == "<lambda>" else inspect.getsource(thing)
-    except (OSError, TypeError):
-        own = repr([*map(_compiled, codes)])
-    try:
-        script = ast.parse(Path(sys.modules[thing.__module__].__file__ or "").read_bytes())
-    except (OSError, SyntaxError, AttributeError):
-        return own.encode()
-    statements = [*_statements(script.body)]
-    needed, todo = set[int](), {thing.__qualname__.partition(".")[0], *(n for c in codes for n in _names(c)[1])}
+def _definitions(thing: Any) -> list[Any]:
+    """The function or class of a callable, then those that it wraps, closes over or is given as fixed arguments."""
+    todo, found = [thing], dict[int, Any]()
     while todo:
-        found = {i for i, (_, bound, _) in enumerate(statements) if not todo.isdisjoint(bound)} - needed
-        needed |= found
-        todo = {name for i in found for name in statements[i][2]}
-    return "\n".join([own, *(statements[i][0] for i in sorted(needed))]).encode()
+        part = todo.pop()
+        if isinstance(part, functools.partial):
+            todo += [*filter(callable, (*part.args, *part.keywords.values())), part.func]
+            continue
+        part = part.__self__ if inspect.ismethod(part) else part
+        known = part if isinstance(part, type) or inspect.isroutine(part) else type(part)
+        if id(known) in found:
+            continue
+        found[id(known)] = known
+        cells = [c.cell_contents for c in getattr(known, "__closure__", None) or () if c != CellType()]
+        todo += [c for c in cells if isinstance(c, (type, functools.partial)) or inspect.isroutine(c)]
+        todo += [w for w in (inspect.getattr_static(part, "__wrapped__", None),) if callable(w)]
+    return [*found.values()]
 
 
-def _compiled(code: CodeType) -> tuple[Any, ...]:
-    constants = [_compiled(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
-    return code.co_name, code.co_code, code.co_names, constants
+def _module(thing: Any) -> str:
+    return str(getattr(thing, "__module__", None) or "")
 
 
-def _statements(body: Iterable[ast.AST]) -> Iterator[tuple[str, set[str], set[str]]]:
-    """Statements of a script, those of its blocks one by one: source, global names that it binds, and that it uses."""
-    for node in body:
-        if isinstance(node, BLOCKS):
-            yield from _statements(n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt | ast.ExceptHandler))
-        elif isinstance(node, ast.stmt):
-            yield ast.unparse(node), *_names(compile(ast.Module([node], []), "", "exec"))
+def _functions(thing: Any) -> list[FunctionType]:
+    """A function, or those of a class and of its bases in the same module."""
+    classes = [c for c in getattr(thing, "__mro__", ()) if _module(c) == _module(thing)]
+    return [f for f in (v for c in classes for v in vars(c).values()) if inspect.isfunction(f)] or (
+        [thing] if inspect.isfunction(thing) else []
+    )
 
 
-def _names(code: CodeType) -> tuple[set[str], set[str]]:
-    """Global names that code binds, and those that it or functions within it use."""
-    steps = [*dis.get_instructions(code)]
-    bound = {i.argval for i in steps if i.opname in ("STORE_NAME", "STORE_GLOBAL")}
-    used = {i.argval for i in steps if i.opname in ("LOAD_NAME", "LOAD_GLOBAL")}
-    inner = [_names(c)[1] for c in code.co_consts if isinstance(c, CodeType)]
-    return bound, used.union(*inner)
+def _of_script(parts: Sequence[Any]) -> dict[str, str]:
+    """Digest of what functions and classes of the script or notebook that runs need."""
+    if not parts:
+        return {}
+    functions = [f for part in parts for f in _functions(part)]
+    cells, last = _cells(_module(parts[0]), [f.__code__.co_filename for f in functions])
+    tops = {part.__qualname__.partition(".")[0] for part in parts}
+    lines = {f.__code__.co_firstlineno for f in functions if f.__qualname__.startswith("<lambda>")}
+    text = needed(cells, tops - {"<lambda>"}, lines, last)
+    if text is not None:
+        return {MAIN[0]: _digest(text.encode())}
+    return {
+        f"{MAIN[0]}{WHOLE if cells else COMPILED}": _digest("\n".join([*cells, *map(_compiled, functions)]).encode())
+    }
+
+
+def _of_loose(parts: Sequence[Any]) -> dict[str, str]:
+    """Digest of functions and classes without a module, such as those of `exec`."""
+    text = "\n".join(_compiled(f) for part in parts for f in _functions(part))
+    return {f"exec{COMPILED}": _digest(text.encode())} if parts else {}
+
+
+def _cells(module: str, files: Sequence[str]) -> tuple[list[str], bool]:
+    """Source of a script, or sources of the cells of a notebook, and whether it is a notebook.
+
+    The last of these is the cell of the first file.
+    """
+    names = vars(sys.modules[module])
+    file = str(names.get("__file__") or next(iter(files), ""))
+    linecache.checkcache(file)
+    text = "".join(linecache.getlines(file, names))
+    if "get_ipython" in names and isinstance(names.get("In"), list):
+        return [*map(str, names["In"]), text], True
+    return [text] if text else [], False
+
+
+def _compiled(function: FunctionType) -> str:
+    """Compiled code of a function, and of what it uses among the global names of its module."""
+    todo, names, found = [function.__code__], set[str](), list[Any]()
+    while todo:
+        code = todo.pop()
+        inner = [c for c in code.co_consts if isinstance(c, CodeType)]
+        plain = [_plain(c) for c in code.co_consts if not isinstance(c, CodeType)]
+        found.append((code.co_name, code.co_code, code.co_names, plain))
+        todo += inner
+        for name in (n for n in code.co_names if n not in names and n in function.__globals__):
+            names.add(name)
+            value = function.__globals__[name]
+            if _module(value) == _module(function):
+                todo += [f.__code__ for f in _functions(value)]
+            elif isinstance(value, bool | int | float | str | tuple | frozenset | None):
+                found.append((name, _plain(value)))
+    return repr(found)
+
+
+def _plain(value: Any) -> str:
+    """A constant as text; the order of a set is not part of it."""
+    parts = sorted(map(_plain, value)) if isinstance(value, frozenset) else None
+    parts = [*map(_plain, value)] if isinstance(value, tuple) else parts
+    return repr(value) if parts is None else f"{type(value).__name__}({', '.join(parts)})"
 
 
 @functools.cache
 def _read(name: str, path: Path, changed: int, size: int) -> tuple[str, tuple[str, ...]]:
     """Digest of a module, and the names that it imports; read again once the file has changed."""
-    source = path.read_bytes()
+    file = _on_disk(path)
+    source = path.read_bytes() if file == path else zipimporter(str(file)).get_data(str(path))
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):  # a compiled module
@@ -236,7 +290,12 @@ def _file(name: str, own: str) -> Path | None:
             return None
         file = spec.origin if spec is not None and spec.has_location else None
     path = Path(file) if file else None
-    return path if path and path.is_file() and (top == own or not _installed(path)) else None
+    return path if path and _on_disk(path).is_file() and (top == own or not _installed(path)) else None
+
+
+def _on_disk(path: Path) -> Path:
+    """The file of a module, or the zip archive that contains it."""
+    return next((p for p in (path, *path.parents) if p.is_file()), path)
 
 
 def _spec(name: str) -> ModuleSpec | None:

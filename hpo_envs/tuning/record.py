@@ -28,6 +28,9 @@ NAME = "evaluations.journal"
 FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperparameters", "seed", "budget_unit")
 """Settings that a resumed search must keep; budget and workers may change."""
 
+TUPLE = "tuple"
+"""Key of a tuple's parts, which JSON would make a list."""
+
 UNSYNCED = 1.0
 """Seconds of evaluations that need not be on the disk yet: waiting for it takes longer than a fast function."""
 
@@ -39,7 +42,8 @@ class Evaluation:
     Attributes:
         number: In the order in which they began, from 0.
         action: As plain data.
-        config: Natural values of the active hyperparameters; what JSON does not know, as text.
+        config: Natural values of the active hyperparameters, as the function receives them; what is neither a number,
+            text, None, nor a list or tuple of these, such as a class, is text once it is read from the disk.
         status: `running`, or one of `STATUSES`.
         rewards: One an objective, higher is better; None while it runs, and of failed ones.
         metrics: All numbers that the function returned.
@@ -122,6 +126,8 @@ class Record:
         self.header = {k: v for k, v in first.items() if k != "what"}
         if header is not None:
             self._check(json.loads(json.dumps(header)))
+        space = [h.get("name") for h in self.header["space"] if isinstance(h, dict)]
+        self._names = {name: place for place, name in enumerate(space)}
         self.evaluations: list[Evaluation] = []
         self.steps: list[tuple[int, bool]] = []
         self.ended: list[Evaluation] = []
@@ -205,6 +211,9 @@ class Record:
             return
         number = facts.pop("number")
         if record["what"] == "begun":
+            config = facts["config"]
+            names = sorted(config, key=lambda name: self._names.get(name, len(self._names)))
+            facts["config"] = {name: decoded(config[name]) for name in names}
             self.evaluations.append(Evaluation(number, **facts))
             self._running[number] = self.evaluations[-1]
         else:
@@ -220,7 +229,8 @@ class Record:
     def begin(self, action: Any, config: Mapping[str, Any], given: bool = False) -> Evaluation:
         """Record the start of an evaluation."""
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
-        facts = {"number": len(self.evaluations), "action": listed, "config": plain(config)}
+        values = {name: encoded(value) for name, value in config.items()}
+        facts = {"number": len(self.evaluations), "action": listed, "config": values}
         self._add({"what": "begun", **facts, **({"given": True} if given else {})})
         return self.evaluations[-1]
 
@@ -285,10 +295,26 @@ def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{n: h for n, h in one.items() if any(other.get(n) != h for other in told)} for one in told]
 
 
+def encoded(value: Any) -> Any:
+    """A value as JSON keeps it: tuples are marked, and what JSON does not know becomes text."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        parts = [*map(encoded, value)]
+        return {TUPLE: parts} if isinstance(value, tuple) else parts
+    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
+
+
+def decoded(value: Any) -> Any:
+    """The value that was encoded."""
+    if isinstance(value, dict) and isinstance(value.get(TUPLE), list):
+        return tuple(map(decoded, value[TUPLE]))
+    return [*map(decoded, value)] if isinstance(value, list) else value
+
+
 def plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration as JSON keeps it; what JSON does not know, as text."""
-    values = {k: v.item() if isinstance(v, np.generic) else v for k, v in config.items()}
-    return {k: v if isinstance(v, (bool, int, float, str, type(None))) else str(v) for k, v in values.items()}
+    """A configuration as it is read from a record."""
+    return {name: decoded(encoded(value)) for name, value in config.items()}
 
 
 def _is_number(value: Any, low: float = -sys.float_info.max, high: float = sys.float_info.max) -> bool:

@@ -193,14 +193,20 @@ class Search:
         action = self._ask()
         return self._record.begin(action, self._params.points.config(self._params.stored(action)))
 
+    def config(self, evaluation: Evaluation) -> dict[str, Any]:
+        """Arguments of the function: choices as the space has them, numbers that the user gave to the last digit."""
+        p = self._params
+        config = p.points.config(p.stored(np.asarray(evaluation.action)))
+        numbers = [h.name for h in p.points.space if h.kind != "categorical" and h.name in config]
+        return config | ({name: evaluation.config[name] for name in numbers} if evaluation.given else {})
+
     def _job(self, evaluation: Evaluation) -> Job:
         p = self._params
         job = {"function": p.function, "form": p.form, "objectives": p.objectives, "seconds": self._seconds}
-        action = np.asarray(evaluation.action)
-        config = p.points.config(p.points.row(evaluation.config) if evaluation.given else p.stored(action))
+        config = self.config(evaluation)
         if p.kind != "fidelity":
             return Job(evaluation.number, config=config, **job)  # type: ignore[arg-type]
-        row, level = action.tolist()
+        row, level = evaluation.action
         folder = None if p.folder is None or p.form != "checkpoints" else p.folder / str(row)
         search = str(self._record.folder.resolve())
         return Job(evaluation.number, config=config, epoch=level + 1, training=(search, row), folder=folder, **job)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
-from hpo_envs.benchmarks.runs.provenance import CHOOSES
+from hpo_envs.benchmarks.runs.provenance import CHOOSES, imprecise
 from hpo_envs.benchmarks.runs.record import called, header_of
 from hpo_envs.core.engines.function.params import FunctionParams, count_of
 from hpo_envs.core.engines.function.scalar import FunctionEnv
@@ -27,7 +28,7 @@ from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.folder import locked
 from hpo_envs.tuning import prior
-from hpo_envs.tuning.record import NAME, Record, apart
+from hpo_envs.tuning.record import NAME, Record, apart, encoded
 from hpo_envs.tuning.search import Search
 from hpo_envs.tuning.tuned import Tuned
 from hpo_envs.tuning.workers import check_main, executor_of
@@ -159,6 +160,7 @@ def tune(
             hired = _hire(agent, problem, seed, hyperparameters, workers)
         begin = _points(points, params, hired)
         header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
+        _warn(header["run"])
         if agent == "auto":
             header["picked"] = importlib.import_module(CHOOSES).chosen(problem, hyperparameters.get("late", True))
         if accept_changed:
@@ -169,7 +171,15 @@ def tune(
         if search.unfinished:
             stack.enter_context(_inner_threads(workers))
             search.run(stack.enter_context(executor_of(executor, workers, params.function)), workers)
-    return Tuned(record.header, tuple(record.evaluations), None if out is None else folder)
+    evaluations = tuple(dataclasses.replace(e, config=search.config(e)) for e in record.evaluations)
+    return Tuned(record.header, evaluations, None if out is None else folder)
+
+
+def _warn(run: Mapping[str, Any]) -> None:
+    """Warn where more than the function and agent counts as their code."""
+    if found := imprecise({**run["agent_source"], **run["environment_source"]}):
+        text = f"what the function or agent needs could not be found in its source: any change of {', '.join(found)} "
+        warnings.warn(f"{text}counts as a change of code, with which this search does not resume", stacklevel=3)
 
 
 @contextlib.contextmanager
@@ -273,7 +283,7 @@ def _header(
     run["scale"] = Scales(env_id, p, {}).of(0).header()
     header = {
         "function": called(p.function),
-        "space": [dataclasses.asdict(h) for h in p.points.space],
+        "space": [{k: encoded(v) for k, v in dataclasses.asdict(h).items()} for h in p.points.space],
         "objectives": list(p.objectives),
         "goals": [m.goal for m in p.rewarded],
         "epochs": None if p.levels is None else len(p.levels),

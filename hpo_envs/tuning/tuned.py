@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.points import Points
-from hpo_envs.tuning.record import Evaluation, Record, by
+from hpo_envs.tuning.record import Evaluation, Record, by, decoded
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,6 +162,5 @@ def load(folder: Path | str) -> Tuned:
 
 
 def _hyperparameter(plain: dict[str, Any]) -> Hyperparameter:
-    """One of the header of a record, whose tuples JSON made lists."""
-    condition = plain["condition"] and (plain["condition"][0], tuple(plain["condition"][1]))
-    return Hyperparameter(**{**plain, "values": tuple(plain["values"]), "condition": condition})
+    """One of the header of a record."""
+    return Hyperparameter(**{name: decoded(value) for name, value in plain.items()})

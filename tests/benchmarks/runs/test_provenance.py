@@ -1,9 +1,12 @@
 """Provenance of a run: digests of the modules that are imported, read from the sources."""
 
 import ast
+import importlib
 import os
+import py_compile
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -92,6 +95,10 @@ class Callable:
 SCRIPT = """
 from hpo_envs.benchmarks.runs import provenance
 import helper
+for k in range(3):
+    if k == 1:
+        break
+    continue
 try:
     SCALE = {scale}
 except NameError:
@@ -130,6 +137,80 @@ def test_function_of_script_is_what_it_needs(tmp_path: Path, function: str) -> N
     assert said(budget=40) == said(unused=2) == first
     for changed in ({"factor": 2}, {"scale": 2}):
         assert {n for n, digest in said(**changed).items() if first[n] != digest} == {"__main__"}
+
+
+ANYTHING = """
+import ast, functools, math, operator, sys
+import numpy as np
+from hpo_envs.benchmarks.runs import provenance
+SCALE = {scale}
+def helper(c): return c in {{"a", "b", SCALE}}
+def decorated(f):
+    def inner(c): return f(c)
+    return inner
+@decorated
+def train(c): return helper(c)
+@functools.lru_cache
+def cached(c): return helper(c)
+class C:
+    def __call__(self, c): return helper(c)
+    def method(self, c): return helper(c)
+made, module = type("made", (C,), {{}}), {{}}
+exec("def alone(c): return c", module)
+exec("def nowhere(c): return helper(c)")
+named = lambda c: helper(c)
+ours = [train, cached, C, C(), C().method, made, made(), named, lambda c: helper(c), functools.partial(max, key=helper)]
+others = [nowhere, module["alone"], math.sqrt, len, np.sum, np.tanh, operator.itemgetter(1), str.upper, "x".upper, dict]
+print([provenance.of_agent(thing) for thing in [*ours, *others]])
+"""
+
+
+@pytest.mark.parametrize("form", ["script", "code", "zip", "compiled"])
+def test_anything_that_can_be_called_has_digests(tmp_path: Path, form: str) -> None:
+    def said(scale: int) -> list[dict[str, str]]:
+        script = tmp_path / f"scale_{scale}.py"
+        script.write_text(ANYTHING.format(scale=scale))
+        if form == "zip":
+            with zipfile.ZipFile(script.with_suffix(".zip"), "w") as archive:
+                archive.write(script, "__main__.py")
+        if form == "compiled":
+            py_compile.compile(str(script), str(script.with_suffix(".pyc")), doraise=True)
+        what = {"code": ["-c", script.read_text()], "zip": [script.with_suffix(".zip")]}
+        run = what.get(form, [script.with_suffix(".pyc") if form == "compiled" else script])
+        found = []
+        for seed in ("1", "2"):
+            environment = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+            done = subprocess.run([sys.executable, *run], env=environment, capture_output=True, text=True, check=True)
+            found.append(done.stdout)
+        assert found[0] == found[1]
+        return list(ast.literal_eval(found[0]))
+
+    first, changed = said(1), said(2)
+    assert len(first) == 20
+    for k in range(10):
+        (before,) = {n: d for n, d in first[k].items() if n.startswith("__main__")}.items()
+        assert dict([before]).items() <= first[k].items()
+        assert changed[k] != first[k], k
+        # Without a source there is compiled code.
+        assert (before[0] == "__main__") is (form in ("script", "zip")) or sys.version_info >= (3, 13)
+    assert provenance.imprecise(first[10])
+    assert [*first[11]] == ["exec (compiled code)"]
+    assert first[11:] == changed[11:]
+
+
+def test_modules_of_zip_archive_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def digests(value: int) -> dict[str, str]:
+        with zipfile.ZipFile(tmp_path / "zipped.zip", "w") as archive:
+            archive.writestr("zipped_agent.py", "import zipped_tools\n")
+            archive.writestr("zipped_tools.py", f"value = {value}\n")
+        importlib.invalidate_caches()
+        os.utime(tmp_path / "zipped.zip", (value, value))
+        return provenance.closure(("zipped_agent",))
+
+    monkeypatch.syspath_prepend(str(tmp_path / "zipped.zip"))
+    first = digests(1)
+    assert [*first] == ["zipped_agent", "zipped_tools"]
+    assert {n for n, d in digests(2).items() if d != first[n]} == {"zipped_tools"}
 
 
 def test_looking_at_code_runs_none_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

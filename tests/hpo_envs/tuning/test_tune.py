@@ -1,5 +1,6 @@
 """`tune` as a user calls it: with workers, with trouble, killed, and refused."""
 
+import ast
 import importlib
 import os
 import subprocess
@@ -191,3 +192,45 @@ def test_box_agents_search_box() -> None:
     tuned = tune(helpers.train, helpers.SPACE, agent="box-bo", budget=12, progress=False)
     assert len(tuned.evaluations[0].action) == 3
     assert tuned.best.score > 1.0
+
+
+ORDINARY = """
+import hpo_envs
+for k in range(3):
+    if k == 1:
+        break
+def scaled(x):
+    return x * {factor}
+def train(config):
+    {inside}
+    return scaled(config["x"])
+{above}
+tuned = hpo_envs.tune(train, {{"x": (0.0, 1.0)}}, budget={budget}, out="out", agent="random", progress=False)
+print([e.started for e in tuned])
+"""
+
+
+def test_ordinary_script_resumes_after_changes_that_its_function_does_not_need(tmp_path: Path) -> None:
+    def ran(**changed: Any) -> tuple[list[float], str]:
+        values = {"factor": 2, "inside": "pass", "above": "", "budget": 2, **changed}
+        (tmp_path / "script.py").write_text(ORDINARY.format(**values))
+        done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        return ast.literal_eval(done.stdout or "[]"), done.stderr
+
+    first, errors = ran()
+    assert len(first) == 2, errors
+    more, errors = ran(
+        budget=3, inside="'''One evaluation.'''; pass; print(end='')  # a comment", above="print(end='')\nunused = 1"
+    )
+    assert (more[:2], len(more)) == (first, 3), errors
+    other, errors = ran(factor=3)
+    assert other == []
+    assert "has environment_source __main__" in errors
+    assert "Warning" not in errors
+
+
+def test_function_without_source_is_compiled_code_and_search_says_so(tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    exec("def train(config): return config['x']", names)
+    with pytest.warns(UserWarning, match=r"any change of exec \(compiled code\) counts as a change of code"):
+        tune(names["train"], {"x": (0.0, 1.0)}, budget=1, agent="random", progress=False)

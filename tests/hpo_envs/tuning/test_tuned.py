@@ -170,3 +170,40 @@ def test_nothing_succeeded(tmp_path: Path) -> None:
         failed.report()
     assert "No evaluation succeeded yet" in failed.report(tmp_path / "failed.html").read_text(encoding="utf-8")
     assert failed.to_frame()["incumbent"].isna().all()
+
+
+class Layer:
+    """A choice that JSON does not know."""
+
+
+CHOICES = {
+    "hidden": [(64,), (64, 64), None, True, "x", 0.5, (1, (2.5, None))], "layer": [Layer, Tuned],
+    "on": [True, False, None], "x": (0.0, 1.0), "width": [16, 32],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", ["auto", "random"])
+def test_best_config_is_what_function_received(agent: str, tmp_path: Path) -> None:
+    received: list[dict[str, Any]] = []
+
+    def train(config: dict[str, Any]) -> float:
+        received.append(config)
+        return float(len(received))
+
+    def same(a: dict[str, Any], b: dict[str, Any]) -> bool:
+        return repr(a) == repr(b)
+
+    points = (
+        [{"hidden": (1, (2.5, None)), "layer": Layer, "on": None, "x": 1 / 3, "width": 16}] if agent == "auto" else []
+    )
+    given: Any = {"agent": agent, "budget": 12, "out": tmp_path / "out", "progress": False, "points": points}
+    found = tune(train, CHOICES, **given)
+    assert [repr(e.config) for e in found] == [*map(repr, received)]
+    assert same(found.best_config, received[-1])
+    assert len({repr(c["hidden"]) for c in received}) > 3
+    # Read from the disk, where a class is text.
+    for e, config in zip(hpo_envs.load(tmp_path / "out"), received, strict=True):
+        assert same(e.config, {**config, "layer": str(config["layer"])})
+    more = tune(train, CHOICES, **{**given, "budget": 13})
+    assert [repr(e.config) for e in more] == [*map(repr, received)]
+    assert main(["describe", str(tmp_path / "out")]) == 0
