@@ -26,6 +26,9 @@ from hpo_envs.tables.files import atomic
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.study.executors import Executor
 
+FIGURES = "figures"
+"""Folder of pictures and scores, apart from the runs: a folder of runs holds nothing but Parquet files."""
+
 
 class Comparison:
     """Agents compared on environments: runs, scores, verdict, frame, picture and report.
@@ -259,11 +262,12 @@ class Comparison:
             text = f"{env}: {h['kind']} table {h['table']}, sha256 {h['sha256'][:12]}\n{seeds} seeds, budget {spent}"
             if env in labels:
                 by = scored[labels[env]]
-                picture, *_ = (atomic.inside(self.folder, f) for f in style.files(self.folder / env / "regret"))
+                path = self.folder / FIGURES / env
+                picture, *_ = (atomic.inside(self.folder, f) for f in style.files(path))
                 panel = summary.rounded(summary.curves(by, h)["evaluations"])
                 raw = any(runs.raw for runs in by.values())
                 try:
-                    plots.regret(env, panel, seeds, spent, self.folder / env / "regret", raw)
+                    plots.regret(env, panel, seeds, spent, path, raw)
                 except ModuleNotFoundError as error:
                     text += f"\n{error}"
                 else:

@@ -85,8 +85,12 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
     def __init__(self, agent: str | Callable[..., Agent], python: str | None = None) -> None:
         if os.name != "posix":
             raise ValueError(f"isolate must be False where pipes are not POSIX's, got True on {sys.platform}")
-        if python is not None and shutil.which(python) is None:
-            raise ValueError(f"isolate must be True, False or a Python interpreter, got {python!r}")
+        if python is not None:
+            found = shutil.which(python)
+            if found is None:
+                raise ValueError(f"isolate must be True, False or a Python interpreter, got {python!r}")
+            # Absolute, for the process has another working folder; a link into an environment must stay one.
+            python = os.path.abspath(found)
         self.agent, self.elsewhere = name_of(agent), python is not None
         self._folder = tempfile.TemporaryDirectory(prefix="hpo-envs-agent-", ignore_cleanup_errors=True)
         if self.elsewhere:  # next to this package may lie others, which are not for that interpreter

@@ -173,8 +173,9 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
 
 
 def _show_targets(env: str, blocks: dict[str, list[Block]], out: Path, tolerance: float | None) -> None:
-    """Print the targets of an id and save them beside its runs."""
+    """Print the targets of an id and save them."""
     from hpo_envs.benchmarks.comparison import targets
+    from hpo_envs.benchmarks.comparison.comparison import FIGURES
     from hpo_envs.benchmarks.report import terminal
     from hpo_envs.tables.files import atomic
 
@@ -185,5 +186,5 @@ def _show_targets(env: str, blocks: dict[str, list[Block]], out: Path, tolerance
         print(f"no targets on {env}: {error}")
         return
     columns = ("agent", "score", "n", "reached", "mean", "std", "low", "high")
-    atomic.write_csv(atomic.inside(out, out / env / "targets.csv"), records, columns)
+    atomic.write_csv(atomic.inside(out, out / FIGURES / f"{env}-targets.csv"), records, columns)
     print(f"\n{terminal.aligned(targets.rows(records))}\n\n{targets.legend(by_agent, tolerance)}")

@@ -225,7 +225,7 @@ def _late_results(subject: _Subject) -> None:
         require(subject.waits, f"must go on while results are pending (waits=False), got {error}")
         require("workers must be 1 for" in str(error), f"must refuse with 'workers must be 1 for ...', got {error}")
         return
-    require(not subject.waits, "must refuse steps that only submit something (waits=True): see `agents.require_result`")
+    require(not subject.waits, "must refuse steps that only submit something (waits=True): ValueError in tell")
     (witness,) = made
     require(len(result) == len(witness.told) > 10, f"must evaluate more than 10 actions once, got {len(result)}")
     told = dict(witness.told)

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -41,6 +42,9 @@ TABLES = (
 
 TOO_LONG = ("fetch", "leaderboard", "reproduce")
 """Commands that are only parsed: they need a network or minutes, and have tests of their own."""
+
+ALONE = ("README.md", "first-comparison.md")
+"""Pages whose programs people copy one by one."""
 
 SHELL = re.compile(r"(?:\S*/)?hpo-envs$")
 
@@ -81,12 +85,14 @@ def prepare(folder: Path) -> dict[str, Any]:
 
 
 def run_shell(text: str) -> None:
-    """Runs or parses each `hpo-envs` of a block; checks that modules, extras and files of other commands are there."""
+    """Runs each `hpo-envs`, `python -c` and `duckdb -c` of a block; looks for modules and extras of other commands."""
     for line in text.replace("\\\n", " ").splitlines():
         for command in re.split(r"\s(?:&&|\|)\s", line):
             words = shlex.split(command, comments=True)
             if words and SHELL.match(words[0]):
                 run_command(words[1:])
+            if words[1:2] == ["-c"] and words[0] in ("python", "duckdb"):
+                exec(words[2], {}) if words[0] == "python" else duckdb.sql(words[2]).fetchall()
             if "-m" in words[1:2] and "python" in words[0] and words[2].startswith("hpo_envs"):
                 assert importlib.util.find_spec(words[2]), words
             for word in words:
@@ -100,11 +106,9 @@ def run_command(words: list[str]) -> None:
     args = parser.parse_args(words)
     if words[0] in TOO_LONG or getattr(args, "scheduler", None) or getattr(args, "storage", None):
         return
-    if getattr(args, "table", None) == "measured":
-        return
     if words[0] == "compare":
         if args.study and not Path(args.study).exists():
-            return  # another page has it
+            return  # another page or `docs/examples` has it
         if isinstance(args.isolate, str) and not Path(args.isolate).exists():
             return
         if any(not Path(file).exists() for file in re.findall(r"policy:([^,]+)", args.agents or "")):
@@ -136,8 +140,22 @@ def check_toml(text: str) -> None:
     Path("study.toml").write_text(text, encoding="utf-8")
     planned = study.from_file(Path("study.toml"))
     assert len(planned.agents) == len(data["agents"])
-    short = re.sub(r"(seeds|budget) = \d+", r"\1 = 2", text).replace("NMTHPO-*-v0", "NMTHPO-zhen-v0")
+    first = re.compile(r"\*|\?+")
+    short = re.sub(r"(seeds|budget) = \d+", r"\1 = 2", text)
+    short = re.sub(r'(environments = )\["([^"]*)"\]', lambda m: m[1] + f'["{first.sub("zhen", m[2])}"]', short)
     Path("study.toml").write_text(short, encoding="utf-8")
+
+
+@pytest.mark.parametrize("file", sorted((DOCS / "examples").glob("*.toml")), ids=lambda p: p.name)
+def test_study_files_run(file: Path, tmp_path: Path) -> None:
+    """One seed on the first id."""
+    data = tomllib.loads(file.read_text("utf-8"))
+    planned = study.from_file(file)
+    assert {agent.name for agent in planned.agents} == {a if isinstance(a, str) else a["name"] for a in data["agents"]}
+    one = re.sub(r"seeds = \S+", "seeds = 1", file.read_text("utf-8"))
+    one = re.sub(r"environments = \[.*?\]", f"environments = [{planned.environments[0].id!r}]", one, flags=re.S)
+    (tmp_path / file.name).write_text(one, encoding="utf-8")
+    assert main.main(["compare", str(tmp_path / file.name), "--out", str(tmp_path / "runs")]) == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
@@ -151,7 +169,7 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
     monkeypatch.setenv("MPLBACKEND", "agg")
     namespace = prepare(tmp_path)
-    if page.name != "README.md" and "from hpo_envs.agents import Problem" not in page.read_text("utf-8"):
+    if page.name not in ALONE and "from hpo_envs.agents import Problem" not in page.read_text("utf-8"):
         namespace["gym"] = importlib.import_module("gymnasium")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -160,7 +178,8 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
                 continue
             if language == "python":
                 # Blank lines first, so that a traceback points at the line of the page.
-                exec(compile("\n" * line + shorter(text), str(page), "exec"), namespace)
+                program = compile("\n" * line + shorter(text), str(page), "exec")
+                exec(program, {"__name__": "page"} if page.name in ALONE else namespace)
             elif language == "sh":
                 run_shell(text)
             elif language == "toml":

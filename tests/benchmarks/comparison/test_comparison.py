@@ -135,7 +135,7 @@ def test_report_rejects_to_write_through_symbolic_links(tmp_path: Path, capsys: 
 
 @pytest.mark.hostile
 @pytest.mark.parametrize(
-    "name", ["summary.csv", "study.json", "NMTHPO-zhen-v0/regret.png", "NMTHPO-zhen-v0/targets.csv"]
+    "name", ["summary.csv", "study.json", "figures/NMTHPO-zhen-v0.png", "figures/NMTHPO-zhen-v0-targets.csv"]
 )
 def test_compare_rejects_to_write_through_symbolic_links(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]

@@ -223,3 +223,9 @@ def test_what_takes_too_long_is_ended_again_and_again(thread: bool) -> None:
     call(within, thread)
     assert len(caught) == 2
     time.sleep(0.01)  # nothing rings any more
+
+
+def test_interpreter_may_be_given_by_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (one,) = run("random", "NMTHPO-zhen-v0", [3], isolate=os.path.relpath(sys.executable), budget=3)
+    assert one.actions.tolist() == run("random", "NMTHPO-zhen-v0", [3], budget=3)[0].actions.tolist()
