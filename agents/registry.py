@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import importlib
 import importlib.util
+import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.problem import Problem, private
+from hpo_envs.tables import plugins
 from hpo_envs.tables.checks import one_of
 
 LARGEST_GRAPH = 5000
@@ -48,6 +50,7 @@ class Entry:
         sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.
         external: Whether it is another package's optimizer, compared by name only: `all` must not depend on what is
             installed.
+        package: Distribution of a plugin; empty: this one.
     """
 
     target: str
@@ -62,6 +65,7 @@ class Entry:
     unseen: str | None = None
     sources: bool = False
     external: bool = False
+    package: str = ""
 
     @property
     def installed(self) -> bool:
@@ -222,21 +226,36 @@ AGENTS: dict[str, Entry] = {
 
 
 def names() -> list[str]:
-    """Names of all registered agents, sorted; papers' names of some resolve, too, and are not listed."""
-    return sorted(name for name, e in AGENTS.items() if e.alias_of is None)
+    """Names of all registered agents and plugins, sorted; papers' names of some resolve, too, and are not listed."""
+    return sorted({name for name, e in AGENTS.items() if e.alias_of is None} | plugins.of("agents").keys())
 
 
 def entry(name: str) -> Entry:
-    """The registry entry of an agent.
+    """The registry entry of an agent; that of a plugin imports it.
 
     Raises:
         ValueError: No such agent; the message suggests the nearest name.
     """
+    if name not in AGENTS and name in plugins.of("agents"):
+        return _of_plugin(plugins.of("agents")[name])
     return AGENTS[one_of("agent", name, AGENTS, listed="those that `hpo-envs list --agents` shows")]
+
+
+@functools.cache
+def _of_plugin(plugin: plugins.Plugin) -> Entry:
+    """The entry of a plugin; one that cannot be imported works on nothing."""
+    made = plugin.loaded()
+    if made is None:
+        return Entry(plugin.target, "cannot be imported", supports=(), external=True, package=plugin.package)
+    summary = (inspect.getdoc(made) or "no docstring").partition("\n")[0]
+    supports = tuple(getattr(made, "supports", ())) or ("rows",)
+    return Entry(plugin.target, summary, supports=supports, external=True, package=plugin.package)
 
 
 def version_of(agent: str) -> dict[str, str]:
     """Version of the package of other people that an agent is made of, by the package's name; empty without one."""
+    if agent not in AGENTS and agent in plugins.of("agents"):
+        return {plugins.of("agents")[agent].package: plugins.of("agents")[agent].version}
     extra = entry(agent).extra if ":" not in agent else None
     if extra is None:
         return {}

@@ -1,7 +1,7 @@
 """Gymnasium environments for hyperparameter optimisation, architecture search and model selection in NLP.
 
-Importing this package registers the ids; `hpo-envs list` shows them. Nothing is read from disk until an environment
-is made.
+Importing this package registers the ids; `hpo-envs list` shows them. No table is opened and no plugin imported until an
+environment is made. The names in `__all__` are the interface that lasts; everything else may change.
 """
 
 import importlib
@@ -9,12 +9,30 @@ from typing import Any
 
 from hpo_envs.families.registry import SPECS, register_all
 
-__all__ = ["SPECS", "Objective", "__version__", "load", "register_all", "tune"]
+__all__ = [
+    "SPECS",
+    "Agent",
+    "Comparison",
+    "Family",
+    "Objective",
+    "Problem",
+    "Table",
+    "__version__",
+    "load",
+    "run",
+    "tune",
+]
 
 _LAZY = {
+    "Agent": "hpo_envs.agents.Agent",
+    "Comparison": "hpo_envs.benchmarks.Comparison",
+    "Family": "hpo_envs.core.family.Family",
+    "Objective": "hpo_envs.tuning.objective.Objective",
+    "Problem": "hpo_envs.agents.Problem",
+    "Table": "hpo_envs.tables.table.Table",
     "__version__": "hpo_envs.tables.VERSION",
     "load": "hpo_envs.tuning.load",
-    "Objective": "hpo_envs.tuning.objective.Objective",
+    "run": "hpo_envs.benchmarks.run",
     "tune": "hpo_envs.tuning.tune",
 }
 """Lazy imports: name -> attribute of a module."""
@@ -25,6 +43,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, attribute = _LAZY[name].rpartition(".")
     return getattr(importlib.import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 register_all()

@@ -129,7 +129,9 @@ def closure(names: Sequence[str], own: str = "") -> dict[str, str]:
             entry = agents.entry(name.removeprefix("agent:"))
             if entry.kwargs:
                 found[name] = _digest(json.dumps(dict(entry.kwargs), sort_keys=True, default=repr).encode())
-            todo.append(entry.target.partition(":")[0])
+            module = entry.target.partition(":")[0]
+            own = module.partition(".")[0] if entry.package else own
+            todo.append(module)
         elif (path := _file(name, own)) is not None:
             state = _on_disk(path).stat()
             found[name], reached = _read(name, path, state.st_mtime_ns, state.st_size)

@@ -19,7 +19,7 @@ from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.runs.episodes import Episodes
 from hpo_envs.families import registry
-from hpo_envs.tables import VERSION, frames
+from hpo_envs.tables import VERSION, frames, plugins
 from hpo_envs.tables.table import STATUSES
 
 SEEN = " (seen)"
@@ -208,7 +208,7 @@ def header_of(
         "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
         "agent_source": provenance.of_agent(agent),
         "environment_source": provenance.of_environment(registry.find(env_id).vector_entry_point, env_kwargs),  # type: ignore[union-attr]
-        "versions": {"hpo_envs": VERSION, "python": platform.python_version(), **_versions()},
+        "versions": {"hpo_envs": VERSION, "python": platform.python_version(), **_versions(), **_plugin(env_id)},
     }
     if isolated:
         header["isolated"] = True
@@ -227,6 +227,11 @@ def copied(plain: Any) -> Any:
         if type(value) is dict or type(value) is list:
             own[key] = copied(value)
     return own
+
+
+def _plugin(env_id: str) -> dict[str, str]:
+    plugin = plugins.of_id(env_id)
+    return {plugin.package: plugin.version} if plugin else {}
 
 
 @functools.cache

@@ -86,7 +86,7 @@ def standing(names: list[str], found: results.Found) -> str:
 def use(name: str) -> str:
     """Section of usage."""
     call = f'runs = run("{name}", "{example(name)}", seeds=range(10))'
-    return markdown.code(f"from hpo_envs.benchmarks import run\n\n{call}")
+    return markdown.code(f"from hpo_envs import run\n\n{call}")
 
 
 def example(name: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata, t, trim_mean
 
-from hpo_envs.benchmarks import Comparison
+from hpo_envs import Comparison
 from hpo_envs.benchmarks.analysis import intervals, significance
 from hpo_envs.benchmarks.comparison.scored import Scores
 from hpo_envs.benchmarks.comparison.summary import clusters_of

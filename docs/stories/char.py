@@ -6,7 +6,7 @@ python docs/stories/char.py            (seconds; --help for options)
 import numpy as np
 from story import COLOURS, Story, figure, options, save
 
-from hpo_envs.benchmarks import run
+from hpo_envs import run
 from hpo_envs.benchmarks.analysis.sensitivity import ROPE, analyse
 from hpo_envs.families.registry import SPECS
 from hpo_envs.tables import store

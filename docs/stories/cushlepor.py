@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import differential_evolution
 from story import COLOURS, Story, figure, options, save
 
-from hpo_envs.benchmarks import run
+from hpo_envs import run
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import agreement, build
 from hpo_envs.tables.datasets.cushlepor.space import ParameterBox

@@ -8,7 +8,7 @@ import numpy as np
 from story import COLOURS, Story, figure, options, save
 
 import hpo_envs  # noqa: F401
-from hpo_envs.benchmarks import run
+from hpo_envs import run
 from hpo_envs.benchmarks.papers.nasbenchnlp.analysis import lowest, on_grid, ranks, trace
 from hpo_envs.benchmarks.papers.nasbenchnlp.settings import GRAPH2VEC
 from hpo_envs.tables import store

@@ -6,7 +6,7 @@ python docs/stories/nmt.py            (seconds; --help for options)
 import numpy as np
 from story import COLOURS, Story, figure, options, save
 
-from hpo_envs.benchmarks import run
+from hpo_envs import run
 from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets import nmthpo

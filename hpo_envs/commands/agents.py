@@ -38,10 +38,11 @@ def rows(text: str = "") -> list[dict[str, Any]]:
         ValueError: No agent does.
     """
     found = []
-    targets = list(dict.fromkeys(e.target for e in agents.AGENTS.values()))
-    for name, e in sorted(agents.AGENTS.items(), key=lambda item: targets.index(item[1].target)):
-        row = {"name": name, "works_on": list(e.supports), "extra": e.extra, "summary": e.summary}
-        row["algorithm"] = next(n for n, other in agents.AGENTS.items() if other.target == e.target)
+    every = {**agents.AGENTS, **{name: agents.entry(name) for name in agents.names()}}
+    targets = list(dict.fromkeys(e.target for e in every.values()))
+    for name, e in sorted(every.items(), key=lambda item: targets.index(item[1].target)):
+        row = {"name": name, "works_on": list(e.supports), "extra": e.package or e.extra, "summary": e.summary}
+        row["algorithm"] = next(n for n, other in every.items() if other.target == e.target)
         if e.alias_of is None and text.lower() in f"{name} {e.summary} {' '.join(e.supports)}".lower():
             found.append(row)
     if not found:
@@ -83,6 +84,7 @@ def describe(name: str) -> dict[str, Any]:
         "summary": e.summary,
         "works_on": list(e.supports),
         "extra": e.extra,
+        "plugin": e.package,
         "alias_of": e.alias_of,
         "class": e.target.replace(":", "."),
         "hyperparameters": settings,
@@ -169,7 +171,8 @@ def page(facts: dict[str, Any]) -> str:
     """The facts for a reader."""
     names = {"alias of": facts["alias_of"], "class": facts["class"]}
     extra = install(facts["extra"]) if facts["extra"] else ""
-    head = {"works on": ", ".join(WORKS_ON[s] for s in facts["works_on"]), "needs": extra, **names}
+    works = ", ".join(WORKS_ON[s] for s in facts["works_on"])
+    head = {"works on": works, "needs": extra, "plugin of": facts["plugin"], **names}
     lines = [facts["agent"], "=" * len(facts["agent"]), facts["summary"], ""]
     lines += [f"{k:<12}{v}" for k, v in head.items() if v]
     lines += [_wrapped("fits        ", ", ".join(facts["ids"]) or "none of the registered ids", 12)]

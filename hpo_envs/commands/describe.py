@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         facts, text = _search(name)
     elif spec is not None:
         facts, text = describe(spec), _page
-    elif name in AGENTS:
+    elif name in AGENTS or name in names():
         facts, text = agents.describe(name), agents.page
     else:
         raise ValueError(

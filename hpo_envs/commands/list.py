@@ -10,8 +10,9 @@ import json
 from typing import Any
 
 from hpo_envs.commands import agents
-from hpo_envs.families.registry import SPECS, Spec, installed, kind_of, own
+from hpo_envs.families.registry import SPECS, Spec, installed, kind_of, own, plugin_specs
 from hpo_envs.tables import store
+from hpo_envs.tables.plugins import of_id
 
 EPILOG = """\
 examples:
@@ -37,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
         found = agents.rows(args.text)
         print(json.dumps(found, indent=2) if args.json else agents.listing(found))
         return 0
-    chosen = [s for s in (*SPECS.values(), *own()) if args.text.lower() in f"{s.family} {s.id}".lower()]
+    every = {s.id: s for s in (*SPECS.values(), *plugin_specs(), *own())}.values()
+    chosen = [s for s in every if args.text.lower() in f"{s.family} {s.id}".lower()]
     if not chosen:
         families = ", ".join(dict.fromkeys(s.family for s in SPECS.values()))
         raise ValueError(f"text must be part of an id or of a family ({families}), got {args.text!r}")
@@ -47,8 +49,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     width = max(len(r["id"]) for r in rows)
     there = [r for r in rows if r["installed"]]
-    for (family, summary), group in itertools.groupby(there, key=lambda r: (r["family"], r["summary"])):
-        print(f"{family}: {summary}")
+    for (family, summary, plugin), group in itertools.groupby(
+        there, key=lambda r: (r["family"], r["summary"], r["plugin"])
+    ):
+        print(f"{family}: {summary}{f' (plugin: {plugin})' if plugin else ''}")
         for r in group:
             print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
     for command, group in itertools.groupby([r for r in rows if not r["installed"]], key=lambda r: r["fetch"]):
@@ -65,6 +69,7 @@ def _row(spec: Spec) -> dict[str, Any]:
         "kind": kind_of(spec),
         "installed": installed(spec),
         "fetch": store.command(spec.tables),
+        "plugin": plugin.package if (plugin := of_id(spec.id)) else "",
         "summary": spec.page.partition("\n")[0],
         "arguments": dict(spec.kwargs),
         "tables": list(spec.tables),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib
 import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import gymnasium as gym
 
 from hpo_envs import families
 from hpo_envs.core.family import HEADINGS, Family, Spec
+from hpo_envs.tables import plugins, user
 from hpo_envs.tables.checks import nearest
 
 __all__ = ["FAMILIES", "HEADINGS", "SPECS", "Family", "Spec"]
@@ -32,9 +35,27 @@ def add(family: Family) -> None:
 
 
 def register_all() -> None:
-    """Add every family and register its ids with Gymnasium; ids already registered are left alone."""
+    """Add every family and register its ids with Gymnasium, and those of plugins and of users' tables by their names.
+
+    Ids already registered are left alone.
+    """
     for family in _records():
         add(family)
+    for plugin in plugins.of("families").values():
+        if plugin.name not in gym.registry:
+            scalar, vector = (
+                functools.partial(_made, plugin.name, form) for form in ("entry_point", "vector_entry_point")
+            )
+            gym.register(plugin.name, entry_point=scalar, vector_entry_point=vector)
+    with contextlib.suppress(OSError):  # a folder that cannot be read
+        _register(family.of_user(name) for name in user.names() for family in _of_users())
+
+
+def _made(env_id: str, form: str, **arguments: Any) -> Any:
+    """An environment of a plugin's id, which is imported now."""
+    spec = require_spec("id", env_id)
+    module, _, name = getattr(spec, form).partition(":")
+    return getattr(importlib.import_module(module), name)(**{**spec.kwargs, **arguments})
 
 
 def find(env_id: str) -> Spec | None:
@@ -44,12 +65,13 @@ def find(env_id: str) -> Spec | None:
     for spec in (spec for family in FAMILIES.values() for spec in family.ids):
         if spec.id == env_id:
             return spec
+    if env_id in plugins.of("families"):
+        add(_of_plugin(plugins.of("families")[env_id]))
+        return SPECS[env_id]
     for family in _of_users():
         match = re.fullmatch(rf"{family.name}-(.+)-v0", str(env_id))
         if match is None:
             continue
-        from hpo_envs.tables import user
-
         if user.exists(match[1]):
             spec = family.of_user(match[1])
             _register([spec])
@@ -111,8 +133,6 @@ def languages_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str,
 
 def own() -> list[Spec]:
     """The ids of all of the user's own tables, registered with Gymnasium; reads the folder they are saved in."""
-    from hpo_envs.tables import user
-
     specs = []
     for name in user.names():
         try:
@@ -136,6 +156,29 @@ def names_user_tables(pattern: str) -> bool:
     return bool(start) and any(family.name.startswith(start) for family in _of_users())
 
 
+def _of_plugin(plugin: plugins.Plugin) -> Family:
+    """The family of a plugin's id.
+
+    Raises:
+        ValueError: It is no family with this id, or cannot be imported.
+    """
+    family = plugin.load()
+    if not isinstance(family, Family) or plugin.name not in [spec.id for spec in family.ids]:
+        raise ValueError(f"plugin {plugin.name} of {plugin.package} must name a Family with this id, got {family!r}")
+    return family
+
+
+def plugin_specs() -> list[Spec]:
+    """The ids of all plugins, which are imported; a broken one is left out with a warning."""
+    found = []
+    for name in plugins.of("families"):
+        try:
+            found.append(require_spec("id", name))
+        except ValueError as error:
+            warnings.warn(str(error), stacklevel=2)
+    return found
+
+
 def _of_users() -> list[Family]:
     return [family for family in FAMILIES.values() if family.user_levels]
 
@@ -150,7 +193,9 @@ def _records() -> Iterator[Family]:
 
 def _register(specs: Iterable[Spec]) -> None:
     for s in specs:
-        if s.id not in gym.registry:
+        known = gym.registry.get(s.id)
+        if known is None or isinstance(known.entry_point, functools.partial):  # the latter until a plugin is imported
+            gym.registry.pop(s.id, None)
             gym.register(
                 s.id,
                 entry_point=s.entry_point,

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import agents
-from hpo_envs.agents import AGENTS, Agent, Problem
+from hpo_envs.agents import Agent, Problem
 from hpo_envs.benchmarks.runs import Run, problem_of, run
 from hpo_envs.benchmarks.runs.episodes import has_rows
 from hpo_envs.tables.checks import one_of
@@ -61,7 +61,7 @@ class _Subject:
 
     def _shorter(self) -> dict[str, Any]:
         """The budget of an agent that is slow anywhere: as many evaluations as it takes to see its model choose."""
-        if not isinstance(self.agent, str) or "anywhere" not in AGENTS[self.agent].slow:
+        if not isinstance(self.agent, str) or "anywhere" not in agents.entry(self.agent).slow:
             return {}
         problem = _problem(self.stage, self.transfer)
         count = BEYOND + (self.make(problem, 0, **self.hyperparameters).random_first or UNTOLD)
@@ -84,7 +84,7 @@ def check_agent(
     rules: Iterable[str] | None = None,
     transfer: str | None = None,
     **hyperparameters: Any,
-) -> None:
+) -> tuple[str, ...]:
     """Check that an agent keeps what comparisons rely on, with a few short runs.
 
     Registered agents that take more than a second a run everywhere (`Entry.slow`: `anywhere`) play shorter episodes:
@@ -92,13 +92,16 @@ def check_agent(
 
     Args:
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, such as a class.
-        stages: Names of `STAGES` to play on: what the agent works on. By default all that a registered agent supports,
-            and `rows` for a factory.
+        stages: Names of `STAGES` to play on: what the agent works on. By default all that it `supports`, or `rows`
+            where it does not say.
         waits: Whether the agent needs each result before its next action. Where results come late (simulated workers,
             stage `levels`) it must then refuse; any other agent must continue.
         rules: Names of `AGENT_RULES` to check; all by default.
         transfer: Whose tables the agent may learn from, see `run`; by default those of a registered agent's need.
         **hyperparameters: Arguments of the agent.
+
+    Returns:
+        What the agent supports and was not tested: `features` is what rows have, other words have no stage.
 
     Raises:
         ValueError: No rule or stage has such a name, or no agent.
@@ -109,15 +112,19 @@ def check_agent(
     """
     if isinstance(agent, str):
         transfer = transfer or ("family" if agents.entry(agent).sources else None)
-        stages_of = (s for s in AGENTS[agent].supports if s in STAGES)
+        supports = agents.entry(agent).supports
+        stages_of = (s for s in supports if s in STAGES)
         supported = [s for s in stages_of if agents.fits(agent, _problem(s, transfer), **hyperparameters)]
     else:
-        supported = ["rows"]
+        supports = tuple(getattr(agent, "supports", ())) or ("rows",)
+        supported = [s for s in supports if s in STAGES]
     label = agent if isinstance(agent, str) else getattr(agent, "__name__", repr(agent))
     names = None if rules is None else list(rules)
-    for stage in supported if stages is None else stages:
+    played = supported if stages is None else list(stages)
+    for stage in played:
         subject = _Subject(agent, one_of("stages", stage, STAGES), hyperparameters, waits, transfer)
         check_rules(f"agent {label} on {stage}", subject, AGENT_RULES, names)
+    return tuple(s for s in supports if s not in played)
 
 
 def _problem(stage: str, transfer: str | None) -> Problem:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hpo_envs.tables import plugins
 from hpo_envs.tables.checks import nearest, regular
 from hpo_envs.tables.files import atomic, packs
 from hpo_envs.tables.table import Table
@@ -80,15 +82,16 @@ def check_name(name: str) -> str:
 
 
 def names() -> list[str]:
-    """Names of the saved tables and of those made in this process, sorted, without prefix."""
+    """Names of the saved tables, of those made in this process and of plugins, sorted, without prefix."""
     saved = {p.stem for p in folder().glob("*.npz")}
-    return sorted(saved | {n.removeprefix(PREFIX) for n in _remembered})
+    return sorted(saved | {n.removeprefix(PREFIX) for n in _remembered} | plugins.of("tables").keys())
 
 
 def exists(name: str) -> bool:
     """Return whether there is a table of this name, with or without prefix."""
     short = str(name).removeprefix(PREFIX)
-    return PREFIX + short in _remembered or bool(_NAME.fullmatch(short) and (folder() / f"{short}.npz").is_file())
+    saved = bool(_NAME.fullmatch(short) and (folder() / f"{short}.npz").is_file())
+    return saved or PREFIX + short in _remembered or short in plugins.of("tables")
 
 
 def remember(table: Table) -> Table:
@@ -124,7 +127,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
 
 
 def load(name: str | Path) -> Table:
-    """Read a saved table.
+    """Read a saved table, or have a plugin make its.
 
     Args:
         name: A name, with or without prefix, or the path of a file ending in .npz.
@@ -142,8 +145,19 @@ def load(name: str | Path) -> Table:
         )
     if PREFIX + short in _remembered:
         return _remembered[PREFIX + short]
-    table = _read(Path(name).expanduser() if text.endswith(".npz") else folder() / f"{short}.npz")
+    path = Path(name).expanduser() if text.endswith(".npz") else folder() / f"{short}.npz"
+    if short in plugins.of("tables") and not path.exists():
+        return remember(_of_plugin(plugins.of("tables")[short]))
+    table = _read(path)
     return remember(table) if table.name.startswith(PREFIX) else table
+
+
+def _of_plugin(plugin: plugins.Plugin) -> Table:
+    table = plugin.load()()
+    if not isinstance(table, Table):
+        raise ValueError(f"plugin {plugin.name} of {plugin.package} must return a Table, got {table!r}")
+    provenance = dataclasses.replace(table.provenance, sha256="")  # the name is part of the content
+    return dataclasses.replace(table, name=PREFIX + plugin.name, provenance=provenance)
 
 
 def _read(path: Path) -> Table:

@@ -234,7 +234,9 @@ def test_importing_is_light_and_reads_no_data(tmp_path: Path) -> None:
     heavy = {"scipy", "sklearn", "pandas", "networkx", "matplotlib", "pooch", "requests", "tqdm", "platformdirs"}
     assert not heavy & set(seen["modules"])
     assert set(seen["new"]) - set(sys.stdlib_module_names) == {"hpo_envs"}
-    source = re.compile(r"\.(py|so|pth|pyc(\.\d+)?)$")
+    source = re.compile(
+        r"\.(py|so|pth|pyc(\.\d+)?)$|(dist|egg)-info/(entry_points\.txt|METADATA|PKG-INFO)$|python\d+\.zip$"
+    )
     assert [f for f in seen["opened"] if not source.search(f) and not Path(f).is_dir()] == []
     assert not [f for f in seen["opened"] if f.startswith(str(tmp_path))]
     assert list(tmp_path.iterdir()) == []

@@ -3,12 +3,15 @@
 import hashlib
 import io
 import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 
 from hpo_envs.families import registry
@@ -119,3 +122,12 @@ def test_file_that_promises_more_than_memory_is_rejected_and_pipe_is_not_read(tm
     os.mkfifo(tmp_path / "b.npz")
     with pytest.raises(ValueError, match="b.npz must be a regular file, got a pipe or a device"):
         user.load(tmp_path / "b.npz")
+
+
+def test_saved_table_is_an_id_in_another_process(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"lr": [0.1, 0.01, 0.001], "accuracy": [0.5, 0.7, 0.6]})
+    user.save(user.from_frame(frame, "accuracy", "max", name="tiny"), tmp_path / "tiny.npz")
+    program = "import gymnasium, hpo_envs; print(gymnasium.make('TableHPO-tiny-v0').action_space)"
+    environment = os.environ | {"HPO_ENVS_TABLES": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "Discrete(3)\n"

@@ -1,0 +1,67 @@
+"""Agents, families and tables of other packages: entry points, known by their metadata and imported when they are used.
+
+[project.entry-points."hpo_envs.agents"]       name of an agent = "module:Class"
+[project.entry-points."hpo_envs.families"]     id = "module:FAMILY", a line for each id of the family
+[project.entry-points."hpo_envs.tables"]       name of a table = "module:function", which returns a `Table`
+"""
+
+import functools
+import importlib
+import re
+import warnings
+from importlib.metadata import entry_points
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["agents", "families", "tables"]
+
+
+class Plugin(NamedTuple):
+    """An entry point.
+
+    Attributes:
+        name: Of what it adds.
+        target: `module:name`.
+        package: Distribution that it belongs to.
+        version: Of that.
+    """
+
+    name: str
+    target: str
+    package: str
+    version: str
+
+    def load(self) -> Any:
+        """The object that it names.
+
+        Raises:
+            ValueError: Nothing that can be imported.
+        """
+        module, _, name = self.target.partition(":")
+        try:
+            return functools.reduce(getattr, name.split("."), importlib.import_module(module))
+        except Exception as error:
+            raise ValueError(f"plugin {self.name} of {self.package} must be importable, got {error!r}") from error
+
+    def loaded(self) -> Any:
+        """The object that it names; None, with a warning, for a broken plugin."""
+        try:
+            return self.load()
+        except ValueError as error:
+            warnings.warn(str(error), stacklevel=3)
+            return None
+
+
+def of_id(env_id: str) -> Plugin | None:
+    """The plugin that an id belongs to, if any."""
+    table = re.fullmatch(r"Table\w+-(.+)-v0", env_id)
+    return of("families").get(env_id) or (of("tables").get(table[1]) if table else None)
+
+
+@functools.cache
+def of(kind: Kind) -> dict[str, Plugin]:
+    """Installed plugins of a kind by name; reads metadata once, imports none."""
+    found: dict[str, Plugin] = {}
+    for point in entry_points(group=f"hpo_envs.{kind}"):
+        if point.dist is not None:
+            found.setdefault(point.name, Plugin(point.name, point.value, point.dist.name, point.dist.version))
+    return found

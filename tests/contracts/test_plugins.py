@@ -1,0 +1,101 @@
+"""Agents, tables and families of other packages, from their entry points; the example plugin as its readers get it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers import ROOT
+
+PLUGIN = ROOT / "docs" / "examples" / "plugin"
+
+POINTS = {
+    "hpo_envs.agents": {"best-neighbour": "hpo_envs_example:BestNeighbour", "broken": "no_such_module:Agent"},
+    "hpo_envs.families": {"Neighbours-v0": "hpo_envs_example:FAMILY", "Broken-v0": "hpo_envs_example:BestNeighbour"},
+    "hpo_envs.tables": {"iris-neighbours": "hpo_envs_example:neighbours_of_iris", "nothing": "builtins:dict"},
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as an installer leaves it, with some broken entry points besides."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copy(PLUGIN / "hpo_envs_example.py", folder)
+    info = folder / "hpo_envs_example-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hpo-envs-example\nVersion: 0.1\n")
+    lines = (f"[{group}]\n" + "".join(f"{n} = {t}\n" for n, t in points.items()) for group, points in POINTS.items())
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    return folder
+
+
+def ran(site: Path, program: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), *sys.path])}
+    return subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, cwd=site
+    )
+
+
+PASSES = """
+import sys
+import gymnasium as gym
+import hpo_envs
+from hpo_envs import agents
+from hpo_envs.families import registry
+from hpo_envs.testing import check_agent, check_env, check_family, check_table
+
+assert "hpo_envs_example" not in sys.modules and "no_such_module" not in sys.modules
+assert "best-neighbour" in agents.names()
+env = gym.make("Neighbours-v0")
+env.reset(seed=0)
+assert env.step(3)[1] > 0.9
+assert gym.make_vec("Neighbours-v0", num_envs=3).num_envs == 3
+assert gym.make("TableHPO-iris-neighbours-v0").unwrapped.table is env.unwrapped.table
+check_table(env.unwrapped.table)
+assert check_agent("best-neighbour") == ()
+check_family(registry.family_of("Neighbours-v0"))
+(run,) = hpo_envs.run("best-neighbour", "Neighbours-v0", [0], budget=5)
+assert run.header["agent_versions"] == {"hpo-envs-example": "0.1"}
+assert run.header["versions"]["hpo-envs-example"] == "0.1"
+assert "hpo_envs_example" in run.header["agent_source"]
+assert "hpo_envs_example" in run.header["environment_source"]
+"""
+
+
+def test_example_plugin_is_found_lazily_and_keeps_contracts(site: Path) -> None:
+    done = ran(site, PASSES)
+    assert done.returncode == 0, done.stderr
+
+
+def test_broken_plugins_are_a_line_each_and_nothing_fails(site: Path) -> None:
+    done = ran(
+        site,
+        "from hpo_envs.commands.main import main\n"
+        "assert main(['list']) == 0 and main(['list', '--agents']) == 0 and main(['describe', 'best-neighbour']) == 0\n"
+        "assert main(['describe', 'Neighbours-v0']) == 0\n"
+        "assert main(['compare', '--env', 'Neighbours-v0', '--agents', 'random,best-neighbour', '--seeds', '2']) == 0\n"
+        "for args in (['compare', '--env', 'Broken-v0'], ['compare', '--env', 'TableHPO-nothing-v0'],\n"
+        "             ['compare', '--env', 'Neighbours-v0', '--agents', 'broken']):\n"
+        "    assert main(args) in (1, 2), args\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        "Neighbours: Choose the number and the weights of nearest neighbours. (plugin: hpo-envs-example)" in done.stdout
+    )
+    assert done.stderr.count("plugin broken of hpo-envs-example must be importable, got ModuleNotFoundError") >= 1
+    assert "plugin Broken-v0 of hpo-envs-example must name a Family with this id, got <class" in done.stderr
+    assert "plugin nothing of hpo-envs-example must return a Table, got {}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_entry_points_of_example_are_those_tested() -> None:
+    import tomllib
+
+    given = tomllib.loads((PLUGIN / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    assert all(points.items() <= POINTS[group].items() for group, points in given.items())
+    assert {*given} == {*POINTS}
+    lines = sum(len((PLUGIN / name).read_text("utf-8").splitlines()) for name in ("hpo_envs_example.py",))
+    assert lines <= 80
