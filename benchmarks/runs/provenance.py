@@ -24,7 +24,6 @@ from typing import Any
 from zipimport import zipimporter
 
 from hpo_envs import agents
-from hpo_envs.benchmarks.runs.needed import needed
 
 LENGTH = 16
 """Hexadecimal digits kept of each sha256."""
@@ -181,6 +180,8 @@ def _of_script(parts: Sequence[Any]) -> dict[str, str]:
     """Digest of what functions and classes of the script or notebook that runs need."""
     if not parts:
         return {}
+    from hpo_envs.benchmarks.runs.needed import needed  # few runs are of a script's own code
+
     functions = [f for part in parts for f in _functions(part)]
     cells, last = _cells(_module(parts[0]), [f.__code__.co_filename for f in functions])
     tops = {part.__qualname__.partition(".")[0] for part in parts}
