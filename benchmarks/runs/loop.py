@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -206,7 +207,7 @@ def _loop(
     logs, several = [Log() for _ in seeds], episodes.params.moves > 1
     # A cell is told by its moves.
     in_no_table = episodes.params.kind == "box" or (episodes.params.live and not several)
-    running = list(range(len(seeds)))
+    running, process = list(range(len(seeds))), os.getpid()
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
     envs.single_action_space.seed(0)
     idle = envs.single_action_space.sample()
@@ -222,6 +223,8 @@ def _loop(
             except ValueError as error:
                 number = len(logs[i].costs)
                 raise ValueError(f"action {number} of {who}, seed {seeds[i]}, {error}") from None
+        if os.getpid() != process:  # a child that an agent forked has returned, too: the parent has the run
+            os._exit(0)
         batch[running] = asked
         observations, rewards, terminated, _, infos = envs.step(batch)
         chosen = None if len(running) == len(seeds) else running

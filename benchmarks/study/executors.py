@@ -214,11 +214,13 @@ class _Worker:
         self.foreign: str | None = None
         self._limit: tuple[float, str] | None = None
         self._age = 0.0
+        self._number = 0
 
     def take(self, call: Call) -> None:
         """Begin a call."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has just died, which `answer` sees
-            self.pipe.send((call.function, call.argument))
+            self._number += 1
+            self.pipe.send((self._number, call.function, call.argument))
         self.call, self.foreign, self._limit = call, call.foreign, None
 
     def answer(self, passed: float) -> tuple[bool, Any] | None:
@@ -237,10 +239,13 @@ class _Worker:
             except (EOFError, OSError):
                 raise ChildProcessError from None
             except Exception as error:  # what was returned or raised cannot be read here
-                kind, facts = "answer", [False, error]
+                kind, facts = "answer", [self._number, False, error]
             if kind == "answer":
+                number, ok, value = facts
+                if number != self._number:  # of another call
+                    continue
                 self.call = None
-                return facts[0], facts[1]
+                return ok, value
             self._limit, self._age = facts[0], 0.0
         if self._limit is not None and self._age > self._limit[0] + limits.GRACE:
             raise ChildProcessError(self._limit[1])
@@ -270,24 +275,28 @@ def _work(pipe: connection.Connection, output: connection.Connection) -> None:
             os.dup2(output.fileno(), stream.fileno())
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     limits.watch(lambda limit: pipe.send(("limit", limit)))
+    number, process = 0, os.getpid()
     while True:
+        number += 1
         try:
-            function, argument = pipe.recv()
+            _, function, argument = pipe.recv()
         except (EOFError, OSError):
             return
         except Exception as error:  # what the call needs cannot be imported
-            pipe.send(("answer", False, error))
+            pipe.send(("answer", number, False, error))
             continue
         try:
             answer = True, function(argument)
         except BaseException as error:
             error.add_note(traceback.format_exc())
             answer = False, error
+        if os.getpid() != process:  # a child that the call forked has returned, too: its parent answers
+            os._exit(0)
         try:
-            pipe.send(("answer", *answer))
+            pipe.send(("answer", number, *answer))
         except Exception as error:
             problem = ValueError(f"what a call returns or raises must be picklable, got {error!r}")
-            pipe.send(("answer", False, problem))
+            pipe.send(("answer", number, False, problem))
 
 
 def prepare() -> None:

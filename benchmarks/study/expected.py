@@ -14,7 +14,7 @@ import numpy as np
 from hpo_envs.benchmarks.study.study import MOST_SEEDS
 from hpo_envs.tables.checks import regular
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.files.folder import locked
+from hpo_envs.tables.files.lock import locked
 
 NAME, FORMAT = "study.json", 1
 

@@ -19,6 +19,41 @@ from hpo_envs.tables.files import atomic
 LENGTH = 16
 
 
+class DamagedError(ValueError):
+    """A line of a journal does not fit its checksum.
+
+    Args:
+        message: Which.
+        whole: Number of lines before it, all of which do.
+    """
+
+    def __init__(self, message: str, whole: int) -> None:
+        super().__init__(message)
+        self.whole = whole
+
+
+def salvage(path: Path) -> tuple[int, Path] | None:
+    """Keep the valid beginning of a damaged journal; the damaged file stays beside it.
+
+    Returns:
+        Number of lines lost, and the new place of the damaged file; None if the journal is not damaged.
+
+    Raises:
+        ValueError: Not even the first line is valid.
+    """
+    try:
+        Journal(path)
+    except DamagedError as damage:
+        lines = path.read_bytes().splitlines(keepends=True)
+        if not damage.whole:
+            raise
+        aside = path.with_name(f"{path.name}.damaged-{hashlib.sha256(b''.join(lines)).hexdigest()[:LENGTH]}")
+        os.link(path, aside) if not aside.exists() else None
+        atomic.write(path, b"".join(lines[: damage.whole]))
+        return len(lines) - damage.whole, aside
+    return None
+
+
 class Journal:
     """Records of one run, in the order in which they came.
 
@@ -36,6 +71,7 @@ class Journal:
         self.records: list[dict[str, Any]] = []
         """Return all entries."""
         self._size = 0
+        self._last = self._rest = b""
         if self.path.exists():
             self._read(regular(self.path).read_bytes())
 
@@ -58,13 +94,22 @@ class Journal:
             atomic.write(self.path, line)
         else:
             self._extend(line, sync)
-        self._chain, self._size = chain, self._size + len(line)
+        self._chain, self._size, self._last, self._rest = chain, self._size + len(line), line, b""
         self.records.append(json.loads(text))
 
     def _extend(self, line: bytes, sync: bool) -> None:
-        with naming(self.path), open(self.path, "ab") as stream:
+        with naming(self.path), open(self.path, "r+b") as stream:
+            stream.seek(max(self._size - len(self._last), 0))
+            end = stream.read(len(self._last) + len(self._rest) + 1)
+            if not (self._last + self._rest).startswith(end) or len(end) < len(self._last):
+                raise ValueError(
+                    f"{self.path} must have one writer, got changes of another one: nothing was added; end the other, "
+                    "then resume"
+                )
             try:
-                stream.truncate(self._size)  # what a kill or a full disk left of the last line
+                stream.seek(self._size)
+                stream.truncate()  # what a kill or a full disk left of the last line
+                self._rest = line
                 stream.write(line)
                 stream.flush()
                 if sync:
@@ -74,13 +119,15 @@ class Journal:
                 raise
 
     def _read(self, data: bytes) -> None:
-        *lines, _ = data.split(b"\n")
+        *lines, self._rest = data.split(b"\n")
         for number, line in enumerate(lines, 1):
             chain = self._chain.copy()
             chain.update(line[LENGTH + 1 :])
             if line[: LENGTH + 1] != chain.hexdigest()[:LENGTH].encode() + b" ":
-                raise ValueError(f"{self.path}, line {number}: must fit its checksum: the file was changed or damaged")
+                raise DamagedError(
+                    f"{self.path}, line {number}: must fit its checksum: the file was changed or damaged", number - 1
+                )
             self.records.append(json.loads(line[LENGTH + 1 :]))
-            self._chain, self._size = chain, self._size + len(line) + 1
+            self._chain, self._size, self._last = chain, self._size + len(line) + 1, line + b"\n"
         if not self.records:
             raise ValueError(f"{self.path} must begin with a whole record, got none: restore the file or delete it")

@@ -23,7 +23,7 @@ from hpo_envs.families.training.suite import VERDICTS, Suite
 from hpo_envs.tables import screen
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.files.folder import locked
+from hpo_envs.tables.files.lock import locked
 
 SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE)}
 """Suites of trainings, by name."""

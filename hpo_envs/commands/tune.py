@@ -25,6 +25,7 @@ examples:
   hpo-envs tune train:train --space space.toml --budget 50 --workers 4 --out mine/
   hpo-envs tune train:train --space space.toml --budget 100 --workers 4 --out mine/       continues to 100
   hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
+  hpo-envs tune --salvage mine/                                    after a damage: what is valid
   hpo-envs tune train:epochs --space space.toml --epochs 27 --agent asha --out mine/      pauses and resumes trainings
 
 `hpo-envs report mine/` writes the search as an HTML page."""
@@ -39,8 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = EPILOG
     add = parser.add_argument
-    add("function", help="the function to tune, as module:function")
-    add("--space", type=Path, required=True, metavar="FILE.toml", help="the search space")
+    add("function", nargs="?", help="the function to tune, as module:function")
+    add("--space", type=Path, metavar="FILE.toml", help="the search space")
+    add("--salvage", type=Path, metavar="DIR", help="tune nothing; keep the valid beginning of a damaged search")
     add("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
     add("--budget", type=float, default=50, help="budget of the search (default: 50 evaluations)")
     add("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
@@ -62,6 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tune, and print the best configuration."""
+    if args.salvage is not None:
+        return _salvage(args.salvage)
+    for name in ("function", "space"):
+        if getattr(args, name) is None:
+            raise ValueError(f"{name} must be given, got none")
     from hpo_envs.tuning import tune
 
     sys.path.insert(0, str(Path.cwd()))
@@ -85,6 +92,19 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(repr(result)[1:-1])
     print(f"record: {result.folder}; `hpo-envs report {args.out}` makes a page of it")
+    return 0
+
+
+def _salvage(folder: Path) -> int:
+    from hpo_envs.benchmarks.study.journal import salvage
+    from hpo_envs.tuning.record import NAME, Record
+
+    lost = salvage(folder / NAME)
+    kept = len(Record(folder).ended)
+    said = "nothing is damaged"
+    if lost is not None:
+        said = f"{lost[0]} lines from the damage on are left out; the damaged file is {lost[1]}"
+    print(f"{folder}: {kept} evaluations; {said}")
     return 0
 
 

@@ -240,6 +240,8 @@ class Record:
         return self.evaluations[number]
 
     def _add(self, record: dict[str, Any]) -> None:
+        if not self._follows(json.loads(json.dumps(record))):  # before it is on the disk, for what is there stays
+            raise ValueError(f"{self.folder / NAME} must go on as searches do, got {shown(record)}: nothing was added")
         self._unsynced += record.get("seconds", 0.0)
         sync = record["what"] == "budget" or self._unsynced >= UNSYNCED
         self._journal.append(record, sync)

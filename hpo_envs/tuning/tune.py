@@ -26,7 +26,7 @@ from hpo_envs.core.engines.function.params import FunctionParams, count_of
 from hpo_envs.core.engines.function.scalar import FunctionEnv
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.files.folder import locked
+from hpo_envs.tables.files.lock import locked
 from hpo_envs.tuning import prior
 from hpo_envs.tuning.record import NAME, Record, apart, encoded
 from hpo_envs.tuning.search import Search

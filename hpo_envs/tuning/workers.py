@@ -81,7 +81,7 @@ _paused: OrderedDict[tuple[str, int], Training] = OrderedDict()
 
 def perform(job: Job) -> Done:
     """Carry out a job; whatever the function does, something comes of it."""
-    started, clock = time.time(), time.perf_counter()
+    started, clock, process = time.time(), time.perf_counter(), os.getpid()
     limited: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if job.seconds is not None:
         limited = limits.deadline(job.seconds, "an evaluation must end within {:g} s, this one did not")
@@ -89,6 +89,8 @@ def perform(job: Job) -> Done:
         with limits.interrupts(), limited:
             outcomes = _carry_out(job)
     except KeyboardInterrupt:
+        if os.getpid() != process:
+            os._exit(0)
         raise
     except limits.RunTimeout as timeout:
         error = f"{timeout}\n{traceback.format_exc()}"
@@ -96,7 +98,9 @@ def perform(job: Job) -> Done:
     except BaseException:  # SystemExit, and what else is no Exception
         lost = Outcome("failed", seconds=time.perf_counter() - clock, error=traceback.format_exc())
         outcomes = [(job.epoch, lost)]
-    return Done(job.number, tuple(outcomes), started, f"{platform.node()}:{os.getpid()}")
+    if os.getpid() != process:  # a child that the function forked has returned, too: the parent has the result
+        os._exit(0)
+    return Done(job.number, tuple(outcomes), started, f"{platform.node()}:{process}")
 
 
 def _carry_out(job: Job) -> list[tuple[int, Outcome]]:

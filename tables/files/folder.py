@@ -1,10 +1,9 @@
-"""The data folder on disk: where it is, which upstream files are installed, and the lock on a folder."""
+"""The data folder on disk: where it is and which upstream files are installed."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from hpo_envs.tables import catalogue
@@ -48,32 +47,3 @@ def is_installed(record: catalogue.File, root: Path) -> bool:
         return not record.fault((root / record.file).read_bytes())
     except OSError:
         return False
-
-
-@contextlib.contextmanager
-def locked(folder: Path, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock on a folder, after another process has released it.
-
-    The lock is on the folder itself, so nothing is left behind, and it goes with the process that holds it. Yields
-    whether there is a lock: not on file systems without locks, nor on Windows.
-
-    Raises:
-        BlockingIOError: Another process holds it, and `wait` is False.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        yield False
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            held = True
-        except BlockingIOError:
-            raise
-        except OSError:
-            held = False
-        yield held
-    finally:
-        os.close(handle)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -78,3 +79,26 @@ def test_runs_say_that_agent_could_not_differ_from_random_search(isolate: bool) 
     for agent, budget, expected in (("bo", 3, True), ("bo", 4, None), ("random", 9, True), ("bo-spread", 1, None)):
         made = run(agent, "NMTHPO-zhen-v0", [0, 1], budget=budget, isolate=isolate)
         assert [r.header.get("random_search") for r in made] == [expected] * 2
+
+
+FORKS = """
+import os
+from hpo_envs import run
+from hpo_envs.agents.random import RandomSearch
+
+class Forks(RandomSearch):
+    def ask(self):
+        os.fork()
+        return super().ask()
+
+if __name__ == "__main__":
+    print(len(run(Forks, "NMTHPO-zhen-v0", [0, 1], budget=3)), flush=True)
+"""
+
+
+@pytest.mark.hostile
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_agent_that_forks_leaves_one_run(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(FORKS)
+    done = subprocess.run([sys.executable, "-W", "ignore", "script.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.benchmarks.study.journal import Journal, salvage
 from tests.helpers import ROOT
 
 pytestmark = pytest.mark.hostile
@@ -63,7 +63,7 @@ def test_flipped_bits_are_rejected(tmp_path: Path) -> None:
 SCRIPT = """
 import sys
 sys.path[:0] = {path!r}
-from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.benchmarks.study.journal import Journal, salvage
 journal = Journal({file!r})
 for i in range(len(journal.records), 100000):
     journal.append({{"i": i}})
@@ -93,3 +93,44 @@ def test_non_plain_data_is_rejected(tmp_path: Path) -> None:
         journal.append({"x": object()})
     assert journal.records == []
     assert not journal.path.exists()
+
+
+def test_second_writer_is_refused_before_anything_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    first = filled(path)
+    second = Journal(path)
+    second.append({"by": "second"})
+    before = path.read_bytes()
+    for record in ({"by": "first"}, {"by": "first, with a longer record than that of the second"}):
+        with pytest.raises(ValueError, match="must have one writer, got changes of another one: nothing was added"):
+            first.append(record)
+    assert path.read_bytes() == before
+    assert Journal(path).records == [*RECORDS, {"by": "second"}]
+
+
+@pytest.mark.parametrize("change", ["shorter", "other", "replaced"])
+def test_file_that_changed_under_its_writer_is_left_alone(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "run.jsonl"
+    journal = filled(path)
+    data = path.read_bytes()
+    changed = {"shorter": data[:-3], "other": data[:-3] + b"???", "replaced": data[: len(data) // 2] * 3}[change]
+    path.write_bytes(changed)
+    with pytest.raises(ValueError, match="must have one writer"):
+        journal.append({"seed": 3})
+    assert path.read_bytes() == changed
+
+
+def test_damaged_journal_keeps_its_valid_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    filled(path)
+    assert salvage(path) is None
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.write_bytes(data)
+    lost = salvage(path)
+    assert lost is not None
+    assert (lost[0], lost[1].read_bytes()) == (1, bytes(data))
+    assert Journal(path).records == RECORDS[:2]
+    path.write_bytes(b"damaged from the beginning\n")
+    with pytest.raises(ValueError, match="line 1: must fit its checksum"):
+        salvage(path)

@@ -17,6 +17,7 @@ from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs import limits
+from hpo_envs.commands.main import main
 from hpo_envs.tuning import record, tune
 from tests.helpers import ROOT
 from tests.hpo_envs.tuning import helpers
@@ -78,7 +79,7 @@ def test_folder_is_of_one_search_at_time(tmp_path: Path) -> None:
     holder = textwrap.dedent(
         f"""
         from pathlib import Path
-        from hpo_envs.tables.files.folder import locked
+        from hpo_envs.tables.files.lock import locked
         with locked(Path({str(tmp_path)!r})):
             print("held", flush=True)
             input()
@@ -234,3 +235,73 @@ def test_function_without_source_is_compiled_code_and_search_says_so(tmp_path: P
     exec("def train(config): return config['x']", names)
     with pytest.warns(UserWarning, match=r"any change of exec \(compiled code\) counts as a change of code"):
         tune(names["train"], {"x": (0.0, 1.0)}, budget=1, agent="random", progress=False)
+
+
+FORKS = """
+import os
+import sys
+import hpo_envs
+from hpo_envs.tables.files import lock
+
+def train(config):
+    if os.fork() == 0 and config["x"] > 0.5:
+        raise SystemExit("a child")
+    return config["x"]
+
+if __name__ == "__main__":
+    tuned = hpo_envs.tune(
+        train, {"x": (0.0, 1.0)}, budget=6, out="out", agent="random", progress=False, executor=sys.argv[1],
+        workers=1 + (sys.argv[1] != "serial"),
+    )
+    print("ended", len(tuned), sum(e.rewards is not None for e in tuned))
+"""
+
+
+@pytest.mark.hostile
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("executor", ["serial", "processes", "threads"])
+def test_function_that_forks_and_returns_twice_leaves_one_search(executor: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(FORKS)
+    command = [sys.executable, "-W", "ignore", "script.py", executor]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "ended 6 6\n"), done.stderr
+    assert len(record.Record(tmp_path / "out").ended) == 6
+
+
+WITHOUT_LOCKS = """
+import sys, time
+import hpo_envs
+from hpo_envs.tables.files import lock
+lock._of_system = lambda folder, wait: None
+def train(config):
+    time.sleep(0.05)
+    return config["x"]
+tuned = hpo_envs.tune(train, {"x": (0.0, 1.0)}, budget=20, out="out", agent="random", progress=False)
+print(len(tuned))
+"""
+
+
+@pytest.mark.hostile
+def test_two_searches_in_folder_without_file_locks_are_one(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(WITHOUT_LOCKS)
+    command = [sys.executable, "script.py"]
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    results = [p.communicate() for p in both]
+    assert sorted(p.returncode for p in both) == [0, 1], results
+    assert any("out must be a folder that no other process tunes in" in errors for _, errors in results)
+    assert len(record.Record(tmp_path / "out").ended) == 20
+
+
+def test_record_that_no_search_writes_is_refused_before_it_is_written(tmp_path: Path) -> None:
+    tune(helpers.train, helpers.SPACE, budget=3, out=tmp_path, progress=False)
+    search = record.Record(tmp_path)
+    before = (tmp_path / record.NAME).read_bytes()
+    with pytest.raises(ValueError, match="must go on as searches do, got .*: nothing was added"):
+        search.end(1, status="ok", rewards=[1.0])
+    assert (tmp_path / record.NAME).read_bytes() == before
+    (tmp_path / record.NAME).write_bytes(before[:-9] + b"?" + before[-8:])
+    assert main(["tune", "--salvage", str(tmp_path)]) == 0
+    assert len(record.Record(tmp_path).ended) == 2

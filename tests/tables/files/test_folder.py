@@ -30,9 +30,3 @@ def test_unknown_data_sets_suggest_nearest() -> None:
     assert {r.dataset for r in folder.select("nmthpo")} == {"nmthpo"}
     with pytest.raises(ValueError, match="got 'nmtpho', did you mean 'nmthpo'"):
         folder.select(["nmtpho"])
-
-
-def test_lock_goes_with_its_holder(tmp_path: Path) -> None:
-    for _ in range(2):
-        with folder.locked(tmp_path) as held:
-            assert held

@@ -1,0 +1,149 @@
+"""The lock on a folder: the system's, or a file in it where the file system has none (some network drives, Windows).
+
+The file names its holder, who touches it every `BEAT` seconds. A lock is abandoned if its holder was a process of this
+machine and is gone, or if nobody touched it for `STALE` seconds by the clock of whoever waits. Whoever breaks one
+moves it aside first, so that of two only one does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+NAME = ".lock"
+BEAT, STALE = 2.0, 15.0
+
+
+@contextlib.contextmanager
+def locked(folder: Path, wait: bool = True) -> Iterator[None]:
+    """Hold the lock on a folder, after another process has released it.
+
+    Raises:
+        BlockingIOError: Another process holds it, and `wait` is False.
+        OSError: The folder refuses.
+    """
+    with contextlib.ExitStack() as stack:
+        handle = _of_system(folder, wait)
+        if handle is None:
+            stack.enter_context(_file(folder / NAME, wait))
+        else:  # goes with the process that holds it
+            stack.callback(os.close, handle)
+        yield
+
+
+def _of_system(folder: Path, wait: bool) -> int | None:
+    """A handle that holds the system's lock; None where there are no locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+@contextlib.contextmanager
+def _file(path: Path, wait: bool) -> Iterator[None]:
+    identity = json.dumps({"host": platform.node(), "pid": os.getpid(), "key": os.urandom(8).hex()})
+    while not _taken(path, identity):
+        held = _read(path)
+        if held is None or _abandoned(path, held):
+            _break(path, held)
+        elif not wait:
+            raise BlockingIOError(f"{path} is held by {held}")
+        else:
+            time.sleep(BEAT / 4)
+    done = threading.Event()
+    beats = threading.Thread(target=_beat, args=(path, identity, done), daemon=True)
+    beats.start()
+    try:
+        yield
+    finally:
+        done.set()
+        beats.join()
+        if _read(path) == identity:
+            path.unlink()
+
+
+def _taken(path: Path, identity: str) -> bool:
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    except FileExistsError:
+        return False
+    with os.fdopen(handle, "w") as stream:
+        stream.write(identity)
+    return True
+
+
+def _read(path: Path) -> str | None:
+    """The identity in a lock, empty while it is written; None without a lock."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _abandoned(path: Path, held: str) -> bool:
+    """Return whether the holder of a lock is gone; takes until its next beat where that is another machine's."""
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        holder: dict[str, Any] = json.loads(held)
+        if holder["host"] == platform.node() and not _runs(int(holder["pid"])):
+            return True
+    beat, end = _beaten(path), time.monotonic() + STALE
+    while time.monotonic() < end:
+        time.sleep(min(BEAT / 4, STALE / 4))
+        if _beaten(path) != beat or _read(path) != held:
+            return False
+    return True
+
+
+def _beaten(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return None
+
+
+def _runs(pid: int) -> bool:
+    if os.name != "posix":  # there a signal of 0 would end it
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _break(path: Path, held: str | None) -> None:
+    """Remove an abandoned lock; one that somebody took meanwhile is put back."""
+    aside = path.with_name(f"{NAME}-{os.urandom(8).hex()}")
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(path, aside)
+        if _read(aside) != held:
+            with contextlib.suppress(OSError):
+                os.link(aside, path)
+        aside.unlink()
+
+
+def _beat(path: Path, identity: str, done: threading.Event) -> None:
+    while not done.wait(BEAT):
+        if _read(path) != identity:
+            return
+        with contextlib.suppress(OSError):
+            os.utime(path)
