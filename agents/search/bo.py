@@ -192,7 +192,7 @@ class BayesianOptimisation(PosteriorSearch):
 
     @staticmethod
     def _renew(agents: Sequence[BayesianOptimisation]) -> None:
-        """Draw the pools, estimates each objective's kernel where that is wanted, and recomputes the posteriors."""
+        """Draw the pools, fit the kernel of each objective if asked to, and recompute the posteriors."""
         for agent in agents:
             agent._draw_pool()
         if agents and agents[0].fit:  # agents of one run have the same settings

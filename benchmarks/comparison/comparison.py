@@ -136,7 +136,7 @@ class Comparison:
         return self
 
     def _stored(self, made: Sequence[Block]) -> Iterator[Block]:
-        """Run of the study that were stored before, replayed."""
+        """Runs of the study that were stored before, replayed."""
         assert self.outcome is not None
         if not self.outcome.found:
             return

@@ -276,7 +276,7 @@ def _scale(block: Block, i: int) -> dict[str, Any]:
 
 
 def _lengths(block: Block, index: npt.NDArray[np.intp]) -> Iterable[npt.NDArray[np.intp]]:
-    """Run by their number of evaluations and where their scales come from."""
+    """Indices of runs, by the number of their evaluations and the source of their scales."""
     groups: dict[Any, list[int]] = {}
     for i, length in zip(index.tolist(), np.diff(block.starts)[index].tolist(), strict=True):
         groups.setdefault((length, _scale(block, i)["source"]), []).append(i)

@@ -193,7 +193,7 @@ def _transfer(track: Mapping[str, Any]) -> list[str]:
 
 
 def _excluded(track: Mapping[str, Any]) -> list[str]:
-    """Run on degenerate tasks."""
+    """Sentences on runs that are excluded because their task is degenerate."""
     return [
         f"{count} runs on {env} are excluded: their best configuration is the median, so regret is undefined."
         for env, count in track.get("left_out", {}).items()

@@ -123,7 +123,7 @@ def _parsed(texts: tuple[str, ...]) -> list[dict[str, Any] | None]:
 
 
 def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
-    """Run as blocks, in the order of the first run of each.
+    """Runs as blocks, in the order of the first run of each.
 
     Raises:
         ValueError: An array that does not hold numbers.

@@ -69,7 +69,7 @@ class Journal:
         self.path = Path(path)
         self._chain = hashlib.sha256()
         self.records: list[dict[str, Any]] = []
-        """Return all entries."""
+        """All records, in order."""
         self._size = 0
         self._last = self._rest = b""
         if self.path.exists():

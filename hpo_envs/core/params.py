@@ -259,7 +259,7 @@ class HasParams:
         return frames.facts(self._name(), self._facts())
 
     def render(self) -> Any:
-        """Draw nothing and says so, as Gymnasium's environments do: pictures need a `render_mode`."""
+        """Warn that nothing is drawn, as Gymnasium's environments do: pictures need a `render_mode`."""
         gym.logger.warn(f"render_mode must be given when {self._name()} is made, got None: nothing is drawn")
 
     def action_of(self, config: Any) -> Any:

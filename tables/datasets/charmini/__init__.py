@@ -34,7 +34,7 @@ TRAINED_ON = 1500
 
 
 def seeds_of(language: str) -> int:
-    """Run of each configuration of a language."""
+    """Number of trainings of each configuration of a language."""
     return 3 if language == ENGLISH else 2
 
 
