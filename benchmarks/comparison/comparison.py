@@ -24,7 +24,7 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 if TYPE_CHECKING:
-    from hpo_envs.benchmarks.study.executors import Executor
+    from hpo_envs.benchmarks.study.futures import Pool
 
 FIGURES = "figures"
 """Folder of pictures and scores, apart from the runs: a folder of runs holds nothing but Parquet files."""
@@ -107,11 +107,12 @@ class Comparison:
         comparison.checked = str(replay)
         return comparison
 
-    def run(self, executor: Executor | None = None, **how: Any) -> Comparison:
+    def run(self, executor: Pool | None = None, **how: Any) -> Comparison:
         """Run missing runs of the study. Stored runs are replayed, new ones are not.
 
         Args:
-            executor: Where to run; default: this process. It is not closed.
+            executor: Where to run: any `concurrent.futures.Executor`, or a factory of one, which replaces a pool that
+                breaks; default: this process. It is not closed.
             **how: See `hpo_envs.benchmarks.study.scheduler.conduct`.
 
         Returns:

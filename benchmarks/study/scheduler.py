@@ -18,7 +18,8 @@ from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action
 from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
-from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
+from hpo_envs.benchmarks.study.executors import Executor, WorkerLost
+from hpo_envs.benchmarks.study.futures import Pool, executor_of
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
@@ -76,7 +77,7 @@ def progress() -> Iterator[Watch]:
 def conduct(
     study: Study,
     folder: Path | str | None,
-    executor: Executor | None = None,
+    executor: Pool | None = None,
     *,
     take: Callable[[Block], object] = lambda block: None,
     watch: Watch = lambda done, total: None,
@@ -92,7 +93,8 @@ def conduct(
     Args:
         study: What to run.
         folder: Of the store; None: runs are kept in memory.
-        executor: Where to run; default: this process. It is not closed.
+        executor: Where to run: any `concurrent.futures.Executor`, a factory of one, which replaces a pool that breaks,
+            or one of `hpo_envs.benchmarks.study.executors`; default: this process. It is not closed.
         take: Called with the runs that are made, as columns, once they are stored.
         watch: Told of progress.
         seconds: How long a task should take.
@@ -107,7 +109,6 @@ def conduct(
             missing runs are expected to take longer than `most`.
         OSError: The disk is full or refuses.
     """
-    executor = executor or Serial()
     store = Store(folder)
     outcome = Outcome(store)
     tasks = _missing(study, store, outcome, seconds, run_seconds)
@@ -118,6 +119,20 @@ def conduct(
         )
     if store.folder is not None:
         expected.note(store.folder, outcome.pairs)
+    own = executor_of(executor)
+    with contextlib.nullcontext() if own is executor else own:
+        _carry_out(tasks, own, store, outcome, take, watch)
+    return outcome
+
+
+def _carry_out(
+    tasks: Sequence[Task],
+    executor: Executor,
+    store: Store,
+    outcome: Outcome,
+    take: Callable[[Block], object],
+    watch: Watch,
+) -> None:
     pending, left = len(tasks), sum(len(task.seeds) for task in tasks)
     for task in tasks:
         executor.submit(perform, task)
@@ -142,7 +157,6 @@ def conduct(
         pending += len(rest)
         left -= len(done.task.seeds) - sum(len(t.seeds) for t in rest)
         watch(total - left, total)
-    return outcome
 
 
 def _missing(study: Study, store: Store, outcome: Outcome, seconds: float, run_seconds: float) -> list[Task]:

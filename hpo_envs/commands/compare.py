@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import re
 import sys
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", type=Path, help="folder for runs, tables and plots (default: studies/NAME of the study file or --env)")
     add("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
+    add("--executor", metavar="MODULE:FACTORY", help="makes a concurrent.futures.Executor to run on (Dask, Ray, ...)")
     add(
         "--isolate",
         nargs="?",
@@ -97,7 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
-    from hpo_envs.benchmarks.study import executors
+    from hpo_envs.benchmarks.study import executors, futures
     from hpo_envs.benchmarks.study.scheduler import progress
 
     study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]
@@ -106,12 +108,27 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
-        with executors.of_jobs(whole("--jobs", args.jobs, 1)) as executor, progress() as watch:
+        jobs = whole("--jobs", args.jobs, 1)
+        pool = _factory(args.executor) if args.executor else executors.of_jobs(jobs)
+        with futures.executor_of(pool) as executor, progress() as watch:
             comparison.run(executor, watch=watch, run_seconds=args.run_seconds, most=most)
     except KeyboardInterrupt:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
         raise
     return _show(comparison, args, start)
+
+
+def _factory(name: str) -> Any:
+    """The factory of an executor that `--executor` names.
+
+    Raises:
+        ValueError: Nothing that can be imported.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"--executor must be importable as module:factory, got {name!r} ({error})") from None
 
 
 def _study(args: argparse.Namespace) -> Study:

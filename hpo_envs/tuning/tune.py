@@ -55,7 +55,7 @@ def tune(
     budget_unit: str | None = None,
     workers: int = 1,
     out: str | Path | None = None,
-    executor: str = "auto",
+    executor: Any = "auto",
     objective: str | tuple[str, ...] = "score",
     goal: str | tuple[str, ...] = "max",
     bounds: Any = None,
@@ -92,7 +92,9 @@ def tune(
         budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `evaluations`, with `epochs` these.
         workers: Evaluations at the same time.
         out: Folder of the search; None keeps it in a temporary one.
-        executor: `serial`, `processes`, `threads` or `auto`; see `executor_of`.
+        executor: `serial`, `processes`, `threads` or `auto`; or any `concurrent.futures.Executor` (Dask's, loky's,
+            submitit's, ...), or a factory of one, which replaces a pool that breaks; `workers` says how many
+            evaluations it gets at once.
         objective: Name of the score, or a tuple of names.
         goal: `max` or `min`, one for each.
         bounds: What scores can be, as of `FunctionHPO-v0`.

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import functools
 import multiprocessing
 import os
 import platform
@@ -10,7 +11,7 @@ import time
 import traceback
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.benchmarks.study.executors import Executor, Processes, Serial, WorkerLost
+from hpo_envs.benchmarks.study.futures import Futures
 from hpo_envs.core.engines.function.calls import Form, Function, Outcome, Training, call, name_of
 from hpo_envs.tables.checks import one_of
 
@@ -117,35 +119,6 @@ def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
     return outcomes
 
 
-class Threads(Executor):
-    """Threads of this process: for functions that wait, or that compute outside of Python.
-
-    Args:
-        workers: Number of threads, an int >= 1.
-    """
-
-    def __init__(self, workers: int) -> None:
-        super().__init__()
-        self.workers = workers
-        self._pool = concurrent.futures.ThreadPoolExecutor(workers)
-        self._waiting: dict[concurrent.futures.Future[Any], Any] = {}
-
-    def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Submit a call."""
-        self._waiting[self._pool.submit(function, argument)] = argument
-
-    def next(self) -> Any:
-        """Return the result of the first finished call."""
-        finished, _ = concurrent.futures.wait(self._waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-        future = finished.pop()
-        del self._waiting[future]
-        return future.result()
-
-    def close(self) -> None:
-        """Drop what has not begun; a thread cannot be ended from outside."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-
 def processes(workers: int, function: Function) -> Processes:
     """Processes on this machine that have imported a function. A call whose process dies is not retried.
 
@@ -163,18 +136,21 @@ def processes(workers: int, function: Function) -> Processes:
     return pool
 
 
-def executor_of(kind: str, workers: int, function: Function) -> Executor:
+def executor_of(kind: Any, workers: int, function: Function) -> Executor:
     """The workers that evaluate a function.
 
     Args:
         kind: `serial` (this process), `processes`, `threads`, or `auto`: serial for one worker, processes for more, or
-            threads where no other process can import the function.
+            threads where no other process can import the function; or any `concurrent.futures.Executor`, or a factory
+            of one, which replaces a pool that breaks.
         workers: Their number.
         function: What they call.
 
     Raises:
         ValueError: Another kind; or processes that cannot import the function.
     """
+    if not isinstance(kind, str):
+        return Futures(kind, losses=1)
     one_of("executor", kind, KINDS)
     reason = not_importable(function)
     if kind == "auto":
@@ -184,7 +160,7 @@ def executor_of(kind: str, workers: int, function: Function) -> Executor:
     if kind == "serial":
         return Serial()
     if kind == "threads":
-        return Threads(workers)
+        return Futures(functools.partial(concurrent.futures.ThreadPoolExecutor, workers), losses=0)
     if reason is not None:
         raise ValueError(f"function must be one that other processes can import (or executor='threads'): {reason}")
     return processes(workers, function)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks.study.executors import Serial, WorkerLost
-from hpo_envs.tuning.workers import Job, Threads, executor_of, not_importable, perform, processes
+from hpo_envs.benchmarks.study.futures import Futures
+from hpo_envs.tuning.workers import Job, executor_of, not_importable, perform, processes
 from tests.hpo_envs.tuning import helpers
 
 
@@ -29,7 +30,7 @@ def wait_for(path: str) -> str:
 
 def test_threads_are_batched() -> None:
     meeting = threading.Barrier(2, timeout=30)
-    with Threads(2) as pool:
+    with executor_of("threads", 2, abs) as pool:
         for i in range(2):
             pool.submit(lambda i: (meeting.wait(), i)[1], i)
         assert {pool.next(), pool.next()} == {0, 1}
@@ -53,7 +54,7 @@ def test_kind_is_chosen_by_what_can_be_imported() -> None:
     assert isinstance(executor_of("auto", 1, lambda config: 1.0), Serial)
     with pytest.warns(UserWarning, match="workers are threads, because"):
         pool = executor_of("auto", 2, lambda config: 1.0)
-    assert isinstance(pool, Threads)
+    assert isinstance(pool, Futures)
     pool.close()
     with pytest.raises(ValueError, match="function must be one that other processes can import"):
         executor_of("processes", 2, lambda config: 1.0)

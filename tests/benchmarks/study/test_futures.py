@@ -1,0 +1,137 @@
+"""Studies and searches on executors of others: the same digest, workers that die, pools that break."""
+
+import concurrent.futures
+import functools
+import importlib.util
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.benchmarks import Comparison
+from hpo_envs.benchmarks.study import store
+from hpo_envs.benchmarks.study.executors import WorkerLost
+from hpo_envs.benchmarks.study.futures import Futures
+from hpo_envs.benchmarks.study.scheduler import conduct
+from hpo_envs.commands.main import main
+from hpo_envs.tuning import tune
+from tests.benchmarks.study.helpers import SMALL
+from tests.benchmarks.study.test_scheduler import deadly
+from tests.hpo_envs.tuning import helpers
+
+pytestmark = pytest.mark.hostile
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def pool() -> concurrent.futures.Executor:
+    return concurrent.futures.ProcessPoolExecutor(2, mp_context=SPAWN)
+
+
+def loky() -> Any:
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(2)
+
+
+def dask() -> Any:
+    from distributed import Client
+
+    return Client(n_workers=2, threads_per_worker=1, dashboard_address=None).get_executor()
+
+
+FACTORIES: list[Any] = [
+    pytest.param(pool, id="processes"),
+    pytest.param(functools.partial(concurrent.futures.ThreadPoolExecutor, 2), id="threads"),
+    pytest.param(loky, id="loky"),
+    pytest.param(dask, id="dask", marks=pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="Dask")),
+]
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_studies_have_same_digest_on_every_executor(factory: Callable[[], Any], tmp_path: Path) -> None:
+    Comparison(SMALL, tmp_path / "here").run()
+    with factory() as given:
+        Comparison(SMALL, tmp_path / "there").run(given, seconds=0.01)
+    here, there = (store.digest(store.read(tmp_path / name)) for name in ("here", "there"))
+    assert here == there
+
+
+@pytest.mark.parametrize("factory", [pool, loky])
+def test_worker_killed_in_middle_same_digest(factory: Callable[[], Any], tmp_path: Path, mine: str) -> None:
+    flag = tmp_path / "died"
+    outcome = conduct(deadly(mine, flag, once=True), tmp_path / "there", factory)
+    assert flag.exists()
+    assert (outcome.made, outcome.errors) == (25, {})
+    conduct(deadly(mine, flag, once=True), tmp_path / "here")
+    assert store.digest(store.read(tmp_path / "here")) == store.digest(store.read(tmp_path / "there"))
+
+
+def test_agent_at_which_workers_always_die_is_found(tmp_path: Path, mine: str) -> None:
+    outcome = conduct(deadly(mine, tmp_path / "died", once=False), tmp_path / "runs", pool)
+    assert {agent for _, agent in outcome.errors} == {"dies"}
+    assert outcome.made == 3 * 5
+
+
+def test_broken_executor_is_one_line_and_same_study_resumes(tmp_path: Path, mine: str) -> None:
+    study = deadly(mine, tmp_path / "died", once=True)
+    with pool() as given, pytest.raises(RuntimeError, match="executor must work until the end, or be a factory"):
+        conduct(study, tmp_path / "runs", given, seconds=0.01)
+    before = len(store.read(tmp_path / "runs"))
+    outcome = conduct(study, tmp_path / "runs")
+    assert (outcome.made, outcome.errors) == (25 - before, {})
+
+
+def fails(argument: int) -> None:
+    raise KeyError(argument)
+
+
+def dies(argument: int) -> None:
+    os._exit(argument)
+
+
+def test_exceptions_are_raised_and_losses_name_the_call() -> None:
+    with Futures(pool) as calls:
+        calls.submit(fails, 3)
+        with pytest.raises(KeyError, match="3"):
+            calls.next()
+        calls.submit(dies, 4)
+        calls.submit(abs, -5)
+        found: list[Any] = []
+        for _ in range(2):
+            try:
+                found.append(calls.next())
+            except WorkerLost as lost:
+                found.append(lost.argument)
+        assert sorted(found) == [4, 5]
+    with pytest.raises(ValueError, match="executor must be a concurrent.futures.Executor or a factory of one, got 3"):
+        Futures(3)
+
+
+@pytest.mark.parametrize("factory", FACTORIES[:3])
+def test_search_on_executor(factory: Callable[[], Any], tmp_path: Path) -> None:
+    given: Any = {"goal": "min", "budget": 6, "agent": "random", "progress": False}
+    here = tune(helpers.train, helpers.SPACE, **given)
+    there = tune(helpers.train, helpers.SPACE, executor=factory, workers=2, out=tmp_path, **given)
+    assert [e.config for e in there] == [e.config for e in here]
+    assert [e.metrics for e in there] == [e.metrics for e in here]
+
+
+def test_compare_takes_factory_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "factories.py").write_text(
+        "from concurrent.futures import ThreadPoolExecutor\ndef two():\n    return ThreadPoolExecutor(2)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    words = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--budget", "2", "--out", "runs"]
+    assert main([*words, "--executor", "factories:two"]) == 0
+    capsys.readouterr()
+    for wrong in ("factories:three", "nowhere:two", "factories"):
+        assert main([*words, "--executor", wrong]) == 2
+        assert f"--executor must be importable as module:factory, got '{wrong}'" in capsys.readouterr().err
