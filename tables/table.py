@@ -93,6 +93,8 @@ class Hyperparameter:
         condition: `(parent, choices)`: active only while the parent takes one of the choices; an inactive
             hyperparameter is stored as 0.
         description: One sentence.
+        complement: Whether 1 - value is stored, and `low` and `high` are its bounds: with `log`, the scale of decay
+            rates near 1.
     """
 
     name: str
@@ -103,6 +105,13 @@ class Hyperparameter:
     values: tuple[Any, ...] = ()
     condition: tuple[str, tuple[Any, ...]] | None = None
     description: str = ""
+    complement: bool = False
+
+    @property
+    def bounds(self) -> tuple[Any, Any]:
+        """The smallest and the largest natural value of numbers."""
+        low, high = sorted((self.natural(self.low), self.natural(self.high)))
+        return low, high
 
     def scale(self, raw: npt.ArrayLike) -> Floats:
         """Map raw values, any shape, to [0, 1]; values outside [low, high] (inactive ones) map to 0."""
@@ -118,7 +127,7 @@ class Hyperparameter:
         """The user's value of a stored number: an int, a float, or the choice itself."""
         if self.kind == "categorical":
             return self.values[int(raw)]
-        return int(raw) if self.kind == "int" else float(raw)
+        return int(raw) if self.kind == "int" else float(1.0 - raw if self.complement else raw)
 
     def stored(self, value: Any) -> float:
         """The number that stands for a natural value.
@@ -131,10 +140,11 @@ class Hyperparameter:
             if True not in same:
                 raise ValueError(f"{self.name} must be one of {', '.join(map(repr, self.values))}, got {shown(value)}")
             return float(same.index(True)) if self.kind == "categorical" else float(value)
-        if not is_number(value) or not self.low <= value <= self.high or (self.kind == "int" and value != int(value)):
+        low, high = self.bounds
+        if not is_number(value) or not low <= value <= high or (self.kind == "int" and value != int(value)):
             kind = "an int" if self.kind == "int" else "a number"
-            raise ValueError(f"{self.name} must be {kind} in [{self.low:g}, {self.high:g}], got {shown(value)}")
-        return float(value)
+            raise ValueError(f"{self.name} must be {kind} in [{low:g}, {high:g}], got {shown(value)}")
+        return float(1.0 - value if self.complement else value)
 
 
 @dataclass(frozen=True)
@@ -450,7 +460,7 @@ def _digest(t: Table) -> str:
         "name": t.name,
         "kind": t.provenance.kind,
         "keys": [],
-        "space": [vars(h) for h in t.space],
+        "space": [{k: v for k, v in vars(h).items() if v or k != "complement"} for h in t.space],
         "feature_names": t.feature_names,
         "metrics": [vars(m) for m in t.metrics],
         "cost_unit": t.cost_unit,

@@ -257,7 +257,7 @@ def axis_of(h: Hyperparameter) -> Axis:
     if h.values:
         return Axis(h.name, tuple(map(float, h.values)))
     low, high = (float(np.log(v)) if h.log else float(v) for v in (h.low, h.high))
-    return Axis(h.name, (), low, high, h.log)
+    return Axis(f"1 - {h.name}" if h.complement else h.name, (), low, high, h.log)
 
 
 def numbers(h: Hyperparameter, raw: Floats) -> Floats:

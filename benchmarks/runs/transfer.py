@@ -185,7 +185,8 @@ def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
         if h.kind == "categorical" or h.name not in theirs or h.name not in own:
             continue
         inside = (table.configs[:, k] >= h.low) & (table.configs[:, k] <= h.high)  # others are inactive
-        placed = _placed(theirs[h.name], np.where(inside, table.configs[:, k], h.low))
+        raw = np.where(inside, table.configs[:, k], h.low)
+        placed = _placed(theirs[h.name], 1.0 - raw if h.complement != theirs[h.name].complement else raw)
         features[:, own.index(h.name)] = np.where(inside, placed, 0.0)
     both = [name for name in target.feature_names if name in own]
     if len(both) == len(target.feature_names):

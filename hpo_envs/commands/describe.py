@@ -160,7 +160,8 @@ def _range(h: Any) -> str:
         if len(h.values) > 12 and len(steps) == 1:
             return f"{h.values[0]}, {h.values[1]}, ..., {h.values[-1]}"
         return ", ".join(map(str, h.values))
-    return f"{h.natural(h.low)} to {h.natural(h.high)}" + (" (log)" if h.log else "")
+    scale = " (log of 1 - value)" if h.complement and h.log else " (log)" if h.log else ""
+    return "{} to {}".format(*h.bounds) + scale
 
 
 def _page(facts: dict[str, Any]) -> str:

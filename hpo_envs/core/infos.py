@@ -199,12 +199,16 @@ def configs_of(space: Iterable[Hyperparameter], first: int = 0) -> Callable[[npt
         space: The hyperparameters.
         first: Column of the first.
     """
-    columns = [(h.name, j, column(h.values) if h.kind == "categorical" else None) for j, h in enumerate(space, first)]
-    return functools.partial(_configs, columns)
+    how = [(h.name, column(h.values) if h.kind == "categorical" else None, h.complement) for h in space]
+    return functools.partial(_configs, how, first)
 
 
-def _configs(columns: Sequence[tuple[str, int, Column | None]], raw: npt.NDArray[np.float64]) -> Info:
-    return {name: raw[:, j] if c is None else c.take(raw[:, j].astype(np.intp)) for name, j, c in columns}
+def _configs(how: Sequence[tuple[str, Column | None, bool]], first: int, raw: npt.NDArray[np.float64]) -> Info:
+    found: Info = {}
+    for j, (name, choices, complement) in enumerate(how, first):
+        x = raw[:, j]
+        found[name] = choices.take(x.astype(np.intp)) if choices is not None else 1.0 - x if complement else x
+    return found
 
 
 def _hash(text: Any) -> int:

@@ -213,7 +213,7 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
         elif h.kind == "int":
             made = cs.UniformIntegerHyperparameter(h.name, int(h.low), int(h.high), log=h.log)
         else:
-            made = cs.UniformFloatHyperparameter(h.name, h.low, h.high, log=h.log)
+            made = cs.UniformFloatHyperparameter(h.name, *h.bounds, log=h.log and not h.complement)
         out.add(made)
     for h, (parent, choices) in ((h, h.condition) for h in space if h.condition is not None):
         out.add(cs.InCondition(out[h.name], out[parent], list(choices)))

@@ -55,8 +55,8 @@ def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None
         return d.CategoricalDistribution([_plain(v) for v in known.values])
     if any(isinstance(v, (str, bool)) for v in plain):
         return d.CategoricalDistribution([*dict.fromkeys(plain)])
-    low, high = (known.low, known.high) if known is not None else (min(plain), max(plain))
-    log = known is not None and known.log and low > 0
+    low, high = known.bounds if known is not None else (min(plain), max(plain))
+    log = known is not None and known.log and not known.complement and low > 0
     if all(isinstance(v, int) for v in plain):
         return d.IntDistribution(int(low), int(high), log=log)
     return d.FloatDistribution(float(low), float(high), log=log)

@@ -1,0 +1,33 @@
+"""Recurrent text classifiers of TaskSet, by 1,000 configurations of their optimizer."""
+
+TASKS = {
+    "gru64-mean": "patch32_GRU64_avg_bs128",
+    "gru128": "patch32_GRU128_bs128",
+    "irnn64": "patch32_IRNN64_relu_last_bs128",
+    "irnn64-mean": "patch32_IRNN64_relu_avg_bs128",
+    "lstm128": "patch32_LSTM128_bs128",
+    "lstm128-e128": "patch32_LSTM128_E128_bs128",
+    "lstm128-long": "patch128_LSTM128_bs64",
+    "lstm128-long-e128": "patch128_LSTM128_embed128_bs64",
+    "lstm128-long-mean": "patch128_LSTM128_avg_bs64",
+    "vrnn64-relu-mean": "patch32_VRNN64_relu_avg_bs128",
+    "vrnn64-tanh-mean": "patch32_VRNN64_tanh_avg_bs128",
+    "vrnn128-tanh": "patch32_VRNN128_tanh_bs128",
+}
+"""Name in ids -> the end of TaskSet's own name: cell and units; `mean` of its states instead of the last; `long`: 128
+subwords of a review instead of 32; `e128`: embeddings of 128."""
+
+TABLES = tuple(f"taskset/{name}" for name in TASKS)
+"""Names of the tables."""
+
+STEPS = 200
+"""Updates from one of upstream's losses to the next; the first is of the untrained model."""
+
+KEPT = (1, 2, 3, 4, 5, 7, 10, 14, 19, 26, 36, 50)
+"""Upstream's losses that ship, counted from 0: a geometric sequence of 13 from 1 to 50, rounded, each once."""
+
+DIGITS = 4
+"""Decimals of losses."""
+
+HIGHEST = 10.0
+"""Loss in nats, 14 times that of a guess, that stands for all higher ones and for a diverged run."""
