@@ -18,17 +18,20 @@ from hpo_envs.benchmarks.study import executors
 from hpo_envs.benchmarks.study.journal import Journal
 from hpo_envs.families.cellmini import measure as cellmini
 from hpo_envs.families.charmini import measure as charmini
-from hpo_envs.families.training.record import trainer
+from hpo_envs.families.textmini import measure as textmini
 from hpo_envs.families.training.suite import VERDICTS, Suite
 from hpo_envs.tables import screen
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 
-SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE)}
+SUITES = {suite.name: suite for suite in (*charmini.SUITES, cellmini.SUITE, *textmini.suites())}
 """Suites of trainings, by name."""
 
-GROUPS = {charmini.GROUP: tuple(suite.name for suite in charmini.SUITES)}
+GROUPS = {
+    charmini.GROUP: tuple(suite.name for suite in charmini.SUITES),
+    textmini.GROUP: tuple(suite.name for suite in textmini.suites()),
+}
 """Several of them, one after the other."""
 
 JOURNAL = "trainings.jsonl"
@@ -41,7 +44,9 @@ examples, after `python -m hpo_envs.benchmarks.study.measure`:
   CharMini-hun --pack hun.npz             what is stored, as the data of the tables
   CharMini --check                        which configurations are complete
   CharMini --check 6                      the same, and retrain six that ship
-  CellMini --jobs 2                       the cells"""
+  CellMini --jobs 2                       the cells
+  TextMini-banking-joint                  classifiers of requests to a bank
+  TextMini --check 12                     retrain a dozen, spread over all tables"""
 
 
 def _watch(done: int, total: int, record: Mapping[str, Any] | None) -> None:
@@ -109,7 +114,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = "CharMini (all languages), CharMini-{language} or CellMini"
+    names = "CharMini (all languages), CharMini-{language}, CellMini, TextMini (all tables) or TextMini-{task}-{model}"
     parser.add_argument("name", help=f"{names}: all that is missing")
     parser.add_argument("--out", type=Path, default=Path(), help="folder of the folders, such as charmini-hun")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at once (default: %(default)s)")
@@ -134,7 +139,6 @@ def run(args: argparse.Namespace) -> int:
     if not 1 <= rows <= most:
         raise ValueError(f"--rows must be an int from 1 to {most}, got {rows}")
     jobs = whole("--jobs", args.jobs, 1)
-    trainer()
     with executors.of_jobs(jobs) as executor:
         for suite in suites:
             out, tasks, known = _folder(args.out, suite), suite.tasks(rows), suite.packing.shipped_names()

@@ -25,8 +25,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 """Arrays by name, each of the shape of the axes and more:
 
 `counts` (epochs, counts), where there are any; `losses` (epochs, losses) in units of 1e-6 nats; `epochs` that were
-finished, 0 where nothing was trained; `status`, index in `STATUSES`; `seconds` (epochs,) of the processor;
-`parameters` of the model; `machine`, index in `machines` (JSON: processor and versions).
+finished, 0 where nothing was trained; `status`, index in `STATUSES`; `seconds` (epochs,) of the processor; `times`
+(epochs, times), where there are any; `parameters` of the model; `machine`, index in `machines` (JSON: processor and versions).
 """
 
 
@@ -41,6 +41,7 @@ class Packing:
         fields: Of a record's epochs.
         counts: Those that are whole numbers below 65,536.
         losses: Those that are nats.
+        times: Those that are seconds, which no training repeats.
     """
 
     file: Path
@@ -49,6 +50,7 @@ class Packing:
     fields: tuple[str, ...]
     counts: tuple[str, ...]
     losses: tuple[str, ...]
+    times: tuple[str, ...] = ()
 
     def place(self, task: str) -> tuple[int, ...]:
         """Location of a training."""
@@ -67,6 +69,8 @@ class Packing:
             "parameters": np.zeros(shape, np.int32),
             "machine": np.zeros(shape, np.uint8),
         }
+        if self.times:
+            arrays["times"] = np.zeros((*shape, self.epochs, len(self.times)), np.float32)
         machines: list[str] = []
         if before is not None:
             arrays = {name: before[name].copy() for name in arrays}
@@ -77,6 +81,8 @@ class Packing:
             arrays["losses"][at][:n] = np.rint(losses / UNIT)
             arrays["epochs"][at], arrays["status"][at] = n, STATUSES.index(record["status"])
             arrays["seconds"][at][:n] = record["seconds"]
+            if self.times:
+                arrays["times"][at][:n] = self._columns(record, self.times)
             arrays["parameters"][at] = record["parameters"]
             machine = json.dumps({"processor": record["processor"], **record["versions"]}, sort_keys=True)
             if machine not in machines:
@@ -86,9 +92,11 @@ class Packing:
 
     def measured(self, record: Mapping[str, Any]) -> tuple[Floats, Floats]:
         """(epochs, counts) and (epochs, losses) of a record, with the losses that are stored."""
+        return self._columns(record, self.counts), np.minimum(self._columns(record, self.losses), _MOST)
+
+    def _columns(self, record: Mapping[str, Any], names: tuple[str, ...]) -> Floats:
         values = np.array(record["epochs"], np.float64).reshape(-1, len(self.fields))
-        counts, losses = ([self.fields.index(name) for name in names] for names in (self.counts, self.losses))
-        return values[:, counts], np.minimum(values[:, losses], _MOST)
+        return np.asarray(values[:, [self.fields.index(name) for name in names]])
 
     def kept(self, arrays: Arrays, at: tuple[int, ...]) -> tuple[Floats, Floats]:
         """The same of a training that was packed."""

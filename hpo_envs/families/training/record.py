@@ -6,7 +6,7 @@ import importlib.util
 import json
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from importlib.metadata import version
 from typing import Any
@@ -16,8 +16,16 @@ import numpy as np
 from hpo_envs.tables.checks import extra_module
 
 
-class Diverged(ArithmeticError):
+class Failed(Exception):
+    """A training has no result."""
+
+    status = "failed"
+
+
+class Diverged(Failed, ArithmeticError):
     """A loss, or the norm of its gradient, is no finite number."""
+
+    status = "diverged"
 
 
 class Training(abc.ABC):
@@ -61,13 +69,14 @@ def key_of(*parts: Any) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
 
-def record(task: str, training: Training, epochs: int) -> dict[str, Any]:
+def record(task: str, training: Training, epochs: int, packages: Sequence[str] = ("numpy", "torch")) -> dict[str, Any]:
     """Train in this process.
 
     Args:
         task: Its name.
         training: At its beginning.
         epochs: Of it.
+        packages: Those that results may depend on.
 
     Returns:
         `task`, `status`, `epochs` (the fields of what `Training.epoch` returns, of each), `seconds` (of the processor,
@@ -77,8 +86,8 @@ def record(task: str, training: Training, epochs: int) -> dict[str, Any]:
     for _ in range(epochs):
         try:
             measured.append(astuple(training.epoch()))
-        except Diverged:
-            status = "diverged"
+        except Failed as ended:
+            status = ended.status
             break
         seconds.append(round(time.process_time() - start, 3))
     return {
@@ -87,8 +96,8 @@ def record(task: str, training: Training, epochs: int) -> dict[str, Any]:
         "epochs": measured,
         "seconds": seconds,
         "parameters": training.size,
-        "processor": processor(),
-        "versions": {"python": platform.python_version(), "numpy": version("numpy"), "torch": trainer().__version__},
+        "processor": processor("torch" in packages),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
     }
 
 
@@ -111,12 +120,12 @@ def check_trainer() -> None:
         trainer()
 
 
-def processor() -> str:
-    """Name of the processor and the instruction set that is used of it."""
+def processor(torch: bool = True) -> str:
+    """Name of the processor and, with torch, the instruction set that it uses."""
     name = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as stream:
             name = next(line.partition(":")[2].strip() for line in stream if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    return f"{name}, {trainer().backends.cpu.get_cpu_capability()}"
+    return f"{name}, {trainer().backends.cpu.get_cpu_capability()}" if torch else name

@@ -1,0 +1,60 @@
+"""Trains the configurations of the tables: what `benchmarks/study/measure.py` calls, training by training."""
+
+import functools
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from hpo_envs.families.training.record import Training, record
+from hpo_envs.families.training.suite import Suite
+from hpo_envs.tables.checks import extra_module
+from hpo_envs.tables.datasets.textmini import tasks
+from hpo_envs.tables.datasets.textmini.build import models, packing, scores
+from hpo_envs.tables.datasets.textmini.space import configuration, module
+
+PACKAGES = {"joint": ("numpy", "scipy", "scikit-learn"), "crf": ("python-crfsuite",)}
+"""What results of a model class depend on."""
+
+
+def begin(task: str, model: str, config: Mapping[str, Any], repeat: int) -> Training:
+    """A training, see the module of its model class in `training`; one thread from now on.
+
+    Raises:
+        ModuleNotFoundError: A package is not installed; the message says how to install it.
+        TableNotInstalled: The texts of the task are not installed.
+    """
+    for package in ("sklearn", "threadpoolctl", "pycrfsuite"):
+        extra_module(package, "live", "trainings")
+    importlib.import_module("threadpoolctl").threadpool_limits(1)
+    trains = importlib.import_module(f"hpo_envs.families.textmini.training.{model}")
+    training: Training = trains.Training(task, config, repeat)
+    return training
+
+
+def train(task: str) -> dict[str, Any]:
+    """Carry out a training of a table, such as `banking-joint-3-1`, in this process; see `record`."""
+    name, model, draw, repeat = task.split("-")
+    training = begin(name, model, configuration(model, int(draw)), int(repeat))
+    return record(task, training, len(module(model).LEVELS), PACKAGES[model])
+
+
+def suite(task: str, model: str) -> Suite:
+    """The trainings of a table."""
+    return Suite(
+        name=f"TextMini-{task}-{model}",
+        rows=module(model).ROWS,
+        packing=packing(task, model),
+        train=train,
+        scores=scores,
+        judged=1,
+    )
+
+
+GROUP = "TextMini"
+"""All tasks and model classes together."""
+
+
+@functools.cache
+def suites() -> tuple[Suite, ...]:
+    """One of each task and model class."""
+    return tuple(suite(task, model) for task in tasks.names() for model in models(task))

@@ -1,0 +1,1 @@
+"""Trains TextMini's models: one module per kind of model."""

@@ -1,0 +1,118 @@
+"""A conditional random field, trained on growing parts of the training set."""
+
+import ctypes
+import functools
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pycrfsuite
+
+from hpo_envs.families.textmini.training.scores import Epoch, counts, resample
+from hpo_envs.families.training import record
+from hpo_envs.tables.datasets.textmini import tasks
+from hpo_envs.tables.datasets.textmini.spaces.crf import LEVELS
+
+_SEED = 1
+"""Of the C library's generator, by which CRFsuite shuffles sentences; it is the process's, so each training sets it."""
+
+
+class Features(NamedTuple):
+    """Features of the sentences of each part, their tags, and seconds of the processor that a sentence took."""
+
+    sentences: Mapping[str, Sequence[Any]]
+    tags: Mapping[str, Sequence[Sequence[str]]]
+    seconds: float
+
+
+@functools.lru_cache(maxsize=1)
+def features(task: str, window: int, prefixes: int, suffixes: int, shape: bool, bigrams: bool, lower: bool) -> Features:
+    """The features of a task's words; cached, since repeats differ in sentences and not in features."""
+    parts, start = tasks.of(task).parts(), time.process_time()
+    made = {}
+    for name, part in parts.items():
+        found = (_sentence(words, window, prefixes, suffixes, shape, bigrams, lower) for words, _ in part)
+        made[name] = [pycrfsuite.ItemSequence(sentence) for sentence in found]
+    seconds = (time.process_time() - start) / sum(map(len, parts.values()))
+    return Features(made, {name: [tags for _, tags in part] for name, part in parts.items()}, seconds)
+
+
+def _sentence(
+    words: Sequence[str], window: int, prefixes: int, suffixes: int, shape: bool, bigrams: bool, lower: bool
+) -> list[list[str]]:
+    shapes = [_shape(word) for word in words]
+    edge = ["<>"] * (window + 1)
+    forms = [*edge, *(word.lower() if lower else word for word in words), *edge]
+    shapes, sentence = [*edge, *shapes, *edge], []
+    for i in range(len(edge), len(words) + len(edge)):
+        word = forms[i]
+        found = ["bias", *(f"w{j}={forms[i + j]}" for j in range(-window, window + 1))]
+        found += [f"p{n}={word[:n]}" for n in range(1, min(prefixes, len(word)) + 1)]
+        found += [f"s{n}={word[-n:]}" for n in range(1, min(suffixes, len(word)) + 1)]
+        if shape:
+            found += [f"k{j}={shapes[i + j]}" for j in (-1, 0, 1)]
+        if bigrams:
+            found += [f"b{j}={forms[i + j]} {forms[i + j + 1]}" for j in (-1, 0)]
+        sentence.append(found)
+    return sentence
+
+
+def _shape(word: str) -> str:
+    """Kinds of the characters of a word, runs of one kind as one."""
+    kinds = ["A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else "." for c in word]
+    return "".join(kind for i, kind in enumerate(kinds) if not i or kind != kinds[i - 1])
+
+
+class Training(record.Training):
+    """Trainings on 1/9, 1/3 and all of the sentences of a repeat.
+
+    Args:
+        task: Name of the task.
+        config: Active natural values.
+        repeat: The training sentences.
+    """
+
+    def __init__(self, task: str, config: Mapping[str, Any], repeat: int) -> None:
+        names = ("window", "prefixes", "suffixes", "shape", "bigrams", "lowercase")
+        self._unit, self._config = tasks.of(task).unit, config
+        self._features = features(task, *(config[name] for name in names))
+        self._train = resample(task, repeat, len(self._features.tags["train"]))
+        self.epochs, self._size = 0, 0
+
+    @property
+    def size(self) -> int:
+        """Features of the model that was trained last that have a weight."""
+        return self._size
+
+    def epoch(self) -> Epoch:
+        """Train on the next larger part."""
+        rows = self._train[: round(LEVELS[self.epochs] * len(self._train))].tolist()
+        start, tagger = time.process_time(), pycrfsuite.Tagger()
+        model = self._fit(rows)
+        seconds, found, spent = time.process_time() - start + len(rows) * self._features.seconds, [], []
+        at = int.from_bytes(model[28:32], "little") + 8  # CRFsuite's format: where features begin, and their number
+        self._size = int.from_bytes(model[at : at + 4], "little")
+        tagger.open_inmemory(model)
+        for part in ("validation", "test"):
+            sentences, start = self._features.sentences[part], time.process_time()
+            told = [tagger.tag(sentence) for sentence in sentences]
+            spent.append(time.process_time() - start + len(sentences) * self._features.seconds)
+            found += counts(told, self._features.tags[part], self._unit)
+        self.epochs += 1
+        return Epoch(*found, seconds, spent[0])
+
+    def _fit(self, rows: Sequence[int]) -> bytes:
+        config, algorithm = self._config, self._config["algorithm"]
+        own = {name.removeprefix(f"{algorithm}_"): config[name] for name in config if name.startswith(f"{algorithm}_")}
+        if algorithm == "l2sgd":
+            own |= {"calibration.samples": 100, "calibration.max_trials": 10}
+        trainer = pycrfsuite.Trainer(algorithm, verbose=False)
+        trainer.set_params({"feature.minfreq": config["min_frequency"], "max_iterations": config["iterations"], **own})
+        for row in rows:
+            trainer.append(self._features.sentences["train"][row], self._features.tags["train"][row])
+        ctypes.CDLL(None).srand(_SEED)
+        with tempfile.TemporaryDirectory() as folder:
+            trainer.train(f"{folder}/model")
+            return Path(folder, "model").read_bytes()

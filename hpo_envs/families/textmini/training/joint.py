@@ -1,0 +1,80 @@
+"""A classifier of the joint space, trained on growing parts of the training set."""
+
+import time
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
+
+from hpo_envs.families.textmini.training import classifiers, features
+from hpo_envs.families.textmini.training.scores import Epoch, counts, resample
+from hpo_envs.families.training import record
+from hpo_envs.families.training.record import Failed, key_of
+from hpo_envs.tables.datasets.textmini import tasks
+from hpo_envs.tables.datasets.textmini.spaces.joint import LEVELS
+
+
+class Training(record.Training):
+    """Trainings on 1/9, 1/3 and all of the examples of a repeat.
+
+    A part without n-grams gives the most frequent class; where even the largest has none, the training fails.
+
+    Args:
+        task: Name of the task.
+        config: Active natural values.
+        repeat: The training examples, and the key of random draws.
+    """
+
+    def __init__(self, task: str, config: Mapping[str, Any], repeat: int) -> None:
+        self._task, self._config = tasks.of(task), config
+        self._key = key_of("joint", task, repeat, dict(config))
+        self._counted = features.count(task, config)
+        parts = self._task.parts()
+        labels = [label for part in parts.values() for _, label in part]
+        self._classes = sorted(set(labels))
+        self._labels = np.array([self._classes.index(label) for label in labels])
+        ends = np.cumsum([len(part) for part in parts.values()])
+        self._train = resample(task, repeat, int(ends[0]))
+        self._held = [np.arange(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+        self.epochs, self._size = 0, 0
+
+    @property
+    def size(self) -> int:
+        """Size of the model that was trained last."""
+        return self._size
+
+    def epoch(self) -> Epoch:
+        """Train on the next larger part.
+
+        Raises:
+            Failed: The training texts have no n-gram that is frequent enough.
+        """
+        config, counted, start = self._config, self._counted, time.process_time()
+        if not self.epochs and not len(features.select(counted.counts[self._train], config)):
+            raise Failed("no terms remain")
+        rows = self._train[: round(LEVELS[self.epochs] * len(self._train))]
+        kept = features.select(counted.counts[rows], config)
+        train = counted.counts[rows][:, kept]
+        labels, classes = np.unique(self._labels[rows], return_inverse=True)
+        predict, self._size = self._majority(classes)
+        if len(kept) and len(labels) > 1:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                weights = features.weigh(train, train, config)
+                predict, self._size = classifiers.fit(weights, classes, config, self._key)
+        seconds, found, spent = time.process_time() - start + len(rows) * counted.seconds, [], []
+        for held in self._held:
+            start = time.process_time()
+            told = predict(features.weigh(counted.counts[held][:, kept], train, config))
+            spent.append(time.process_time() - start + len(held) * counted.seconds)
+            found += counts(labels[told].tolist(), self._labels[held].tolist(), "texts")
+        self.epochs += 1
+        return Epoch(*found, seconds, spent[0])
+
+    @staticmethod
+    def _majority(classes: npt.NDArray[np.int64]) -> classifiers.Model:
+        most = int(np.bincount(classes).argmax())
+        return (lambda z: np.full(z.shape[0], most)), 1

@@ -1,0 +1,76 @@
+"""Counts that scores are computed from, and the parts of the training set that repeats see."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.families.training.record import key_of
+from hpo_envs.tables import draws
+
+SHARE = 0.8
+"""Share of the training set that a repeat of a deterministic model sees."""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What was measured after a fidelity: counts of predictions, and seconds of the processor.
+
+    Attributes:
+        correct: Predictions on the validation set that are right: texts, tokens, spans or forms.
+        predicted: Predictions on the validation set.
+        gold: What is to be predicted there.
+        test_correct: Of the test set, as the others.
+        test_predicted: Of the test set.
+        test_gold: Of the test set.
+        seconds: Training, with the features of the texts.
+        inference: Predictions of the validation set, with the features of its texts.
+    """
+
+    correct: int
+    predicted: int
+    gold: int
+    test_correct: int
+    test_predicted: int
+    test_gold: int
+    seconds: float
+    inference: float
+
+
+def resample(task: str, repeat: int, count: int) -> npt.NDArray[np.int64]:
+    """The training examples of a repeat, 80 % of all, in an order whose beginnings are smaller training sets."""
+    key = np.array([key_of("resample", task, repeat)], np.uint64)
+    order = np.argsort(draws.sequence(key, count), kind="stable")
+    return order[: round(SHARE * count)]
+
+
+def counts(predicted: Sequence[Any], gold: Sequence[Any], unit: str) -> tuple[int, int, int]:
+    """Numbers of correct predictions, predictions and right answers.
+
+    Args:
+        predicted: A class or form of each example, or its tags.
+        gold: The same that is right.
+        unit: See `Task.unit`.
+    """
+    if unit in ("texts", "forms"):
+        return sum(p == g for p, g in zip(predicted, gold, strict=True)), len(gold), len(gold)
+    if unit == "tokens":
+        pairs = [pair for p, g in zip(predicted, gold, strict=True) for pair in zip(p, g, strict=True)]
+        return sum(p == g for p, g in pairs), len(pairs), len(pairs)
+    found, right = ({(i, *span) for i, tags in enumerate(part) for span in spans(tags)} for part in (predicted, gold))
+    return len(found & right), len(found), len(right)
+
+
+def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
+    """(first, last + 1, type) of the spans of BIO tags; one that begins with I counts (Tjong Kim Sang 2002)."""
+    found, first, last = [], 0, ""
+    for i, tag in enumerate([*tags, "O"]):
+        kind, _, of = tag.partition("-")
+        if last and (kind != "I" or of != last[2:]):
+            found.append((first, i, last[2:]))
+            last = ""
+        if kind != "O" and not last:
+            first, last = i, f"I-{of}"
+    return found

@@ -1,0 +1,9 @@
+"""Small models of text on different tasks, trained by this project: the tables TextMini."""
+
+from pathlib import Path
+
+MEASURED = Path(__file__).with_name("measured")
+"""Folder of what was measured, a file per table."""
+
+LABELS = tuple(sorted(file.stem for file in MEASURED.glob("*.npz")))
+"""`{task}-{model}` of each table that has been measured."""

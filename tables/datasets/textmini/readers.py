@@ -1,0 +1,36 @@
+"""Reads the forms in which upstream keeps its texts."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+
+Sentence = tuple[tuple[str, ...], tuple[str, ...]]
+"""Words and their tags."""
+
+
+def members(archive: bytes, folder: str, encoding: str = "utf-8") -> dict[str, str]:
+    """Texts of the files in a folder of a ZIP archive, by name."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        names = [name for name in opened.namelist() if name.startswith(f"{folder}/") and not name.endswith("/")]
+        return {name.removeprefix(f"{folder}/"): opened.read(name).decode(encoding) for name in names}
+
+
+def conllu(content: bytes, column: int) -> Iterator[Sentence]:
+    """Sentences of a CoNLL-U file, with a column (0 is the first) as tags; subtypes after a colon are left out."""
+    for block in content.decode().split("\n\n"):
+        rows = [line.split("\t") for line in block.splitlines() if line[:1].isdigit()]
+        rows = [row for row in rows if row[0].isdigit()]  # neither ranges of contractions nor empty nodes
+        if rows:
+            yield tuple(row[1] for row in rows), tuple(row[column].partition(":")[0] for row in rows)
+
+
+def columns(content: bytes) -> Iterator[Sentence]:
+    """Sentences of a file with a word, a tab and a tag a line, and empty lines between them."""
+    rows: list[tuple[str, ...]] = []
+    for line in [*content.decode().splitlines(), ""]:
+        if line.strip():
+            rows.append(tuple(part.strip() for part in line.split("\t")[:2]))
+        elif rows:
+            words, tags = zip(*rows, strict=True)
+            yield words, tags
+            rows = []

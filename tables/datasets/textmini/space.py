@@ -1,0 +1,56 @@
+"""Configurations of TextMini's model classes, drawn from their search spaces."""
+
+import functools
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.tables import draws
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import Floats, Hyperparameter
+from hpo_envs.tables.user.points import Points
+
+MODELS = ("joint", "crf")
+"""Model classes."""
+
+_KEY = 0x54657874
+"""Seed of the draws of the configurations."""
+
+
+def module(model: str) -> Any:
+    """The module of a model class in `spaces`.
+
+    Raises:
+        ValueError: No such model class.
+    """
+    return importlib.import_module(f"hpo_envs.tables.datasets.textmini.spaces.{one_of('model', model, MODELS)}")
+
+
+def space(model: str) -> tuple[Hyperparameter, ...]:
+    """The search space of a model class."""
+    searched: tuple[Hyperparameter, ...] = module(model).SPACE
+    return searched
+
+
+@functools.cache
+def drawn(model: str) -> Floats:
+    """(rows, d) the configurations in the order in which they are trained, inactive hyperparameters at 0.
+
+    Uniform, on a logarithmic scale where the hyperparameter has one; a list's values are equally likely.
+    """
+    key, shape = draws.mix(_KEY, MODELS.index(model)), (module(model).ROWS, len(space(model)))
+    u = draws.uniform_many(draws.mix_many(np.array([[key]], np.uint64), np.arange(np.prod(shape)).reshape(shape)))
+    return Points(space(model)).raw(u)
+
+
+def configuration(model: str, draw: int) -> dict[str, Any]:
+    """The active natural values of a drawn configuration."""
+    return Points(space(model)).config(drawn(model)[draw])
+
+
+def active(model: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The active values of a configuration; see `Points.row` for errors."""
+    points = Points(space(model))
+    return points.config(points.row(config))

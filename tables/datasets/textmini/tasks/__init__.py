@@ -1,0 +1,86 @@
+"""The tasks of TextMini: one module each, with a `Task` called `TASK`."""
+
+import functools
+import hashlib
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hpo_envs.tables import store
+from hpo_envs.tables.checks import one_of
+
+Examples = Sequence[tuple[Any, Any]]
+"""(input, output): a text and its class, or the words of a sentence and their tags, or symbols and symbols."""
+
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set with an annotation.
+
+    Attributes:
+        kind: What is learned: a class of a text, a tag of each word, a sequence of symbols.
+        language: Code of the language (ISO 639-3), `mul` for several.
+        unit: What is counted: `texts`, `tokens`, `spans` (of BIO tags) or `forms`.
+        files: Upstream's, as in the catalogue.
+        read: Examples of each part, from the verified bytes of the files in their order.
+        sizes: Most examples of training, validation and test: texts or forms, or tokens of whole sentences.
+    """
+
+    kind: Literal["classification", "tagging", "inflection"]
+    language: str
+    unit: Literal["texts", "tokens", "spans", "forms"]
+    files: tuple[str, ...]
+    read: Callable[..., Mapping[str, Iterable[tuple[Any, Any]]]]
+    sizes: tuple[int, int, int]
+
+    def parts(self) -> dict[str, Examples]:
+        """Examples of each part in the order of a hash, no more than `sizes`.
+
+        Raises:
+            TableNotInstalled: The files are not in the data folder.
+        """
+        found = self.read(*map(store.read, self.files))
+        ordered = {part: sorted(dict.fromkeys(found[part]), key=_hash) for part in PARTS}
+        return {part: self._capped(ordered[part], most) for part, most in zip(PARTS, self.sizes, strict=True)}
+
+    def _capped(self, examples: Examples, most: int) -> Examples:
+        if self.kind != "tagging":
+            return examples[:most]
+        kept, tokens = [], 0
+        for example in examples:
+            tokens += len(example[0])
+            if tokens > most:
+                break
+            kept.append(example)
+        return kept
+
+
+def _hash(example: Any) -> bytes:
+    return hashlib.sha256(repr(example).encode()).digest()
+
+
+def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> dict[str, Examples]:
+    """Divide examples at random, by a hash: the first are for testing, the next for validation."""
+    ordered = sorted(dict.fromkeys(examples), key=lambda example: _hash(("split", example)))
+    held = test + validation
+    return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}
+
+
+def names() -> tuple[str, ...]:
+    """Names of the tasks: the modules of this folder."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+@functools.cache
+def of(name: str) -> Task:
+    """Return a task by its name.
+
+    Raises:
+        ValueError: No such task.
+    """
+    task: Task = importlib.import_module(f"{__name__}.{one_of('task', name, names())}").TASK
+    return task

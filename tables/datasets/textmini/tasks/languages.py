@@ -1,0 +1,26 @@
+"""Language of 25 characters of the Universal Declaration of Human Rights, among 24 that are similar in groups."""
+
+import re
+
+from hpo_envs.tables.datasets.textmini.readers import members
+from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+
+LANGUAGES = (
+    "dan", "nob", "nno", "swe", "isl", "fao", "spa", "por_PT", "glg", "cat", "ast", "ita", "cos", "fur", "ces", "slk",
+    "pol", "hrv", "slv", "nld", "afr", "zul", "xho", "ssw",
+)  # fmt: skip
+
+LENGTH = 25
+"""Characters of a text."""
+
+
+def read(archive: bytes) -> dict[str, Examples]:
+    """Consecutive stretches of the declaration in each language, white space as one blank."""
+    texts, found = members(archive, "udhr2"), []
+    for language in LANGUAGES:
+        text = re.sub(r"\s+", " ", texts[f"{language}.txt"]).strip()
+        found += [(text[i : i + LENGTH], language) for i in range(0, len(text) - LENGTH, LENGTH)]
+    return split(found, 1200, 1200)
+
+
+TASK = Task("classification", "mul", "texts", ("nltk_data/udhr2.zip",), read, (3000, 1200, 1200))

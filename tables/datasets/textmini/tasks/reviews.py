@@ -1,0 +1,23 @@
+"""Sentences of product reviews: with praise, with blame, or without an opinion (Hu and Liu 2004)."""
+
+import re
+
+from hpo_envs.tables.datasets.textmini.readers import members
+from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+
+_OPINION = re.compile(r"\[([+-]\d)\]")
+
+
+def read(archive: bytes) -> dict[str, Examples]:
+    """The sentences; the class is the sign of the sum of their opinions on features of the product."""
+    found = []
+    for name, text in members(archive, "product_reviews_1", "latin-1").items():
+        for line in () if name == "README.txt" else text.split("\n"):
+            features, mark, sentence = line.partition("##")
+            if mark and sentence.strip():
+                total = sum(map(int, _OPINION.findall(features)))
+                found.append((sentence.strip(), "positive" if total > 0 else "negative" if total < 0 else "none"))
+    return split(found, 900, 900)
+
+
+TASK = Task("classification", "eng", "texts", ("nltk_data/product_reviews_1.zip",), read, (4000, 900, 900))
