@@ -26,7 +26,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 `counts` (epochs, counts), where there are any; `losses` (epochs, losses) in units of 1e-6 nats; `epochs` that were
 finished, 0 where nothing was trained; `status`, index in `STATUSES`; `seconds` (epochs,) of the processor; `times`
-(epochs, times), where there are any; `parameters` of the model; `machine`, index in `machines` (JSON: processor and versions).
+(epochs, times), where there are any; `parameters` of the model; `machine`, index in `machines` (JSON: processor and
+versions).
 """
 
 

@@ -5,15 +5,23 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from hpo_envs.families.training.record import Training, record
+from hpo_envs.families.training.record import Training, record, trainer
 from hpo_envs.families.training.suite import Suite
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.datasets.textmini import tasks
 from hpo_envs.tables.datasets.textmini.build import models, packing, scores
 from hpo_envs.tables.datasets.textmini.space import configuration, module
 
-PACKAGES = {"joint": ("numpy", "scipy", "scikit-learn"), "crf": ("python-crfsuite",)}
+PACKAGES = {
+    "joint": ("numpy", "scipy", "scikit-learn"),
+    "crf": ("python-crfsuite",),
+    "neural": ("numpy", "torch"),
+    "tagger": ("numpy", "torch"),
+}
 """What results of a model class depend on."""
+
+MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), "neural": ("torch",), "tagger": ("torch",)}
+"""What a model class is trained with."""
 
 
 def begin(task: str, model: str, config: Mapping[str, Any], repeat: int) -> Training:
@@ -23,9 +31,12 @@ def begin(task: str, model: str, config: Mapping[str, Any], repeat: int) -> Trai
         ModuleNotFoundError: A package is not installed; the message says how to install it.
         TableNotInstalled: The texts of the task are not installed.
     """
-    for package in ("sklearn", "threadpoolctl", "pycrfsuite"):
+    for package in MODULES[model]:
         extra_module(package, "live", "trainings")
-    importlib.import_module("threadpoolctl").threadpool_limits(1)
+    if model == "joint":
+        importlib.import_module("threadpoolctl").threadpool_limits(1)
+    elif model != "crf":
+        trainer().set_num_threads(1)
     trains = importlib.import_module(f"hpo_envs.families.textmini.training.{model}")
     training: Training = trains.Training(task, config, repeat)
     return training
@@ -57,4 +68,4 @@ GROUP = "TextMini"
 @functools.cache
 def suites() -> tuple[Suite, ...]:
     """One of each task and model class."""
-    return tuple(suite(task, model) for task in tasks.names() for model in models(task))
+    return tuple(suite(task, model) for task in tasks.listed() for model in models(task))

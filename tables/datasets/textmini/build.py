@@ -9,7 +9,7 @@ from hpo_envs.tables.table import Floats
 
 NAMES = tuple(f"textmini/{label}" for label in LABELS)
 
-MODELS_OF = {"classification": ("joint",), "tagging": ("crf",), "inflection": ()}
+MODELS_OF = {"classification": ("joint", "neural"), "tagging": ("crf", "tagger"), "inflection": ()}
 """Model classes of each kind of task."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pycrfsuite
 
 from hpo_envs.families.textmini.training.scores import Epoch, counts, resample
+from hpo_envs.families.textmini.training.scores import shape as shape_of
 from hpo_envs.families.training import record
 from hpo_envs.tables.datasets.textmini import tasks
 from hpo_envs.tables.datasets.textmini.spaces.crf import LEVELS
@@ -42,7 +43,7 @@ def features(task: str, window: int, prefixes: int, suffixes: int, shape: bool, 
 def _sentence(
     words: Sequence[str], window: int, prefixes: int, suffixes: int, shape: bool, bigrams: bool, lower: bool
 ) -> list[list[str]]:
-    shapes = [_shape(word) for word in words]
+    shapes = [shape_of(word) for word in words]
     edge = ["<>"] * (window + 1)
     forms = [*edge, *(word.lower() if lower else word for word in words), *edge]
     shapes, sentence = [*edge, *shapes, *edge], []
@@ -57,12 +58,6 @@ def _sentence(
             found += [f"b{j}={forms[i + j]} {forms[i + j + 1]}" for j in (-1, 0)]
         sentence.append(found)
     return sentence
-
-
-def _shape(word: str) -> str:
-    """Kinds of the characters of a word, runs of one kind as one."""
-    kinds = ["A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else "." for c in word]
-    return "".join(kind for i, kind in enumerate(kinds) if not i or kind != kinds[i - 1])
 
 
 class Training(record.Training):

@@ -1,5 +1,6 @@
 """A classifier of the joint space, trained on growing parts of the training set."""
 
+import itertools
 import time
 import warnings
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ class Training(record.Training):
         self._labels = np.array([self._classes.index(label) for label in labels])
         ends = np.cumsum([len(part) for part in parts.values()])
         self._train = resample(task, repeat, int(ends[0]))
-        self._held = [np.arange(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+        self._held = [np.arange(a, b) for a, b in itertools.pairwise(ends)]
         self.epochs, self._size = 0, 0
 
     @property

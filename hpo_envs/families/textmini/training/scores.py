@@ -74,3 +74,9 @@ def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
         if kind != "O" and not last:
             first, last = i, f"I-{of}"
     return found
+
+
+def shape(word: str) -> str:
+    """Kinds of the characters of a word, runs of one kind as one."""
+    kinds = ["A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else "." for c in word]
+    return "".join(kind for i, kind in enumerate(kinds) if not i or kind != kinds[i - 1])

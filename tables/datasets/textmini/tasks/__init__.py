@@ -70,7 +70,7 @@ def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> di
     return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}
 
 
-def names() -> tuple[str, ...]:
+def listed() -> tuple[str, ...]:
     """Names of the tasks: the modules of this folder."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 
@@ -82,5 +82,5 @@ def of(name: str) -> Task:
     Raises:
         ValueError: No such task.
     """
-    task: Task = importlib.import_module(f"{__name__}.{one_of('task', name, names())}").TASK
+    task: Task = importlib.import_module(f"{__name__}.{one_of('task', name, listed())}").TASK
     return task
