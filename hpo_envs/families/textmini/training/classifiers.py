@@ -70,7 +70,7 @@ def _bayes(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
 
 
 def _lsa(x: Any, size: int, key: int) -> Any:
-    return TruncatedSVD(min(size, min(x.shape) - 1), n_iter=3, random_state=key % 2**31).fit(x)
+    return TruncatedSVD(max(1, min(size, min(x.shape) - 1)), n_iter=3, random_state=key % 2**31).fit(x)
 
 
 def _neighbours(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:

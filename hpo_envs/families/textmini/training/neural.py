@@ -20,11 +20,11 @@ from hpo_envs.tables import draws
 from hpo_envs.tables.datasets.textmini import tasks
 from hpo_envs.tables.datasets.textmini.space import module
 
-LONGEST = {"words": 32, "characters": 64}
+LONGEST = {"words": 24, "characters": 40}
 """Units of a text after which it is cut off."""
 
 _INITIAL, _ORDER, _MASKS = range(3)
-_BATCH = 256
+_BATCH = 64
 """Sequences that are evaluated at a time."""
 
 
