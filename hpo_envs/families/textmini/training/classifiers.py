@@ -69,21 +69,28 @@ def _bayes(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
     return (lambda z: _best(model.predict_joint_log_proba(z))), model.feature_log_prob_.size
 
 
-def _lsa(x: Any, size: int, key: int) -> Any:
-    return TruncatedSVD(max(1, min(size, min(x.shape) - 1)), n_iter=3, random_state=key % 2**31).fit(x)
+def _lsa(x: Any, size: int, key: int) -> tuple[Callable[[Any], Floats], int]:
+    """Latent semantic analysis of two n-grams or more: a second one that no text has, where there is one only."""
+
+    def wide(z: Any) -> Any:
+        return sparse.csr_matrix((z.data, z.indices, z.indptr), (z.shape[0], max(2, z.shape[1])))
+
+    size = max(1, min(size, min(wide(x).shape) - 1))
+    model = TruncatedSVD(size, n_iter=3, random_state=key % 2**31).fit(wide(x))
+    return (lambda z: model.transform(wide(z))), model.components_.size
 
 
 def _neighbours(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
-    lsa = _lsa(x, config["neighbours_size"], key)
-    kept, classes = _unit(lsa.transform(x)), np.eye(y.max() + 1)[y]
+    lsa, size = _lsa(x, config["neighbours_size"], key)
+    kept, classes = _unit(lsa(x)), np.eye(y.max() + 1)[y]
 
     def predict(z: Any) -> Ints:
-        alike = np.round(_unit(lsa.transform(z)) @ kept.T, DECIMALS)
+        alike = np.round(_unit(lsa(z)) @ kept.T, DECIMALS)
         near = np.argsort(-alike, axis=1, kind="stable")[:, : config["neighbours_count"]]
         votes = np.take_along_axis(alike, near, 1) if config["neighbours_weighted"] else np.ones(near.shape)
         return _best((votes[..., None] * classes[near]).sum(axis=1))
 
-    return predict, lsa.components_.size + kept.size
+    return predict, size + kept.size
 
 
 def _unit(x: Floats) -> Floats:
@@ -91,17 +98,17 @@ def _unit(x: Floats) -> Floats:
 
 
 def _boosting(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
-    lsa = _lsa(x, config["boosting_size"], key)
+    lsa, size = _lsa(x, config["boosting_size"], key)
     model = HistGradientBoostingClassifier(
         learning_rate=config["boosting_rate"], max_iter=config["boosting_rounds"], early_stopping=False,
         max_leaf_nodes=config["boosting_leaves"], min_samples_leaf=5, random_state=key % 2**31,
-    ).fit(np.round(lsa.transform(x), DECIMALS), y)  # fmt: skip
+    ).fit(np.round(lsa(x), DECIMALS), y)  # fmt: skip
     nodes = sum(len(tree.nodes) for trees in model._predictors for tree in trees)
 
     def predict(z: Any) -> Ints:
-        return _best(model.decision_function(np.round(lsa.transform(z), DECIMALS)))
+        return _best(model.decision_function(np.round(lsa(z), DECIMALS)))
 
-    return predict, lsa.components_.size + nodes
+    return predict, size + nodes
 
 
 def _forest(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
