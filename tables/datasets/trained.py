@@ -18,6 +18,9 @@ from hpo_envs.tables.table import STATUSES, Floats, Metric, Provenance, Table
 UNIT = 1e-6
 """Nats in which losses are kept."""
 
+TICK = 1e-4
+"""Seconds in which times are kept."""
+
 _MOST = 2000.0
 """Nats beyond which a loss is kept as this."""
 
@@ -25,9 +28,9 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 """Arrays by name, each of the shape of the axes and more:
 
 `counts` (epochs, counts), where there are any; `losses` (epochs, losses) in units of 1e-6 nats; `epochs` that were
-finished, 0 where nothing was trained; `status`, index in `STATUSES`; `seconds` (epochs,) of the processor; `times`
-(epochs, times), where there are any; `parameters` of the model; `machine`, index in `machines` (JSON: processor and
-versions).
+finished, 0 where nothing was trained; `status`, index in `STATUSES`; `times` (epochs, times) in units of 0.1 ms, or,
+where there are none, `seconds` (epochs,) of the processor; `parameters` of the model; `machine`, index in `machines`
+(JSON: processor and versions).
 """
 
 
@@ -66,12 +69,13 @@ class Packing:
             "losses": np.zeros((*shape, self.epochs, len(self.losses)), np.int32),
             "epochs": np.zeros(shape, np.uint8),
             "status": np.zeros(shape, np.uint8),
-            "seconds": np.zeros((*shape, self.epochs), np.float32),
             "parameters": np.zeros(shape, np.int32),
             "machine": np.zeros(shape, np.uint8),
         }
         if self.times:
-            arrays["times"] = np.zeros((*shape, self.epochs, len(self.times)), np.float32)
+            arrays["times"] = np.zeros((*shape, self.epochs, len(self.times)), np.int32)
+        else:
+            arrays["seconds"] = np.zeros((*shape, self.epochs), np.float32)
         machines: list[str] = []
         if before is not None:
             arrays = {name: before[name].copy() for name in arrays}
@@ -81,9 +85,10 @@ class Packing:
             arrays["counts"][at][:n], losses = self.measured(record)
             arrays["losses"][at][:n] = np.rint(losses / UNIT)
             arrays["epochs"][at], arrays["status"][at] = n, STATUSES.index(record["status"])
-            arrays["seconds"][at][:n] = record["seconds"]
             if self.times:
-                arrays["times"][at][:n] = self._columns(record, self.times)
+                arrays["times"][at][:n] = np.rint(self._columns(record, self.times) / TICK)
+            else:
+                arrays["seconds"][at][:n] = record["seconds"]
             arrays["parameters"][at] = record["parameters"]
             machine = json.dumps({"processor": record["processor"], **record["versions"]}, sort_keys=True)
             if machine not in machines:
@@ -149,8 +154,10 @@ def table(
     metrics: tuple[Metric, ...],
     measured: Floats,
     arrays: Arrays,
-    costs: list[float],
+    costs: Floats,
     provenance: Provenance,
+    levels: tuple[float, ...] = (),
+    level_unit: str = "epochs",
     **axes: Any,
 ) -> Table:
     """A table of trainings.
@@ -163,21 +170,28 @@ def table(
         metrics: One of them is called `parameters`.
         measured: (rows, seeds, epochs, other metrics) in their order, any numbers where nothing was trained.
         arrays: (rows, seeds) `epochs`, `status` and `parameters`.
-        costs: (rows,) seconds of an epoch.
+        costs: (rows, seeds or 1, epochs) cumulative costs in seconds.
         provenance: Of the table.
+        levels: Fidelities; default: epochs 1, 2, ...
+        level_unit: Their unit.
         **axes: Search space or features, as fields of a `Table`.
     """
-    levels = np.arange(1.0, measured.shape[2] + 1.0)
-    finished = levels <= arrays["epochs"][..., None]
-    paid = levels <= (arrays["epochs"] + (arrays["status"] == STATUSES.index("diverged")))[..., None]
+    epochs = np.arange(1.0, measured.shape[2] + 1.0)
+    finished = epochs <= arrays["epochs"][..., None]
+    paid = epochs <= (arrays["epochs"] + (arrays["status"] == STATUSES.index("diverged")))[..., None]
     values = np.where(finished[..., None], measured, np.nan)
     sizes = np.where(paid, arrays["parameters"][..., None], np.nan)
     values = np.insert(values, [metric.name for metric in metrics].index("parameters"), sizes, axis=3)
-    spent = np.where(paid, np.array(costs)[:, None, None] * levels, np.nan)
+    spent = np.where(paid, costs, np.nan)
     return Table(
         name, keys, metrics, values, spent, provenance, "s",
-        levels=levels, level_unit="epochs", status=arrays["status"], **axes,
+        levels=np.array(levels or epochs), level_unit=level_unit, status=arrays["status"], **axes,
     )  # fmt: skip
+
+
+def by_epoch(costs: Sequence[float], epochs: int) -> Floats:
+    """(rows, 1, epochs) cumulative costs where each epoch of a row costs the same."""
+    return np.array(costs)[:, None, None] * np.arange(1.0, epochs + 1.0)
 
 
 def provenance(

@@ -62,6 +62,7 @@ ALLOWED = {
         for path in (
             *(f"charmini/training/{name}" for name in ("layers", "lstm", "transformer")),
             "cellmini/training/cell",
+            *(f"textmini/training/{name}" for name in ("classifiers", "encoders", "features")),
         )
     },
     "tables/user/roles.py": "the decimal logarithm's ceiling",

@@ -24,8 +24,15 @@ MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), "neura
 """What a model class is trained with."""
 
 
-def begin(task: str, model: str, config: Mapping[str, Any], repeat: int) -> Training:
+def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelity: int = 0) -> Training:
     """A training, see the module of its model class in `training`; one thread from now on.
+
+    Args:
+        task: Name of the task.
+        model: Model class.
+        config: Active natural values.
+        repeat: Seed or resample.
+        fidelity: Index of the first size of the training set, where training has no epochs.
 
     Raises:
         ModuleNotFoundError: A package is not installed; the message says how to install it.
@@ -39,6 +46,7 @@ def begin(task: str, model: str, config: Mapping[str, Any], repeat: int) -> Trai
         trainer().set_num_threads(1)
     trains = importlib.import_module(f"hpo_envs.families.textmini.training.{model}")
     training: Training = trains.Training(task, config, repeat)
+    training.epochs = fidelity
     return training
 
 

@@ -12,14 +12,14 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hpo_envs.families.training.record import Diverged, check_trainer
+from hpo_envs.families.training.record import Failed, check_packages
 from hpo_envs.tables.files import atomic
 
 CHECKPOINT = "checkpoint.npz"
@@ -31,17 +31,18 @@ class Trainer:
     Args:
         module: Name of the module with `begin`.
         seconds: How long a request may take; the process is ended where one takes longer.
+        packages: Modules that it needs.
 
     Raises:
         ValueError: `seconds` is not a number > 0.
-        ModuleNotFoundError: torch is not installed.
+        ModuleNotFoundError: One of them is not installed.
     """
 
-    def __init__(self, module: str, seconds: float) -> None:
+    def __init__(self, module: str, seconds: float, packages: Sequence[str] = ("torch",)) -> None:
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
             raise ValueError(f"seconds must be a number > 0, got {seconds!r}")
-        check_trainer()
-        self._module, self._seconds = module, seconds
+        check_packages(packages)
+        self._module, self._seconds, self._packages = module, seconds, tuple(packages)
         self._process: subprocess.Popen[str] | None = None
 
     def train(self, of: Mapping[str, Any], epochs: int, folder: Path | None = None) -> dict[str, Any]:
@@ -54,7 +55,7 @@ class Trainer:
 
         Returns:
             The fields of the last epoch, `epochs` (those of each that was trained now), `parameters`, `seconds` of the
-            processor; `diverged`, with `epochs` and `seconds`, where the training has.
+            processor; `diverged` or `failed`, with `epochs` and `seconds`, where the training has.
 
         Raises:
             TimeoutError: It took too long.
@@ -99,7 +100,7 @@ class Trainer:
             self._process = None
 
     def __reduce__(self) -> Any:
-        return Trainer, (self._module, self._seconds)
+        return Trainer, (self._module, self._seconds, self._packages)
 
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
@@ -120,8 +121,8 @@ def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, A
     try:
         while training.epochs < request["epochs"]:
             made.append(asdict(training.epoch()))
-    except Diverged:
-        return {"diverged": True, "epochs": made, "seconds": time.process_time() - start}
+    except Failed as ended:
+        return {ended.status: True, "epochs": made, "seconds": time.process_time() - start}
     if not made:
         raise ValueError(f"epochs must be more than the {training.epochs} that are done, got {request['epochs']}")
     if path is not None:

@@ -110,14 +110,15 @@ def trainer() -> Any:
     return extra_module("torch", "live", "trainings")
 
 
-def check_trainer() -> None:
-    """Sees to it that trainings are possible, without importing torch into this process.
+def check_packages(names: Sequence[str]) -> None:
+    """Check that trainings are possible, without importing packages into this process.
 
     Raises:
-        ModuleNotFoundError: torch is not installed; the message says how to install it.
+        ModuleNotFoundError: One is not installed; the message says how to install it.
     """
-    if importlib.util.find_spec("torch") is None:
-        trainer()
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            extra_module(name, "live", "trainings")
 
 
 def processor(torch: bool = True) -> str:

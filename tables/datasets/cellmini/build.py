@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.tables import cells
 from hpo_envs.tables.cells.features import NAMES as FEATURE_NAMES
 from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS, SEEDS, cost, drawn
-from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing, provenance, table
+from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing, by_epoch, provenance, table
 from hpo_envs.tables.table import GRAPHS, Metric, Table
 
 TABLE = "cellmini/shakespeare"
@@ -61,6 +61,7 @@ def assemble(arrays: Arrays) -> Table:
     of_rows = drawn.drawn()[:rows]
     return table(
         TABLE, tuple(cell.text() for cell in of_rows), METRICS, np.minimum(part["losses"] * UNIT, CAP), part,
-        [cost.epoch(cell) for cell in of_rows], provenance("cellmini", COMMIT, arrays, part["machine"]),
+        by_epoch([cost.epoch(cell) for cell in of_rows], EPOCHS),
+        provenance("cellmini", COMMIT, arrays, part["machine"]),
         feature_names=FEATURE_NAMES, features=drawn.features()[:rows],
     )  # fmt: skip

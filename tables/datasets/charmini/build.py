@@ -21,7 +21,7 @@ from hpo_envs.tables.datasets.charmini import (
     seeds_of,
 )
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
-from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing, provenance, table
+from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing, by_epoch, provenance, table
 from hpo_envs.tables.table import Floats, Metric, Table, searched
 
 NAMES = TABLES
@@ -77,12 +77,12 @@ def assemble(name: str, arrays: Arrays) -> Table:
     development = rates(counts[..., 0], counts[..., 1], language, "development")
     test = rates(counts[..., 2], counts[..., 3], language, "test")
     licence = "MIT AND BSD-2-Clause" if language == ENGLISH else "MIT"
+    costs = [cost.epoch(architecture, configuration(architecture, draw), language) for draw in range(rows)]
     same = "; accuracy and error counts are the same with AVX-512, AVX2 and SSE"
     return table(
         name, tuple(f"draw-{draw:03d}" for draw in range(rows)), METRICS,
         np.stack([*development, losses[..., 0], losses[..., 1], *test], axis=3), part,
-        [cost.epoch(architecture, configuration(architecture, draw), language) for draw in range(rows)],
-        provenance("charmini", COMMIT, arrays, part["machine"], licence, same),
+        by_epoch(costs, EPOCHS), provenance("charmini", COMMIT, arrays, part["machine"], licence, same),
         **searched(space(architecture), drawn(architecture)[:rows]),
     )  # fmt: skip
 

@@ -6,4 +6,4 @@ MEASURED = Path(__file__).with_name("measured")
 """Folder of what was measured, a file per table."""
 
 LABELS = tuple(sorted(file.stem for file in MEASURED.glob("*.npz")))
-"""`{task}-{model}` of each table that has been measured."""
+"""`{task}-{model}` of the tables."""

@@ -1,16 +1,41 @@
-"""TextMini: small models of text on different tasks, trained by this project."""
+"""TextMini: small models of text on different tasks, trained by this project.
+
+`textmini/{task}-{model}` has configurations drawn uniformly from a space of `spaces`, each trained two or three times
+by `benchmarks.study.measure` on a task of `tasks`. Counts and seconds ship; texts do not.
+"""
+
+import functools
 
 import numpy as np
 
 from hpo_envs.tables.datasets.textmini import LABELS, MEASURED, tasks
-from hpo_envs.tables.datasets.textmini.space import module
-from hpo_envs.tables.datasets.trained import Packing
-from hpo_envs.tables.table import Floats
+from hpo_envs.tables.datasets.textmini.space import drawn, module, space
+from hpo_envs.tables.datasets.trained import TICK, Packing, provenance, table
+from hpo_envs.tables.table import Floats, Metric, Table, searched
 
 NAMES = tuple(f"textmini/{label}" for label in LABELS)
 
+COMMIT = "35b4ce4775a3214fdd21b912c40e70e6c0268df5"
+"""Since this commit of this project, what trains (`families/textmini/training` and `tasks`) is what it is."""
+
 MODELS_OF = {"classification": ("joint", "neural"), "tagging": ("crf", "tagger"), "inflection": ()}
 """Model classes of each kind of task."""
+
+COUNTS = ("correct", "predicted", "gold", "test_correct", "test_predicted", "test_gold")
+"""What is counted in each training: see `Epoch` in training."""
+
+METRICS = (
+    Metric("score", "%", "max", 0.0, 100.0, "F1 on the validation set: accuracy unless spans are predicted."),
+    Metric("correct", "", "max", 0.0, 65535.0, "Correct predictions on the validation set."),
+    Metric("seconds", "s", "min", 0.0, 1000.0, "Training at this fidelity, with the features of its texts."),
+    Metric("inference", "s", "min", 0.0, 1000.0, "Predictions of the validation set, with the features of its texts."),
+    Metric("parameters", "", "min", 0.0, 1e8, "Parameters after the last fidelity, without zeros where it is linear."),
+    Metric("test_score", "%", "max", 0.0, 100.0, "F1 on the test set."),
+    Metric("test_correct", "", "max", 0.0, 65535.0, "Correct predictions on the test set."),
+)
+
+HELD_OUT = ("test_score", "test_correct")
+"""Metrics that agents must not see."""
 
 
 def models(task: str) -> tuple[str, ...]:
@@ -18,17 +43,16 @@ def models(task: str) -> tuple[str, ...]:
     return MODELS_OF[tasks.of(task).kind]
 
 
+@functools.cache
 def packing(task: str, model: str) -> Packing:
     """Layout of the trainings of a table; fields are those of an `Epoch` in training."""
-    counts = ("correct", "predicted", "gold", "test_correct", "test_predicted", "test_gold")
-    times = ("seconds", "inference")
-    searched = module(model)
+    of, times = module(model), ("seconds", "inference")
     return Packing(
         file=MEASURED / f"{task}-{model}.npz",
-        axes=((task,), (model,), range(searched.ROWS), range(searched.REPEATS)),
-        epochs=len(searched.LEVELS),
-        fields=(*counts, *times),
-        counts=counts,
+        axes=((task,), (model,), range(of.ROWS), range(of.REPEATS)),
+        epochs=len(of.LEVELS),
+        fields=(*COUNTS, *times),
+        counts=COUNTS,
         losses=(),
         times=times,
     )
@@ -41,3 +65,23 @@ def scores(counts: Floats, losses: Floats) -> Floats:
     """
     correct, predicted, gold = (counts[..., [i, i + 3]] for i in range(3))
     return np.asarray(200.0 * correct / np.maximum(predicted + gold, 1.0))
+
+
+def shipped(name: str) -> Table:
+    """The measured table.
+
+    The fidelity is the number of epochs, which add up, or the share of the training set, which is trained on anew: what
+    a share costs includes the smaller ones.
+    """
+    task, _, model = name.partition("/")[2].partition("-")
+    arrays, levels = packing(task, model).load(), module(model).LEVELS
+    part = {key: value[0, 0] for key, value in arrays.items() if key != "machines"}
+    counts, spent = part["counts"].astype(np.float64), part["times"] * TICK
+    score, costs, epochs = scores(counts, counts[..., :0]), spent[..., 0].cumsum(axis=2), levels[0] == 1.0
+    seconds = costs if epochs else spent[..., 0]
+    measured = [score[..., 0], counts[..., 0], seconds, spent[..., 1], score[..., 1], counts[..., 3]]
+    return table(
+        name, tuple(f"draw-{draw:03d}" for draw in range(len(score))), METRICS, np.stack(measured, axis=3), part, costs,
+        provenance("textmini", COMMIT, arrays, part["machine"]), levels=levels,
+        level_unit="epochs" if epochs else "training sets", **searched(space(model), drawn(model)),
+    )  # fmt: skip

@@ -45,8 +45,8 @@ def _best(scores: Floats) -> Ints:
 def _linear(model: Any, x: Any, y: Ints) -> Model:
     model.fit(x, y)
     parts = getattr(model, "estimators_", [model])
-    size = sum(np.count_nonzero(np.round(part.coef_, DECIMALS)) + part.intercept_.size for part in parts)
-    return (lambda z: _best(model.decision_function(z))), int(size)
+    size = sum(int(np.count_nonzero(np.round(part.coef_, DECIMALS)) + part.intercept_.size) for part in parts)
+    return (lambda z: _best(model.decision_function(z))), size
 
 
 def _logistic(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
@@ -116,7 +116,7 @@ def _forest(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
     model = RandomForestClassifier(
         config["forest_trees"], max_features=features, min_samples_leaf=config["forest_leaf"], random_state=key % 2**31
     ).fit(x, y)
-    nodes = sum(tree.tree_.node_count for tree in model.estimators_)
+    nodes = sum(int(tree.tree_.node_count) for tree in model.estimators_)
     return (lambda z: _best(model.predict_proba(z))), nodes
 
 

@@ -58,6 +58,8 @@ class Training(record.Training):
             raise Failed("no terms remain")
         rows = self._train[: round(LEVELS[self.epochs] * len(self._train))]
         kept = features.select(counted.counts[rows], config)
+        if not len(kept) and len(rows) == len(self._train):
+            raise Failed("no terms remain")
         train = counted.counts[rows][:, kept]
         labels, classes = np.unique(self._labels[rows], return_inverse=True)
         predict, self._size = self._majority(classes)

@@ -15,7 +15,7 @@ def read(archive: bytes) -> dict[str, Examples]:
         for line in () if name == "README.txt" else text.split("\n"):
             features, mark, sentence = line.partition("##")
             if mark and sentence.strip():
-                total = sum(map(int, _OPINION.findall(features)))
+                total = sum(int(sign) for sign in _OPINION.findall(features))
                 found.append((sentence.strip(), "positive" if total > 0 else "negative" if total < 0 else "none"))
     return split(found, 900, 900)
 

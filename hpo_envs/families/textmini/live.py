@@ -1,0 +1,131 @@
+"""TextMiniLive: each step trains a classifier or a tagger of TextMini."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.core.engines.function.params import FunctionParams
+from hpo_envs.core.engines.function.scalar import FunctionEnv
+from hpo_envs.core.params import check_int
+from hpo_envs.families.textmini import LIVE_MODELS, measure
+from hpo_envs.families.textmini.page import table_name
+from hpo_envs.families.training.process import Trainer
+from hpo_envs.tables import store
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.datasets.textmini import build, tasks
+from hpo_envs.tables.datasets.textmini.space import module, space
+
+SECONDS = 300.0
+"""Default time limit of a training; the longest takes about ten seconds."""
+
+_SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
+
+
+class Live:
+    """A training as a function, in a separate process that lives as long as this object.
+
+    Args:
+        task: Name of the task.
+        model: `joint` or `crf`.
+        repeat: The resample of the training set.
+        seconds: How long a call may take.
+
+    Raises:
+        ValueError: An argument breaks its rule.
+        ModuleNotFoundError: A package is not installed.
+        TableNotInstalled: The texts of the task are not installed.
+    """
+
+    def __init__(self, task: str, model: str, repeat: int, seconds: float) -> None:
+        check_int("repeat", repeat, 0)
+        tasks.of(task).parts()
+        self._of, self._last = {"task": task, "model": model, "repeat": repeat}, len(module(model).LEVELS) - 1
+        self.expected = float(np.nanmean(store.load(table_name(task, model)).final("seconds")))
+        self._trainer = Trainer(measure.__name__, seconds, measure.MODULES[model])
+        self.__qualname__ = f"textmini-{task}-{model}-{repeat}"
+
+    def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Train a configuration on the whole resample; metrics."""
+        of = {**self._of, "config": dict(config), "fidelity": self._last}
+        said = self._trainer.train(of, self._last + 1)
+        if "failed" in said:
+            return dict.fromkeys(_SHOWN, math.nan)
+        last = said["epochs"][-1]
+        counts = np.array([last[name] for name in build.COUNTS], np.float64)
+        shown = {**last, "score": build.scores(counts, counts)[0], "parameters": said["parameters"]}
+        return {name: float(shown[name]) for name in _SHOWN}
+
+
+class TextMiniLiveEnv(FunctionEnv):
+    """Hyperparameter optimisation of classifiers and taggers of text, really trained.
+
+    ## Description
+    The tasks, models and hyperparameters of `TextMini-*-joint-v0` and `TextMini-*-crf-v0`, trained when they are
+    asked for: one step trains one configuration on a resample of the training set, which takes a core up to ten
+    seconds. Agents tuned on tables meet real trainings here, unchanged. Ids: `TextMiniLive-{task}-{model}-v0`. Needs
+    the extra `live` and the texts: `hpo-envs fetch textmini`.
+
+    Trainings are carried out in a process of their own with one thread. A configuration and a resample of the table
+    give the table's counts.
+
+    ## Action Space
+    `Box(-1, 1, (d,), float32)`: one number per hyperparameter; the values of a list share [-1, 1] in equal parts,
+    ranges are linear or logarithmic. With `actions="candidates"`, `Discrete(candidates)`.
+
+    ## Observation Space
+    f = d, or the features of the table where actions are candidates; e = 0.
+
+    ## Rewards
+    The metric `objective`, negative if lower is better. Default: the score on the validation set in per cent. A
+    training without n-grams, or one that takes too long, has failed: worst value of the metric.
+
+    ## Starting State
+    The episode's seed changes nothing; the argument `repeat` is the resample of the training set.
+
+    ## Information
+    `cost` and `metrics["seconds"]` are measured. `metrics` are `score`, `correct`, `seconds`, `inference`,
+    `parameters`.
+
+    ## Arguments
+    - `task`, `model`: as in the ids.
+    - `objective="score"`: any of the metrics, or a tuple of them for a vector reward.
+    - `actions="box"`: or `"candidates"`.
+    - `budget=20`: in units of `budget_unit`.
+    - `budget_unit="evaluations"`: or `"cost"`.
+    - `repeat=0`: the resample; the table's are 0, 1 and 2.
+    - `seconds=300`: how long a training may take.
+
+    ## Table
+    None: every number is measured when it is asked for.
+
+    ## References
+    As of `TextMini-*-v0`.
+    """
+
+    @staticmethod
+    def _params(
+        task: str,
+        model: str,
+        *,
+        objective: Any = "score",
+        actions: str = "box",
+        budget: float | None = 20,
+        repeat: int = 0,
+        seconds: float = SECONDS,
+        **kwargs: Any,
+    ) -> FunctionParams:
+        one_of("model", model, LIVE_MODELS)
+        table_name(task, model)
+        names = (objective,) if isinstance(objective, str) else tuple(objective)
+        known = [_SHOWN[one_of("objective", name, tuple(_SHOWN))] for name in names]
+        goals = tuple(m.goal for m in known)
+        return FunctionParams.of(
+            Live(task, model, repeat, seconds), space(model), objective=objective, actions=actions, budget=budget,
+            goal=goals[0] if isinstance(objective, str) else goals, bounds={m.name: (m.low, m.high) for m in known},
+            **kwargs,
+        )  # fmt: skip
+
+
+TextMiniLiveVectorEnv = TextMiniLiveEnv.vectorized()

@@ -1,0 +1,133 @@
+"""TextMini: small models of text on different tasks that this project trained, as rows and as learning curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hpo_envs.core.engines.curves.params import CurveParams
+from hpo_envs.core.engines.curves.scalar import CurvesEnv
+from hpo_envs.core.engines.lookup.params import LookupParams
+from hpo_envs.core.engines.lookup.scalar import LookupEnv
+from hpo_envs.core.params import Objective
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.datasets.textmini import LABELS
+from hpo_envs.tables.datasets.textmini.build import HELD_OUT
+
+
+def table_name(task: str, model: str) -> str:
+    """The table of a task and a model class.
+
+    Raises:
+        ValueError: No such task, or none with this model class.
+    """
+    one_of("task", task, tuple(dict.fromkeys(label.partition("-")[0] for label in LABELS)))
+    one_of("model", model, tuple(label.partition("-")[2] for label in LABELS if label.startswith(f"{task}-")))
+    return f"textmini/{task}-{model}"
+
+
+class TextMiniEnv(LookupEnv):
+    """Hyperparameter optimisation of small models of text on different tasks, measured by this project.
+
+    ## Description
+    Classifiers of texts and taggers of words, trained within seconds by `benchmarks.study.measure` on tasks that
+    differ: intents of requests, polarity, subjectivity, product reviews, languages, names; words and parts of speech
+    of Vietnamese, parts of speech of Maltese and Nigerian Pidgin, dependency labels of Wolof, named entities. One
+    step looks up a training to its end. One episode is one optimisation run. Configurations can be retrained and
+    compared (`benchmarks.study.measure TextMini --check 12`), and `TextMiniLive-*-v0` trains at each step.
+
+    Ids: `TextMini-{task}-{model}-v0`. Model classes: `joint`, a choice among seven classifiers with their
+    hyperparameters and the n-grams that they see; `crf`, conditional random fields; `neural`, an encoder of words or
+    characters; `tagger`, a neural tagger (`docs/textmini.md` lists tasks, spaces and tables). Learning curves:
+    `TextMiniLC-*-v0`.
+
+    ## Action Space
+    `Discrete(rows)`: the configuration, in the order of a hash of their names, drawn uniformly from the space of the
+    model class, on a logarithmic scale where it has one. Inactive hyperparameters are 0.
+
+    ## Observation Space
+    The d features are the hyperparameters in [0, 1], a categorical one as a 0 or 1 for each choice.
+
+    ## Rewards
+    The metric `objective` after training, negative if lower is better. Default: the score on the validation set in
+    per cent, accuracy or, for words and entities, F1 of spans.
+
+    ## Starting State
+    Each evaluation is one of the configuration's trainings, drawn with the episode's seed: two or three resamples of
+    80 % of the training set (`joint`, `crf`), or two seeds (`neural`, `tagger`).
+
+    ## Information
+    `metrics`: `score` in per cent, `correct` (predictions), `seconds` (of training, on one core), `inference`
+    (seconds for the validation set), `parameters`; `held_out` (dict: `test_score`, `test_correct`); `status`: `ok`,
+    `failed` where no n-gram is frequent enough, `diverged`.
+
+    ## Arguments
+    - `task`, `model`: as in the ids.
+    - `objective="score"`: any metric but those held out, or a tuple of metrics for a vector reward.
+    - `cost="evaluations"`: or `"s"`: measured seconds of one core.
+    - `budget=20`: in units of `cost`; None = every row once.
+
+    ## Table
+    Measured by this project and shipped, MIT licence: counts and seconds only. The texts have licences of their own
+    (`tables/datasets/textmini/NOTICE.md`), do not ship, and are needed for training only: `hpo-envs fetch textmini`.
+
+    ## References
+    This project. Texts: Casanueva, Temcinas, Gerz, Henderson and Vulic 2020 (BANKING77); Pang and Lee 2004, 2005; Hu
+    and Liu 2004; Kantrowitz and Ross 1994; the Universal Declaration of Human Rights; Universal Dependencies;
+    Derczynski, Nichols, van Erp and Limsopatham 2017 (WNUT17).
+    """
+
+    @staticmethod
+    def _params(
+        task: str, model: str, *, objective: Objective = "score", budget: float | None = 20, **kwargs: Any
+    ) -> LookupParams:
+        names = (table_name(task, model),)
+        return LookupParams.of(names, objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
+
+
+TextMiniVectorEnv = TextMiniEnv.vectorized()
+
+
+class TextMiniLCEnv(CurvesEnv):
+    """Multi-fidelity optimisation of small models of text on different tasks, measured by this project.
+
+    ## Description
+    The trainings of `TextMini-*-v0` at each fidelity: epochs (`neural`, `tagger`), or shares of the training set,
+    1/9, 1/3 and 1 (`joint`, `crf`). One step trains one configuration up to one fidelity and pays only the new part.
+    One episode is one optimisation run. Ids: `TextMiniLC-{task}-{model}-v0`.
+
+    ## Action Space
+    `MultiDiscrete([rows, fidelities])`: the configuration, in the order of a hash of their names, and the fidelity, 0
+    being the smallest. Hyperparameters as of `TextMini-*-v0`.
+
+    ## Observation Space
+    The d features are those of `TextMini-*-v0`.
+
+    ## Rewards
+    The metric `objective` at that fidelity, negative if lower is better. Default: the score on the validation set in
+    per cent.
+
+    ## Starting State
+    Each episode sees one of the trainings of each configuration, drawn with the episode's seed.
+
+    ## Information
+    `metrics`: `score`, `correct`, `seconds`, `inference`, `parameters`; `held_out` (dict: `test_score`,
+    `test_correct`); `status`: `ok`, `failed`; `diverged` once a loss was no finite number.
+
+    ## Arguments
+    - `task`, `model`, `objective`: as of `TextMini-*-v0`.
+    - `cost=None`: measured seconds of one core; those of a share of the training set include smaller shares; or the
+      unit of the fidelity, `"epochs"` or `"training sets"`, or `"evaluations"`.
+
+    ## Table
+    As of `TextMini-*-v0`: measured by this project, MIT licence.
+
+    ## References
+    As of `TextMini-*-v0`.
+    """
+
+    @staticmethod
+    def _params(task: str, model: str, *, objective: Objective = "score", **kwargs: Any) -> CurveParams:
+        return CurveParams.of(table_name(task, model), objective=objective, held_out=HELD_OUT, **kwargs)
+
+
+TextMiniLCVectorEnv = TextMiniLCEnv.vectorized()
