@@ -191,7 +191,7 @@ def table(
 
 def by_epoch(costs: Sequence[float], epochs: int) -> Floats:
     """(rows, 1, epochs) cumulative costs where each epoch of a row costs the same."""
-    return np.array(costs)[:, None, None] * np.arange(1.0, epochs + 1.0)
+    return np.asarray(np.multiply.outer(np.array(costs), np.arange(1.0, epochs + 1.0)[None]))
 
 
 def provenance(

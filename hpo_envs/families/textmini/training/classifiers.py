@@ -94,7 +94,7 @@ def _neighbours(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
 
 
 def _unit(x: Floats) -> Floats:
-    return x / np.maximum(np.sqrt((x * x).sum(axis=1, keepdims=True)), 1e-12)
+    return np.asarray(x / np.maximum(np.sqrt((x * x).sum(axis=1, keepdims=True)), 1e-12))
 
 
 def _boosting(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
@@ -135,7 +135,8 @@ def _embeddings(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
             hidden = part @ vectors[seen]
             wrong = (_softmax(hidden @ output) - right[rows]) / len(rows)
             slopes = [part.T @ (wrong @ output.T), hidden.T @ wrong]
-            for weights, moment, slope, at in zip((vectors, output), moments, slopes, (seen, slice(None)), strict=True):
+            places: tuple[Any, ...] = (seen, slice(None))
+            for weights, moment, slope, at in zip((vectors, output), moments, slopes, places, strict=True):
                 rounded = exact.rounded(slope, BITS)
                 moment[at] += rounded * rounded
                 weights[at] -= config["embeddings_rate"] * rounded / np.sqrt(moment[at])

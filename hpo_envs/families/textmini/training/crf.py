@@ -86,7 +86,9 @@ class Training(record.Training):
         rows = self._train[: round(LEVELS[self.epochs] * len(self._train))].tolist()
         start, tagger = time.process_time(), pycrfsuite.Tagger()
         model = self._fit(rows)
-        seconds, found, spent = time.process_time() - start + len(rows) * self._features.seconds, [], []
+        seconds = time.process_time() - start + len(rows) * self._features.seconds
+        found: list[tuple[int, int, int]] = []
+        spent: list[float] = []
         at = int.from_bytes(model[28:32], "little") + 8  # CRFsuite's format: where features begin, and their number
         self._size = int.from_bytes(model[at : at + 4], "little")
         tagger.open_inmemory(model)
@@ -94,9 +96,9 @@ class Training(record.Training):
             sentences, start = self._features.sentences[part], time.process_time()
             told = [tagger.tag(sentence) for sentence in sentences]
             spent.append(time.process_time() - start + len(sentences) * self._features.seconds)
-            found += counts(told, self._features.tags[part], self._unit)
+            found.append(counts(told, self._features.tags[part], self._unit))
         self.epochs += 1
-        return Epoch(*found, seconds, spent[0])
+        return Epoch(*found[0], *found[1], seconds, spent[0])
 
     def _fit(self, rows: Sequence[int]) -> bytes:
         config, algorithm = self._config, self._config["algorithm"]

@@ -68,14 +68,16 @@ class Training(record.Training):
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 weights = features.weigh(train, train, config)
                 predict, self._size = classifiers.fit(weights, classes, config, self._key)
-        seconds, found, spent = time.process_time() - start + len(rows) * counted.seconds, [], []
+        seconds = time.process_time() - start + len(rows) * counted.seconds
+        found: list[tuple[int, int, int]] = []
+        spent: list[float] = []
         for held in self._held:
             start = time.process_time()
             told = predict(features.weigh(counted.counts[held][:, kept], train, config))
             spent.append(time.process_time() - start + len(held) * counted.seconds)
-            found += counts(labels[told].tolist(), self._labels[held].tolist(), "texts")
+            found.append(counts(labels[told].tolist(), self._labels[held].tolist(), "texts"))
         self.epochs += 1
-        return Epoch(*found, seconds, spent[0])
+        return Epoch(*found[0], *found[1], seconds, spent[0])
 
     @staticmethod
     def _majority(classes: npt.NDArray[np.int64]) -> classifiers.Model:

@@ -64,13 +64,15 @@ class Training(record.Training):
         start = time.process_time()
         self._learn()
         self.epochs += 1
-        seconds, found, spent = time.process_time() - start, [], []
+        seconds = time.process_time() - start
+        found: list[tuple[int, int, int]] = []
+        spent: list[float] = []
         for part in ("validation", "test"):
             start = time.process_time()
             told = self._told(part)
             spent.append(time.process_time() - start)
-            found += counts(told, self._labels[part], self._task.unit)
-        return Epoch(*found, seconds, spent[0])
+            found.append(counts(told, self._labels[part], self._task.unit))
+        return Epoch(*found[0], *found[1], seconds, spent[0])
 
     def _learn(self) -> None:
         count, batch = len(self._ids["train"]), self._config["batch_size"]
