@@ -180,12 +180,8 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
 
 
 def clusters_of(envs: Sequence[str]) -> list[str]:
-    """Label of each environment; those with equal labels are related."""
-    labels = []
-    for env in envs:
-        spec = registry.find(env.partition(" ")[0])
-        labels.append(spec.cluster if spec and spec.cluster else env)
-    return labels
+    """Task group of each environment, see `registry.group_of`."""
+    return [registry.group_of(env.partition(" ")[0]) for env in envs]
 
 
 def _matrix(

@@ -11,7 +11,7 @@ from typing import Any
 from _site import known, markdown, pictures, results
 from hpo_envs.commands.describe import describe
 from hpo_envs.core.family import Spec
-from hpo_envs.families.registry import FAMILIES, SPECS, find, installed
+from hpo_envs.families.registry import FAMILIES, SPECS, find, group_of, installed
 from hpo_envs.tables import catalogue, store
 
 FILES = 12
@@ -189,13 +189,14 @@ def family_page(family: str, specs: list[Spec], found: results.Found) -> str:
     rows = []
     for spec in specs:
         if not installed(spec):
-            rows.append((f"[{spec.id}]({spec.id}.md)", "", f"after `{store.command(spec.tables)}`", ""))
+            missing = f"after `{store.command(spec.tables)}`"
+            rows.append((f"[{spec.id}]({spec.id}.md)", "", missing, group_of(spec.id), ""))
             continue
         facts = facts_of(spec.id)
         cells = results.cells_of(spec.id, found)
         leader = f"{results.agent_link(cells[0]['agent'])}" if cells else ""
         shown = facts["tables"][0]["rows"] if len(facts["tables"]) == 1 else f"{len(facts['tables'])} tables"
-        rows.append((f"[{spec.id}]({spec.id}.md)", f"`{facts['spaces']['action']}`", shown, leader))
+        rows.append((f"[{spec.id}]({spec.id}.md)", f"`{facts['spaces']['action']}`", shown, group_of(spec.id), leader))
     track = next((results.track_of(s.id, found) for s in specs if results.track_of(s.id, found)), None)
     verdict = f"On the [leaderboard](../results.md): {' '.join(results.sentences.verdict(track))}" if track else ""
     kinds = dict.fromkeys(summary_of(s) for s in specs)
@@ -204,7 +205,7 @@ def family_page(family: str, specs: list[Spec], found: results.Found) -> str:
         [
             f"# {family}",
             "\n\n".join(kinds),
-            markdown.table(("id", "action space", "rows", "lowest mean regret"), rows),
+            markdown.table(("id", "action space", "rows", "task group", "lowest mean regret"), rows),
             verdict,
             *shown[:1],
             markdown.nav([s.id for s in specs]),

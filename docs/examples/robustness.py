@@ -1,4 +1,4 @@
-"""Do verdicts across tasks depend on how runs are scored and averaged?
+"""Do verdicts across languages depend on how runs are scored and averaged?
 
     hpo-envs leaderboard run --help                            # how to get runs of a family
     python docs/examples/robustness.py RUNS                                   # of CharMini, with 20 evaluations
@@ -8,10 +8,11 @@
 One line for each way to score the same runs: the agent with the lowest mean, the agents tied with it, and how
 many of the default's significant pairs (Holm's correction over all pairs) have the same verdict, and how many
 the opposite. Then, for each pair without a significant difference, how many task groups would have made it
-significant, if mean and deviation stayed as they are.
+significant, if mean and deviation stayed as they are. Then, for each pair of agents, how much languages and seeds vary.
 """
 
 import argparse
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from scipy.stats import rankdata, t, trim_mean
 from hpo_envs import Comparison
 from hpo_envs.benchmarks.analysis import intervals, significance
 from hpo_envs.benchmarks.comparison.scored import Scores
-from hpo_envs.benchmarks.comparison.summary import clusters_of
+from hpo_envs.families.registry import SPECS, languages_of
 
 MOST = 1000
 """Task groups beyond which no number is given."""
@@ -44,6 +45,23 @@ def curves(folders: Sequence[Path], family: str, without: Collection[str] = ()) 
     count, lengths = min(len(runs.seeds) for runs in every), {runs.evaluations.shape[1] for runs in every}
     points = "evaluations" if len(lengths) == 1 else "shares"
     return envs, agents, np.stack([[getattr(scored[e][a], points)[:count] for e in envs] for a in agents])
+
+
+def languages(envs: Sequence[str]) -> list[str]:
+    """Language of each environment: what is random here, although it makes no task group of its own."""
+    return [languages_of(SPECS[env.partition(" ")[0]].tables)[0] for env in envs]
+
+
+def components(differences: Any, envs: Sequence[str]) -> tuple[float, float, float]:
+    """Mean of (environments, seeds) differences, standard deviations over languages and over seeds of a language.
+
+    A negative estimate of the variance over languages counts as 0.
+    """
+    labels = np.array(languages(envs))
+    apart = np.stack([differences[labels == k].mean(axis=0) for k in dict.fromkeys(labels.tolist())])
+    seeds = float(apart.var(axis=1, ddof=1).mean())
+    over = float(apart.mean(axis=1).var(ddof=1)) - seeds / apart.shape[1]
+    return float(apart.mean()), max(over, 0.0) ** 0.5, seeds**0.5
 
 
 def shared(regret: Any, start: int) -> Any:
@@ -68,7 +86,7 @@ def judge(scores: Any, envs: list[str], agents: list[str], part: str = "") -> di
     """`significance.judged` of the environments whose names contain a part."""
     some = [i for i, env in enumerate(envs) if part in env]
     by_agent = {a: own[some] for a, own in zip(agents, scores, strict=True)}
-    return significance.judged(by_agent, clusters_of([envs[i] for i in some]))
+    return significance.judged(by_agent, languages([envs[i] for i in some]))
 
 
 def line(name: str, found: Mapping[str, Any], default: Mapping[str, Any]) -> str:
@@ -111,9 +129,16 @@ def main(argv: list[str] | None = None) -> int:
     for p in default["pairs"]:
         if p["there"]["p_holm"] >= intervals.ALPHA:
             a, b = (scores["mean regret"][agents.index(p[k])] for k in "ab")
-            apart = intervals.across_tasks(a - b, clusters_of(envs))
+            apart = intervals.across_tasks(a - b, languages(envs))
             groups = needed(float(apart.mean), float(apart.se) * default["clusters"] ** 0.5, len(default["pairs"]))
             print(f"| `{p['a']}`, `{p['b']}` | {apart.mean:.3f} | {groups or f'over {MOST}'} |")
+    print("\n| pair | models | mean difference | deviation over languages | over seeds |\n|---|---|---|---|---|")
+    for (i, a), (j, b) in itertools.combinations(enumerate(agents), 2):
+        for models_of in (*models, ""):
+            some = [k for k, env in enumerate(envs) if f"-{models_of}" in env]
+            apart = scores["mean regret"][i, some] - scores["mean regret"][j, some]
+            numbers = " | ".join(f"{x:.3f}" for x in components(apart, [envs[k] for k in some]))
+            print(f"| `{a}`, `{b}` | {models_of or 'all'} | {numbers} |")
     return 0
 
 

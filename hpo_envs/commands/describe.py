@@ -18,7 +18,7 @@ import numpy as np
 from hpo_envs.agents import AGENTS, names
 from hpo_envs.commands import agents
 from hpo_envs.families.registry import FAMILIES, SPECS, Spec, find
-from hpo_envs.tables import store
+from hpo_envs.tables import catalogue, store
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.table import Table
 
@@ -130,10 +130,11 @@ def space_text(space: gym.Space[Any]) -> str:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    p = table.provenance
+    p, setting = table.provenance, catalogue.settings().get(table.name)
     return {
         "name": table.name,
         "kind": p.kind,
+        "setting": setting._asdict() | {"group": setting.group} if setting else None,
         "owner": store.owner(table.name),
         "rows": len(table),
         "repeats": table.repeats,
@@ -183,7 +184,9 @@ def _table_lines(t: dict[str, Any]) -> list[str]:
     by = f" by {t['owner']}" if t["kind"] == "measured" else ""
     head = f"Table {t['name']} ({t['kind']}{by}): {t['rows']} rows, {t['repeats']} repeat(s), {levels}"
     width = max(18, *(len(m["name"]) + 2 for m in t["metrics"]))
-    lines = [head] + [f"  {name:<18}{text}" for name, text in t["space"].items()]
+    setting = t["setting"]
+    lines = [head] + ([f"  task group        {setting['group']}; {setting['model']}"] if setting else [])
+    lines += [f"  {name:<18}{text}" for name, text in t["space"].items()]
     for m in t["metrics"]:
         bounds = f"{m['low']:g} to {m['high']:g} {m['unit']}"
         lines.append(f"  {m['name']:<{width}}{m['goal']}  {bounds:<22}  {m['what']}".rstrip())

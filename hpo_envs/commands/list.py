@@ -1,4 +1,4 @@
-"""List environment ids by family with the kind of their table; with --agents, list the agents.
+"""List environment ids by family with the kind of their table and their task group; with --agents, list the agents.
 
 `measured`: recorded results; `surrogate`: a model of the whole space, or synthetic arms. Ids that need `hpo-envs fetch`
 are listed last.
@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from hpo_envs.commands import agents
-from hpo_envs.families.registry import SPECS, Spec, installed, kind_of, own, plugin_specs
+from hpo_envs.families.registry import SPECS, Spec, group_of, installed, kind_of, own, plugin_specs
 from hpo_envs.tables import store
 from hpo_envs.tables.plugins import of_id
 
@@ -47,18 +47,24 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(rows, indent=2))
         return 0
-    width = max(len(r["id"]) for r in rows)
+    widths = {k: max(len(r[k]) for r in rows) for k in ("id", "group")}
+
+    def line(r: dict[str, Any]) -> str:
+        group = "" if r["group"] == r["id"] else r["group"]
+        start = f"  {r['id']:<{widths['id']}}  {r['kind']:<9}  {group:<{widths['group']}}"
+        return f"{start}  {_text(r['arguments'])}".rstrip()
+
     there = [r for r in rows if r["installed"]]
     for (family, summary, plugin), group in itertools.groupby(
         there, key=lambda r: (r["family"], r["summary"], r["plugin"])
     ):
         print(f"{family}: {summary}{f' (plugin: {plugin})' if plugin else ''}")
         for r in group:
-            print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
+            print(line(r))
     for command, group in itertools.groupby([r for r in rows if not r["installed"]], key=lambda r: r["fetch"]):
         print(f"\nAfter `{command}`:")
         for r in group:
-            print(f"  {r['id']:<{width}}  {r['kind']:<9}  {_text(r['arguments'])}".rstrip())
+            print(line(r))
     return 0
 
 
@@ -73,6 +79,7 @@ def _row(spec: Spec) -> dict[str, Any]:
         "summary": spec.page.partition("\n")[0],
         "arguments": dict(spec.kwargs),
         "tables": list(spec.tables),
+        "group": group_of(spec.id),
         "datasets": list(dict.fromkeys(name.partition("/")[0] for name in spec.tables)),
     }
 

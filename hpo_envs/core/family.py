@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from hpo_envs.tables.catalogue import canonical
-
 Task = tuple[str, dict[str, Any]]
 """(id, arguments)."""
 
@@ -24,7 +22,6 @@ class Spec(NamedTuple):
         entry_point: `module:Class` of the scalar form; empty in a family's record: the family's.
         vector_entry_point: `module:Class` of the batched form; empty in a family's record: `XVectorEnv` beside `XEnv`.
         surrogate: Whether a surrogate answers, because nobody measured the whole space.
-        cluster: Ids of a family with the same cluster are related (the same languages, say); empty: to no other.
         family: Name of the family in listings, filled in by the family.
     """
 
@@ -34,7 +31,6 @@ class Spec(NamedTuple):
     entry_point: str = ""
     vector_entry_point: str = ""
     surrogate: bool = False
-    cluster: str = ""
     family: str = ""
 
     @property
@@ -50,8 +46,8 @@ class Distribution(NamedTuple):
     Attributes:
         name: What `hpo_envs.benchmarks.tasks` calls it.
         ids: Pattern of the ids, `{}` standing for the label of a task.
-        languages: Label of each task -> its language besides English, by the family's own code; fine-tuning and
-            training from scratch on the same language are one language.
+        languages: Label of each task -> its language in the catalogue (`tables/catalogue/settings.csv`), by the
+            family's own code.
         validation: Languages of version 1's validation part.
         test: Languages of version 1's test part.
         argument: Argument that names tasks where one id draws among them, else empty.
@@ -111,18 +107,6 @@ class Family:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", tuple(self._completed(spec) for spec in self.ids))
-
-    @property
-    def languages(self) -> dict[str, str]:
-        """Table -> the code of its language (`catalogue.languages`), of the tables in the family's distributions."""
-        tables = {spec.id: spec.tables for spec in self.ids}
-        found: dict[str, str] = {}
-        for d in self.distributions:
-            if d.argument:
-                found |= dict(zip(tables[d.ids], d.languages.values(), strict=True))
-            for label, language in () if d.argument else d.languages.items():
-                found |= dict.fromkeys(tables[d.ids.format(label)], language)
-        return {table: canonical(language) for table, language in found.items()}
 
     def of_user(self, table: str) -> Spec:
         """The id of one of the user's own tables."""

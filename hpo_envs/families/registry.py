@@ -15,7 +15,7 @@ import gymnasium as gym
 
 from hpo_envs import families
 from hpo_envs.core.family import HEADINGS, Family, Spec
-from hpo_envs.tables import plugins, user
+from hpo_envs.tables import catalogue, plugins, user
 from hpo_envs.tables.checks import nearest
 
 __all__ = ["FAMILIES", "HEADINGS", "SPECS", "Family", "Spec"]
@@ -118,17 +118,23 @@ def installed(spec: Spec) -> bool:
 
 
 def languages_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:
-    """The languages excluded from training, sorted, from the splits of the families of its tables.
+    """The languages excluded from training, sorted, by the catalogue.
 
     Args:
         tables: Names of those that answer.
-        env_id: The id, whose own tables count where another one answers of which no family knows.
+        env_id: The id, whose own tables count where another one answers that the catalogue does not know.
     """
-    languages = {table: language for family in FAMILIES.values() for table, language in family.languages.items()}
-    names = set(tables)
-    if env_id in SPECS and not names <= languages.keys():
+    settings, names = catalogue.settings(), set(tables)
+    if env_id in SPECS and not names <= settings.keys():
         names.update(SPECS[env_id].tables)
-    return tuple(sorted({languages[name] for name in names & languages.keys()}))
+    return tuple(sorted({settings[name].language for name in names & settings.keys()}))
+
+
+def group_of(env_id: str) -> str:
+    """The task group of an id by the catalogue; the id itself where its tables are in several groups, or in none."""
+    spec, settings = find(env_id), catalogue.settings()
+    groups = {settings[name].group if name in settings else "" for name in (spec.tables if spec else ())}
+    return groups.pop() or env_id if len(groups) == 1 else env_id
 
 
 def own() -> list[Spec]:

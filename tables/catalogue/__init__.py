@@ -1,4 +1,4 @@
-"""Catalogue of upstream: one CSV row per data set, and per file (size, commit, licence, sha256)."""
+"""Catalogue: a CSV row for each data set, each upstream file (size, commit, licence, sha256), each table's setting."""
 
 from __future__ import annotations
 
@@ -82,6 +82,35 @@ class File(NamedTuple):
         if digest == self.sha256 and len(content) == (self.bytes or len(content)):
             return ""
         return f"must have {self.promise}, got {len(content)} bytes with {digest}"
+
+
+class Setting(NamedTuple):
+    """What the models of a table were trained on, and what to do.
+
+    Attributes:
+        table: Its name.
+        data: Data set that they learn from and are scored on; tables of one problem have one.
+        annotation: What is predicted, or whose judgement is met.
+        model: Class of the models.
+        language: Code of the language, besides English where there are two, see `canonical`.
+    """
+
+    table: str
+    data: str
+    annotation: str
+    model: str
+    language: str
+
+    @property
+    def group(self) -> str:
+        """The task group: data set and annotation, whatever the model class."""
+        return f"{self.data}, {self.annotation}"
+
+
+@functools.cache
+def settings() -> dict[str, Setting]:
+    """The settings of tables by name; those of users and synthetic ones have none."""
+    return {row["table"]: Setting(**row) for row in _rows(Path(__file__).with_name("settings.csv"))}
 
 
 @functools.cache

@@ -49,6 +49,7 @@ def test_robustness(tmp_path: Path, capsys: Any) -> None:
     said = capsys.readouterr().out
     assert said.startswith(f"2 agents, {len(ids) - 2} environments, {len(ids) // 2 - 1} groups, 6 seeds")
     assert "| mean regret | `learned-policy` | none | 1 of 1 | 0 |" in said
-    assert said.count("`learned-policy`") == 8  # by every score
+    assert said.count("| `learned-policy` |") == 8  # by every score
+    assert said.count("| `learned-policy`, `random` | ") == 3  # components of each model, and of both
     assert robustness["needed"](1.0, 1.0) == 7  # t of 0.975 with six degrees of freedom is 2.45, with five 2.57
     assert robustness["needed"](0.0, 1.0) is None

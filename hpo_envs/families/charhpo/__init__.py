@@ -8,7 +8,7 @@ _LANGUAGES = {f"{task}-{lang}-{architecture}": lang for task, lang, architecture
 
 def _sweep(task: str, lang: str, architecture: str) -> Spec:
     name, kwargs = f"{task}-{lang}-{architecture}", {"task": task, "lang": lang, "architecture": architecture}
-    return Spec(f"CharHPO-{name}-v0", (f"charhpo/{name}",), kwargs, cluster=lang)
+    return Spec(f"CharHPO-{name}-v0", (f"charhpo/{name}",), kwargs)
 
 
 FAMILY = Family(

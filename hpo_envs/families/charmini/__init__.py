@@ -15,7 +15,6 @@ def _family(name: str, entry_point: str, **more: Any) -> Family:
             f"{name}-{label}-v0",
             (f"charmini/{label}",),
             {"architecture": label.removeprefix(f"{language}-"), "language": language},
-            cluster=language,
         )
         for label, language in _TASKS.items()
     )

@@ -5,7 +5,7 @@ from hpo_envs.core.family import Family, Spec
 
 def _news(test_set: str, pair: str, labels: str) -> Spec:
     kwargs = {"pair": f"{test_set}-{pair}", "labels": labels}
-    return Spec(f"CushLEPOR-{test_set}-{pair}-v0", (f"cushlepor/{test_set}-{pair}-{labels}",), kwargs, cluster=pair)
+    return Spec(f"CushLEPOR-{test_set}-{pair}-v0", (f"cushlepor/{test_set}-{pair}-{labels}",), kwargs)
 
 
 FAMILY = Family(
@@ -13,10 +13,7 @@ FAMILY = Family(
     dataset="cushlepor",
     entry_point=f"{__name__}.page:CushLEPOREnv",
     ids=(
-        *(
-            Spec(f"CushLEPOR-ted-{p}-v0", (f"cushlepor/ted-{p}",), {"pair": f"ted-{p}"}, cluster=p)
-            for p in ("ende", "zhen")
-        ),
+        *(Spec(f"CushLEPOR-ted-{p}-v0", (f"cushlepor/ted-{p}",), {"pair": f"ted-{p}"}) for p in ("ende", "zhen")),
         *(_news("newstest2020", p, "psqm") for p in ("ende", "zhen")),
         *(_news("newstest2021", p, "mqm") for p in ("ende", "zhen")),
     ),

@@ -3,17 +3,14 @@
 from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.nmthpo import BUDGETS, LANGUAGES, PAIRS, SHARED_GRID
 
-_CLUSTERS = {"enja": "ja", "jaen": "ja", "soen": "low-resource", "swen": "low-resource"}
-"""Rewards of the same configurations correlate .70 between the Japanese pairs, .51 between Somali and Swahili."""
-
 
 def _ids(pair: str) -> tuple[Spec, Spec]:
     """The id with one objective and the one with two."""
-    tables, cluster = (f"nmthpo/{pair}",), _CLUSTERS.get(pair, pair)
+    tables = (f"nmthpo/{pair}",)
     two = {"objective": ("bleu", "decoding_seconds"), "budget": BUDGETS[pair]}
     return (
-        Spec(f"NMTHPO-{pair}-v0", tables, {"pair": pair}, cluster=cluster),
-        Spec(f"NMTHPO-{pair}-mo-v0", tables, {"pair": pair, **two}, cluster=cluster),
+        Spec(f"NMTHPO-{pair}-v0", tables, {"pair": pair}),
+        Spec(f"NMTHPO-{pair}-mo-v0", tables, {"pair": pair, **two}),
     )
 
 

@@ -3,13 +3,9 @@
 from hpo_envs.core.family import Distribution, Family, Spec
 from hpo_envs.tables.datasets.nmtlc import CORPORA, LANGUAGES
 
-_LOW_RESOURCE = ("so", "sw")
-"""Somali and Swahili: rewards of the same configurations correlate 0.51 between them."""
-
 
 def _id(corpus: str) -> Spec:
-    cluster = "low-resource" if LANGUAGES[corpus] in _LOW_RESOURCE else LANGUAGES[corpus]
-    return Spec(f"NMTLC-{corpus}-v0", (f"nmtlc/{corpus}",), {"corpus": corpus}, cluster=cluster)
+    return Spec(f"NMTLC-{corpus}-v0", (f"nmtlc/{corpus}",), {"corpus": corpus})
 
 
 FAMILY = Family(

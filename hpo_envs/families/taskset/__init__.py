@@ -7,7 +7,7 @@ from hpo_envs.tables.datasets.taskset import TASKS
 
 
 def _family(name: str, entry_point: str, **more: Any) -> Family:
-    ids = tuple(Spec(f"{name}-{task}-v0", (f"taskset/{task}",), {"task": task}, cluster="imdb") for task in TASKS)
+    ids = tuple(Spec(f"{name}-{task}-v0", (f"taskset/{task}",), {"task": task}) for task in TASKS)
     entry_point = f"{__name__}.page:{entry_point}"
     return Family(name, "taskset", entry_point, ids, references=("metz2020thousand",), **more)
 

@@ -112,7 +112,7 @@ def test_wrong_arguments() -> None:
 
 def test_weights_have_not_seen_languages_of_problem() -> None:
     every = {language for w in learned.shipped() for language in w.languages}
-    assert every == set(languages_of(t for f in ("NMTHPO", "CharHPO") for t in FAMILIES[f].languages))
+    assert every == set(languages_of(t for f in ("NMTHPO", "CharHPO") for s in FAMILIES[f].ids for t in s.tables))
     for language in sorted(every):
         problem, _ = related(excluded=(language,))
         assert agents.fits("learned", problem)

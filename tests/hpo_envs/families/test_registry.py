@@ -7,6 +7,8 @@ import pytest
 
 from hpo_envs.families import registry
 from hpo_envs.families.registry import FAMILIES, SPECS
+from hpo_envs.tables import catalogue, store
+from hpo_envs.tables.catalogue import canonical
 
 HEAVY = ("hpo_envs.core.engines", "hpo_envs.agents", "hpo_envs.benchmarks", "hpo_envs.tables.store", "scipy", "pandas")
 
@@ -26,13 +28,50 @@ def test_every_listed_id_is_of_its_family() -> None:
     assert registry.family_of("CartPole-v1") is None
 
 
-def test_related_pairs_share_cluster() -> None:
-    clusters = {s.cluster for s in SPECS.values() if s.id.startswith("NMTHPO-") and s.cluster}
-    assert len(clusters) == 4
-    assert SPECS["NMTHPO-enja-v0"].cluster == SPECS["NMTHPO-jaen-mo-v0"].cluster
-    for name in ("CharHPO", "CharMini", "CharMiniLC"):  # one for each language, whatever task and model
-        both = {(registry.languages_of(s.tables), s.cluster) for s in FAMILIES[name].ids if len(s.tables) == 1}
-        assert len(both) == len(dict(both)) == len({cluster for _, cluster in both}) > 1
+GROUPS = {
+    "NMTHPO": 5,  # with NMTHPO-v0, which draws among pairs
+    "NMTLC": 5,
+    "CharHPO": 13,
+    "CharMini": 1,
+    "TaskSet": 1,
+    "FIESTA": 3,
+    "CushLEPOR": 6,
+    "NASBenchNLP": 2,
+}
+
+
+@pytest.mark.parametrize(("family", "count"), GROUPS.items())
+def test_groups_of_a_family(family: str, count: int) -> None:
+    assert len({registry.group_of(s.id) for s in FAMILIES[family].ids}) == count
+
+
+def test_group_is_data_and_annotation_whatever_model_objectives_and_form() -> None:
+    of = registry.group_of
+    assert of("NMTHPO-enja-v0") == of("NMTHPO-jaen-mo-v0") == of("NMTLC-enja-v0")
+    assert of("NMTHPO-soen-v0") == of("NMTLC-swen-v0") == "MATERIAL, translation"
+    assert of("CharHPO-g2p-hun-lstm-v0") == of("CharHPO-g2p-hun-transformer-v0")
+    assert of("CharHPO-g2p-hun-lstm-v0") != of("CharHPO-inflection-hun-lstm-v0")
+    assert of("CharMiniLC-eng-lstm-v0") == of("CharMini-hun-transformer-v0")
+    assert [of(i) for i in ("NMTHPO-v0", "FIESTA-gaussian-v0", "CartPole-v1")] == [
+        "NMTHPO-v0",
+        "FIESTA-gaussian-v0",
+        "CartPole-v1",
+    ]
+
+
+def test_every_table_that_was_measured_has_a_setting_and_no_other() -> None:
+    known = catalogue.settings()
+    measured = {n for n in store.names() if not store.synthetic(n) and not n.startswith("user/")}
+    assert measured == known.keys()
+    assert all(all(s) and canonical(s.language) == s.language for s in known.values())
+
+
+def test_splits_have_the_languages_of_the_catalogue() -> None:
+    for family in FAMILIES.values():
+        tables = {s.id: s.tables for s in family.ids}
+        for d in family.distributions:
+            of = [t for i in ([d.ids] if d.argument else map(d.ids.format, d.languages)) for t in tables[i]]
+            assert [catalogue.settings()[t].language for t in of] == [*map(canonical, d.languages.values())]
 
 
 def test_languages_are_those_of_tables_that_answer() -> None:
@@ -41,7 +80,8 @@ def test_languages_are_those_of_tables_that_answer() -> None:
     assert of(SPECS["NMTHPO-v0"].tables) == ("chi", "jpn", "rus")
     assert of(["nmthpo/zhen-grid"], "NMTHPO-v0") == ("chi",)
     assert of(["charhpo/g2p-hun-lstm"]) == ("hun",)
-    assert of(["nasbenchnlp/ptb", "user/mine"]) == ()
+    assert of(["nasbenchnlp/ptb", "user/mine"]) == ("eng",)
+    assert of(["fiesta/gaussian", "user/mine"]) == ()
     # A table of somebody's under the id of another.
     assert of(["mine"], "NMTHPO-swen-v0") == ("swa",)
     split = [s for family in FAMILIES.values() if family.distributions for s in family.ids]
