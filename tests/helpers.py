@@ -48,18 +48,18 @@ def sources(suffix: str = ".py") -> dict[str, Path]:
 SCRIPTS = ("eng", "ady", "arm", "geo", "gre", "hin", "jpn", "kor")
 """A language of CharMini for each script: tables of the same script differ in numbers only."""
 
-TASKS = ("lstm128", "irnn64")
-"""Tasks of TaskSet without and with many diverged runs: the others differ in numbers only."""
+TASKS = ("lstm128", "irnn64", "215m-4b", "moe-1in8-2b")
+"""Tasks of TaskSet without and with many diverged runs, grids of StepLaw: the others differ in numbers only."""
 
 
 def __getattr__(name: str) -> list[str]:
-    """`IDS`: ids whose tables are at hand (CharMini's by script, two of TaskSet); `ONE_OF_EACH`: by class, objectives.
+    """`IDS`: ids whose tables are at hand (few of CharMini, TaskSet and StepLaw); `ONE_OF_EACH`: by class, objectives.
 
     An isolated agent that imports this must not look.
     """
     if name in ("IDS", "ONE_OF_EACH"):
         known = [s for s in SPECS.values() if s.kwargs.get("language", SCRIPTS[0]) in SCRIPTS]
-        known = [s for s in known if not s.id.startswith("TaskSet") or s.kwargs["task"] in TASKS]
+        known = [s for s in known if not s.id.startswith(("TaskSet", "StepLaw")) or {*s.kwargs.values()} & {*TASKS}]
         specs = [s for s in known if registry.installed(s)]
         kinds = {(s.vector_entry_point, isinstance(s.kwargs.get("objective"), tuple)): s for s in reversed(specs)}
         return [s.id for s in (specs if name == "IDS" else reversed(kinds.values()))]

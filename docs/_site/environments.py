@@ -220,12 +220,13 @@ def index(found: results.Found) -> str:
     for family, specs in families().items():
         about = " ".join(dict.fromkeys(summary_of(s) for s in specs))
         rows.append((f"[{family}]({slug(family)}.md)", len(specs), about))
+    fetched = sum(any(map(store.files, s.tables)) for s in SPECS.values())
     return "\n\n".join(
         [
             "# Environments",
             "One step is one function evaluation, one episode is one optimisation run. Every id has a scalar form "
             "(`gymnasium.make`) and a batched one (`gymnasium.make_vec`) with the same trajectories. All but "
-            "five answer right after installing; the pages of the five say what to run first. The pages below are "
+            f"{fetched} answer right after installing; the pages of these say what to run first. The pages below are "
             "those that `hpo-envs describe ID` prints, with pictures and results.",
             markdown.table(("family", "ids", ""), rows),
             markdown.nav([slug(f) for f in families()]),

@@ -201,12 +201,14 @@ def digest(task: Task, apart: bool = False) -> tuple[Task, str]:
 
 
 def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
-    """Everything that has a digest, of the ids whose tables are installed."""
+    """Everything that has a digest, of the ids whose tables ship."""
     from hpo_envs import agents, benchmarks
     from hpo_envs.families import registry
+    from hpo_envs.tables import store
 
     live = [spec.id for family in registry.FAMILIES.values() if family.example for spec in family.ids]
-    for env_id in [*filter(lambda i: registry.installed(registry.SPECS[i]), registry.SPECS), *live]:
+    ships = [i for i, spec in registry.SPECS.items() if not any(map(store.files, spec.tables))]
+    for env_id in [*ships, *live]:
         if ids and env_id not in ids:
             continue
         kind = registry.kind_of(registry.SPECS[env_id]) if env_id in registry.SPECS else "live"  # calls a function
