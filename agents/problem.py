@@ -14,27 +14,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.source import Source, immutable, read_only
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One coordinate of a box, scaled to [0, 1].
-
-    Attributes:
-        values: Coordinates of the distinct values, ascending; empty: any number is a value of its own.
-        categorical: Whether the values have no order.
-        parent: Index of an earlier axis that decides whether this one is active; -1: always active.
-        when: Indices of the parent's values that activate it.
-    """
-
-    values: tuple[float, ...] = ()
-    categorical: bool = False
-    parent: int = -1
-    when: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("values", "when"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+from hpo_envs.agents.space import Axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +39,10 @@ class Problem:
         sources: Observations of other tables.
         held_out_languages: Languages of the problem's tables. Weights trained on one of them have seen this problem and
             are used only if the user asks for them.
-        axes: What each coordinate of a box is, where that is known; mappings of the fields of `Axis` will do.
+        axes: The search space, where it is known: what each coordinate of a box, of a grid or of `points` is. Mappings
+            of the fields of `Axis` will do.
+        points: (table rows, d) float64 in [0, 1], coordinates on the axes of each row of `base`; None where actions are
+            no rows, or have no hyperparameters.
 
     Raises:
         ValueError: `features` is not `base[index]`.
@@ -79,12 +62,13 @@ class Problem:
     sources: tuple[Source, ...] = ()
     held_out_languages: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
+    points: Floats | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", tuple(a if isinstance(a, Axis) else Axis(**a) for a in self.axes))
         for name in ("feature_names", "held_out_languages"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in ("features", "levels", "reward_bounds", "base"):
+        for name in ("features", "levels", "reward_bounds", "base", "points"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, read_only(getattr(self, name)))
         if self.index is not None:
@@ -125,7 +109,8 @@ class Problem:
             raise ValueError(f"features must start the name of a feature, one of {every}, got {prefix!r}")
         names = tuple(self.feature_names[j] for j in chosen)
         sources = tuple(s.with_columns(chosen, names) for s in self.sources)
-        return dataclasses.replace(self, features=None, base=base[:, chosen], feature_names=names, sources=sources)
+        changed = {"features": None, "base": base[:, chosen], "feature_names": names, "sources": sources}
+        return dataclasses.replace(self, **changed, axes=(), points=None)
 
     def with_resource(self, resource: float | None) -> Problem:
         """The same problem with a limit on the training of one configuration; itself for None.
@@ -158,6 +143,11 @@ class Problem:
         if self.levels is not None and isinstance(self.action_space, gym.spaces.MultiDiscrete):
             return int(self.action_space.nvec[0])
         raise ValueError(f"action_space must be finite for this agent, got {self.action_space}")
+
+    @property
+    def candidates(self) -> Floats | None:
+        """(rows, d) coordinates of each candidate on the axes; None without `points`."""
+        return self.points if self.points is None or self.index is None else self.points[self.index]
 
     def to_bytes(self) -> bytes:
         """The problem as a message of `wire`, without pickled objects; `from_bytes` reads it in any process.

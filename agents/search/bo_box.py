@@ -13,9 +13,10 @@ from hpo_envs.agents.candidates import Incumbent, lost
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement
 from hpo_envs.agents.models.kernel_fit import KernelFit, is_due
-from hpo_envs.agents.problem import Axis, Problem
+from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.box_gp import BEST, BoxGP, half_rank, maximise
 from hpo_envs.agents.search.box_space import BoxSpace
+from hpo_envs.agents.space import Axis
 
 ALWAYS = 150
 """Observations up to which the kernel is estimated before each suggestion; beyond, whenever they grew by a tenth."""

@@ -3,16 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.problem import Axis
-
-MIDDLE = 0.5
-"""Coordinate of an inactive axis: configurations that differ in it alone are one configuration."""
+from hpo_envs.agents.space import MIDDLE, Axis, Space
 
 
-class BoxSpace:
+class BoxSpace(Space):
     """The axes of a box together.
 
     Args:
@@ -24,26 +20,10 @@ class BoxSpace:
     """
 
     def __init__(self, axes: Sequence[Axis]) -> None:
-        self.axes = tuple(axes)
+        super().__init__(axes)
         self.real = np.array([j for j, a in enumerate(axes) if not a.values], np.intp)
         widths = [len(a.values) if a.categorical else 1 for a in axes]
         self.groups = np.repeat(np.arange(len(axes)), widths)
-        self._grids = [np.array(a.values) for a in axes]
-
-    def __len__(self) -> int:
-        return len(self.axes)
-
-    def values(self, x: Floats, j: int) -> npt.NDArray[np.intp]:
-        """(n,) index of the value of axis j that is nearest to each of (n, d) points."""
-        return np.asarray(np.abs(x[:, j, None] - self._grids[j]).argmin(axis=1))
-
-    def active(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) which axes count at (n, d) points."""
-        active = np.ones(x.shape, bool)
-        for j, axis in enumerate(self.axes):
-            if axis.parent >= 0:
-                active[:, j] = active[:, axis.parent] & np.isin(self.values(x, axis.parent), axis.when)
-        return active
 
     def snap(self, x: Floats) -> Floats:
         """(n, d) configurations of (n, d) points: nearest values, inactive axes in the middle."""

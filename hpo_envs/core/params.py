@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,7 +15,8 @@ from gymnasium.spaces import Box, Discrete
 from hpo_envs.core.subsample import WHOLE, View
 from hpo_envs.tables import frames
 from hpo_envs.tables.checks import nearest, one_of, shown
-from hpo_envs.tables.table import Metric, Table
+from hpo_envs.tables.table import Hyperparameter, Metric, Table
+from hpo_envs.tables.user.points import POSITION, Points, axes_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -185,10 +186,15 @@ class Params:
         """
         return {}
 
-    @property
+    @cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
-        """Axes of a box action, see `tables.user.points.axes_of`; empty for other actions."""
-        return ()
+        """The hyperparameters of actions, see `tables.user.points.axes_of`; empty where actions have none.
+
+        They are those that all tables share; one that these do not share is known by its number of values only.
+        """
+        if self.kind not in ("rows", "grid", "fidelity"):
+            return ()
+        return alike([t.space for t in self.tables])
 
     def problem(self, rows: npt.NDArray[np.int64] | None = None) -> dict[str, Any]:
         """Arguments of an agent's `Problem`.
@@ -212,7 +218,29 @@ class Params:
             "base": features,
             "index": rows if features is not None else None,
             "axes": self.axes,
+            "points": self.coordinates if features is not None and self.axes else None,
         }
+
+    @cached_property
+    def coordinates(self) -> Floats:
+        """(rows, d) coordinates on `axes` of the first table's rows."""
+        return Points(self.table.space).unit(self.table.configs)
+
+
+def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any], ...]:
+    """Axes that several spaces share, see `tables.user.points.axes_of`.
+
+    Where natural values differ, coordinates alone are known; where these differ, the axis counts as real.
+    """
+    first, *others = [axes_of(space) for space in dict.fromkeys(spaces)]
+    shared = []
+    for j, axis in enumerate(first):
+        differ = {
+            key for other in others for key in axis.keys() | other[j].keys() if other[j].get(key) != axis.get(key)
+        }
+        kept = axis if not differ else {key: axis[key] for key in POSITION & axis.keys()}
+        shared.append({} if differ & POSITION else kept)
+    return tuple(shared)
 
 
 def occurrences(values: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:

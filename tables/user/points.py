@@ -14,6 +14,9 @@ from hpo_envs.tables.table import Floats, Hyperparameter
 FINE = 64
 """Integers of a range up to which an agent is told its values."""
 
+POSITION = frozenset({"values", "categorical", "parent", "when"})
+"""What of an axis is about its coordinates; the rest is about natural values."""
+
 TRIES = 8
 """Quasi-random points drawn for each candidate, at most, where many of them are equal."""
 
@@ -90,7 +93,7 @@ class Points:
 
 
 def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
-    """Axes of a space's points, by the names of an agent's `Axis`.
+    """Axes of a space's points, by the names of an agent's `Axis`, with their natural values.
 
     Ranges of more than `FINE` integers count as real.
     """
@@ -104,11 +107,19 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
         else:
             listed = np.arange(h.low, h.high + 1.0) if _size(h) <= FINE else np.empty(0)
         axis: dict[str, Any] = {"values": tuple(unit_of(h, listed).tolist()), "categorical": h.kind == "categorical"}
+        axis |= {"name": h.name, "choices": tuple(map(_plain, h.values)), "log": h.log}
+        axis |= {"low": float(h.low), "high": float(h.high), "whole": h.kind == "int"}
         if h.condition is not None:
             parent = space[at[h.condition[0]]]
             axis |= {"parent": at[parent.name], "when": tuple(parent.values.index(v) for v in h.condition[1])}
         axes.append(axis)
     return tuple(axes)
+
+
+def _plain(value: Any) -> Any:
+    """A choice as JSON has it, the text of what it has no form for."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if value is None or isinstance(value, (str, int, float)) else repr(value)
 
 
 def _size(h: Hyperparameter) -> float:

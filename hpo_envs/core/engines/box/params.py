@@ -13,10 +13,9 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from hpo_envs.core.infos import configs_of, numeric
-from hpo_envs.core.params import Floats, Ints, Objective, Params, bounds_of, box, check_budget, rewarded
+from hpo_envs.core.params import Floats, Ints, Objective, Params, alike, bounds_of, box, check_budget, rewarded
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
-from hpo_envs.tables.user.points import axes_of
 
 WITHOUT_BUDGET = {"evaluations": 10_000.0, "s": 1e8}
 """Budget of an episode with `budget=None`, by unit: a box has no last configuration."""
@@ -97,10 +96,8 @@ class BoxParams(Params):
 
     @functools.cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
-        """See `Params`: those that all tasks share; an axis that they do not share counts as real."""
-        first, *others = [axes_of(space) for space in self.function.spaces]
-        alike = [all(other[j] == axis for other in others) for j, axis in enumerate(first)]
-        return tuple(axis if same else {} for axis, same in zip(first, alike, strict=True))
+        """See `Params`."""
+        return alike(self.function.spaces)
 
     def action_of(self, config: Any, table: int = 0) -> npt.NDArray[np.float32]:
         """See `Params`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -132,10 +133,10 @@ class FunctionParams(Params):
         """See `Params`."""
         return all(m.high < CAP for m in self.rewarded)
 
-    @property
+    @functools.cached_property
     def axes(self) -> tuple[dict[str, Any], ...]:
         """See `Params`."""
-        return axes_of(self.points.space) if self.kind == "box" else ()
+        return axes_of(self.points.space)
 
     @property
     def expected(self) -> float:

@@ -1,0 +1,162 @@
+"""A search space as agents see it: its axes, their coordinates in [0, 1] and their natural values."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import Floats
+
+MIDDLE = 0.5
+"""Coordinate of an inactive axis: configurations that differ in it alone are one configuration."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One hyperparameter: a coordinate in [0, 1], and the natural values that the coordinate stands for.
+
+    Attributes:
+        values: Coordinates of the distinct values, ascending; empty: any number is a value of its own.
+        categorical: Whether the values have no order.
+        parent: Index of an earlier axis that decides whether this one is active; -1: always active.
+        when: Indices of the parent's values that activate it.
+        name: Of the hyperparameter; empty: not known.
+        choices: Natural values of a list, in the order of their coordinates, equal parts of [0, 1]; empty: a range.
+            Default: 0, 1, ... where there are `values`, but of a range of integers.
+        low: Smallest natural value of a range.
+        high: Largest natural value of a range.
+        whole: Whether a range is of integers, each of which has an interval around it.
+        log: Whether coordinates are logarithms of natural values.
+    """
+
+    values: tuple[float, ...] = ()
+    categorical: bool = False
+    parent: int = -1
+    when: tuple[int, ...] = ()
+    name: str = ""
+    choices: tuple[Any, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+    whole: bool = False
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("values", "when", "choices"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.values and not self.choices and not self.whole:
+            object.__setattr__(self, "choices", tuple(range(len(self.values))))
+
+    @property
+    def kind(self) -> str:
+        """`categorical`, `ordinal` (a list of ordered values), `integer` or `real`."""
+        if self.choices:
+            return "categorical" if self.categorical else "ordinal"
+        return "integer" if self.whole else "real"
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one value only."""
+        return len(self.choices) == 1 or (not self.choices and self.low == self.high)
+
+    def natural(self, coordinate: float) -> Any:
+        """The natural value of a coordinate."""
+        if self.choices:
+            return self.choices[min(int(coordinate * len(self.choices)), len(self.choices) - 1)]
+        low, high = self._ends
+        value = low + coordinate * (high - low)
+        value = min(max(math.exp(value) if self.log else value, self.low), self.high)
+        return round(value) if self.whole else value
+
+    def coordinate(self, value: Any) -> float:
+        """The coordinate of a natural value, the inverse of `natural`.
+
+        Raises:
+            ValueError: It is none of the choices, or outside of the range.
+        """
+        if self.choices:
+            same = [c == value and isinstance(c, bool) == isinstance(value, bool) for c in self.choices]
+            if True in same:
+                return self.values[same.index(True)] if self.values else (same.index(True) + 0.5) / len(same)
+            raise ValueError(f"{self.name} must be one of {', '.join(map(repr, self.choices))}, got {value!r}")
+        slack = 1e-9 * max(abs(self.low), abs(self.high))
+        if not self.low - slack <= value <= self.high + slack:
+            raise ValueError(f"{self.name} must be in [{self.low:g}, {self.high:g}], got {value!r}")
+        low, high = self._ends
+        value = math.log(value) if self.log else value
+        return min(max((value - low) / (high - low), 0.0), 1.0) if high > low else MIDDLE
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        low, high = (self.low - 0.5, self.high + 0.5) if self.whole else (self.low, self.high)
+        return (math.log(max(low, 0.5 * self.low)), math.log(high)) if self.log else (low, high)
+
+
+class Space:
+    """The axes of a search space together.
+
+    Args:
+        axes: One per coordinate.
+
+    Attributes:
+        axes: As given.
+        names: Of the axes; those without one are `x0`, `x1`, ... by position.
+    """
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self.axes = tuple(axes)
+        self.names = tuple(axis.name or f"x{j}" for j, axis in enumerate(axes))
+        self._grids = [np.array(a.values) for a in axes]
+
+    def __len__(self) -> int:
+        return len(self.axes)
+
+    def values(self, x: Floats, j: int) -> npt.NDArray[np.intp]:
+        """(n,) index of the value of axis j that is nearest to each of (n, d) points."""
+        return np.asarray(np.abs(x[:, j, None] - self._grids[j]).argmin(axis=1))
+
+    def active(self, x: Floats) -> npt.NDArray[np.bool_]:
+        """(n, d) which axes count at (n, d) points."""
+        active = np.ones(x.shape, bool)
+        for j, axis in enumerate(self.axes):
+            if axis.parent >= 0:
+                active[:, j] = active[:, axis.parent] & np.isin(self.values(x, axis.parent), axis.when)
+        return active
+
+    def config(self, point: Floats) -> dict[str, Any]:
+        """Natural values of the axes that are active at a point (d,)."""
+        active = self.active(point[None])[0]
+        each = zip(self.names, self.axes, point.tolist(), active, strict=True)
+        return {name: axis.natural(u) for name, axis, u, on in each if on}
+
+    def point(self, config: Mapping[str, Any]) -> Floats:
+        """(d,) coordinates of natural values; those of axes that are not in it are in the middle.
+
+        Raises:
+            ValueError: A value outside of its axis.
+        """
+        each = zip(self.names, self.axes, strict=True)
+        return np.array([axis.coordinate(config[name]) if name in config else MIDDLE for name, axis in each])
+
+    def distances(self, point: Floats, points: Floats) -> Floats:
+        """(n,) Gower distances of (n, d) points to one (d,): the mean difference over the axes.
+
+        Categories differ by 0 or 1, ordered values by the difference of their coordinates, a share of what it can be
+        at most; an axis that is active at one of the two only differs by 1, one that is inactive at both by 0.
+
+        Paper: John Gower. A General Coefficient of Similarity and Some of Its Properties. Biometrics 27(4):857-871,
+        1971.
+        """
+        here, there = self.active(point[None])[0], self.active(points)
+        total = np.zeros(len(points))
+        for j, axis in enumerate(self.axes):
+            gap = np.abs(points[:, j] - point[j])
+            if axis.values:
+                ends = axis.values[-1] - axis.values[0]
+                one, others = self.values(point[None], j), self.values(points, j)
+                gap = (one != others) * (1.0 if axis.categorical else np.abs(
+                    self._grids[j][others] - self._grids[j][one]) / (ends or 1.0))  # fmt: skip
+            total += np.where(here[j] & there[:, j], gap, here[j] != there[:, j])
+        return total / max(len(self.axes), 1)
