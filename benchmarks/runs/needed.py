@@ -1,9 +1,10 @@
 """What a function of a script needs, found in the script's syntax.
 
 A function is known by the syntax of its definition, and of every top-level statement that binds a name which it uses,
-directly or through others. Comments, formatting, docstrings and calls of `print` do not count, and neither does a
-statement that nothing needs, such as the call that starts a search. Not covered: names used by `globals()` or `exec`,
-and values that are only known when the script runs.
+or changes its object, directly or through others; of the blocks that these stand in, and of whole loops. Comments,
+formatting, docstrings and calls of `print` do not count, and neither does a statement that nothing needs, such as the
+call that starts a search. Not covered: objects that are changed under another name, by a function or by a decorator;
+names used by `globals()` or `exec`; docstrings that are read; values that are only known when the script runs.
 
 Nothing is compiled or run, so a syntax that Python accepts cannot make this fail.
 """
@@ -17,6 +18,10 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 """Nodes that a block is divided into."""
+WHOLE = (*DEFINITIONS, ast.For, ast.AsyncFor, ast.While)
+"""Statements that are not divided."""
+FIXED = ("Import", "FunctionDef", "AsyncFunctionDef")
+"""Kinds of statements that bind what a call does not change."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +32,20 @@ class _Statement:
         syntax: Its syntax tree as text.
         binds: Global names that it binds.
         changes: Global names whose objects it changes: `name.attribute = ...`, `name[...] = ...`, `name.method(...)`.
+        calls: Global names of which it calls a method, or that it hands to a call: it may change their objects, unless
+            they are functions or modules.
         uses: Global names that it uses.
+        blocks: The heads of the blocks that it stands in.
+        kind: Of the node.
     """
 
     syntax: str
     binds: frozenset[str]
     changes: frozenset[str]
+    calls: frozenset[str]
     uses: frozenset[str]
+    blocks: tuple["_Statement", ...] = ()
+    kind: str = ""
 
 
 def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] = (), last: bool = False) -> str | None:
@@ -51,61 +63,86 @@ def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] 
     try:
         trees = [ast.parse(cell) for cell in cells]
         lambdas = [n for n in ast.walk(trees[-1]) if isinstance(n, ast.Lambda) and n.lineno in lines]
-        statements = [statement for tree in trees for statement in _statements(_Quiet().visit(tree).body)]
+        quiet = _Quiet(any("print" in _binds(node) for tree in trees for node in tree.body))
+        statements = [statement for tree in trees for statement in _statements(quiet.visit(tree).body)]
         todo = {*names}.union(*map(_uses, lambdas))
         found = [ast.dump(node) for node in lambdas]
     except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
         return None
     if {node.lineno for node in lambdas} != {*lines} or not {*names} <= {n for s in statements for n in s.binds}:
         return None
-    imported = {n for s in statements if s.syntax.startswith("Import") for n in s.binds}
+    fixed = {n for s in statements if s.kind in FIXED for n in s.binds}
     known, kept = set[str](), set[int]()
     while todo := todo - known:
         known |= todo
-        new = {i for name in todo for i in _about(name, statements, last, name in imported)} - kept
+        new = {i for name in todo for i in _about(name, statements, last, name in fixed)} - kept
         kept |= new
-        todo = {name for i in new for name in statements[i].uses}
-    syntax = [statements[i].syntax for i in sorted(kept)]
+        todo = {name for i in new for s in (statements[i], *statements[i].blocks) for name in s.uses}
+    syntax = ["\n".join(s.syntax for s in (*statements[i].blocks, statements[i])) for i in sorted(kept)]
     return "\n".join([*found, *(dict.fromkeys(syntax) if last else syntax)])
 
 
-def _about(name: str, statements: list[_Statement], last: bool, imported: bool) -> list[int]:
-    """Indices of the statements that bind a name or change its object; a call of a module changes no name."""
+def _about(name: str, statements: list[_Statement], last: bool, fixed: bool) -> list[int]:
+    """Indices of the statements that bind a name or may change its object; calls do not change functions or modules."""
     binding = [i for i, s in enumerate(statements) if name in s.binds]
     start = binding[-1] if last and binding else -1
-    changing = [] if imported else [i for i, s in enumerate(statements) if name in s.changes and i > start]
+    changing = [
+        i for i, s in enumerate(statements) if i > start and (name in s.changes or (name in s.calls and not fixed))
+    ]
     return [*(binding[-1:] if last else binding), *changing]
 
 
 class _Quiet(ast.NodeTransformer):
-    """Removes docstrings, other constants that stand alone, and calls of `print`."""
+    """Removes docstrings, other constants that stand alone, and calls of `print` that bind nothing.
+
+    Args:
+        own: Whether the script has a `print` of its own, which may do anything.
+    """
+
+    def __init__(self, own: bool) -> None:
+        self.own = own
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         value = node.value
         prints = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "print"
+        prints = prints and not self.own and not any(isinstance(n, ast.NamedExpr) for n in ast.walk(node))
         return None if prints or isinstance(value, ast.Constant) else self.generic_visit(node)
 
 
-def _statements(body: Iterable[ast.AST]) -> Iterator[_Statement]:
-    """Statements of a script; those of a block one by one, after its head; imports name by name."""
+def _statements(body: Iterable[ast.AST], blocks: tuple[_Statement, ...] = (), part: str = "") -> Iterator[_Statement]:
+    """Statements of a script; those of a block one by one, after its head; imports name by name.
+
+    Args:
+        body: The nodes.
+        blocks: The heads of the blocks that they stand in.
+        part: The part of the innermost block: `body`, `orelse`, ...
+    """
+    none = frozenset[str]()
     for node in body:
+        kind = type(node).__name__
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 source = f"{'.' * node.level}{node.module or ''}" if isinstance(node, ast.ImportFrom) else ""
-                bound = alias.asname or alias.name.partition(".")[0]
-                yield _Statement(f"Import {source} {ast.dump(alias)}", frozenset({bound}), frozenset(), frozenset())
+                bound = frozenset({alias.asname or alias.name.partition(".")[0]})
+                yield _Statement(f"{part} Import {source} {ast.dump(alias)}", bound, none, none, none, blocks, "Import")
             continue
-        children = [*ast.iter_child_nodes(node)]
-        inner = [] if isinstance(node, DEFINITIONS) else [child for child in children if isinstance(child, PARTS)]
-        own = [child for child in children if child not in inner] if inner else [node]
-        name = {node.name} if inner and isinstance(node, ast.ExceptHandler) and node.name else set()
-        yield _Statement(
-            "\n".join([type(node).__name__, *map(ast.dump, own)]),
+        fields = {name: value for name, value in ast.iter_fields(node) if isinstance(value, list)}
+        parts = {n: v for n, v in fields.items() if v and isinstance(v[0], PARTS) and not isinstance(node, WHOLE)}
+        inner = {id(child) for children in parts.values() for child in children}
+        own = [child for child in ast.iter_child_nodes(node) if id(child) not in inner] if parts else [node]
+        name = {node.name} if parts and isinstance(node, ast.ExceptHandler) and node.name else set()
+        head = _Statement(
+            "\n".join([part, kind, *map(ast.dump, own)]),
             frozenset(name.union(*(_binds(n) | _declared(n) for n in own))),
             frozenset().union(*map(_changes, own)),
+            frozenset().union(*map(_calls, own)),
             frozenset().union(*map(_uses, own)),
+            blocks,
+            kind,
         )
-        yield from _statements(inner)
+        yield head
+        for field, children in parts.items():
+            yield from _statements(children, (*blocks, head), field)
 
 
 def _binds(node: ast.AST) -> set[str]:
@@ -131,17 +168,36 @@ def _declared(node: ast.AST) -> set[str]:
 
 
 def _changes(node: ast.AST) -> set[str]:
+    """Names whose objects a node changes by `name.attribute = ...` or `name[...] = ...`."""
     if isinstance(node, (*DEFINITIONS, ast.Lambda)):
         return set()
     inner = set[str]().union(*map(_changes, ast.iter_child_nodes(node)))
     stores = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-    calls = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-    target: ast.AST | None = node if stores else node.value.func if calls else None  # type: ignore[attr-defined]
-    if isinstance(target, ast.Attribute | ast.Subscript):
-        while isinstance(target, ast.Attribute | ast.Subscript | ast.Call):
-            target = target.func if isinstance(target, ast.Call) else target.value
-        inner |= {target.id} if isinstance(target, ast.Name) else set()
-    return inner
+    sets = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr")
+    seeds = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and "seed" in node.func.attr
+    return inner | (_root(node) if stores else _root(node.args[0]) if sets and node.args else set()) | (
+        _root(node.func) if seeds else set()
+    )  # type: ignore[attr-defined]
+
+
+def _calls(node: ast.AST) -> set[str]:
+    """Names of which a node calls a method, or that it hands to a call, and those in decorators."""
+    if isinstance(node, ast.Lambda):
+        return set()
+    if isinstance(node, DEFINITIONS):
+        return set().union(*map(_uses, node.decorator_list))
+    inner = set[str]().union(*map(_calls, ast.iter_child_nodes(node)))
+    if not isinstance(node, ast.Call):
+        return inner
+    method = _root(node.func) if isinstance(node.func, ast.Attribute) else set()
+    return inner.union(method, *(_root(a) for a in node.args if isinstance(a, ast.Name | ast.Attribute | ast.Subscript)))
+
+
+def _root(node: ast.AST) -> set[str]:
+    """The name that an attribute, item or call of an object begins with, if any."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call | ast.Starred):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
 
 
 def _uses(node: ast.AST) -> set[str]:

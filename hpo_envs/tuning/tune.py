@@ -180,8 +180,8 @@ def tune(
 def _warn(run: Mapping[str, Any]) -> None:
     """Warn where more than the function and agent counts as their code."""
     if found := imprecise({**run["agent_source"], **run["environment_source"]}):
-        text = f"what the function or agent needs could not be found in its source: any change of {', '.join(found)} "
-        warnings.warn(f"{text}counts as a change of code, with which this search does not resume", stacklevel=3)
+        text = "what the function or agent needs could not be found in its source"
+        warnings.warn(f"{text}: any change of {', '.join(found)} will stop this search from resuming", stacklevel=3)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ def _family(name: str, entry_point: str, models: tuple[str, ...] = (), **more: A
         task, _, model = label.partition("-")
         if not models or model in models:
             fixed = {"task": task, "model": model}
-            ids.append(Spec(f"{name}-{label}-v0", (f"textmini/{label}",), fixed, cluster=task))
+            ids.append(Spec(f"{name}-{label}-v0", (f"textmini/{label}",), fixed))
     return Family(name=name, dataset="textmini", entry_point=f"{__name__}.{entry_point}", ids=tuple(ids), **more)
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """What a function of a script needs: over Python's own modules, those of packages, and generated programs."""
 
 import ast
@@ -128,6 +129,9 @@ def test_whatever_python_compiles_has_a_digest(program: str) -> None:
     assert digest(script.replace("SCALE = 1\n", "SCALE = 2\n"), "train") != before
 
 
+BRANCH = "if d:\n x = 1\nelse:\n x = 2\ndef f(): return x"
+
+
 @pytest.mark.parametrize(
     "before, after, same",
     [
@@ -147,9 +151,25 @@ def test_whatever_python_compiles_has_a_digest(program: str) -> None:
         ("def s():\n global x\n x = 1\ndef f(): return x", "def s():\n global x\n x = 2\ndef f(): return x", False),
         ("for k in [1]: pass\ndef f(): return k", "for k in [2]: pass\ndef f(): return k", False),
         ("try: x\nexcept E as e: y = e\ndef f(): return e", "try: x\nexcept D as e: y = e\ndef f(): return e", False),
-        ("match a:\n case [x]: pass\ndef f(): return x", "match b:\n case [x]: pass\ndef f(): return x", True),
+        ("match a:\n case [x]: pass\ndef f(): return x", "match b:\n case [x]: pass\ndef f(): return x", False),
         ("@d(1)\ndef f(): return 1", "@d(2)\ndef f(): return 1", False),
         ("n = 1\nn += 1\ndef f(): return n", "n = 1\nn += 2\ndef f(): return n", False),
+        (f"d = 1\n{BRANCH}", f"d = 0\n{BRANCH}", False),
+        (BRANCH, BRANCH.replace("else:\n ", "").replace("if d:", "if not d:"), False),
+        (BRANCH, BRANCH.replace("else:\n x = 2", " x = 2"), False),
+        ("if 1:\n def f(): return 1", "if 0:\n def f(): return 1", False),
+        ("k = []\nwhile len(k) < 3: k.append(1)\ndef f(): return k", "k = []\nwhile len(k) < 4: k.append(1)\ndef f(): return k", False),
+        ("for k in range(9):\n if k == 3: break\ndef f(): return k", "for k in range(9):\n if k == 5: break\ndef f(): return k", False),
+        ("m = 1\nmatch m:\n case 1: k = 1\ndef f(): return k", "m = 2\nmatch m:\n case 1: k = 1\ndef f(): return k", False),
+        ("class B: k = 1\nsetattr(B, 'k', 5)\ndef f(): return B.k", "class B: k = 1\nsetattr(B, 'k', 6)\ndef f(): return B.k", False),
+        ("l = []\n_ = l.append(7)\ndef f(): return l", "l = []\n_ = l.append(8)\ndef f(): return l", False),
+        ("import random\nrandom.seed(0)\nk = random.random()\ndef f(): return k", "import random\nrandom.seed(1)\nk = random.random()\ndef f(): return k", False),
+        ("import cfg\ncfg.lr = 1\ndef f(): return cfg.lr", "import cfg\ncfg.lr = 2\ndef f(): return cfg.lr", False),
+        ("k = []\nfill(k)\ndef f(): return k", "k = []\nfill(k, 2)\ndef f(): return k", False),
+        ("def f(): return 1\nt = tune(f, budget=2)", "def f(): return 1\nt = tune(f, budget=3)", True),
+        ("import h\ndef f(): return h.x\nt = h.tune(f, budget=2)", "import h\ndef f(): return h.x\nt = h.tune(f, budget=3)", True),
+        ("print(k := 3)\ndef f(): return k", "print(k := 4)\ndef f(): return k", False),
+        ("def print(x): pass\ndef f():\n print(1)", "def print(x): pass\ndef f():\n print(2)", False),
     ],
 )  # fmt: skip
 def test_change_counts_where_function_needs_it(before: str, after: str, same: bool) -> None:

@@ -233,7 +233,7 @@ def test_ordinary_script_resumes_after_changes_that_its_function_does_not_need(t
 def test_function_without_source_is_compiled_code_and_search_says_so(tmp_path: Path) -> None:
     names: dict[str, Any] = {}
     exec("def train(config): return config['x']", names)
-    with pytest.warns(UserWarning, match=r"any change of exec \(compiled code\) counts as a change of code"):
+    with pytest.warns(UserWarning, match=r"any change of exec \(compiled code\) will stop this search from resuming"):
         tune(names["train"], {"x": (0.0, 1.0)}, budget=1, agent="random", progress=False)
 
 
