@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.tables.datasets.charmini.build import packing
-from hpo_envs.tables.datasets.trained import machines
+from hpo_envs.tables.datasets.trained import by_epoch, machines
 
 PACKING = packing("eng")
 EPOCH = [12, 300, 1.25, 2.5, 10, 310]
@@ -53,3 +53,15 @@ def test_what_trained_is_told_once():
 def test_losses_beyond_all_bounds_are_kept_at_bound():
     big = record("eng-lstm-0-0") | {"epochs": [[0, 1, 1e300, 1.0, 0, 1]], "seconds": [1.0]}
     assert PACKING.pack([big])["losses"][0, 0, 0, 0, 0, 0] == pytest.approx(2e9)
+
+
+def test_times_are_kept_in_tenths_of_milliseconds_and_compared_by_nobody():
+    packing = replace(PACKING, fields=("correct", "spent"), counts=("correct",), losses=(), times=("spent",))
+    arrays = packing.pack([record("eng-lstm-0-0") | {"epochs": [[12, 0.01234]] * 20}])
+    assert arrays["times"][0, 0, 0, 0, :2].tolist() == [[123], [123]]
+    assert "seconds" not in arrays
+    assert packing.kept(arrays, (0, 0, 0, 0))[1].shape == (20, 0)
+
+
+def test_costs_by_epoch_add_up():
+    assert by_epoch([0.5, 2.0], 3).tolist() == [[[0.5, 1.0, 1.5]], [[2.0, 4.0, 6.0]]]

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from hpo_envs.families.training.record import Diverged
+from hpo_envs.families.training.record import Diverged, Failed
 
 
 @dataclass
@@ -21,6 +21,8 @@ class Falling:
         time.sleep(self._sleep)
         self.epochs += 1
         self._loss *= self._factor
+        if self._loss < 0.01:
+            raise Failed("nothing is left")
         if self._loss > 3.0:
             raise Diverged("diverged")
         return Epoch(self._loss)

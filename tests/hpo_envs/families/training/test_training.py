@@ -48,6 +48,19 @@ def test_answer_has_what_last_epoch_measured():
     assert answer == {"loss": 0.1, "epochs": [{"loss": 0.1}], "parameters": 7, "seconds": answer["seconds"]}
 
 
+def test_training_that_fails_says_so():
+    answer = process.answer(falling.begin, {"of": {"factor": 0.05}, "epochs": 3, "folder": None})
+    assert (answer["failed"], answer["epochs"]) == (True, [{"loss": 0.05}])
+    kept = records.record("a", falling.begin(0.05), 3, ["numpy"])
+    assert (kept["status"], len(kept["epochs"]), [*kept["versions"]]) == ("failed", 1, ["python", "numpy"])
+    assert kept["processor"] == records.processor(torch=False)
+
+
+def test_missing_package_is_named():
+    with pytest.raises(ModuleNotFoundError, match=r'trainings need nosuch: pip install "hpo_envs\[live\]"'):
+        process.Trainer(MODULE, 1.0, ("numpy", "nosuch"))
+
+
 @pytest.mark.parametrize("wrong", [0, -1.0, True, "9", float("nan")])
 def test_seconds_are_number(wrong):
     with pytest.raises(ValueError, match="seconds must be a number > 0, got"):
