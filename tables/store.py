@@ -86,6 +86,15 @@ def synthetic(name: str) -> bool:
     return not _is_users(name) and name in getattr(_builder_of(name), "SYNTHETIC", ())
 
 
+def of_configurations(name: str) -> bool:
+    """Return whether the rows of a table are configurations, which are evaluated, and not segments of a text.
+
+    Raises:
+        ValueError: Unknown name.
+    """
+    return _is_users(name) or name not in getattr(_builder_of(name), "UNHASHED", ())
+
+
 def owner(name: str) -> str:
     """Owner of a table's measurements: `this project`, `the user`, upstream's repository; empty: none."""
     if not exists(name) or _is_users(name):

@@ -1,0 +1,220 @@
+"""How different tasks are, of the tables that ship: `python -m hpo_envs.benchmarks.tasks.diversity [--out FOLDER]`.
+
+Tables share a space if they measured the same configurations of the same hyperparameters. For each space: rank
+correlations of the final scores (first metric, mean of repeats) between tables, corrected for noise where
+configurations were repeated; the effective number of tables, which is the participation ratio of the eigenvalues of
+that matrix; and the importance of each hyperparameter by table, where scores below the median count as the median. With
+`--out`, correlations and importance are drawn.
+"""
+
+import argparse
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.analysis import forest_importance
+from hpo_envs.tables import catalogue, screen, store
+from hpo_envs.tables.table import Floats, Table
+
+FEWEST = 40
+"""Configurations that the tables of a space have in common."""
+
+TREES = 15
+"""Of the forests that importance is read from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Tables that measured the same configurations.
+
+    Attributes:
+        name: Data set and model class of its tables.
+        tables: Their names.
+        correlation: (n, n) rank correlations of their scores.
+        reliability: (n,) rank correlation of a table's mean scores with those of new repeats; NaN without repeats.
+        hyperparameters: Names of those that vary.
+        importance: (n, d) share of the variance of each alone.
+        configurations: How many they have in common.
+    """
+
+    name: str
+    tables: tuple[str, ...]
+    correlation: Floats
+    reliability: Floats
+    hyperparameters: tuple[str, ...]
+    importance: Floats
+    configurations: int
+
+    @property
+    def corrected(self) -> Floats:
+        """(n, n) correlations without the noise of repeats, at most 1; as they are where there are no repeats."""
+        scale = np.sqrt(np.where(np.isnan(self.reliability), 1.0, np.maximum(self.reliability, 1e-9)))
+        found = np.clip(self.correlation / np.outer(scale, scale), -1.0, 1.0)
+        np.fill_diagonal(found, 1.0)
+        return np.asarray(found)
+
+
+def effective(correlation: Floats) -> float:
+    """The participation ratio of a correlation matrix: 1 if all its n rows say the same, n if none are related."""
+    return float(np.trace(correlation) ** 2 / np.square(correlation).sum())
+
+
+def between(space: Space) -> Floats:
+    """The corrected correlations of pairs of different tables."""
+    return np.asarray(space.corrected[np.triu_indices(len(space.tables), 1)])
+
+
+def different(space: Space) -> npt.NDArray[np.bool_]:
+    """Which of these pairs are of two task groups; a table that the catalogue does not know is its own."""
+    known = catalogue.settings()
+    groups = [known[name].group if name in known else name for name in space.tables]
+    return np.array([a != b for a, b in itertools.combinations(groups, 2)])
+
+
+def spaces(tables: Iterable[Table]) -> list[Space]:
+    """The spaces that at least two of some tables share, in order."""
+    alike: dict[Any, list[Table]] = {}
+    for table in tables:
+        if table.space:
+            keys = frozenset(_keys(table))
+            same = (k for k in alike if k[0] == _space(table) and len(k[1] & keys) >= FEWEST)
+            alike.setdefault(next(same, (_space(table), keys)), []).append(table)
+    return [_made(some) for some in alike.values() if len(some) > 1]
+
+
+def shipped() -> list[Table]:
+    """The tables of measured configurations that ship, one for each set of measurements."""
+    names = [n for n in store.names() if n in catalogue.settings() and not store.files(n)]
+    return [store.load(n) for n in names if store.of_configurations(n) and not n.endswith("-grid")]
+
+
+def _space(table: Table) -> tuple[Any, ...]:
+    return (table.name.partition("/")[0], tuple(h.name for h in table.space), table.metric_names[0])
+
+
+def _keys(table: Table) -> list[tuple[float, ...]]:
+    return [tuple(row) for row in table.configs.tolist()]
+
+
+def _scores(table: Table) -> Floats:
+    """(rows, repeats) final scores of the first metric, higher is better; runs without a result have the worst."""
+    metric = table.metrics[0]
+    ends = np.where(table.status < 1, table.ends(metric.name), np.nan)
+    cut = np.where(table.status == 3, table.ends(metric.name), ends)  # truncated runs keep their last
+    return np.asarray(metric.sign * np.where(np.isnan(cut), metric.worst, cut))
+
+
+def _made(tables: Sequence[Table]) -> Space:
+    places = [{key: row for row, key in reversed([*enumerate(_keys(t))])} for t in tables]
+    common = [key for key in places[0] if all(key in p for p in places)]
+    scores = [_scores(t)[[p[key] for key in common]] for t, p in zip(tables, places, strict=True)]
+    found = [_importance(t) for t in tables]
+    names = tuple(dict.fromkeys(name for f in found for name in f))
+    return Space(
+        _name(tables),
+        tuple(t.name for t in tables),
+        _ranked([s.mean(axis=1) for s in scores]),
+        np.array([reliability(s) for s in scores]),
+        names,
+        np.array([[f.get(name, 0.0) for name in names] for f in found]),
+        len(common),
+    )
+
+
+def reliability(scores: Floats) -> float:
+    """Rank correlation of means of (rows, repeats) scores with those of as many new repeats (Spearman and Brown)."""
+    repeats = scores.shape[1]
+    if repeats < 2:
+        return float("nan")
+    one = float(np.mean(_ranked(list(scores.T))[np.triu_indices(repeats, 1)]))
+    return float(repeats * one / (1.0 + (repeats - 1.0) * one))
+
+
+def _ranked(columns: Sequence[Floats]) -> Floats:
+    from scipy.stats import rankdata
+
+    return np.atleast_2d(np.corrcoef([rankdata(c) for c in columns]))
+
+
+def _importance(table: Table) -> dict[str, float]:
+    x, axes = forest_importance.space_of(table)
+    scores = _scores(table).mean(axis=1)
+    found = forest_importance.importance(x, scores, axes, cutoff=float(np.median(scores)), trees=TREES)
+    return dict(zip(found.names, found.main.tolist(), strict=True))
+
+
+def _name(tables: Sequence[Table]) -> str:
+    known = [catalogue.settings().get(t.name) for t in tables]
+    models = dict.fromkeys(k.model for k in known if k)
+    return f"{tables[0].name.partition('/')[0]}: {', '.join(models)}" if models else tables[0].name
+
+
+def lines(found: Sequence[Space]) -> list[str]:
+    """A Markdown table, a line for each space."""
+    head = ("space", "tables", "configurations", "rank correlation: range, median", "between task groups: median, most")
+    rows = [(*head, "reliability", "effective tables", "leading hyperparameters"), ("---",) * 8]
+    for s in found:
+        rho, apart, noise = between(s), between(s)[different(s)], s.reliability[~np.isnan(s.reliability)]
+        order = np.argsort(-s.importance.mean(axis=0))[:2]
+        ends = [(s.hyperparameters[i], s.importance[:, i].min(), s.importance[:, i].max()) for i in order]
+        rows.append(
+            (
+                s.name,
+                str(len(s.tables)),
+                str(s.configurations),
+                f"{rho.min():.2f} to {rho.max():.2f}, {np.median(rho):.2f}",
+                f"{np.median(apart):.2f}, {apart.max():.2f}" if len(apart) else "one group",
+                f"{np.median(noise):.2f}" if len(noise) else "one run",
+                f"{effective(s.corrected):.2f}",
+                ", ".join(f"`{name}` {low:.2f} to {high:.2f}" for name, low, high in ends),
+            )
+        )
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def draw(found: Sequence[Space], path: Path) -> list[Path]:
+    """Draw correlations above and importance below, a column for each space of three tables or more.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    from hpo_envs.benchmarks.plots import panels, save
+
+    found = [s for s in found if len(s.tables) > 2]
+    figure, (above, below) = panels(2, max(len(found), 2), (2.6 * max(len(found), 2), 5.4))
+    for space, top, bottom in zip(found, above, below, strict=False):
+        labels = [name.partition("/")[2] for name in space.tables]
+        ticks = range(len(labels))
+        top.imshow(space.corrected, vmin=0.0, vmax=1.0, cmap="cividis")
+        top.set_title(space.name, fontsize=8)
+        top.set_xticks([])
+        bottom.imshow(space.importance, vmin=0.0, vmax=0.8, cmap="cividis", aspect="auto")
+        bottom.set_xticks(range(len(space.hyperparameters)), space.hyperparameters, rotation=90, fontsize=5)
+        for axes in (top, bottom):
+            axes.grid(False)
+            axes.set_yticks(ticks, labels, fontsize=5)
+    return save(figure, path, dpi=110)
+
+
+@screen.on()
+def main(words: Sequence[str] | None = None) -> int:
+    """Print the spaces and, on request, draw them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, help="folder of the picture")
+    args = parser.parse_args(words)
+    found = spaces(shipped())
+    print(*lines(found), sep="\n")
+    near = [(r, *pair) for s in found for r, pair in zip(between(s), itertools.combinations(s.tables, 2), strict=True)]
+    print(f"\n{sum(r > 0.9 for r, *_ in near)} of {len(near)} pairs correlate by more than 0.9")
+    if args.out:
+        print(*draw(found, args.out / "diversity"), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
