@@ -12,6 +12,7 @@ from hpo_envs.agents.candidates import Candidates, Incumbent, lost
 from hpo_envs.agents.external.packages import Generators
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.space import Axis, Space
 
 
 class PendingSuggestions:
@@ -52,6 +53,7 @@ class ExternalOptimizer(Agent):
         spaces: What the action space may be.
         several: Whether there may be several objectives.
         asked: Pending suggestions.
+        space: The search space: the problem's, or one of reals that a box or features span.
 
     Raises:
         ValueError: Another kind of space, rows without features, or several objectives.
@@ -72,14 +74,23 @@ class ExternalOptimizer(Agent):
             raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
         self.asked = PendingSuggestions()
         self._incumbent = Incumbent()
+        axes = problem.axes
         if self.lists(problem):
             self._incumbent = self._rows = Candidates(problem)
             self._x = self._rows.varying
             self._low, self._high = self._x.min(axis=0), self._x.max(axis=0)
+            self._points = (self._x - self._low) / (self._high - self._low)
+            if problem.candidates is not None and axes:
+                self._points = problem.candidates
+            else:
+                axes = ()
         elif isinstance(space, gym.spaces.MultiDiscrete):
             self._low, self._high = np.zeros(space.nvec.size), space.nvec.ravel().astype(np.float64)
+            axes = axes or [Axis(tuple((np.arange(n) + 0.5) / n)) for n in space.nvec.ravel()]
         else:
             self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
+        ends = zip(self._low.tolist(), self._high.tolist(), strict=True)
+        self.space = Space(axes or [Axis(low=low, high=high) for low, high in ends])
 
     @staticmethod
     def lists(problem: Problem) -> bool:

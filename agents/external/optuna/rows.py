@@ -2,115 +2,174 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
 from hpo_envs.agents.external.optuna.samplers import AnySampler
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
-from hpo_envs.tables.checks import one_of
 
 
-class OptunaOnRows(AnySampler):
-    """A sampler of Optuna that maximises its criterion over all unevaluated candidates.
+class OnCandidates(AnySampler):
+    """Base class of samplers of Optuna that maximise their criterion over all unevaluated candidates.
 
     Densities, Gaussian process and acquisition functions are Optuna's with its defaults; only what they are maximised
     over is replaced. Random candidates come first. The interfaces are private ones of Optuna 5.
 
+    Args:
+        problem: Rows with features, or (row, checkpoint) pairs, which are trained to the end.
+        seed: Of the sampler.
+        sampler: `sampler(agent)` is the sampler's class.
+        **settings: See `AnySampler`; the rest are arguments of the sampler.
+    """
+
+    def __init__(self, problem: Problem, seed: int, *, sampler: Any, **settings: Any) -> None:
+        def made(seed: int, **given: Any) -> Any:
+            return sampler(self)(seed=seed, **given)
+
+        listed = self.lists(problem)
+        super().__init__(problem, seed, sampler=made if listed else sampler(None), **settings)
+        self.random_first = settings.get("n_startup_trials", 10)
+        self.chosen = 0
+
+    @property
+    def free(self) -> Any:
+        """(k,) candidates not tried."""
+        return np.flatnonzero(self._rows.free)
+
+    def choose(self, row: int) -> dict[str, Any]:
+        """Parameters of a candidate, which is suggested."""
+        self.chosen = int(row)
+        return self.params(self._points[row])
+
+    def row(self, suggestion: Any, point: Any) -> int:
+        """The candidate that the sampler chose."""
+        return self.chosen
+
+
+class TPE(OnCandidates):
+    """Tree-structured Parzen estimator (Bergstra et al. 2011) of Optuna, the sampler of the cushLEPOR paper.
+
+    On boxes and grids it samples as Optuna does. On rows the densities are evaluated at every candidate: those of a
+    hyperparameter at the candidates where it is active, learnt from the evaluations where it was.
+
     Formula:
-        TPE: next = argmax of sum over features j of log l_j(x_j) - log g_j(x_j)
-        GP: next = argmax of log EI(x), or of log EHVI(x) with several objectives
+        l_j(x), g_j(x) = Parzen densities of hyperparameter j of the good and of the other evaluations
+        next = argmax over untried rows of sum over active j of log l_j(x_j) - log g_j(x_j)
+        on boxes and grids: argmax of log l(x) - log g(x) among draws from l
+
+    Paper: James Bergstra, Remi Bardenet, Yoshua Bengio and Balazs Kegl. Algorithms for Hyper-Parameter
+    Optimization. NeurIPS 2011. Implementation: Takuya Akiba et al. Optuna: A Next-generation Hyperparameter
+    Optimization Framework. KDD 2019.
+
+    Complexity: O(t d) for the densities of t evaluations in d dimensions, and O(t n d) at n rows; some milliseconds.
+
+    Args:
+        problem: A box, a grid, rows with features, or (row, checkpoint) pairs, which are trained to the end.
+        seed: Seed of the sampler.
+        **settings: See `AnySampler`; the rest are arguments of `optuna.samplers.TPESampler`.
+
+    Raises:
+        ModuleNotFoundError: Optuna is not installed.
+        ValueError: Rows without features.
+    """
+
+    def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
+        super().__init__(problem, seed, sampler=_tpe, **{"constant_liar": True, **settings})
+
+
+class GP(OnCandidates):
+    """Gaussian process of Optuna (Akiba et al. 2019), its criterion evaluated at every candidate, on the features.
+
+    Formula:
+        next = argmax over untried rows of log EI(x), or of log EHVI(x) with several objectives
 
     Paper: Takuya Akiba, Shotaro Sano, Toshihiko Yanase, Takeru Ohta and Masanori Koyama. Optuna: A Next-generation
     Hyperparameter Optimization Framework. KDD 2019.
 
-    Complexity: O(t n d) for TPE with t observations and n candidates; the GP's fit costs O(t^3) a step.
+    Complexity: O(t^3) for a fit to t evaluations, O(t^2 n) for the criterion at n candidates.
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs, which are trained to the end.
-        seed: Of the sampler.
-        method: `TPE` or `GP`.
-        **settings: See `AnySampler`; the rest are arguments of the sampler.
+        seed: Seed of the sampler.
+        **settings: See `AnySampler`; the rest are arguments of `optuna.samplers.GPSampler`.
 
     Raises:
         ModuleNotFoundError: Optuna is not installed, or torch, which its Gaussian process needs.
-        ValueError: No such method; actions of another kind, or without features.
+        ValueError: Actions of another kind, or without features.
     """
 
-    def __init__(self, problem: Problem, seed: int, *, method: str = "TPE", **settings: Any) -> None:
+    def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
         if problem.features is None:
             raise ValueError(f"problem must have features for this agent, got {problem}")
-        make = {"TPE": _tpe, "GP": _gp}[one_of("method", method, ("TPE", "GP"))]
-
-        def sampler(seed: int, **given: Any) -> Any:
-            return make(self)(seed=seed, **given)
-
-        super().__init__(problem, seed, sampler=sampler, **settings)
-        self.random_first = settings.get("n_startup_trials", 10)
-
-    def free(self) -> Floats:
-        """(k, d) features of the candidates not tried."""
-        return np.asarray(self._x[self._rows.free])
-
-    def point(self, row: Floats) -> dict[str, Any]:
-        """(d,) features of a candidate as parameters."""
-        return dict(zip(self._axes, row.tolist(), strict=True))
+        flat = dataclasses.replace(problem, axes=(), points=None)  # a hyperparameter that may be inactive is no input
+        super().__init__(flat, seed, sampler=_gp, **settings)
 
 
-def _startup(base: Any, agent: OptunaOnRows) -> Any:
+def _startup(base: Any, agent: OnCandidates) -> Any:
     """A sampler class whose first suggestions are random candidates."""
 
     class Startup(base):  # type: ignore[misc]
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
-            return agent._axes
+            return {name: axis for name, axis in agent._axes.items() if not axis.single()}
 
         def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
             finished = study.get_trials(deepcopy=False, states=[package("optuna").trial.TrialState.COMPLETE])
             if len(finished) < self._n_startup_trials:
-                return agent.point(agent.rng.choice(agent.free()))
-            return dict(self.best(study, trial, search_space))
+                return agent.choose(agent.rng.choice(agent.free))
+            return agent.choose(self.best(study, trial, search_space))
 
     return Startup
 
 
-def _tpe(agent: OptunaOnRows) -> Any:
-    class TPE(_startup(package("optuna").samplers.TPESampler, agent)):  # type: ignore[misc]
-        """Sums the log ratio of densities over the features, which TPE takes as independent."""
+def _tpe(agent: OnCandidates | None) -> Any:
+    base = package("optuna").samplers.TPESampler
+    if agent is None:
+        return base
 
-        def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-            self._points = agent.free()
-            self._scores = np.zeros(len(self._points))
-            for name, distribution in search_space.items():
-                self._sample(study, trial, {name: distribution})
-            return agent.point(self._points[int(np.argmax(self._scores))])
+    class TPE(_startup(base, agent)):  # type: ignore[misc]
+        """Sums the log ratio of densities over the hyperparameters, which TPE takes as independent."""
+
+        def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> int:
+            free = agent.free
+            points = agent._points[free]
+            active, scores = agent.space.active(points), np.zeros(len(free))
+            for j, (name, axis) in enumerate(zip(agent.space.names, agent.space.axes, strict=True)):
+                if name in search_space and active[:, j].any():
+                    self._column = agent.column(axis, points[active[:, j], j])
+                    self._sample(study, trial, {name: search_space[name]})
+                    scores[active[:, j]] += self._scores
+            return int(free[int(np.argmax(scores))])
 
         def _build_parzen_estimator(self, study: Any, search_space: Any, trials: Any, handle_below: bool) -> Any:
             made = super()._build_parzen_estimator(study, search_space, trials, handle_below)
-            columns = {name: self._points[:, j] for j, name in enumerate(agent._axes) if name in search_space}
-            made.sample = lambda rng, size: columns  # TPE draws from the density; these are evaluated instead
+            (name,) = search_space
+            made.sample = lambda rng, size: {name: self._column}  # TPE draws from the density; these are evaluated
             return made
 
         def _compute_acquisition_func(self, samples: Any, below: Any, above: Any) -> Any:
-            scores = super()._compute_acquisition_func(samples, below, above)
-            self._scores += scores
-            return scores
+            self._scores = super()._compute_acquisition_func(samples, below, above)
+            return self._scores
 
     return TPE
 
 
-def _gp(agent: OptunaOnRows) -> Any:
+def _gp(agent: OnCandidates) -> Any:
     base = package("optuna").samplers.GPSampler
 
     class GP(_startup(base, agent)):  # type: ignore[misc]
         """Evaluates the acquisition function at the candidates, scaled as the sampler scales its parameters."""
 
-        def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-            return dict(base.sample_relative(self, study, trial, search_space))
+        def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> int:
+            base.sample_relative(self, study, trial, search_space)
+            return self._chosen
 
         def _optimize_acqf(self, acqf: Any, best_params: Any) -> Any:
-            points = (agent.free() - agent._low) / (agent._high - agent._low)
-            return points[int(np.argmax(acqf.eval_acqf_no_grad(points)))]
+            points = agent._points[agent.free]
+            best = int(np.argmax(acqf.eval_acqf_no_grad(points)))
+            self._chosen = int(agent.free[best])
+            return points[best]
 
     return GP

@@ -16,6 +16,7 @@ from hpo_envs.agents.external.nearest import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.space import MIDDLE, Axis
 from hpo_envs.tables.checks import one_of
 
 NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
@@ -25,14 +26,15 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
 class AnySampler(ExternalOptimizer):
     """Any sampler of Optuna (Akiba et al. 2019), as it is.
 
-    `Box` spaces become floats and the values of a `MultiDiscrete` space ordered ints, named `x0`, `x1`, ... Where
-    actions are rows, the sampler searches the box of their features and the nearest row not tried before is evaluated;
-    what came back is told for the point suggested. Where actions are (row, checkpoint) pairs, rows are trained to the
-    end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
+    Hyperparameters have Optuna's distributions, and are suggested while their condition holds: categories, integers,
+    floats, logarithms; lists of ordered values are ints, by index. Those without a name are `x0`, `x1`, ... Where
+    actions are rows, the nearest row not tried before is evaluated; what came back is told for the suggestion, since
+    samplers know their own trials. Where actions are (row, checkpoint) pairs, rows are trained to the end. Samplers
+    that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
 
     Formula:
         x* = the sampler's suggestion, by default the argmax of l(x) / g(x) of TPE
-        next = x* on boxes and grids; on rows argmin over untried rows of |features(row) - x*|^2
+        next = x* on boxes and grids; on rows argmin over untried rows of Gower's distance to x*
 
     Paper: Takuya Akiba, Shotaro Sano, Toshihiko Yanase, Takeru Ohta and Masanori Koyama. Optuna: A Next-generation
     Hyperparameter Optimization Framework. KDD 2019.
@@ -45,6 +47,7 @@ class AnySampler(ExternalOptimizer):
         sampler: Name of a class of `optuna.samplers`; or a class or function that returns a sampler; or a sampler,
             which is copied with the seed that it has, so that it runs alike for every `seed`.
         fresh: Of rows, whether the nearest one not tried before is evaluated.
+        evaluations: The agent is done after this number; None = never.
         **settings: Arguments of the sampler.
 
     Raises:
@@ -55,19 +58,22 @@ class AnySampler(ExternalOptimizer):
     several = True
 
     def __init__(
-        self, problem: Problem, seed: int, *, sampler: Any = "TPESampler", fresh: bool = True, **settings: Any
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        sampler: Any = "TPESampler",
+        fresh: bool = True,
+        evaluations: int | None = None,
+        **settings: Any,
     ) -> None:
         super().__init__(problem, seed)
         optuna = package("optuna")
         # Optuna reports every study and trial otherwise.
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._fresh = fresh
-        if isinstance(problem.action_space, gym.spaces.MultiDiscrete) and self._rows is None:
-            axes = [optuna.distributions.IntDistribution(0, int(size) - 1) for size in self._high]
-        else:
-            ends = zip(self._low.tolist(), self._high.tolist(), strict=True)
-            axes = [optuna.distributions.FloatDistribution(low, high) for low, high in ends]
-        self._axes = {f"x{i}": axis for i, axis in enumerate(axes)}
+        self._left = np.inf if evaluations is None else evaluations
+        self._axes = dict(zip(self.space.names, map(distribution_of, self.space.axes), strict=True))
         made = _sampler(sampler, int(np.random.default_rng(seed).integers(2**31)), settings)
         self._study = optuna.create_study(directions=["maximize"] * problem.objectives, sampler=made)
         # Samplers of finite grids stop the study when nothing is left to try; asked step by step, that is an error.
@@ -77,12 +83,45 @@ class AnySampler(ExternalOptimizer):
         self.done = True
 
     def _suggestion(self) -> tuple[Any, Floats]:
-        trial = self._study.ask(self._axes)
-        return trial, np.array([trial.params[name] for name in self._axes])
+        trial, point = self._study.ask(), np.full(len(self.space), MIDDLE)
+        for j, (name, axis) in enumerate(zip(self.space.names, self.space.axes, strict=True)):
+            if self.space.active(point[None])[0, j]:
+                point[j] = axis.coordinate(_value(axis, _suggest(trial, name, self._axes[name])))
+        return trial, self._low + point * (self._high - self._low) if self._rows is None else point
+
+    def _point(self, point: Floats) -> Any:
+        """The action of a box or a grid at a point."""
+        grid = isinstance(self.problem.action_space, gym.spaces.MultiDiscrete)
+        return super()._point(np.minimum(np.floor(point), self._high - 1) if grid else point)
 
     def row(self, suggestion: Any, point: Any) -> int:
         """The row nearest to the suggestion."""
-        return int(self._rows.nearest(((self._x - point) ** 2).sum(axis=1), self._fresh))
+        return int(self._rows.nearest(self.space.distances(point, self._points), self._fresh))
+
+    def params(self, point: Floats) -> dict[str, Any]:
+        """Optuna's parameters at a point (d,) of coordinates, the active ones."""
+        active = self.space.active(point[None])[0]
+        each = zip(self.space.names, self.space.axes, point.tolist(), active, strict=True)
+        return {n: _index(a, a.natural(u)) for n, a, u, on in each if on}
+
+    def column(self, axis: Axis, coordinates: Floats) -> Floats:
+        """(n,) numbers that Optuna stores for coordinates (n,) of an axis: indices of choices, and values."""
+        if axis.choices:
+            return np.minimum(np.floor(coordinates * len(axis.choices)), len(axis.choices) - 1.0)
+        return np.array([axis.natural(u) for u in coordinates.tolist()], np.float64)
+
+    def _coordinates(self, action: Any) -> Floats:
+        """(d,) coordinates of an action that was not asked for."""
+        if self._rows is not None:
+            return np.asarray(self._points[self._rows.row(action)])
+        offset = 0.5 * isinstance(self.problem.action_space, gym.spaces.MultiDiscrete)
+        return np.asarray((np.float64(action).ravel() + offset - self._low) / (self._high - self._low))
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Report the outcome to the sampler."""
+        super().tell(action, reward, info)
+        self._left -= bool(info.get("finished", True))
+        self.done = self.done or self._left <= 0
 
     def _report(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the rewards or a failure to the study, for the point that the sampler suggested."""
@@ -90,9 +129,38 @@ class AnySampler(ExternalOptimizer):
         if suggestion is not None:
             self._study.tell(suggestion, **({"state": trials.TrialState.FAIL} if lost(info) else {"values": values}))
         elif not lost(info):
-            point = self._point(np.asarray(action)) if self._rows is None else self._x[self._rows.row(action)]
-            params = dict(zip(self._axes, point.ravel().tolist(), strict=True))
-            self._study.add_trial(trials.create_trial(params=params, distributions=self._axes, values=values))
+            params = self.params(self._coordinates(action))
+            axes = {name: self._axes[name] for name in params}
+            self._study.add_trial(trials.create_trial(params=params, distributions=axes, values=values))
+
+
+def distribution_of(axis: Axis) -> Any:
+    """Optuna's distribution of an axis."""
+    made = package("optuna").distributions
+    if axis.kind == "categorical":
+        return made.CategoricalDistribution(axis.choices)
+    if axis.kind == "ordinal":
+        return made.IntDistribution(0, len(axis.choices) - 1)
+    if axis.kind == "integer":
+        return made.IntDistribution(int(axis.low), int(axis.high), log=axis.log)
+    return made.FloatDistribution(axis.low, axis.high, log=axis.log)
+
+
+def _suggest(trial: Any, name: str, axis: Any) -> Any:
+    kind = type(axis).__name__
+    if kind == "CategoricalDistribution":
+        return trial.suggest_categorical(name, axis.choices)
+    return getattr(trial, f"suggest_{kind[:-12].lower()}")(name, axis.low, axis.high, log=axis.log)
+
+
+def _value(axis: Axis, value: Any) -> Any:
+    """Natural value of Optuna's."""
+    return axis.choices[value] if axis.kind == "ordinal" else value
+
+
+def _index(axis: Axis, value: Any) -> Any:
+    """Optuna's value of a natural one."""
+    return axis.choices.index(value) if axis.kind == "ordinal" else value
 
 
 def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
@@ -116,51 +184,6 @@ def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
     for name in {kind.__name__ for kind in type(made).__mro__} & NEEDS.keys():
         package(NEEDS[name], name)
     return made
-
-
-class TPE(AnySampler):
-    """Tree-structured Parzen estimator (Bergstra et al. 2011), the sampler of the cushLEPOR paper.
-
-    Klyuchnikov et al. 2020, section 5, search the features of their sample of cells so, with Hyperopt. Pending
-    evaluations of a box or a grid count as one of the worst (`constant_liar`).
-
-    Formula:
-        l(x), g(x) = Parzen densities of the good and of the other evaluations, each dimension on its own
-        x* = argmax of l(x) / g(x) among draws from l
-        next = x* on boxes and grids; on rows argmin over untried rows of |features(row) - x*|^2
-
-    Paper: James Bergstra, Remi Bardenet, Yoshua Bengio and Balazs Kegl. Algorithms for Hyper-Parameter
-    Optimization. NeurIPS 2011. Nikita Klyuchnikov et al. NAS-Bench-NLP: Neural Architecture Search Benchmark for
-    Natural Language Processing. arXiv:2006.07116, 2020, section 5. Implementation: Takuya Akiba et al. Optuna: A
-    Next-generation Hyperparameter Optimization Framework. KDD 2019.
-
-    Complexity: O(t d) for the densities of t evaluations in d dimensions, about 5 ms per suggestion; O(n d) for the
-    nearest of n rows.
-
-    Args:
-        problem: A box, a grid, rows with features, or (row, checkpoint) pairs.
-        seed: Seed of the sampler.
-        evaluations: The agent is done after this number; None = never.
-        **settings: See `AnySampler`; the rest are arguments of `optuna.samplers.TPESampler`.
-
-    Raises:
-        ModuleNotFoundError: Optuna is not installed.
-        ValueError: Rows without features.
-    """
-
-    def __init__(self, problem: Problem, seed: int, *, evaluations: int | None = None, **settings: Any) -> None:
-        rows = self.lists(problem)
-        if rows:
-            seed = int(np.random.default_rng(seed).integers(2**31))
-        super().__init__(problem, seed, **{"constant_liar": not rows, **settings})
-        self.random_first = 0 if rows else settings.get("n_startup_trials", 10)
-        self._left = np.inf if evaluations is None else evaluations
-
-    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the reward to the sampler."""
-        super().tell(action, reward, info)
-        self._left -= bool(info.get("finished", True))
-        self.done = self._left <= 0
 
 
 class CMAES(AnySampler):

@@ -65,7 +65,7 @@ UPSTREAM = (
         {"features": GRAPH2VEC, "metric": "cosine", "ranges": GRAPH2VEC_RANGES, "fresh": False, "evaluations": _MORE},
         _WHOLE,
     ),
-    Method("TPE", "tpe", {"features": GRAPH, "fresh": False, "evaluations": _MORE}, _WHOLE),
+    Method("TPE", "optuna", {"features": GRAPH, "fresh": False, "evaluations": _MORE}, _WHOLE),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}, _counted(int(1.2 * TRAININGS))),
 )
 """As in the code released with the paper: its accounting (an epoch is trained that is not paid), N = 100 trainings,
@@ -91,7 +91,7 @@ SENSIBLE = (
     Method("BO 10D", "bagged-trees", {"features": GRAPH2VEC, "initial": 10, "batch": 5}),
     Method("BO 50D", "bagged-trees", {"features": GRAPH, "initial": 10, "batch": 5}),
     Method("RE", "regularized-evolution", {"features": GRAPH2VEC, "population": 20}),
-    Method("TPE", "tpe", {"features": f"{GRAPH}0"}),
+    Method("TPE", "optuna", {"features": f"{GRAPH}0"}),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}),
 )
 """The same seconds for every method, all epochs paid, no cell trained twice, shallow trees."""

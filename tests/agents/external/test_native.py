@@ -1,0 +1,69 @@
+"""Other packages see the search space as it is: kinds, natural values and conditions."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs import agents
+from hpo_envs.benchmarks.runs import problem_of
+
+IDS = ("CharHPO-g2p-geo-transformer-v0", "CharHPO-v0")
+"""A table and a box with the same hyperparameters."""
+
+ACTIVE = {"reduceonplateau": {"factor", "min_lr", "patience"}, "warmupinvsqrt": {"warmup_samples"}, "none": set()}
+
+
+def played(name: str, env_id: str, steps: int = 14) -> Any:
+    """An agent after some steps with a reward that its actions decide."""
+    arguments = {"architecture": "transformer"} if env_id == "CharHPO-v0" else {}
+    problem = problem_of(gym.make(env_id, disable_env_checker=True, **arguments))
+    agent = agents.make(name, problem, 1)
+    agent.said = []  # type: ignore[attr-defined]
+    for _ in range(steps):
+        action = agent.ask()
+        agent.said.append(action)  # type: ignore[attr-defined]
+        agent.tell(action, float(np.sum(action)), {"status": "ok"})
+    return agent
+
+
+def conditional(config: dict[str, Any]) -> bool:
+    return {n for names in ACTIVE.values() for n in names} & config.keys() == ACTIVE[config["scheduler"]]
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_tpe_sees_categories_integers_logs_and_conditions(env_id: str) -> None:
+    pytest.importorskip("optuna")
+    agent = played("tpe", env_id)
+    kinds = {name: type(d).__name__ for name, d in agent._axes.items()}
+    assert (kinds["scheduler"], kinds["batch_size"], kinds["warmup_samples"], kinds["dropout"]) == (
+        "CategoricalDistribution", "IntDistribution", "IntDistribution", "FloatDistribution",
+    )  # fmt: skip
+    assert agent._axes["learning_rate"].log
+    trials = agent._study.get_trials()
+    assert len({t.params["scheduler"] for t in trials}) == 3
+    assert all(conditional(t.params) for t in trials)
+    assert len(trials) == 14
+    if env_id != "CharHPO-v0":
+        for trial, row in zip(trials, agent.said, strict=True):
+            config = agent.space.config(agent._points[row])
+            assert trial.params.keys() == config.keys()
+            assert trial.params["scheduler"] == config["scheduler"]
+            assert trial.params["learning_rate"] == pytest.approx(config["learning_rate"])
+
+
+def test_tpe_learns_choice_that_pays() -> None:
+    pytest.importorskip("optuna")
+    problem = problem_of(gym.make("CharHPO-g2p-geo-transformer-v0", disable_env_checker=True))
+    found, share = [], 0.0
+    for seed in range(4):
+        agent: Any = agents.make("tpe", problem, seed)
+        pays = np.array([agent.space.config(p)["scheduler"] == "warmupinvsqrt" for p in agent._points])
+        share = float(pays.mean())
+        for _ in range(40):
+            row = agent.ask()
+            found.append(pays[row])
+            agent.tell(row, float(pays[row]), {"status": "ok"})
+    late = np.array(found).reshape(4, 40)[:, 12:]
+    assert late.mean() > 1.5 * share
