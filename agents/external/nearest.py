@@ -74,19 +74,22 @@ class ExternalOptimizer(Agent):
             raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
         self.asked = PendingSuggestions()
         self._incumbent = Incumbent()
-        axes = problem.axes
+        axes: Any = problem.axes
+        grid = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None
+        if grid:
+            axes = axes or [Axis(tuple(((np.arange(n) + 0.5) / n).tolist())) for n in space.nvec.ravel()]
         if self.lists(problem):
             self._incumbent = self._rows = Candidates(problem)
             self._x = self._rows.varying
             self._low, self._high = self._x.min(axis=0), self._x.max(axis=0)
-            self._points = (self._x - self._low) / (self._high - self._low)
-            if problem.candidates is not None and axes:
-                self._points = problem.candidates
-            else:
-                axes = ()
-        elif isinstance(space, gym.spaces.MultiDiscrete):
+            points = problem.candidates if axes else None
+            if grid:
+                points = (np.indices(space.nvec).reshape(space.nvec.size, -1).T + 0.5) / space.nvec.ravel()
+            elif points is None:
+                axes, points = (), (self._x - self._low) / (self._high - self._low)
+            self._points: Floats = points
+        elif grid:
             self._low, self._high = np.zeros(space.nvec.size), space.nvec.ravel().astype(np.float64)
-            axes = axes or [Axis(tuple((np.arange(n) + 0.5) / n)) for n in space.nvec.ravel()]
         else:
             self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
         ends = zip(self._low.tolist(), self._high.tolist(), strict=True)

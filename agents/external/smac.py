@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.external.configspace import configspace_of, configuration, point_of
 from hpo_envs.agents.external.nearest import ExternalOptimizer
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.models import Floats
@@ -26,9 +27,10 @@ PLANNED = 100
 class SMAC(ExternalOptimizer):
     """SMAC3 with random forests (Lindauer et al. 2022): its facades, settings untouched.
 
-    Where there are candidates, SMAC's random configurations are random candidates, and its acquisition function is
-    evaluated at all of them in place of its local search; its initial design are random candidates, as many as the
-    facade asks for. On a box it works as it is.
+    The space is the problem's own: categories, ordinals, integers, logarithms and conditions of ConfigSpace. Where
+    there are candidates, SMAC's random configurations are random candidates, and its acquisition function is evaluated
+    at all of them in place of its local search; its initial design are random candidates, as many as the facade asks
+    for. On a box it works as it is. Where it has nothing left to suggest, it ends with a random candidate.
 
     Formula:
         m(x), s(x) = mean and standard deviation over the trees of a random forest of log costs
@@ -59,12 +61,13 @@ class SMAC(ExternalOptimizer):
             raise ValueError("problem must have levels for the multi-fidelity facade, got none")
         package("smac")
         self._alike: dict[Any, list[int]] = {}
+        self._ends = False
         with tempfile.TemporaryDirectory() as folder:  # SMAC writes its settings there
             self._generators = Generators(int(self.rng.integers(2**31)))
             with self._generators.active():
-                self._space = _space(self._low, self._high, int(self.rng.integers(2**31)))
+                self._space = configspace_of(self.space, int(self.rng.integers(2**31)))
                 if self._rows is not None:
-                    self._list(self._x)
+                    self._list(self._points)
                 self._smac = self._facade(facade, Path(folder))
 
     @staticmethod
@@ -72,19 +75,16 @@ class SMAC(ExternalOptimizer):
         """Return whether there are candidates; a grid's are listed, too."""
         return not isinstance(problem.action_space, gym.spaces.Box)
 
-    def _list(self, x: Floats) -> None:
-        """Make the candidates SMAC's configurations, and its random ones random candidates."""
-        from ConfigSpace import Configuration
-
-        names = list(self._space)
-        configs = [Configuration(self._space, values=dict(zip(names, map(float, row), strict=True))) for row in x]
-        for row, config in enumerate(configs):
-            self._alike.setdefault(config, []).append(row)
+    def _list(self, points: Floats) -> None:
+        """Make the candidates SMAC's configurations, and its random ones random candidates not tried, while any is."""
+        for row, point in enumerate(points):
+            self._alike.setdefault(configuration(self._space, self.space, point), []).append(row)
         self._configs = [*self._alike]
 
         def drawn(size: int | None = None) -> Any:
-            at = self.rng.permutation(len(self._configs))[: size or 1]
-            return self._configs[at[0]] if size is None else [self._configs[i] for i in at]
+            left = [c for c, rows in self._alike.items() if not self._rows.times[rows].any()] or self._configs
+            at = self.rng.permutation(len(left))[: size or 1]
+            return left[at[0]] if size is None else [left[i] for i in at]
 
         self._space.sample_configuration = drawn
 
@@ -113,14 +113,17 @@ class SMAC(ExternalOptimizer):
         return facade(scenario, target, overwrite=True, logging_level=False, **given)
 
     def _suggestion(self) -> tuple[Any, Any]:
+        exhausted = package("smac.main.exceptions").ConfigurationSpaceExhaustedException
         with self._generators.active():
             try:
                 trial = self._smac.ask()
-            except StopIteration:
+            except (StopIteration, exhausted):
                 if self._rows is None:
                     raise
+                self._ends = True
                 return None, None
-        return trial, np.array([*trial.config.values()])
+        point = point_of(self.space, trial.config)
+        return trial, self._low + point * (self._high - self._low) if self._rows is None else point
 
     def level(self, suggestion: Any) -> int | None:
         """The checkpoint of the trial's budget."""
@@ -142,20 +145,12 @@ class SMAC(ExternalOptimizer):
         """Report the negative reward as a cost, or a crash."""
         from smac.runhistory import StatusType, TrialValue
 
+        self.done = self._ends
         if suggestion is not None:
             status = StatusType.CRASHED if lost(info) else StatusType.SUCCESS
             value = TrialValue(cost=-float(np.sum(reward)), time=float(info.get("cost", 0.0)), status=status)
             with self._generators.active():
                 self._smac.tell(suggestion, value, save=False)
-
-
-def _space(low: Floats, high: Floats, seed: int) -> Any:
-    from ConfigSpace import ConfigurationSpace, Float
-
-    space = ConfigurationSpace(seed=seed)
-    ends = zip(low.tolist(), high.tolist(), strict=True)
-    space.add([Float(f"x{i:03d}", bounds) for i, bounds in enumerate(ends)])
-    return space
 
 
 def _on_list(configs: list[Any]) -> Any:
@@ -166,7 +161,9 @@ def _on_list(configs: list[Any]) -> Any:
         def _maximize(self, previous_configs: list[Any], n_points: int) -> list[tuple[float, Any]]:
             tried = set(previous_configs)
             free = [config for config in configs if config not in tried]
-            return self._sort_by_acquisition_value(free) if free else []
+            if not free:  # SMAC would look for the best of none
+                raise package("smac.main.exceptions").ConfigurationSpaceExhaustedException
+            return self._sort_by_acquisition_value(free)
 
     return OnList
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents
+from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.space import Axis
 from hpo_envs.benchmarks.runs import problem_of
 
 IDS = ("CharHPO-g2p-geo-transformer-v0", "CharHPO-v0")
@@ -67,3 +69,38 @@ def test_tpe_learns_choice_that_pays() -> None:
             agent.tell(row, float(pays[row]), {"status": "ok"})
     late = np.array(found).reshape(4, 40)[:, 12:]
     assert late.mean() > 1.5 * share
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_smac_sees_categories_ordinals_logs_and_conditions(env_id: str) -> None:
+    pytest.importorskip("smac")
+    agent = played("smac", env_id, 4)
+    kinds = {name: type(h).__name__.removesuffix("Hyperparameter") for name, h in agent._space.items()}
+    names = ("scheduler", "batch_size", "warmup_samples", "dropout")
+    assert [kinds[n] for n in names] == ["Categorical", "Ordinal", "UniformInteger", "UniformFloat"]
+    assert agent._space["learning_rate"].log
+    assert len(agent._space.conditions) == 4
+    configs = [dict(config) for config in agent._smac.runhistory.get_configs()]
+    assert len(configs) == 4
+    assert all(conditional(config) for config in configs)
+    if env_id != "CharHPO-v0":
+        for config, row in zip(configs, agent.said, strict=True):
+            ours = agent.space.config(agent._points[row])
+            assert config == {n: pytest.approx(v) if isinstance(v, float) else v for n, v in ours.items()}
+
+
+def test_smac_ends_where_its_space_is_exhausted() -> None:
+    pytest.importorskip("smac")
+    points = (np.arange(6.0)[:, None] + 0.5) / 6
+    axes = (Axis(tuple(points[:, 0]), name="size", choices=(1, 2, 4, 8, 16, 32)),)
+    space = gym.spaces.MultiDiscrete([6, 3])
+    levels = np.array([1.0, 3.0, 9.0])
+    problem = Problem(space, features=points, levels=levels, budget=500.0, unit="s", axes=axes, points=points)
+    agent = agents.make("smac-mf", problem, 0)
+    told = 0
+    while not agent.done and told < 60:
+        action = agent.ask()
+        agent.tell(action, float(action[0]), {"status": "ok", "cost": 1.0})
+        told += 1
+    assert agent.done
+    assert told >= 6

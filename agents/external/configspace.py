@@ -1,0 +1,45 @@
+"""A search space as ConfigSpace has it, for the packages that take it: SMAC3 and DEHB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.external.packages import package
+from hpo_envs.agents.models import Floats
+from hpo_envs.agents.space import Space
+
+
+def configspace_of(space: Space, seed: int) -> Any:
+    """A `ConfigurationSpace` of categories, ordinals, integers, floats, logarithms, constants and conditions."""
+    cs = package("ConfigSpace")
+    made = cs.ConfigurationSpace(seed=seed)
+    for name, axis in zip(space.names, space.axes, strict=True):
+        if axis.single:
+            h = cs.Constant(name, axis.natural(0.0))
+        elif axis.kind == "categorical":
+            h = cs.CategoricalHyperparameter(name, list(axis.choices))
+        elif axis.kind == "ordinal":
+            h = cs.OrdinalHyperparameter(name, list(axis.choices))
+        elif axis.kind == "integer":
+            h = cs.UniformIntegerHyperparameter(name, int(axis.low), int(axis.high), log=axis.log)
+        else:
+            h = cs.UniformFloatHyperparameter(name, axis.low, axis.high, log=axis.log)
+        made.add(h)
+    for name, axis in zip(space.names, space.axes, strict=True):
+        if axis.parent >= 0:
+            parent = made[space.names[axis.parent]]
+            made.add(cs.InCondition(made[name], parent, [space.axes[axis.parent].choices[k] for k in axis.when]))
+    return made
+
+
+def configuration(made: Any, space: Space, point: Floats) -> Any:
+    """The `Configuration` at a point (d,) of coordinates."""
+    return package("ConfigSpace").Configuration(made, values=space.config(point))
+
+
+def point_of(space: Space, config: Any) -> Floats:
+    """(d,) coordinates of a `Configuration`."""
+    plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in dict(config).items()}
+    return space.point(plain)
