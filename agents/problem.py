@@ -109,8 +109,9 @@ class Problem:
             raise ValueError(f"features must start the name of a feature, one of {every}, got {prefix!r}")
         names = tuple(self.feature_names[j] for j in chosen)
         sources = tuple(s.with_columns(chosen, names) for s in self.sources)
-        changed: dict[str, Any] = {"features": None, "base": base[:, chosen], "feature_names": names, "sources": sources}
-        return dataclasses.replace(self, **changed, axes=(), points=None)
+        return dataclasses.replace(
+            self, features=None, base=base[:, chosen], feature_names=names, sources=sources, axes=(), points=None
+        )
 
     def with_resource(self, resource: float | None) -> Problem:
         """The same problem with a limit on the training of one configuration; itself for None.

@@ -163,7 +163,8 @@ def _on_list(configs: list[Any]) -> Any:
             free = [config for config in configs if config not in tried]
             if not free:  # SMAC would look for the best of none
                 raise package("smac.main.exceptions").ConfigurationSpaceExhaustedException
-            return self._sort_by_acquisition_value(free)
+            ranked: list[tuple[float, Any]] = self._sort_by_acquisition_value(free)
+            return ranked
 
     return OnList
 

@@ -168,16 +168,17 @@ def _declared(node: ast.AST) -> set[str]:
 
 
 def _changes(node: ast.AST) -> set[str]:
-    """Names whose objects a node changes by `name.attribute = ...` or `name[...] = ...`."""
+    """Names whose objects a node changes by an assignment to an attribute or item, or by a seed."""
     if isinstance(node, (*DEFINITIONS, ast.Lambda)):
         return set()
     inner = set[str]().union(*map(_changes, ast.iter_child_nodes(node)))
-    stores = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-    sets = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr")
-    seeds = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and "seed" in node.func.attr
-    return inner | (_root(node) if stores else _root(node.args[0]) if sets and node.args else set()) | (
-        _root(node.func) if seeds else set()
-    )  # type: ignore[attr-defined]
+    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        return inner | _root(node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr"):
+        return inner.union(*map(_root, node.args[:1]))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and "seed" in node.func.attr:
+        return inner | _root(node.func)
+    return inner
 
 
 def _calls(node: ast.AST) -> set[str]:
@@ -190,7 +191,8 @@ def _calls(node: ast.AST) -> set[str]:
     if not isinstance(node, ast.Call):
         return inner
     method = _root(node.func) if isinstance(node.func, ast.Attribute) else set()
-    return inner.union(method, *(_root(a) for a in node.args if isinstance(a, ast.Name | ast.Attribute | ast.Subscript)))
+    given = (a for a in node.args if isinstance(a, ast.Name | ast.Attribute | ast.Subscript))
+    return inner.union(method, *map(_root, given))
 
 
 def _root(node: ast.AST) -> set[str]:

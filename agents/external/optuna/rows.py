@@ -128,17 +128,18 @@ def _tpe(agent: OnCandidates | None) -> Any:
     base = package("optuna").samplers.TPESampler
     if agent is None:
         return base
+    rows = agent  # not None, also within methods
 
-    class TPE(_startup(base, agent)):  # type: ignore[misc]
+    class TPE(_startup(base, rows)):  # type: ignore[misc]
         """Sums the log ratio of densities over the hyperparameters, which TPE takes as independent."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> int:
-            free = agent.free
-            points = agent._points[free]
-            active, scores = agent.space.active(points), np.zeros(len(free))
-            for j, (name, axis) in enumerate(zip(agent.space.names, agent.space.axes, strict=True)):
+            free = rows.free
+            points = rows._points[free]
+            active, scores = rows.space.active(points), np.zeros(len(free))
+            for j, (name, axis) in enumerate(zip(rows.space.names, rows.space.axes, strict=True)):
                 if name in search_space and active[:, j].any():
-                    self._column = agent.column(axis, points[active[:, j], j])
+                    self._column = rows.column(axis, points[active[:, j], j])
                     self._sample(study, trial, {name: search_space[name]})
                     scores[active[:, j]] += self._scores
             return int(free[int(np.argmax(scores))])
