@@ -13,7 +13,7 @@ import numpy as np
 from hpo_envs import agents
 from hpo_envs.agents.registry import install, load
 from hpo_envs.commands import docstrings
-from hpo_envs.families.registry import SPECS, installed, languages_of
+from hpo_envs.families.registry import FAMILIES, SPECS, installed, languages_of
 
 WORKS_ON = {
     "rows": "rows of a table",
@@ -140,7 +140,8 @@ def fitting(name: str) -> list[str]:
     every = ((i, problem, languages_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
     ours = {i: replace(problem, held_out_languages=excluded) for i, problem, excluded in every}
     if agents.entry(name).sources:  # where a track allows transfer
-        ours = {i: _helped(p) for i, p in ours.items() if p.held_out_languages and p.base is not None}
+        divided = [i for i in ours if FAMILIES[SPECS[i].family].distributions]
+        ours = {i: _helped(ours[i]) for i in divided if ours[i].held_out_languages and ours[i].base is not None}
     return [i for i, problem in ours.items() if agents.fits(name, problem)]
 
 

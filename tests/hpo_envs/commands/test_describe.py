@@ -55,6 +55,7 @@ def test_list_shows_every_id_and_what_answers_it(empty: Path, capsys: pytest.Cap
     } == {
         "hpo-envs fetch cushlepor-news": [i for i in SPECS if i.startswith("CushLEPOR-news")],
         "hpo-envs fetch nasbenchnlp-ptb-logs": ["NASBenchNLP-ptb-v0"],
+        "hpo-envs fetch steplaw": [i for i in SPECS if i.startswith("StepLaw")],
     }
     assert sorted(name for some in rows for name, _ in some) == sorted(SPECS)
     assert {name for name, kind in rows[0] if kind == "surrogate"} == {

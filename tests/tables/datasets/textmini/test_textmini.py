@@ -1,4 +1,4 @@
-"""TextMini: spaces, tasks and their splits, what is packed, and the tables."""
+"""TextMini: spaces, readers, a new task, what is packed, and the tables."""
 
 import io
 import zipfile
@@ -11,7 +11,6 @@ from hpo_envs.families.textmini import measure
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.textmini import build, readers, tasks
 from hpo_envs.tables.datasets.textmini.space import MODELS, configuration, drawn, module, space
-from tests.helpers import needs_upstream
 
 NEW = '''"""Fruit or not: a task of two words."""
 
@@ -48,21 +47,6 @@ def test_configuration_has_what_is_active():
         space("jiont")
 
 
-def test_split_holds_out_by_hash_whatever_the_order():
-    examples = [(str(i), i % 2) for i in range(50)]
-    parts = tasks.split(examples, 5, 10)
-    assert parts == tasks.split(examples[::-1] + examples[:3], 5, 10)
-    assert [len(parts[part]) for part in tasks.PARTS] == [35, 5, 10]
-    assert sorted(e for part in parts.values() for e in part) == sorted(examples)
-
-
-def test_parts_are_capped_by_tokens_of_whole_sentences(monkeypatch):
-    sentences = [((f"a{i}", "b", "c"), ("X", "Y", "Z")) for i in range(9)]
-    parts = dict.fromkeys(tasks.PARTS, sentences)
-    task = tasks.Task("tagging", "und", "tokens", (), lambda: parts, (27, 7, 2))
-    assert [len(part) for part in task.parts().values()] == [9, 2, 0]
-
-
 def test_readers_read_upstreams_forms():
     conllu = b"# x\n1-2\tdu\t_\t_\n1\tde\t_\tADP\n2\tle\t_\tDET:a\n\n1\tva\t_\tVERB\n2.1\t_\t_\t_\n"
     assert list(readers.conllu(conllu, 3)) == [(("de", "le"), ("ADP", "DET")), (("va",), ("VERB",))]
@@ -71,19 +55,6 @@ def test_readers_read_upstreams_forms():
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("names/male.txt", "Ålf\n")
     assert readers.members(stream.getvalue(), "names") == {"male.txt": "Ålf\n"}
-
-
-@needs_upstream
-@pytest.mark.parametrize("name", tasks.listed())
-def test_tasks_are_read_from_upstreams_files(name):
-    task = tasks.of(name)
-    parts = task.parts()
-    assert all(len(part) > 200 for part in parts.values())
-    inputs = {part: {example[0] for example in parts[part]} for part in parts}
-    shared = len(inputs["train"] & inputs["test"]) / len(inputs["test"])
-    assert shared < 0.1
-    labels = {tag for _, y in parts["train"] for tag in ([y] if task.kind == "classification" else y)}
-    assert 2 <= len(labels) <= 77
 
 
 def test_new_task_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
