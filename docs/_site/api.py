@@ -68,6 +68,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Caption -> modules. The classes of environments and agents are added from the registries."""
 
+ELSEWHERE = ("Agent", "Comparison", "Family", "Problem", "Table", "run")
+"""Names of `hpo_envs` that are described where they are defined: two entries would make references ambiguous."""
+
 OPTIONAL = "stable_baselines3"
 """Brings torch, which takes seconds to import; its one class that we derive from is stood in for."""
 
@@ -96,7 +99,8 @@ def load(name: str) -> ModuleType:
 def public(module: ModuleType) -> dict[str, Any]:
     """Public names of a module: its `__all__`, else the classes and functions that it defines."""
     if hasattr(module, "__all__"):
-        return {n: getattr(module, n) for n in module.__all__ if n != "__version__"}
+        skipped = {"__version__", *(ELSEWHERE if module.__name__ == "hpo_envs" else ())}
+        return {n: getattr(module, n) for n in module.__all__ if n not in skipped}
     return {
         n: v
         for n, v in vars(module).items()
