@@ -234,9 +234,14 @@ def entry(name: str) -> Entry:
     Raises:
         ValueError: No such agent; the message suggests the nearest name.
     """
-    if name not in AGENTS and name in plugins.of("agents"):
-        return _of_plugin(plugins.of("agents")[name])
+    if (plugin := _plugin(name)) is not None:
+        return _of_plugin(plugin)
     return AGENTS[one_of("agent", name, AGENTS, listed="those that `hpo-envs list --agents` shows")]
+
+
+def _plugin(name: str) -> plugins.Plugin | None:
+    """The plugin of a name that no agent of this package has."""
+    return None if name in AGENTS else plugins.of("agents").get(name)
 
 
 @functools.cache
@@ -252,8 +257,8 @@ def _of_plugin(plugin: plugins.Plugin) -> Entry:
 
 def version_of(agent: str) -> dict[str, str]:
     """Version of the package of other people that an agent is made of, by the package's name; empty without one."""
-    if agent not in AGENTS and agent in plugins.of("agents"):
-        return {plugins.of("agents")[agent].package: plugins.of("agents")[agent].version}
+    if (plugin := _plugin(agent)) is not None:
+        return {plugin.package: plugin.version}
     extra = entry(agent).extra if ":" not in agent else None
     if extra is None:
         return {}

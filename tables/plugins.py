@@ -57,11 +57,14 @@ def of_id(env_id: str) -> Plugin | None:
     return of("families").get(env_id) or (of("tables").get(table[1]) if table else None)
 
 
+_points = functools.cache(entry_points)  # one look at the metadata of all packages, whatever the kinds
+
+
 @functools.cache
 def of(kind: Kind) -> dict[str, Plugin]:
     """Installed plugins of a kind by name; reads metadata once, imports none."""
     found: dict[str, Plugin] = {}
-    for point in entry_points(group=f"hpo_envs.{kind}"):
+    for point in _points().select(group=f"hpo_envs.{kind}"):
         if point.dist is not None:
             found.setdefault(point.name, Plugin(point.name, point.value, point.dist.name, point.dist.version))
     return found

@@ -31,7 +31,7 @@ class _Statement:
     Attributes:
         syntax: Its syntax tree as text.
         binds: Global names that it binds.
-        changes: Global names whose objects it changes: `name.attribute = ...`, `name[...] = ...`, `name.method(...)`.
+        changes: Global names whose objects it changes: `name.attribute = ...`, `name[...] = ...`, `name.seed(...)`.
         calls: Global names of which it calls a method, or that it hands to a call: it may change their objects, unless
             they are functions or modules.
         uses: Global names that it uses.

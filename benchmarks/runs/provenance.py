@@ -160,7 +160,8 @@ def _definitions(thing: Any) -> list[Any]:
         found[id(known)] = known
         cells = [c.cell_contents for c in getattr(known, "__closure__", None) or () if c != CellType()]
         todo += [c for c in cells if isinstance(c, (type, functools.partial)) or inspect.isroutine(c)]
-        todo += [w for w in (inspect.getattr_static(part, "__wrapped__", None),) if callable(w)]
+        if callable(wrapped := inspect.getattr_static(part, "__wrapped__", None)):
+            todo.append(wrapped)
     return [*found.values()]
 
 
@@ -170,10 +171,10 @@ def _module(thing: Any) -> str:
 
 def _functions(thing: Any) -> list[FunctionType]:
     """A function, or those of a class and of its bases in the same module."""
-    classes = [c for c in getattr(thing, "__mro__", ()) if _module(c) == _module(thing)]
-    return [f for f in (v for c in classes for v in vars(c).values()) if inspect.isfunction(f)] or (
-        [thing] if inspect.isfunction(thing) else []
-    )
+    if not isinstance(thing, type):
+        return [thing] if inspect.isfunction(thing) else []
+    classes = [c for c in thing.__mro__ if _module(c) == _module(thing)]
+    return [f for c in classes for f in vars(c).values() if inspect.isfunction(f)]
 
 
 def _of_script(parts: Sequence[Any]) -> dict[str, str]:

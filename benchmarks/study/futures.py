@@ -136,7 +136,7 @@ def _caught(function: Callable[[Any], Any], argument: Any) -> tuple[bool, Any]:
         return False, error
 
 
-def executor_of(pool: Pool | None) -> Executor:
+def of_pool(pool: Pool | None) -> Executor:
     """Executor of what a user gives, as a context manager that closes nothing of the user's.
 
     Args:

@@ -9,7 +9,7 @@ file, too.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,12 @@ def salvage(path: Path) -> tuple[int, Path] | None:
     try:
         Journal(path)
     except DamagedError as damage:
-        lines = path.read_bytes().splitlines(keepends=True)
         if not damage.whole:
             raise
-        aside = path.with_name(f"{path.name}.damaged-{hashlib.sha256(b''.join(lines)).hexdigest()[:LENGTH]}")
-        os.link(path, aside) if not aside.exists() else None
+        data = path.read_bytes()
+        lines = data.splitlines(keepends=True)
+        aside = path.with_name(f"{path.name}.damaged-{hashlib.sha256(data).hexdigest()[:LENGTH]}")
+        atomic.write(aside, data)
         atomic.write(path, b"".join(lines[: damage.whole]))
         return len(lines) - damage.whole, aside
     return None
@@ -75,18 +76,23 @@ class Journal:
         if self.path.exists():
             self._read(regular(self.path).read_bytes())
 
-    def append(self, record: Mapping[str, Any], sync: bool = True) -> None:
+    def append(
+        self, record: Mapping[str, Any], sync: bool = True, check: Callable[[dict[str, Any]], object] = bool
+    ) -> None:
         """Add a record; when it returns, no end of this process can lose it.
 
         Args:
             record: Plain data; floats come back to the bit.
             sync: Whether to wait for the disk, so that a power failure cannot lose it, either.
+            check: Called with the record as it will be read, before it is written; what it raises keeps it out.
 
         Raises:
             TypeError: Not plain data.
             OSError: The disk is full or refuses; the record was not added.
         """
         text = json.dumps(dict(record), sort_keys=True).encode()
+        plain = json.loads(text)
+        check(plain)
         chain = self._chain.copy()
         chain.update(text)
         line = chain.hexdigest()[:LENGTH].encode() + b" " + text + b"\n"
@@ -95,7 +101,7 @@ class Journal:
         else:
             self._extend(line, sync)
         self._chain, self._size, self._last, self._rest = chain, self._size + len(line), line, b""
-        self.records.append(json.loads(text))
+        self.records.append(plain)
 
     def _extend(self, line: bytes, sync: bool) -> None:
         with naming(self.path), open(self.path, "r+b") as stream:

@@ -19,7 +19,7 @@ from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.executors import Executor, WorkerLost
-from hpo_envs.benchmarks.study.futures import Pool, executor_of
+from hpo_envs.benchmarks.study.futures import Pool, of_pool
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
@@ -119,7 +119,7 @@ def conduct(
         )
     if store.folder is not None:
         expected.note(store.folder, outcome.pairs)
-    own = executor_of(executor)
+    own = of_pool(executor)
     with contextlib.nullcontext() if own is executor else own:
         _carry_out(tasks, own, store, outcome, take, watch)
     return outcome

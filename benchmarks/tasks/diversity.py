@@ -29,7 +29,7 @@ TREES = 15
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class SharedSpace:
     """Tables that measured the same configurations.
 
     Attributes:
@@ -64,19 +64,19 @@ def effective(correlation: Floats) -> float:
     return float(np.trace(correlation) ** 2 / np.square(correlation).sum())
 
 
-def between(space: Space) -> Floats:
+def between(space: SharedSpace) -> Floats:
     """The corrected correlations of pairs of different tables."""
     return np.asarray(space.corrected[np.triu_indices(len(space.tables), 1)])
 
 
-def different(space: Space) -> npt.NDArray[np.bool_]:
+def different(space: SharedSpace) -> npt.NDArray[np.bool_]:
     """Which of these pairs are of two task groups; a table that the catalogue does not know is its own."""
     known = catalogue.settings()
     groups = [known[name].group if name in known else name for name in space.tables]
     return np.array([a != b for a, b in itertools.combinations(groups, 2)])
 
 
-def spaces(tables: Iterable[Table]) -> list[Space]:
+def spaces(tables: Iterable[Table]) -> list[SharedSpace]:
     """The spaces that at least two of some tables share, in order."""
     alike: dict[Any, list[Table]] = {}
     for table in tables:
@@ -109,13 +109,13 @@ def _scores(table: Table) -> Floats:
     return np.asarray(metric.sign * np.where(np.isnan(cut), metric.worst, cut))
 
 
-def _made(tables: Sequence[Table]) -> Space:
+def _made(tables: Sequence[Table]) -> SharedSpace:
     places = [{key: row for row, key in reversed([*enumerate(_keys(t))])} for t in tables]
     common = [key for key in places[0] if all(key in p for p in places)]
     scores = [_scores(t)[[p[key] for key in common]] for t, p in zip(tables, places, strict=True)]
     found = [_importance(t) for t in tables]
     names = tuple(dict.fromkeys(name for f in found for name in f))
-    return Space(
+    return SharedSpace(
         _name(tables),
         tuple(t.name for t in tables),
         _ranked([s.mean(axis=1) for s in scores]),
@@ -154,7 +154,7 @@ def _name(tables: Sequence[Table]) -> str:
     return f"{tables[0].name.partition('/')[0]}: {', '.join(models)}" if models else tables[0].name
 
 
-def lines(found: Sequence[Space]) -> list[str]:
+def lines(found: Sequence[SharedSpace]) -> list[str]:
     """A Markdown table, a line for each space."""
     head = ("space", "tables", "configurations", "rank correlation: range, median", "between task groups: median, most")
     rows = [(*head, "reliability", "effective tables", "leading hyperparameters"), ("---",) * 8]
@@ -177,7 +177,7 @@ def lines(found: Sequence[Space]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in rows]
 
 
-def draw(found: Sequence[Space], path: Path) -> list[Path]:
+def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
     """Draw correlations above and importance below, a column for each space of three tables or more.
 
     Raises:

@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         jobs = whole("--jobs", args.jobs, 1)
         pool = _factory(args.executor) if args.executor else executors.of_jobs(jobs)
-        with futures.executor_of(pool) as executor, progress() as watch:
+        with futures.of_pool(pool) as executor, progress() as watch:
             comparison.run(executor, watch=watch, run_seconds=args.run_seconds, most=most)
     except KeyboardInterrupt:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)

@@ -204,6 +204,11 @@ class Record:
             and all(isinstance(record.get(key, ""), str) for key in ("error", "worker"))
         )
 
+    def _must_follow(self, record: dict[str, Any]) -> None:
+        """Check a record before it is on the disk, for what is there stays."""
+        if not self._follows(record):
+            raise ValueError(f"{self.folder / NAME} must go on as searches do, got {shown(record)}: nothing was added")
+
     def _take(self, record: Mapping[str, Any]) -> None:
         facts = {k: v for k, v in _readable(record).items() if k != "what"}
         if record["what"] == "budget":
@@ -240,12 +245,10 @@ class Record:
         return self.evaluations[number]
 
     def _add(self, record: dict[str, Any]) -> None:
-        if not self._follows(json.loads(json.dumps(record))):  # before it is on the disk, for what is there stays
-            raise ValueError(f"{self.folder / NAME} must go on as searches do, got {shown(record)}: nothing was added")
-        self._unsynced += record.get("seconds", 0.0)
-        sync = record["what"] == "budget" or self._unsynced >= UNSYNCED
-        self._journal.append(record, sync)
-        self._unsynced *= not sync
+        unsynced = self._unsynced + record.get("seconds", 0.0)
+        sync = record["what"] == "budget" or unsynced >= UNSYNCED
+        self._journal.append(record, sync, self._must_follow)
+        self._unsynced = 0.0 if sync else unsynced
         self._take(self._journal.records[-1])
 
     def discard(self) -> None:

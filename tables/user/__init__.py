@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from hpo_envs.tables import plugins
 from hpo_envs.tables.checks import nearest, regular
-from hpo_envs.tables.files import atomic, packs
-from hpo_envs.tables.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hpo_envs.tables.table import Table
 
     from_csv: Callable[..., Table]
     from_frame: Callable[..., Table]
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Every look-up of a table passes here, few read a file: the reader is imported when it is asked for.
+    # Every import of the package lists names here, few read a file: the rest is imported when it is needed.
     if name not in ("from_csv", "from_frame", "from_study"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.reader"), name)
@@ -112,6 +112,8 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
         FileExistsError: There is another table, and `replace` is False.
         ValueError: The path does not end in .npz, or a name that no file can have.
     """
+    from hpo_envs.tables.files import atomic, packs
+
     target = folder() / f"{check_name(table.name)}.npz" if path is None else Path(path)
     if target.suffix != ".npz":
         raise ValueError(f"path must end in .npz, got {target}")
@@ -153,6 +155,8 @@ def load(name: str | Path) -> Table:
 
 
 def _of_plugin(plugin: plugins.Plugin) -> Table:
+    from hpo_envs.tables.table import Table
+
     table = plugin.load()()
     if not isinstance(table, Table):
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must return a Table, got {table!r}")
@@ -161,6 +165,8 @@ def _of_plugin(plugin: plugins.Plugin) -> Table:
 
 
 def _read(path: Path) -> Table:
+    from hpo_envs.tables.files import packs
+
     content = regular(path).read_bytes()
     try:
         return packs.unpack(content)

@@ -241,6 +241,15 @@ def test_importing_is_light_and_reads_no_data(tmp_path: Path) -> None:
     assert [f for f in seen["opened"] if not source.search(f) and not Path(f).is_dir()] == []
     assert not [f for f in seen["opened"] if f.startswith(str(tmp_path))]
     assert list(tmp_path.iterdir()) == []
+    # As users have it, the folder of saved tables is platformdirs' to know; only the names in it are read.
+    (tmp_path / "hpo_envs" / "tables").mkdir(parents=True)
+    (tmp_path / "hpo_envs" / "tables" / "mine.npz").write_text("no table")
+    env = {**env, "XDG_DATA_HOME": str(tmp_path)}
+    del env["HPO_ENVS_TABLES"]
+    done = subprocess.run([sys.executable, "-c", IMPORT], env=env, capture_output=True, text=True, check=True)
+    own = json.loads(done.stdout)
+    assert set(own["new"]) - set(sys.stdlib_module_names) == {"hpo_envs", "platformdirs"}
+    assert not [f for f in own["opened"] if f.endswith("mine.npz")]
 
 
 def dotted(path: str) -> str:

@@ -140,6 +140,11 @@ def test_workers_share_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_journal_waits_for_disk_once_second_of_evaluations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[bool] = []
     append = Journal.append
-    monkeypatch.setattr(Journal, "append", lambda self, record, sync=True: (synced.append(sync), append(self, record)))
+
+    def noted(self: Journal, record: Any, sync: bool = True, *check: Any) -> None:
+        synced.append(sync)
+        append(self, record, True, *check)
+
+    monkeypatch.setattr(Journal, "append", noted)
     tune(helpers.train, helpers.SPACE, budget=20, agent="random", out=tmp_path, progress=False)
     assert sum(synced) < 5 < len(synced)
