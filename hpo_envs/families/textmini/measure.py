@@ -12,15 +12,16 @@ from hpo_envs.tables.datasets.textmini import tasks
 from hpo_envs.tables.datasets.textmini.build import models, packing, scores
 from hpo_envs.tables.datasets.textmini.space import configuration, module
 
+_NEURAL = ("neural", "tagger", "lstm", "transformer")
+
 PACKAGES = {
     "joint": ("numpy", "scipy", "scikit-learn"),
     "crf": ("python-crfsuite",),
-    "neural": ("numpy", "torch"),
-    "tagger": ("numpy", "torch"),
+    **dict.fromkeys(_NEURAL, ("numpy", "torch")),
 }
 """What results of a model class depend on."""
 
-MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), "neural": ("torch",), "tagger": ("torch",)}
+MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), **dict.fromkeys(_NEURAL, ("torch",))}
 """What a model class is trained with."""
 
 

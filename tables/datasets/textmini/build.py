@@ -18,7 +18,7 @@ NAMES = tuple(f"textmini/{label}" for label in LABELS)
 COMMIT = "35b4ce4775a3214fdd21b912c40e70e6c0268df5"
 """Since this commit of this project, what trains (`families/textmini/training` and `tasks`) is what it is."""
 
-MODELS_OF = {"classification": ("joint", "neural"), "tagging": ("crf", "tagger"), "inflection": ()}
+MODELS_OF = {"classification": ("joint", "neural"), "tagging": ("crf", "tagger"), "inflection": ("lstm", "transformer")}
 """Model classes of each kind of task."""
 
 COUNTS = ("correct", "predicted", "gold", "test_correct", "test_predicted", "test_gold")

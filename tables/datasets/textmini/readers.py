@@ -1,6 +1,8 @@
 """Reads the forms in which upstream keeps its texts."""
 
+import difflib
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 
@@ -34,3 +36,20 @@ def columns(content: bytes) -> Iterator[Sentence]:
             words, tags = zip(*rows, strict=True)
             yield words, tags
             rows = []
+
+
+def inflections(content: bytes) -> Iterator[Sentence]:
+    """Features and letters of a lemma, and the script that makes its form, of a line `lemma, features, form`."""
+    for line in content.decode().splitlines():
+        lemma, features, form = line.split("\t")
+        yield (*re.findall(r"[^;(),]+", features), "=", *lemma), script(lemma, form)
+
+
+def script(lemma: str, form: str) -> tuple[str, ...]:
+    """Edits that turn a lemma into a form: letters to drop at its beginning and to put there, and at its end.
+
+    The longest common substring stays, the leftmost of several.
+    """
+    kept = difflib.SequenceMatcher(None, lemma, form, autojunk=False).find_longest_match()
+    end = kept.a + kept.size
+    return f"-{kept.a}", *form[: kept.b], f"-{len(lemma) - end}", *form[kept.b + kept.size :]

@@ -12,7 +12,7 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Floats, Hyperparameter
 from hpo_envs.tables.user.points import Points
 
-MODELS = ("joint", "crf", "neural", "tagger")
+MODELS = ("joint", "crf", "neural", "tagger", "lstm", "transformer")
 """Model classes."""
 
 _KEY = 0x54657874

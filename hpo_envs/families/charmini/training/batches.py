@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.datasets.charmini.words import Entry, alphabet, entries, phonemes
+from hpo_envs.tables.datasets.charmini.words import alphabet, entries, phonemes
 
 Ints = npt.NDArray[np.int64]
+
+Examples = Sequence[tuple[Sequence[str], Sequence[str]]]
+"""Symbols in and symbols out: letters and phonemes."""
 
 
 class Sizes(NamedTuple):
@@ -72,7 +75,7 @@ def corpus(language: str) -> Corpus:
     return encoded(entries(language), alphabet(language), phonemes(language))
 
 
-def encoded(parts: Mapping[str, Sequence[Entry]], letters: str, sounds: Sequence[str]) -> Corpus:
+def encoded(parts: Mapping[str, Examples], letters: Sequence[str], sounds: Sequence[str]) -> Corpus:
     """Encode words.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hpo_envs.families.charmini.training.batches import Packed, Words, corpus, distances
+from hpo_envs.families.charmini.training.batches import Corpus, Packed, Words, corpus, distances
 from hpo_envs.families.charmini.training.layers import Dropout, Parameters
 from hpo_envs.families.charmini.training.lstm import AttentiveLSTM
 from hpo_envs.families.charmini.training.optimiser import Adam
@@ -46,50 +46,22 @@ class Epoch:
     test_errors: int
 
 
-class Training(record.Training):
-    """A model in training, in this process; the caller sets the number of threads.
+class Model(record.Training):
+    """A sequence-to-sequence model in training.
 
     Args:
         architecture: `lstm` or `transformer`.
-        config: Natural values of the hyperparameters; inactive ones change nothing.
-        seed: Of initial weights, order of the words, and dropout, together with the configuration and the language.
-        language: Code of the language.
-        train: What is learned; default: all training words.
+        config: Active natural values of the hyperparameters.
+        of: What is learned, and what it is evaluated on.
+        key: Of initial weights, order of the words, and dropout.
     """
 
-    def __init__(
-        self,
-        architecture: str,
-        config: Mapping[str, Any],
-        seed: int,
-        language: str = ENGLISH,
-        train: Words | None = None,
-    ) -> None:
-        config, self._corpus = active(architecture, config), corpus(language)
-        # English was trained before there were other languages.
-        self._key = key_of(*([] if language == ENGLISH else [language]), architecture, seed, dict(config))
-        self._config, self._train = config, self._corpus.parts["train"] if train is None else train
-        self._model = (AttentiveLSTM if architecture == "lstm" else Transformer)(config, self._corpus.sizes)
-        self._parameters = Parameters(self._model.shapes(), draws.mix(self._key, _INITIAL))
+    def __init__(self, architecture: str, config: Mapping[str, Any], of: Corpus, key: int) -> None:
+        self._config, self._corpus, self._key, self._train = config, of, key, of.parts["train"]
+        self._model = (AttentiveLSTM if architecture == "lstm" else Transformer)(config, of.sizes)
+        self._parameters = Parameters(self._model.shapes(), draws.mix(key, _INITIAL))
         self._adam = Adam(config, self._parameters.flat)
         self.epochs = 0
-
-    def epoch(self) -> Epoch:
-        """Train on all words once more and evaluate.
-
-        Raises:
-            Diverged: A loss is not finite.
-        """
-        loss = self._learn()
-        self.epochs += 1
-        development, test = (self._corpus.parts[name] for name in ("development", "test"))
-        with torch.no_grad():
-            nll = float(self._loss(development, Dropout(0.0, None), 0.0))
-            if not math.isfinite(loss + nll):
-                raise Diverged(f"loss {loss}, nll {nll} in epoch {self.epochs}")
-            scores = [self._score(words) for words in (development, test)]
-        self._adam.epoch(scores[0][0])
-        return Epoch(*scores[0], nll, loss, *scores[1])
 
     def _learn(self) -> float:
         count, batch = len(self._train), self._config["batch_size"]
@@ -116,8 +88,51 @@ class Training(record.Training):
         logits = self._model.logits(self._parameters.views, words, spoken, inputs, drop)
         return torch.nn.functional.cross_entropy(logits, torch.from_numpy(targets), label_smoothing=smoothing)
 
-    def _score(self, words: Words) -> tuple[int, int]:
+    def _score(self, words: Words, longest: int = LONGEST) -> tuple[int, int]:
         """Numbers of correct words and of phoneme errors."""
-        told = self._model.greedy(self._parameters.views, words, LONGEST)
+        told = self._model.greedy(self._parameters.views, words, longest)
         wrong = distances(told, words.phonemes, self._corpus.sizes.phonemes)
         return int((wrong == 0).sum()), int(wrong.sum())
+
+
+class Training(Model):
+    """A model of CharMini in training, in this process; the caller sets the number of threads.
+
+    Args:
+        architecture: `lstm` or `transformer`.
+        config: Natural values of the hyperparameters; inactive ones change nothing.
+        seed: Of initial weights, order of the words, and dropout, together with the configuration and the language.
+        language: Code of the language.
+        train: What is learned; default: all training words.
+    """
+
+    def __init__(
+        self,
+        architecture: str,
+        config: Mapping[str, Any],
+        seed: int,
+        language: str = ENGLISH,
+        train: Words | None = None,
+    ) -> None:
+        config = active(architecture, config)
+        # English was trained before there were other languages.
+        key = key_of(*([] if language == ENGLISH else [language]), architecture, seed, dict(config))
+        super().__init__(architecture, config, corpus(language), key)
+        self._train = self._train if train is None else train
+
+    def epoch(self) -> Epoch:
+        """Train on all words once more and evaluate.
+
+        Raises:
+            Diverged: A loss is not finite.
+        """
+        loss = self._learn()
+        self.epochs += 1
+        development, test = (self._corpus.parts[name] for name in ("development", "test"))
+        with torch.no_grad():
+            nll = float(self._loss(development, Dropout(0.0, None), 0.0))
+            if not math.isfinite(loss + nll):
+                raise Diverged(f"loss {loss}, nll {nll} in epoch {self.epochs}")
+            scores = [self._score(words) for words in (development, test)]
+        self._adam.epoch(scores[0][0])
+        return Epoch(*scores[0], nll, loss, *scores[1])

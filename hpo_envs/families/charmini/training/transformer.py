@@ -11,7 +11,7 @@ from torch import Tensor
 from hpo_envs.families.charmini.training.batches import Ints, Packed, Sizes, Words
 from hpo_envs.families.charmini.training.layers import Dropout, Shapes, bound, layer_norm
 
-_POSITIONS = 16
+_POSITIONS = 64
 
 
 class Transformer:

@@ -1,4 +1,4 @@
-"""The tasks of TextMini: one module each, with a `Task` called `TASK`."""
+"""The tasks of TextMini: one module each, here or in a folder of a kind, with a `Task` called `TASK`."""
 
 import functools
 import hashlib
@@ -70,9 +70,15 @@ def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> di
     return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}
 
 
+def _modules() -> dict[str, str]:
+    prefix = f"{__name__}."
+    found = (module.name for module in pkgutil.walk_packages(__path__, prefix) if not module.ispkg)
+    return {name.removeprefix(prefix).replace(".", "_"): name for name in found}
+
+
 def listed() -> tuple[str, ...]:
-    """Names of the tasks: the modules of this folder."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    """Names of the tasks: the modules of this folder, and `{folder}_{module}` of folders in it."""
+    return tuple(sorted(_modules()))
 
 
 @functools.cache
@@ -82,5 +88,5 @@ def of(name: str) -> Task:
     Raises:
         ValueError: No such task.
     """
-    task: Task = importlib.import_module(f"{__name__}.{one_of('task', name, listed())}").TASK
+    task: Task = importlib.import_module(_modules()[one_of("task", name, listed())]).TASK
     return task

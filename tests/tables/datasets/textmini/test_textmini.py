@@ -51,10 +51,25 @@ def test_readers_read_upstreams_forms():
     conllu = b"# x\n1-2\tdu\t_\t_\n1\tde\t_\tADP\n2\tle\t_\tDET:a\n\n1\tva\t_\tVERB\n2.1\t_\t_\t_\n"
     assert list(readers.conllu(conllu, 3)) == [(("de", "le"), ("ADP", "DET")), (("va",), ("VERB",))]
     assert list(readers.columns(b"Rio\tB-location\n\t\nhe\tO\n")) == [(("Rio",), ("B-location",)), (("he",), ("O",))]
+    assert list(readers.inflections(b"ab\tV;X(2,PL)\tnab\n")) == [
+        (("V", "X", "2", "PL", "=", "a", "b"), ("-0", "n", "-0"))
+    ]
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("names/male.txt", "Ålf\n")
     assert readers.members(stream.getvalue(), "names") == {"male.txt": "Ålf\n"}
+
+
+@pytest.mark.parametrize(
+    "lemma, form, edits",
+    [("gehen", "ging", "-0 -4 i n g"), ("on", "non", "-0 n -0"), ("a", "b", "-0 -1 b"), ("abc", "xbz", "-1 x -1 z")],
+)
+def test_script_makes_form_of_lemma(lemma, form, edits):
+    made = readers.script(lemma, form)
+    assert " ".join(made) == edits
+    last = next(i for i in range(len(made) - 1, 0, -1) if made[i].startswith("-"))
+    kept = lemma[-int(made[0]) : len(lemma) + int(made[last])]
+    assert "".join([*made[1:last], kept, *made[last + 1 :]]) == form
 
 
 def test_new_task_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,6 +1,8 @@
 """Trainings of each model class on a small task: they learn, repeat themselves, and fail where they must."""
 
 import importlib
+import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -22,6 +24,10 @@ SENTENCES = {
     part: [(("the", f"dog{i}s", "saw", "Ann"), ("D", "N", "V", "P")) for i in range(n)]
     for part, n in (("train", 60), ("validation", 5), ("test", 4))
 }
+FORMS = {
+    part: [((f"T{i}", *stem), ("-0", "-1", "ab"[i])) for i in range(2) for stem in itertools.product("no", repeat=n)]
+    for part, n in (("train", 5), ("validation", 4), ("test", 3))
+}
 
 
 @pytest.fixture(autouse=True)
@@ -29,10 +35,13 @@ def small(monkeypatch):
     made = {
         "texts": tasks.Task("classification", "eng", "texts", (), lambda: TEXTS, (120, 24, 18)),
         "sentences": tasks.Task("tagging", "eng", "tokens", (), lambda: SENTENCES, (240, 20, 16)),
+        "forms": tasks.Task("inflection", "eng", "forms", (), lambda: FORMS, (64, 32, 16)),
     }
     monkeypatch.setattr(tasks, "of", made.__getitem__)
     yield
     features.counted.cache_clear()
+    if "hpo_envs.families.textmini.training.lstm" in sys.modules:
+        sys.modules["hpo_envs.families.textmini.training.lstm"].corpus.cache_clear()
 
 
 def config_of(model, **wanted):
@@ -113,3 +122,13 @@ def test_neural_models_learn_and_repeat_themselves(model, task, encoder):
     assert (made, size) == ends(model, task, config)
     assert made != ends(model, task, config, 1)[0] or made[-1][0] == made[-1][2]
     assert made[-1][0] >= 0.7 * made[-1][2]
+
+
+@pytest.mark.parametrize("model", ["lstm", "transformer"])
+def test_models_of_sequences_learn_and_repeat_themselves(model):
+    pytest.importorskip("torch")
+    config = config_of(model, scheduler="none") | {"batch_size": 2, "dropout": 0.0, "learning_rate": 0.01}
+    made, size = ends(model, "forms", config)
+    assert (made, size) == ends(model, "forms", config)
+    assert made[-1] == (32, 32, 32, 16, 16)
+    assert size > 0

@@ -1,0 +1,63 @@
+"""An attentive LSTM that inflects words: CharMini's, on the symbols of a task."""
+
+import functools
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from hpo_envs.families.charmini.training import run
+from hpo_envs.families.charmini.training.batches import Corpus, encoded
+from hpo_envs.families.textmini.training.scores import Epoch
+from hpo_envs.families.training.record import Diverged, key_of
+from hpo_envs.tables.datasets.textmini import tasks
+
+
+class Training(run.Model):
+    """A model in training; the caller sets the number of threads.
+
+    Args:
+        task: Name of the task.
+        config: Active natural values.
+        seed: Of initial weights, order of the forms, and dropout, with the configuration and the task.
+    """
+
+    model = "lstm"
+
+    def __init__(self, task: str, config: Mapping[str, Any], seed: int) -> None:
+        of, key = corpus(task), key_of(self.model, task, seed, dict(config))
+        super().__init__(self.model, config, of, key)
+        self._longest = 2 + max(int(words.spoken.max()) for words in of.parts.values())
+
+    def epoch(self) -> Epoch:
+        """Train on all forms once more and evaluate.
+
+        Raises:
+            Diverged: A loss is not finite.
+        """
+        start = time.process_time()
+        loss = self._learn()
+        self.epochs += 1
+        seconds = time.process_time() - start
+        if not math.isfinite(loss):
+            raise Diverged(f"loss {loss} in epoch {self.epochs}")
+        found: list[tuple[int, int, int]] = []
+        spent: list[float] = []
+        for part in ("validation", "test"):
+            words, start = self._corpus.parts[part], time.process_time()
+            with torch.no_grad():
+                found.append((self._score(words, self._longest)[0], len(words), len(words)))
+            spent.append(time.process_time() - start)
+        self._adam.epoch(found[0][0])
+        return Epoch(*found[0], *found[1], seconds, spent[0])
+
+
+@functools.cache
+def corpus(task: str) -> Corpus:
+    """The examples of a task as arrays; the symbols are those of all parts, unknown ones of the input the last."""
+    parts = tasks.of(task).parts()
+    known = {symbol for inputs, _ in parts["train"] for symbol in inputs}
+    made = {symbol for part in parts.values() for _, outputs in part for symbol in outputs}
+    return encoded(parts, [*sorted(known), ""], sorted(made))

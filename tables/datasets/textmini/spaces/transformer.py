@@ -1,0 +1,11 @@
+"""Pre-norm transformers that write a sequence after reading one: the space of `lstm`, and two more."""
+
+from hpo_envs.tables.datasets.textmini.spaces import grid, lstm
+
+ROWS, REPEATS, LEVELS = lstm.ROWS, lstm.REPEATS, lstm.LEVELS
+
+SPACE = (
+    *lstm.SPACE,
+    grid("decoder_layers", (1, 2), "Decoder layers."),
+    grid("attention_heads", (2, 4, 8), "Attention heads."),
+)

@@ -1,0 +1,16 @@
+"""Inflected forms of words (UniMorph, SIGMORPHON 2023 shared task): the edits that make one of a lemma."""
+
+from hpo_envs.tables.datasets.textmini.readers import inflections
+from hpo_envs.tables.datasets.textmini.tasks import Examples, Task
+
+
+def read(train: bytes, development: bytes, test: bytes) -> dict[str, Examples]:
+    """Forms in upstream's parts, which share no lemma."""
+    parts = {"train": train, "validation": development, "test": test}
+    return {part: list(inflections(content)) for part, content in parts.items()}
+
+
+def task(language: str) -> Task:
+    """The task of a language."""
+    files = tuple(f"sigmorphon2023/{language}.{part}" for part in ("trn", "dev", "tst"))
+    return Task("inflection", language, "forms", files, read, (1000, 400, 400))

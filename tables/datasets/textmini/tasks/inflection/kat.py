@@ -1,0 +1,5 @@
+"""Georgian."""
+
+from hpo_envs.tables.datasets.textmini.tasks.inflection import task
+
+TASK = task("kat")

@@ -1,0 +1,5 @@
+"""Russian."""
+
+from hpo_envs.tables.datasets.textmini.tasks.inflection import task
+
+TASK = task("rus")

@@ -1,0 +1,5 @@
+"""Swahili."""
+
+from hpo_envs.tables.datasets.textmini.tasks.inflection import task
+
+TASK = task("swa")

@@ -1,0 +1,5 @@
+"""Turkish."""
+
+from hpo_envs.tables.datasets.textmini.tasks.inflection import task
+
+TASK = task("tur")
