@@ -1,5 +1,0 @@
-"""Georgian."""
-
-from hpo_envs.tables.datasets.textmini.tasks.inflection import task
-
-TASK = task("kat")
