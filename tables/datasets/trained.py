@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import catalogue
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.table import STATUSES, Floats, Metric, Provenance, Table
+from hpo_envs.tables.table import LOST, STATUSES, Floats, Metric, Provenance, Table
 
 UNIT = 1e-6
 """Nats in which losses are kept."""
@@ -162,7 +162,8 @@ def table(
 ) -> Table:
     """A table of trainings.
 
-    The epoch in which a training diverged is paid for, and only its parameters are known.
+    The fidelity at which a training failed or diverged is paid for, and only its parameters are known there: the
+    repeat counts.
 
     Args:
         name: Of the table.
@@ -178,7 +179,7 @@ def table(
     """
     epochs = np.arange(1.0, measured.shape[2] + 1.0)
     finished = epochs <= arrays["epochs"][..., None]
-    paid = epochs <= (arrays["epochs"] + (arrays["status"] == STATUSES.index("diverged")))[..., None]
+    paid = epochs <= (arrays["epochs"] + np.isin(arrays["status"], LOST))[..., None]
     values = np.where(finished[..., None], measured, np.nan)
     sizes = np.where(paid, arrays["parameters"][..., None], np.nan)
     values = np.insert(values, [metric.name for metric in metrics].index("parameters"), sizes, axis=3)

@@ -4,8 +4,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.tables.datasets.charmini.build import packing
-from hpo_envs.tables.datasets.trained import by_epoch, machines
+from hpo_envs.tables.datasets.trained import by_epoch, machines, table
+from hpo_envs.tables.table import Metric, Provenance, searched
 
 PACKING = packing("eng")
 EPOCH = [12, 300, 1.25, 2.5, 10, 310]
@@ -65,3 +67,14 @@ def test_times_are_kept_in_tenths_of_milliseconds_and_compared_by_nobody():
 
 def test_costs_by_epoch_add_up():
     assert by_epoch([0.5, 2.0], 3).tolist() == [[[0.5, 1.0, 1.5]], [[2.0, 4.0, 6.0]]]
+
+
+def test_repeat_that_failed_counts_before_one_that_did_not():
+    metrics = (Metric("score", "%", "max", 0.0, 100.0, ""), Metric("parameters", "", "min", 0.0, 1e8, ""))
+    arrays = {"epochs": np.array([[0, 2]]), "status": np.array([[1, 0]], np.uint8), "parameters": np.array([[0, 7]])}
+    origin = Provenance("measured", "me", "0" * 40, "MIT", "me")
+    scores, costs = np.full((1, 2, 2, 1), 60.0), np.array([[[0.0, 0.0], [1.0, 2.0]]])
+    made = table("t", ("a",), metrics, scores, arrays, costs, origin, **searched((), np.zeros((1, 0))))
+    params = LookupParams.of(("t",), table=made, objective="score", budget=1)
+    assert params.repeats.tolist() == [2]
+    assert params.rewards.ravel().tolist() == [0.0, 60.0]
