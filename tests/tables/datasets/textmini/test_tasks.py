@@ -26,7 +26,7 @@ def test_parts_are_capped_by_tokens_of_whole_sentences(monkeypatch):
 def test_tasks_are_read_from_upstreams_files(name):
     task = tasks.of(name)
     parts = task.parts()
-    assert all(len(part) > 200 for part in parts.values())
+    assert all(len(part) > 50 for part in parts.values())
     inputs = {part: {example[0] for example in parts[part]} for part in parts}
     shared = len(inputs["train"] & inputs["test"]) / len(inputs["test"])
     assert shared < 0.1
