@@ -140,8 +140,8 @@ class Space:
         each = zip(self.names, self.axes, strict=True)
         return np.array([axis.coordinate(config[name]) if name in config else MIDDLE for name, axis in each])
 
-    def distances(self, point: Floats, points: Floats) -> Floats:
-        """(n,) Gower distances of (n, d) points to one (d,): the mean difference over the axes.
+    def distances(self, some: Floats, others: Floats) -> Floats:
+        """(k, n) Gower distances of points (k, d) and (n, d): the mean difference over the axes.
 
         Categories differ by 0 or 1, ordered values by the difference of their coordinates, a share of what it can be
         at most; an axis that is active at one of the two only differs by 1, one that is inactive at both by 0.
@@ -149,14 +149,17 @@ class Space:
         Paper: John Gower. A General Coefficient of Similarity and Some of Its Properties. Biometrics 27(4):857-871,
         1971.
         """
-        here, there = self.active(point[None])[0], self.active(points)
-        total = np.zeros(len(points))
+        here, there = self.active(some), self.active(others)
+        total = np.zeros((len(some), len(others)))
         for j, axis in enumerate(self.axes):
-            gap = np.abs(points[:, j] - point[j])
+            one, two = some[:, j], others[:, j]
             if axis.values:
-                ends = axis.values[-1] - axis.values[0]
-                one, others = self.values(point[None], j), self.values(points, j)
-                gap = (one != others) * (1.0 if axis.categorical else np.abs(
-                    self._grids[j][others] - self._grids[j][one]) / (ends or 1.0))  # fmt: skip
-            total += np.where(here[j] & there[:, j], gap, here[j] != there[:, j])
+                at, scale = self._grids[j], (axis.values[-1] - axis.values[0]) or 1.0
+                one, two = (
+                    self.values(x, j) if axis.categorical else at[self.values(x, j)] / scale for x in (some, others)
+                )
+            gap = np.abs(np.subtract.outer(one, two))
+            gap = np.minimum(gap, 1.0) if axis.categorical else gap
+            both = np.logical_and.outer(here[:, j], there[:, j])
+            total += np.where(both, gap, np.not_equal.outer(here[:, j], there[:, j]))
         return total / max(len(self.axes), 1)

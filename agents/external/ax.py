@@ -20,7 +20,7 @@ class Ax(NearestCandidate):
 
     Formula:
         x* = the middle of the cube, then Sobol points, then the argmax of log expected improvement over the cube
-        next = x* on boxes and grids; on rows argmin over untried rows of |features(row) - x*|^2
+        next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`; told for x*
 
     Paper: Miles Olson et al. Ax: A Platform for Adaptive Experimentation. AutoML Conference 2025.
 

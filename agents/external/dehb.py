@@ -19,7 +19,7 @@ class DEHB(NearestCandidate):
 
     Formula:
         v = x_a + 0.5 (x_b - x_c) of the population one checkpoint below, crossed over with a member at rate 0.5
-        next = argmin over untried rows of |features(row) - v|^2, at the bracket's checkpoint
+        next = the untried row that stands for v, see `look_up`, at the bracket's checkpoint
 
     Paper: Noor Awad, Neeratyoy Mallik and Frank Hutter. DEHB: Evolutionary Hyperband for Scalable, Robust and
     Efficient Hyperparameter Optimization. IJCAI 2021.
@@ -68,5 +68,6 @@ class DEHB(NearestCandidate):
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Report a loss to DEHB; a failed run is worse than any number."""
+        suggestion["config"] = self.coordinates(action)
         fitness = float("inf") if loss is None else loss
         self._dehb.tell(suggestion, {"fitness": fitness, "cost": float(info.get("cost", 0.0))})

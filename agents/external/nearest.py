@@ -9,6 +9,7 @@ import numpy as np
 
 from hpo_envs.agents.base import Agent
 from hpo_envs.agents.candidates import Candidates, Incumbent, lost
+from hpo_envs.agents.external.lookup import look_up
 from hpo_envs.agents.external.packages import Generators
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
@@ -113,8 +114,15 @@ class ExternalOptimizer(Agent):
         return None
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row of a suggestion: the nearest unevaluated candidate."""
-        return int(self._rows.nearest(((self._x - point) ** 2).sum(axis=1), fresh=True))
+        """The row of a suggestion, see `look_up`: of those tried least often."""
+        return look_up(self.space, point, self._points, self._rows.free, self.rng)
+
+    def coordinates(self, action: Any) -> Floats:
+        """(d,) coordinates of an evaluated action."""
+        if self._rows is not None:
+            return np.asarray(self._points[self._rows.row(action)])
+        offset = 0.5 * isinstance(self.problem.action_space, gym.spaces.MultiDiscrete)
+        return np.asarray((np.float64(action).ravel() + offset - self._low) / (self._high - self._low))
 
     def ask(self) -> Any:
         """Return the package's next suggestion, or the row nearest to it."""
@@ -147,7 +155,8 @@ class ExternalOptimizer(Agent):
 class NearestCandidate(ExternalOptimizer):
     """Base class of optimizers of the unit cube.
 
-    A `Box` is scaled to the cube; the n values of a `MultiDiscrete` axis are n equal parts of it.
+    A coordinate is a hyperparameter, logarithmic where its scale is; the n values of a list are n equal parts of it.
+    Where actions are rows, the package is told the coordinates of the row that stood for its suggestion.
 
     Subclasses write `suggest` and `learn`, and may draw from the global generators in both.
 
@@ -166,7 +175,7 @@ class NearestCandidate(ExternalOptimizer):
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
-        self.size = len(self._low)
+        self.size = len(self.space)
         self._generators = Generators(int(self.rng.integers(2**31)))
 
     @abc.abstractmethod
@@ -180,7 +189,8 @@ class NearestCandidate(ExternalOptimizer):
     def _suggestion(self) -> tuple[Any, Floats]:
         with self._generators.active():
             suggestion, place = self.suggest()
-        return suggestion, self._low + np.clip(place, 0.0, 1.0) * (self._high - self._low)
+        place = np.clip(place, 0.0, 1.0)
+        return suggestion, place if self._rows is not None else self._low + place * (self._high - self._low)
 
     def _point(self, point: Floats) -> Any:
         """The action of a box or a grid at a point.

@@ -25,7 +25,8 @@ class Nevergrad(NearestCandidate):
 
     Formula:
         x* = the optimizer's suggestion in the unit cube
-        next = x* on boxes and grids; on rows argmin over untried rows of |features(row) - x*|^2
+        next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`; told for x*:
+        what NGOpt picks (COBYLA) may wait for its own points for ever
 
     Paper: Laurent Meunier et al. Black-Box Optimization Revisited: Improving Algorithm Selection Wizards Through
     Massive Benchmarking. IEEE Transactions on Evolutionary Computation 26(3):490-500, 2022. Implementation: Jeremy

@@ -34,7 +34,7 @@ class SyneTune(NearestCandidate):
         CQR: next = argmin over 2,000 random configurations of a draw from conformalised quantile regression
         ASHA: a run stops at a rung 1, 3, 9, ... where it is not among the best third of those that were there
         BOHB, ASHACQR: ASHA, whose configurations are drawn with kernel densities, or with CQR, of the last values
-        on rows argmin over untried rows of |features(row) - next|^2
+        on rows the untried one that stands for next, see `look_up`
 
     Paper: David Salinas et al. Syne Tune: A Library for Large Scale Hyperparameter Tuning and Reproducible Research.
     AutoML Conference 2022. David Salinas et al. Optimizing Hyperparameters with Conformal Quantile Regression. ICML
@@ -102,6 +102,7 @@ class SyneTune(NearestCandidate):
 
     def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
         """Report to the scheduler; unless it stops the run, the next checkpoint is suggested."""
+        suggestion.config.update(zip(suggestion.config, self.coordinates(action).tolist(), strict=True))
         if loss is None:
             self._scheduler.on_trial_error(suggestion)
         elif not self._curves:

@@ -93,5 +93,5 @@ def test_distance_is_mean_difference_on_native_kinds() -> None:
     ]
     points = np.array([space.point(c) for c in others])
     points[2, 2] = 0.9  # inactive at both
-    assert space.distances(a, points) == pytest.approx([0.25, 0.5, 0.0])
+    assert space.distances(a[None], points)[0] == pytest.approx([0.25, 0.5, 0.0])
     assert space.config(points[2]) == others[2]

@@ -95,8 +95,10 @@ class AnySampler(ExternalOptimizer):
         return super()._point(np.minimum(np.floor(point), self._high - 1) if grid else point)
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row nearest to the suggestion."""
-        return int(self._rows.nearest(self.space.distances(point, self._points), self._fresh))
+        """The row that stands for the suggestion; the nearest one, where it may be tried again."""
+        if self._fresh:
+            return super().row(suggestion, point)
+        return int(self.space.distances(point[None], self._points).argmin())
 
     def params(self, point: Floats) -> dict[str, Any]:
         """Optuna's parameters at a point (d,) of coordinates, the active ones."""
@@ -110,13 +112,6 @@ class AnySampler(ExternalOptimizer):
             return np.minimum(np.floor(coordinates * len(axis.choices)), len(axis.choices) - 1.0)
         return np.array([axis.natural(u) for u in coordinates.tolist()], np.float64)
 
-    def _coordinates(self, action: Any) -> Floats:
-        """(d,) coordinates of an action that was not asked for."""
-        if self._rows is not None:
-            return np.asarray(self._points[self._rows.row(action)])
-        offset = 0.5 * isinstance(self.problem.action_space, gym.spaces.MultiDiscrete)
-        return np.asarray((np.float64(action).ravel() + offset - self._low) / (self._high - self._low))
-
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the outcome to the sampler."""
         super().tell(action, reward, info)
@@ -129,7 +124,7 @@ class AnySampler(ExternalOptimizer):
         if suggestion is not None:
             self._study.tell(suggestion, **({"state": trials.TrialState.FAIL} if lost(info) else {"values": values}))
         elif not lost(info):
-            params = self.params(self._coordinates(action))
+            params = self.params(self.coordinates(action))
             axes = {name: self._axes[name] for name in params}
             self._study.add_trial(trials.create_trial(params=params, distributions=axes, values=values))
 

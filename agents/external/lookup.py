@@ -1,0 +1,38 @@
+"""The candidate that stands for a suggestion of a package which cannot score a list."""
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import Floats
+from hpo_envs.agents.space import Space
+
+LARGEST = 256
+"""Candidates that are matched; of more, a random part."""
+
+
+def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> int:
+    """Index of the candidate that stands for a point (d,), among those of (n, d) that are `free` (n,).
+
+    A candidate that equals the point, else one near to it. The nearest one alone would favour isolated candidates,
+    which are nearest to more of the space than others, and then neighbours of those tried. So the point and uniform
+    points of the space, one fewer than candidates are left, are matched to these with the least sum of Gower's
+    distances. Nothing sets a uniform suggestion apart from the others: it gets each candidate equally often.
+
+    Args:
+        space: Axes of the coordinates.
+        point: The suggestion.
+        points: Of all candidates.
+        free: Candidates to choose from, at least one.
+        rng: Draws the other points.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    left = rng.permutation(np.flatnonzero(free))  # so that ties are broken at random
+    own = space.distances(point[None], points[left])[0]
+    if own.min() == 0.0:
+        return int(left[own.argmin()])
+    left, own = left[:LARGEST], own[:LARGEST]
+    gaps = space.distances(rng.random((2 * len(left), len(space))), points[left])
+    others = gaps[gaps.min(axis=1) > 0.0][: len(left) - 1]  # the point equals no candidate, either
+    at = int(rng.integers(len(others) + 1))  # many matchings have the same sum, and the first row must not matter
+    return int(left[linear_sum_assignment(np.insert(others, at, own, axis=0))[1][at]])

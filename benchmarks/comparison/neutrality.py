@@ -1,0 +1,82 @@
+"""Random samplers of other packages through their adapters, compared with random search.
+
+    python -m hpo_envs.benchmarks.comparison.neutrality --seeds 100
+
+An adapter's own effect shows where the optimizer has none: a uniform sampler has to do as well as random search on the
+table. All suggestions are the sampler's; no initial design.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.benchmarks.analysis.intervals import fixed_tasks
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.core.params import Floats
+from hpo_envs.families import registry
+from hpo_envs.tables import screen
+
+SAMPLERS = {
+    "Optuna RandomSampler": ("optuna", {"sampler": "RandomSampler"}),
+    "Nevergrad RandomSearch": ("nevergrad", {"optimizer": "RandomSearch"}),
+    "Syne Tune random search": ("syne-cqr", {"scheduler": "RandomSearch"}),
+    "random": ("random", {}),
+}
+"""Agent and arguments by name; `random` is the check of the method."""
+
+FAMILIES = {"CharMini": 32, "CharHPO": 24, "NMTHPO": 6}
+"""Tables of each family; those with one reward."""
+
+STEPS = 20
+"""Evaluations of a run."""
+
+
+def ids(family: str) -> list[str]:
+    """The ids of a family with one table and one reward."""
+    return [i for i in registry.SPECS if i.startswith(f"{family}-") and "-mo-" not in i and i != f"{family}-v0"]
+
+
+def expected(truth: Floats, steps: int) -> Floats:
+    """(steps,) expected best of so many different values, drawn from (n,) ones at random: the exact mean.
+
+    The best of t is the k-th highest, from 0, with probability C(n - 1 - k, t - 1) / C(n, t).
+    """
+    ordered, n = np.sort(truth)[::-1], len(truth)
+    means = []
+    for t in range(1, steps + 1):
+        above = np.cumprod((n - t - np.arange(n)).clip(0) / (n - np.arange(n)))  # none of the k + 1 highest is drawn
+        means.append(float((np.append(1.0, above[:-1]) - above) @ ordered))
+    return np.array(means)
+
+
+def differences(agent: str, env_id: str, seeds: int, **settings: str) -> Floats:
+    """(seeds,) mean regret of each run less what random search is expected to have; 0 best, 1 median of the table."""
+    params = gym.make(env_id, disable_env_checker=True).unwrapped.params  # type: ignore[attr-defined]
+    truth = np.ravel(params.truth(0, np.arange(params.rows)))
+    regret = np.clip((truth.max() - truth) / (truth.max() - np.median(truth)), 0.0, 1.0)
+    runs = run(agent, env_id, range(seeds), budget=STEPS, **settings)
+    rows = np.array([r.actions[:STEPS] for r in runs], np.int64)
+    return np.asarray(np.minimum.accumulate(regret[rows], axis=1).mean(axis=1) + expected(-regret, STEPS).mean())
+
+
+@screen.on()
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the table: difference and 95 % interval, per family and pooled."""
+    parser = argparse.ArgumentParser(prog="hpo_envs.benchmarks.comparison.neutrality", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--samplers", nargs="+", choices=[*SAMPLERS], default=[*SAMPLERS])
+    parser.add_argument("--families", nargs="+", choices=[*FAMILIES], default=[*FAMILIES])
+    given = parser.parse_args(argv)
+    print("| sampler |", " | ".join([*given.families, "all"]), "|\n|" + "---|" * (len(given.families) + 2))
+    for name in given.samplers:
+        agent, settings = SAMPLERS[name]
+        found = [[differences(agent, i, given.seeds, **settings) for i in ids(f)] for f in given.families]
+        cells = [fixed_tasks(np.array(rows)) for rows in [*found, [d for rows in found for d in rows]]]
+        print(f"| {name} |", " | ".join(f"{e.mean:+.4f} [{e.low:+.4f}, {e.high:+.4f}]" for e in cells), "|", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

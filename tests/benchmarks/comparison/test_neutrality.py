@@ -1,0 +1,20 @@
+"""Random samplers through their adapters."""
+
+import numpy as np
+import pytest
+
+from hpo_envs.benchmarks.comparison import neutrality
+
+
+def test_expected_best_of_random_draws_is_exact() -> None:
+    truth = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
+    rng = np.random.default_rng(0)
+    drawn = np.maximum.accumulate(truth[np.argsort(rng.random((20_000, 6)), axis=1)], axis=1)
+    assert neutrality.expected(truth, 6) == pytest.approx(drawn.mean(axis=0), abs=0.08)
+    assert neutrality.expected(truth, 6)[[0, -1]] == pytest.approx([truth.mean(), 9.0])
+
+
+def test_tables_are_those_of_each_family() -> None:
+    assert {name: len(neutrality.ids(name)) for name in neutrality.FAMILIES} == neutrality.FAMILIES
+    difference = neutrality.differences("random", "CharMini-eng-lstm-v0", 50)
+    assert abs(difference.mean()) < 4 * difference.std() / np.sqrt(50)
