@@ -156,7 +156,8 @@ class Space:
             if axis.values:
                 at, scale = self._grids[j], (axis.values[-1] - axis.values[0]) or 1.0
                 one, two = (
-                    self.values(x, j) if axis.categorical else at[self.values(x, j)] / scale for x in (some, others)
+                    np.asarray(self.values(x, j) if axis.categorical else at[self.values(x, j)] / scale, np.float64)
+                    for x in (some, others)
                 )
             gap = np.abs(np.subtract.outer(one, two))
             gap = np.minimum(gap, 1.0) if axis.categorical else gap

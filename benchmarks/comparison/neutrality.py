@@ -8,6 +8,7 @@ table. All suggestions are the sampler's; no initial design.
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -51,7 +52,7 @@ def expected(truth: Floats, steps: int) -> Floats:
     return np.array(means)
 
 
-def differences(agent: str, env_id: str, seeds: int, **settings: str) -> Floats:
+def differences(agent: str, env_id: str, seeds: int, **settings: Any) -> Floats:
     """(seeds,) mean regret of each run less what random search is expected to have; 0 best, 1 median of the table."""
     params = gym.make(env_id, disable_env_checker=True).unwrapped.params  # type: ignore[attr-defined]
     truth = np.ravel(params.truth(0, np.arange(params.rows)))
