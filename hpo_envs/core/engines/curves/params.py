@@ -208,7 +208,7 @@ def _prepare(
     chosen = rewarded(objective, tuple(t.metrics[t.metric(name)] for name in shown))
     columns = [t.metric(m.name) for m in chosen]
     hidden_at = [t.metric(name) for name in held_out]
-    values, ends = _filled(t, columns[0])
+    values, ends = filled(t, columns[0])
     costs, unit = _costs(t, ends, cost, variant)
     rewards = values[..., columns] * np.array([m.sign for m in chosen])
     peaks = np.maximum.accumulate(rewards, axis=2)
@@ -261,7 +261,7 @@ def _prepare(
     )
 
 
-def _filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
+def filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
     """(rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) checkpoints at which runs end.
 
     A run that diverged or failed ends after its last value, with every metric at its worst; others keep their last.

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
+from hpo_envs.core.engines.curves.params import filled
 from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, configs_of
 from hpo_envs.core.params import (
     Floats,
@@ -31,7 +32,7 @@ from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
 from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.store import load_tables
-from hpo_envs.tables.table import ByHash, Table
+from hpo_envs.tables.table import LOST, ByHash, Table
 
 EVALUATIONS = 20
 """The default budget is what this many evaluations cost on average."""
@@ -212,7 +213,7 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str, held_ou
         if t.metrics != first.metrics or t.space != first.space or t.values.shape[:2] != first.values.shape[:2]:
             raise ValueError(f"tables must share space, rows and metrics, got {first.name} and {t.name}")
     chosen = rewarded(objective, tuple(m for m in first.metrics if m.name not in held_out))
-    metrics = np.concatenate([_filled(t) for t in tables])
+    metrics = np.concatenate([_finals(t, first.metric(chosen[0].name)) for t in tables])
     rewards = metrics[:, [first.metric(m.name) for m in chosen]] * np.array([m.sign for m in chosen])
     costs, cost_unit, cost_high = _costs(tables, metrics, cost, held_out)
     features = np.concatenate([np.repeat(t.features, t.repeats, axis=0) for t in tables])
@@ -270,12 +271,11 @@ def _costs(
     return metrics[:, j], first.metrics[j].unit or cost, first.metrics[j].high
 
 
-def _filled(t: Table) -> Floats:
-    """(rows * repeats, metrics) the last level of each run; what was never measured gets the metric's worst value."""
-    last = np.maximum((~np.isnan(t.values)).sum(axis=2, keepdims=True) - 1, 0)
-    ends = np.take_along_axis(t.values, last, axis=2)[:, :, 0]
-    worst = np.array([m.worst for m in t.metrics])
-    return np.where(np.isnan(ends), worst, ends).reshape(-1, len(t.metrics))
+def _finals(t: Table, objective: int) -> Floats:
+    """(rows * repeats, metrics) at the last level, or at the one at which a run diverged or failed; no NaN."""
+    values, ends = filled(t, objective)
+    at = np.where(np.isin(t.status, LOST), ends.reshape(t.status.shape), len(t.levels) - 1)
+    return np.take_along_axis(values, at[:, :, None, None], axis=2).reshape(-1, len(t.metrics))
 
 
 def _repeats(t: Table) -> npt.NDArray[np.int64]:

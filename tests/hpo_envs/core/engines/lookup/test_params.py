@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.lookup.params import LookupParams, grid_sizes
 from hpo_envs.core.infos import configs_of
 from hpo_envs.tables.store import load_tables
-from hpo_envs.tables.table import STATUSES, ByHash, Provenance
+from hpo_envs.tables.table import LOST, STATUSES, ByHash, Provenance
 from tests.helpers import raises
 from tests.hpo_envs.core.engines.lookup.model import (
     METRICS,
@@ -145,3 +146,26 @@ def test_prepared_arrays() -> None:
         grid_sizes(ONE.subset([1, 0, 2, 3, 4, 5]))
     with raises("table must be a complete grid, got toy/one with 1 rows"):
         grid_sizes(dataclasses.replace(ONE.subset([0]), space=(), configs=np.zeros((1, 0)), provenance=SOURCE))
+
+
+def test_diverged_and_failed_runs_have_worst_value() -> None:
+    values, status = SINGLE.values.copy(), np.zeros((6, 1), np.uint8)
+    values[0, 0, 1] = values[1, 0, 1, 0] = values[2, 0, 1] = np.nan
+    status[:4, 0] = [STATUSES.index(name) for name in ("diverged", "failed", "truncated", "diverged")]
+    table = dataclasses.replace(SINGLE, values=values, status=status, provenance=SOURCE)
+    p = params_of((table,), ("score", "seconds"), "evaluations")
+    assert p.metrics[0].tolist() == [0.0, 100.0]  # lost after its first level
+    assert p.metrics[1].tolist() == [0.0, values[1, 0, 1, 1]]  # at the level at which it was lost
+    assert p.metrics[2].tolist() == values[2, 0, 0].tolist()
+    assert p.metrics[3].tolist() == values[3, 0, 1].tolist()  # known to the end
+    curves = CurveParams.of("", table=table, objective=("score", "seconds"))
+    assert np.array_equal(p.metrics[[0, 1, 3]], curves.answers[np.arange(6) * 2 + curves.ends][[0, 1, 3], 3:])
+
+
+@pytest.mark.parametrize(
+    "env_id, lost, worst",
+    [("TaskSet-irnn64-v0", 245, -10.0), ("CellMini-v0", 59, -50.0), ("TextMini-names-joint-v0", 26, 0.0)],
+)
+def test_diverged_runs_of_recorded_tables_have_documented_value(env_id: str, lost: int, worst: float) -> None:
+    p = gym.make(env_id).unwrapped.params
+    assert p.rewards[np.isin(p.status, LOST), 0].tolist() == [worst] * lost
