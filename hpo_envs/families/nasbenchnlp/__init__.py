@@ -21,7 +21,7 @@ FINAL = Family(
     dataset="nasbenchnlp",
     entry_point=f"{__name__}.page:NASBenchNLPFinalEnv",
     ids=(Spec("NASBenchNLP-ptb-final-v0", ("nasbenchnlp/ptb-final",)),),
-    references=_REFERENCES,
+    references=(*_REFERENCES, "serianni2023training"),
 )
 
 CELL = Family(

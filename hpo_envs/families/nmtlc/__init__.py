@@ -15,5 +15,5 @@ FAMILY = Family(
     ids=tuple(_id(corpus) for corpus in CORPORA),
     distributions=(Distribution("NMTLC", "NMTLC-{}-v0", LANGUAGES, ("ru",), ("zh", "so")),),
     short={"cost": "evaluations", "budget": 4},
-    references=("zhang2020reproducible",),
+    references=("zhang2024best", "zhang2020reproducible"),
 )

@@ -15,9 +15,10 @@ class NMTLCEnv(CurvesEnv):
     """Multi-fidelity hyperparameter optimisation of machine translation systems on measured learning curves.
 
     ## Description
-    The data repository of Zhang and Duh (2020) has the validation curves of 2,483 training runs: Transformers
-    trained from scratch on six corpora, and large language models fine-tuned with low-rank adapters on two. One
-    step trains one system up to one checkpoint, continuing from the checkpoint reached before, and pays only the
+    Zhang and Duh (2024) published the validation curves of 2,483 training runs for a study of successive halving:
+    Transformers trained from scratch on six corpora, most of them those of NMTHPO (Zhang and Duh 2020), and large
+    language models fine-tuned with low-rank adapters on two. Upstream names a third corpus of fine-tuned models, German
+    to English; the released file has none of its curves. One step trains one system up to one checkpoint, continuing from the checkpoint reached before, and pays only the
     new part. One episode is one optimisation run.
 
     Ids: `NMTLC-zhen-v0` (148 rows x 157 checkpoints), `NMTLC-ruen-v0` (193 x 165), `NMTLC-jaen-v0` (177 x 569),
@@ -54,8 +55,10 @@ class NMTLCEnv(CurvesEnv):
     One run per configuration, MIT licence. zh-en has 105 distinct curves in 148 configurations, as upstream has them.
 
     ## References
+    Xuan Zhang and Kevin Duh. Best Practices of Successive Halving on Neural Machine Translation and Large Language
+    Models. AMTA 2024. https://github.com/Este1le/hpo_nmt
     Xuan Zhang and Kevin Duh. Reproducible and Efficient Benchmarks for Hyperparameter Optimization of Neural
-    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020. https://github.com/Este1le/hpo_nmt
+    Machine Translation Systems. Transactions of the ACL 8:393-408, 2020.
     """
 
     @staticmethod

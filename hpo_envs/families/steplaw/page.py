@@ -52,9 +52,9 @@ class StepLawEnv(LookupEnv):
     From step-law/steplaw, which states no licence.
 
     ## References
-    Houyi Li, Wenzhen Zheng, Jingcheng Hu, Qiufeng Wang, Hanshan Zhang, Zili Wang, Shijie Xuyang, Yuantao Fan, Shuigeng
-    Zhou, Xiangyu Zhang and Daxin Jiang. Predictable Scale: Part I - Optimal Hyperparameter Scaling Law in Large
-    Language Model Pretraining. arXiv:2503.04715, 2025.
+    Houyi Li, Wenzhen Zheng, Qiufeng Wang, Hanshan Zhang, Zili Wang, Shijie Xuyang, Yuantao Fan, Zhenyu Ding, Haoying
+    Wang, Ning Ding, Shuigeng Zhou, Xiangyu Zhang and Daxin Jiang. Predictable Scale: Part I, Step Law - Optimal
+    Hyperparameter Scaling Law in Large Language Model Pretraining. arXiv:2503.04715, 2025.
     """
 
     @staticmethod

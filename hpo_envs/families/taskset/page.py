@@ -67,8 +67,9 @@ class TaskSetEnv(LookupEnv):
 
     ## References
     Luke Metz, Niru Maheswaranathan, Ruoxi Sun, C. Daniel Freeman, Ben Poole and Jascha Sohl-Dickstein. Using a thousand
-    optimization tasks to learn hyperparameter search strategies. arXiv:2002.11887, 2020. The files are those of
-    https://github.com/releaunifreiburg/DPL.
+    optimization tasks to learn hyperparameter search strategies. arXiv:2002.11887, 2020. Files:
+    Arlind Kadra, Maciej Janowski, Martin Wistuba and Josif Grabocka. Scaling Laws for Hyperparameter Optimization.
+    NeurIPS 2023. https://github.com/releaunifreiburg/DPL
     """
 
     @staticmethod

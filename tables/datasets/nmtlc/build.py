@@ -1,4 +1,4 @@
-"""Learning curves of machine translation systems, from the data repository of Zhang and Duh (2020).
+"""Learning curves of machine translation systems, from the data repository of Zhang and Duh (2020, 2024).
 
 One row is one training run, one level is one checkpoint: every checkpoint of the file is a level, so nothing is lost
 by thinning; runs that ended earlier have trailing NaN. Six corpora were trained from scratch (a checkpoint every 2,000
