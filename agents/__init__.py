@@ -3,14 +3,14 @@
 from hpo_envs.agents.base import Agent, Planned
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.registry import AGENTS, Entry, entry, factory, fits, make, make_each, names, slow
+from hpo_envs.agents.registry import AGENTS, Registration, entry, factory, fits, make, make_each, names, slow
 
 __all__ = [
     "AGENTS",
     "Agent",
-    "Entry",
     "Planned",
     "Problem",
+    "Registration",
     "Source",
     "entry",
     "factory",

@@ -218,7 +218,7 @@ RANDOM = 1500
 """Random candidates that are scored."""
 
 
-class Pool:
+class CandidatePool:
     """Candidates worth a score: neighbours of the best ones so far, and random ones.
 
     Model-based optimizers of large or infinite spaces maximise their acquisition function so: near the incumbents and

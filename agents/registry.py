@@ -29,7 +29,7 @@ CONTAINERS = (list, dict, set, np.ndarray)
 
 
 @dataclass(frozen=True)
-class Entry:
+class Registration:
     """One registered agent.
 
     Attributes:
@@ -83,8 +83,8 @@ class Entry:
         return self.alias_of is None and not (self.open or self.external or self.sources)
 
 
-def _entry(target: str, supports: str, summary: str, **more: Any) -> Entry:
-    return Entry(f"hpo_envs.agents.{target}", summary, supports=tuple(supports.split()), **more)
+def _entry(target: str, supports: str, summary: str, **more: Any) -> Registration:
+    return Registration(f"hpo_envs.agents.{target}", summary, supports=tuple(supports.split()), **more)
 
 
 FEATURED = "rows features levels"
@@ -93,19 +93,21 @@ CUBE = f"{GRID} box"
 """What several agents work on."""
 
 
-def _transfer(target: str, summary: str, objectives: bool = False, **kwargs: Any) -> Entry:
+def _transfer(target: str, summary: str, objectives: bool = False, **kwargs: Any) -> Registration:
     """An agent that learns from other tables."""
     supports, slow = (f"{FEATURED} objectives", ("objectives",)) if objectives else (FEATURED, ())
     return _entry(target, supports, summary, sources=True, slow=slow, kwargs=kwargs)
 
 
-def _external(target: str, supports: str, summary: str, *needs: str, quick: bool = False, **kwargs: Any) -> Entry:
+def _external(
+    target: str, supports: str, summary: str, *needs: str, quick: bool = False, **kwargs: Any
+) -> Registration:
     """Another package's optimizer, compared by name only."""
     slow = () if quick else ("anywhere",)
     return _entry(f"external.{target}", supports, summary, kwargs=kwargs, needs=needs, external=True, slow=slow)
 
 
-def _fixed_kernels() -> dict[str, Entry]:
+def _fixed_kernels() -> dict[str, Registration]:
     """Optimisers with a fixed kernel; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
     bo, graph = "search.bo:BayesianOptimisation", "search.graph_search:GraphSearch"
     rows = (
@@ -128,7 +130,7 @@ def _fixed_kernels() -> dict[str, Entry]:
     return entries
 
 
-AGENTS: dict[str, Entry] = {
+AGENTS: dict[str, Registration] = {
     "random": _entry("random:RandomSearch", "rows levels grid box arms cells objectives box-objectives",
         "random search without replacement"),
     "box-bo": _entry("search.bo_box:BoxBayesianOptimisation", "box box-objectives",
@@ -220,7 +222,7 @@ AGENTS: dict[str, Entry] = {
         "syne_tune", "statsmodels", scheduler="BOHB"),
     "dehb": _external("dehb:DEHB", "levels", "DEHB; the nearest row", "dehb", quick=True),
 }  # fmt: skip
-"""Class, what it works on, summary, and what else an `Entry` has; of other packages the modules that they need."""
+"""Class, what it works on, summary, other fields of `Registration`; of other packages the modules that they need."""
 
 
 def names() -> list[str]:
@@ -228,7 +230,7 @@ def names() -> list[str]:
     return sorted({name for name, e in AGENTS.items() if e.alias_of is None} | plugins.of("agents").keys())
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> Registration:
     """The registry entry of an agent; that of a plugin imports it.
 
     Raises:
@@ -245,14 +247,14 @@ def _plugin(name: str) -> plugins.Plugin | None:
 
 
 @functools.cache
-def _of_plugin(plugin: plugins.Plugin) -> Entry:
+def _of_plugin(plugin: plugins.Plugin) -> Registration:
     """The entry of a plugin; one that cannot be imported works on nothing."""
     made = plugin.loaded()
     if made is None:
-        return Entry(plugin.target, "cannot be imported", supports=(), external=True, package=plugin.package)
+        return Registration(plugin.target, "cannot be imported", supports=(), external=True, package=plugin.package)
     summary = (inspect.getdoc(made) or "no docstring").partition("\n")[0]
     supports = tuple(getattr(made, "supports", ())) or ("rows",)
-    return Entry(plugin.target, summary, supports=supports, external=True, package=plugin.package)
+    return Registration(plugin.target, summary, supports=supports, external=True, package=plugin.package)
 
 
 def version_of(agent: str) -> dict[str, str]:

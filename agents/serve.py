@@ -27,7 +27,7 @@ LONGEST = 20_000
 """Characters kept of a traceback."""
 
 
-class AgentPool:
+class ServedAgents:
     """Agents for the episodes of one run, called together."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ def _kept(value: Any) -> Any:
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Reply to messages until the input ends; exceptions of an agent are replies, too."""
-    pool = AgentPool()
+    pool = ServedAgents()
     while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
         text, arrays = wire.lengths(head)
         message = wire.decode(requests.read(text), requests.read(arrays))

@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from hpo_envs.tables.arrays import Floats
 
 
 def total(values: Iterable[float]) -> float:

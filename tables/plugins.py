@@ -12,7 +12,7 @@ import warnings
 from importlib.metadata import entry_points
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["agents", "families", "tables"]
+PluginGroup = Literal["agents", "families", "tables"]
 
 
 class Plugin(NamedTuple):
@@ -61,7 +61,7 @@ _points = functools.cache(entry_points)  # one look at the metadata of all packa
 
 
 @functools.cache
-def of(kind: Kind) -> dict[str, Plugin]:
+def of(kind: PluginGroup) -> dict[str, Plugin]:
     """Installed plugins of a kind by name; reads metadata once, imports none."""
     found: dict[str, Plugin] = {}
     for point in _points().select(group=f"hpo_envs.{kind}"):

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact, frames
+from hpo_envs.tables import arrays, exact, frames
 from hpo_envs.tables.checks import nearest, one_of, shown
 
-Floats = exact.Floats
+Floats = arrays.Floats
 
 STATUSES = ("ok", "failed", "diverged", "truncated")
 """Names of the codes in `Table.status`.

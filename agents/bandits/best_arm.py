@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.bandits.quadrature import RULES, Posterior, Quadrature
+from hpo_envs.agents.bandits.quadrature import RULES, ArmPosteriors, Quadrature
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.models import Floats
 
@@ -29,7 +29,7 @@ SMALLEST_SCALE = 1e-9
 """Scale of an arm whose scores are all equal, relative to the widest distance of the problem."""
 
 
-def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike) -> Posterior:
+def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike) -> ArmPosteriors:
     """Posteriors from sufficient statistics.
 
     Args:
@@ -53,14 +53,14 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
     return _posterior(t, m, s)
 
 
-def _posterior(t: Floats, m: Floats, s: Floats) -> Posterior:
+def _posterior(t: Floats, m: Floats, s: Floats) -> ArmPosteriors:
     """`posterior` of statistics that are known to be valid."""
     scale = np.sqrt(s / (t * (t - 2.0)))
     low, high = float(np.minimum.reduce(m)), float(np.maximum.reduce(m))
     widest = max(high - low, float(np.maximum.reduce(scale)), 1e-6 * max(abs(low), abs(high)))
     if widest < 1e-200:  # all scores are 0: any unit will do
         widest = 1.0
-    return Posterior(m, np.maximum(scale, SMALLEST_SCALE * widest), t - 2.0)
+    return ArmPosteriors(m, np.maximum(scale, SMALLEST_SCALE * widest), t - 2.0)
 
 
 def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
@@ -80,7 +80,7 @@ def moments(scores: Any) -> tuple[Floats, Floats, Floats]:
     return out[0], out[1], out[2]
 
 
-def best_probability(p: Posterior) -> Floats:
+def best_probability(p: ArmPosteriors) -> Floats:
     """(n,) pi, summing to 1, with an error below 1e-6."""
     return Quadrature(p, RULES["exact"]).pi
 
@@ -132,7 +132,7 @@ class Belief:
             self._ready = bool(self.counts.min() >= MINIMUM)
         return self._ready
 
-    def posterior(self) -> Posterior:
+    def posterior(self) -> ArmPosteriors:
         """The posteriors; raises ValueError before `ready`."""
         return posterior(self.counts, self.means, self.squares)
 

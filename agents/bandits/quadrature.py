@@ -12,7 +12,7 @@ from hpo_envs.agents.models import Floats
 
 
 @dataclass(frozen=True)
-class Rule:
+class QuadratureRule:
     """A quadrature rule.
 
     Attributes:
@@ -26,11 +26,11 @@ class Rule:
     tail: float
 
 
-RULES = {"exact": Rule(0.5, 8, 1e-9), "fast": Rule(1.0, 4, 1e-6)}
+RULES = {"exact": QuadratureRule(0.5, 8, 1e-9), "fast": QuadratureRule(1.0, 4, 1e-6)}
 
 
 @dataclass(frozen=True)
-class Posterior:
+class ArmPosteriors:
     """Student-t posteriors of the arms' means.
 
     Attributes:
@@ -47,7 +47,7 @@ class Posterior:
 class Quadrature:
     """Nodes and weights for some posteriors, with each arm's density and distribution function there."""
 
-    def __init__(self, p: Posterior, rule: Rule) -> None:
+    def __init__(self, p: ArmPosteriors, rule: QuadratureRule) -> None:
         self.rule = rule
         edges = _cells(p, rule)
         nodes, weights = _legendre(rule.nodes)
@@ -61,7 +61,7 @@ class Quadrature:
         self.cumulative = np.empty((n, len(self.x)))
         self.update(p, list(range(n)))
 
-    def _fill(self, p: Posterior, arm: int) -> None:
+    def _fill(self, p: ArmPosteriors, arm: int) -> None:
         from scipy.special import stdtr
 
         df, scale = float(p.df[arm]), float(p.scale[arm])
@@ -69,7 +69,7 @@ class Quadrature:
         self.cumulative[arm] = stdtr(df, z)
         self.density[arm] = np.exp(-0.5 * (df + 1.0) * np.log1p(z * z / df)) * (_constant(df) / scale)
 
-    def update(self, p: Posterior, arms: list[int]) -> bool:
+    def update(self, p: ArmPosteriors, arms: list[int]) -> bool:
         """Refill the rows of arms that changed and integrates; return whether the nodes still fit."""
         for arm in arms:
             self._fill(p, arm)
@@ -84,7 +84,7 @@ class Quadrature:
         return self.error <= 10.0 * self.rule.tail
 
 
-def _cells(p: Posterior, rule: Rule) -> Floats:
+def _cells(p: ArmPosteriors, rule: QuadratureRule) -> Floats:
     """Edges of the cells, increasing: narrow wherever some arm is narrow, wide in the tails."""
     z = np.array([_quantile(float(df), rule.tail) for df in p.df])
     low, high = float((p.mean - z * p.scale).max()), float((p.mean + z * p.scale).max())

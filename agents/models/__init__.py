@@ -1,7 +1,6 @@
 """Components of optimizers: kernels, posteriors, trees, graphs, acquisition functions; and the types of arrays."""
 
-import numpy as np
-import numpy.typing as npt
+from hpo_envs.tables import arrays
 
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
+Floats = arrays.Floats
+Indices = arrays.Indices

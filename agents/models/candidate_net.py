@@ -8,7 +8,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.candidate_set import CONTEXT
 
 Floats32 = npt.NDArray[np.float32]
-Weights = Mapping[str, Floats32]
+NetArrays = Mapping[str, Floats32]
 
 
 def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
@@ -27,7 +27,7 @@ def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
     return found | {f"{name}.bias": (out,) for name, (_, out) in layers.items() if name not in bare}
 
 
-def scores(w: Weights, candidates: Floats32, mask: npt.NDArray[np.bool_], context: Floats32) -> Floats32:
+def scores(w: NetArrays, candidates: Floats32, mask: npt.NDArray[np.bool_], context: Floats32) -> Floats32:
     """(n,) scores of one episode's candidates, logarithms of probabilities up to a constant.
 
     Every candidate is encoded with the context. Attention pools the encodings twice over all candidates and once over

@@ -63,7 +63,7 @@ def width(features: tuple[str, ...]) -> int:
 
 
 @dataclass(frozen=True)
-class Space:
+class CandidateArrays:
     """The candidates of E episodes before the first evaluation.
 
     Attributes:
@@ -84,7 +84,7 @@ class Space:
         predictions: Floats | None = None,
         distances: Floats | None = None,
         fitted: Floats | None = None,
-    ) -> Space:
+    ) -> CandidateArrays:
         """One episode.
 
         Args:
@@ -105,7 +105,7 @@ class Space:
         return cls(np.pad(x, ((0, more), (0, 0)))[None], tables, length_scales(d, fitted)[None])
 
     @classmethod
-    def stack(cls, spaces: Sequence[Space]) -> Space:
+    def stack(cls, spaces: Sequence[CandidateArrays]) -> CandidateArrays:
         """Episodes of one each, with the same number of candidates."""
         d, j = (max(a) for a in zip(*((s.x.shape[2], s.tables.used.shape[1]) for s in spaces), strict=True))
 
@@ -143,7 +143,7 @@ class CandidateSet:
     """
 
     def __init__(
-        self, space: Space, features: tuple[str, ...] = DEFAULT, numbers: Mapping[str, float] | None = None
+        self, space: CandidateArrays, features: tuple[str, ...] = DEFAULT, numbers: Mapping[str, float] | None = None
     ) -> None:
         (e, n, d), tables, most = space.x.shape, space.tables, GROUPS["hyperparameters"]
         self._width, self._features, self._space = width(features), features, space

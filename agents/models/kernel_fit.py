@@ -13,7 +13,7 @@ from hpo_envs.agents.models.lbfgsb import minimise_each
 
 Groups = Indices | None
 
-LENGTHS = (0.05, 30.0)
+LENGTH_BOUNDS = (0.05, 30.0)
 """Bounds of length-scales; features lie in [0, 1]."""
 
 NOISES = (1e-5, 1.0)
@@ -67,7 +67,7 @@ class KernelFit:
 
     @staticmethod
     def estimate(
-        kernel: str, x: Floats, y: Floats, prior: Prior, start: KernelFit | None, groups: Groups = None
+        kernel: str, x: Floats, y: Floats, prior: KernelPrior, start: KernelFit | None, groups: Groups = None
     ) -> KernelFit:
         """The most probable kernel of (t, c) features and (t,) standardised observations.
 
@@ -83,7 +83,7 @@ class KernelFit:
 
     @staticmethod
     def estimate_each(
-        kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: Prior, groups: Groups = None
+        kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: KernelPrior, groups: Groups = None
     ) -> list[KernelFit]:
         """`estimate` of several (x, y, start), the same numbers in a third of the time where there are many."""
         fits: dict[int, KernelFit] = {}
@@ -101,7 +101,7 @@ class KernelFit:
 
 def _most_probable(posteriors: Posteriors, starts: Sequence[KernelFit | None], groups: Groups) -> list[KernelFit]:
     first = [posteriors.center if s is None else np.log(np.append(s.lengths, s.noise / s.amplitude)) for s in starts]
-    low, high = np.log([*[LENGTHS] * (len(posteriors.center) - 1), NOISES]).T.copy()
+    low, high = np.log([*[LENGTH_BOUNDS] * (len(posteriors.center) - 1), NOISES]).T.copy()
     found = minimise_each(posteriors.at, np.array(first), low, high, STEPS)
     if stale := np.flatnonzero((found != posteriors.last).any(axis=1)).tolist():
         posteriors.at(found[stale], stale)
@@ -113,7 +113,7 @@ def _most_probable(posteriors: Posteriors, starts: Sequence[KernelFit | None], g
 
 
 @dataclass(frozen=True)
-class Prior:
+class KernelPrior:
     """Prior of a kernel of standardised observations.
 
     Attributes:
@@ -150,7 +150,7 @@ class Posteriors:
         last: (k, d + 1) these.
     """
 
-    def __init__(self, kernel: str, x: Floats, y: Floats, prior: Prior, groups: Indices | None = None) -> None:
+    def __init__(self, kernel: str, x: Floats, y: Floats, prior: KernelPrior, groups: Indices | None = None) -> None:
         from scipy.linalg import lapack
 
         self._factorise, self._invert = lapack.dpotrf, lapack.dpotri

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import positive
-from hpo_envs.agents.candidates import AFFORDABLE, Pool
+from hpo_envs.agents.candidates import AFFORDABLE, CandidatePool
 from hpo_envs.agents.models import Floats, Indices, kernels
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
+from hpo_envs.agents.models.kernel_fit import KernelFit, KernelPrior, is_due
 from hpo_envs.agents.models.kernels import FiniteGP, root
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.posterior_search import PosteriorSearch
@@ -48,7 +48,7 @@ class BayesianOptimisation(PosteriorSearch):
 
     Complexity: O(t n) a suggestion with a fixed kernel, t observations and n candidates; a refit costs O(t^2 (t +
     n)) and happens after each observation at first, then whenever t has grown by `refit`. Of more than 20,000
-    candidates only those observed and some 2,000 others are scored, redrawn then (see `Pool`), and a kernel is
+    candidates only those observed and some 2,000 others are scored, redrawn then (see `CandidatePool`), and a kernel is
     estimated from 300 observations at most.
 
     Args:
@@ -90,12 +90,12 @@ class BayesianOptimisation(PosteriorSearch):
         self.standardise = bool(fit if standardise is None else standardise)
         self.refit = positive("refit", refit)
         self.fit = bool(fit)
-        self._prior = Prior(self.length_scale, positive("spread", spread))
+        self._prior = KernelPrior(self.length_scale, positive("spread", spread))
         self._fits: list[KernelFit | None] = [None] * problem.objectives
         self._roots: dict[int, Floats] = {}
         self._fitted_at = 0
         self._scaled: tuple[int, tuple[Floats, Floats]] = -1, super()._units()
-        self._pool = Pool(self.features) if len(self.features) > AFFORDABLE else None
+        self._pool = CandidatePool(self.features) if len(self.features) > AFFORDABLE else None
         self._gps = [] if fit or self._pool else [self._fixed_gp()]
 
     def _fixed_gp(self) -> FiniteGP:

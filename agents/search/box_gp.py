@@ -6,12 +6,12 @@ import numpy as np
 
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import log_expected_improvement
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.kernel_fit import KernelFit, KernelPrior
 from hpo_envs.agents.models.kernels import square_distances, with_slope
 from hpo_envs.agents.models.lbfgsb import minimise_each
 from hpo_envs.agents.search.box_space import BoxSpace
 
-PRIOR = Prior(length=0.7, spread=1.3)
+PRIOR = KernelPrior(length=0.7, spread=1.3)
 """Length-scales on the scale of the box; chosen, as the noise, on the design seeds of `benchmarks/live`."""
 
 RANDOM, NEAR, BEST, STARTS = 400, 400, 5, 6

@@ -13,7 +13,7 @@ from hpo_envs.agents.models.acquisition import (
     expected_improvement,
     upper_confidence_bound,
 )
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.kernel_fit import KernelFit, KernelPrior
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.tables.checks import one_of
@@ -154,7 +154,7 @@ class CostModel:
             return np.ones(len(among))
         mean, scale = logs.mean(), logs.std()
         x, y = self._features[self._rows], (logs - mean) / scale
-        self._fit = fit = KernelFit.estimate("matern52", x, y, Prior(), self._fit)
+        self._fit = fit = KernelFit.estimate("matern52", x, y, KernelPrior(), self._fit)
         cross = fit.covariance(x, among)
         solved = np.linalg.solve(fit.covariance(x, x) + fit.noise * np.eye(len(x)), np.column_stack([y, cross]))
         variance = np.maximum(fit.amplitude - np.einsum("tn,tn->n", cross, solved[:, 1:]), 0.0)

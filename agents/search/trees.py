@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import whole
-from hpo_envs.agents.candidates import AFFORDABLE, Candidates, OnCandidates, Pool, lost
+from hpo_envs.agents.candidates import AFFORDABLE, CandidatePool, Candidates, OnCandidates, lost
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of
@@ -21,7 +21,7 @@ RATE = 0.3
 class TreeSearch(OnCandidates):
     """Base of tree-based optimizers: configurations with features, random initial design, no repetition.
 
-    Of more than 20,000 rows some 2,000 are scored, redrawn at each fit (see `Pool`).
+    Of more than 20,000 rows some 2,000 are scored, redrawn at each fit (see `CandidatePool`).
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.
@@ -44,7 +44,7 @@ class TreeSearch(OnCandidates):
         self._told = self._fitted = 0
         self._y: list[float] = []
         self._learnt: list[int] = []
-        self._pool = Pool(self.x) if self.candidates.count > AFFORDABLE else None
+        self._pool = CandidatePool(self.x) if self.candidates.count > AFFORDABLE else None
         self._scored: Indices | None = None  # which rows the scores are of; None = all
         self._splits: Splits | None = None
         self._scores: Floats | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior, is_due
+from hpo_envs.agents.models.kernel_fit import KernelFit, KernelPrior, is_due
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.models.tree_ensembles import Splits
 from hpo_envs.agents.problem import Problem
@@ -147,7 +147,7 @@ class TargetAgent(TransferAgent):
         """Fit the kernels that are due in one batch."""
         given = [(agent, *agent._given()) for agent in agents if not agent._in_design()]
         due = [(a, a.features[rows], y) for a, rows, y in given if is_due(len(y), a._fitted_at, REFIT)]
-        fits = KernelFit.estimate_each("matern52", [(x, y, a._fit) for a, x, y in due], Prior())
+        fits = KernelFit.estimate_each("matern52", [(x, y, a._fit) for a, x, y in due], KernelPrior())
         for (agent, _, y), fit in zip(due, fits, strict=True):
             agent._fit, agent._fitted_at = fit, len(y)
 

@@ -32,7 +32,7 @@ W = TypeVar("W", bound=Any)
 
 
 @dataclass(frozen=True)
-class Weights:
+class LearnedNumbers:
     """Numbers of the model that were trained together.
 
     Attributes:
@@ -101,9 +101,9 @@ class Learned(CandidateAgent):
         super().__init__(problem, seed, initial=1 if sources else initial, design="random")
         if problem.objectives != 1:
             raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
-        used = Weights("untrained", frozenset(), np.array([[*START.values()]]))
+        used = LearnedNumbers("untrained", frozenset(), np.array([[*START.values()]]))
         if numbers is not None:
-            used = Weights("given", frozenset(), np.asarray(numbers, dtype=np.float64))
+            used = LearnedNumbers("given", frozenset(), np.asarray(numbers, dtype=np.float64))
         elif trained and sources:
             used = chosen(shipped(), () if seen else problem.held_out_languages, weights)
             used = used if member is None else replace(used, numbers=used.numbers[[member]])
@@ -206,12 +206,12 @@ def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
 
 
 @functools.cache
-def shipped() -> tuple[Weights, ...]:
+def shipped() -> tuple[LearnedNumbers, ...]:
     """All shipped weights."""
     file = json.loads(WEIGHTS.read_text())
     if file["names"] != list(START):
         raise ValueError(f"{WEIGHTS.name} must have the numbers {', '.join(START)}, got {', '.join(file['names'])}")
     return tuple(
-        Weights(w["name"], frozenset(w["languages"]), np.array([s["numbers"] for s in w["seeds"]]))
+        LearnedNumbers(w["name"], frozenset(w["languages"]), np.array([s["numbers"] for s in w["seeds"]]))
         for w in file["weights"]
     )

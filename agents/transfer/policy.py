@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, candidate_net
-from hpo_envs.agents.models.candidate_set import CandidateSet, Space
+from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet
 from hpo_envs.agents.models.stacked_gp import distance
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.agents.transfer.learned import LARGEST, LONGEST, chosen, fit_sources, unseen
-from hpo_envs.agents.transfer.policy_file import Trained
+from hpo_envs.agents.transfer.policy_file import PolicyWeights
 
 
 class Policy(CandidateAgent):
@@ -89,22 +89,22 @@ class Policy(CandidateAgent):
         self._space = self._space_of(seen)
         self._set = self._fresh()
 
-    def _space_of(self, seen: bool) -> Space:
+    def _space_of(self, seen: bool) -> CandidateArrays:
         """The candidates, with what source tasks or a shipped prior predict of them."""
         x, sources = self.features[self._pool], [s for s in self.problem.sources if not s.feature_names]
         if not {"prior", "stacked"} & set(self._used.features):
-            return Space.of(x)
+            return CandidateArrays.of(x)
         if sources:
             models, fitted = fit_sources([(s.features, s.rewards[:, 0]) for s in sources])
             distances = np.array([distance(s.features, x) for s in sources])
-            return Space.of(x, None, np.array([m.predict(x) for m in models]), distances, fitted)
+            return CandidateArrays.of(x, None, np.array([m.predict(x) for m in models]), distances, fitted)
         for prior in policy_file.shipped().priors:
             if prior.names == self.problem.feature_names:
                 prior = prior if seen else prior.without(self.problem.held_out_languages)
                 self.training_languages |= {code for table in prior.languages for code in table}
                 fitted = np.exp(np.log(prior.spaces[:, 2]).mean(axis=0)) if prior.languages else None
-                return Space.of(x, None, prior.predict(x), prior.distances(x), fitted)
-        return Space.of(x)
+                return CandidateArrays.of(x, None, prior.predict(x), prior.distances(x), fitted)
+        return CandidateArrays.of(x)
 
     def _fresh(self) -> CandidateSet:
         return CandidateSet(self._space, self._used.features, self._used.numbers)
@@ -147,12 +147,12 @@ class Policy(CandidateAgent):
         return np.asarray(total - np.log(np.exp(total).sum()))
 
 
-def known(file: str | None, sha256: str | None = None) -> tuple[Trained, ...]:
+def known(file: str | None, sha256: str | None = None) -> tuple[PolicyWeights, ...]:
     """The weights of a file, or the shipped ones."""
     return (policy_file.shipped() if file is None else policy_file.read(file, sha256)).trained
 
 
-def unfit(problem: Problem, used: Trained) -> str | None:
+def unfit(problem: Problem, used: PolicyWeights) -> str | None:
     """Where weights must be run instead; None if they fit."""
     names = used.feature_names
     if "hyperparameters" in used.features and names and names != problem.feature_names:

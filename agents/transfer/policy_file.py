@@ -29,7 +29,7 @@ SHIPPED = Path(__file__).parent / "data" / "policy.npz"
 
 
 @dataclass(frozen=True)
-class Trained:
+class PolicyWeights:
     """Weights that were trained together.
 
     Attributes:
@@ -48,13 +48,13 @@ class Trained:
     features: tuple[str, ...]
     candidates: int
     hidden: int
-    members: tuple[candidate_net.Weights, ...]
+    members: tuple[candidate_net.NetArrays, ...]
     feature_names: tuple[str, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
+class SourceNetworks:
     """What J tables of one family predict of any configuration: a small network each, trained on its table alone.
 
     Attributes:
@@ -69,10 +69,12 @@ class Prior:
     networks: Floats
     spaces: Floats
 
-    def without(self, languages: Sequence[str]) -> Prior:
+    def without(self, languages: Sequence[str]) -> SourceNetworks:
         """The tables of no such language."""
         kept = [j for j, known in enumerate(self.languages) if not {*known} & {*languages}]
-        return Prior(self.names, tuple(self.languages[j] for j in kept), self.networks[kept], self.spaces[kept])
+        return SourceNetworks(
+            self.names, tuple(self.languages[j] for j in kept), self.networks[kept], self.spaces[kept]
+        )
 
     def predict(self, features: Floats) -> Floats:
         """(J, n) scores of (n, d) features in [0, 1], up to a constant and a unit each."""
@@ -90,12 +92,12 @@ class Prior:
 class Contents:
     """Contents of a file: trained weights, a prior of each family, and its sha256."""
 
-    trained: tuple[Trained, ...]
-    priors: tuple[Prior, ...]
+    trained: tuple[PolicyWeights, ...]
+    priors: tuple[SourceNetworks, ...]
     sha256: str
 
 
-def write(file: Path | str, trained: Sequence[Trained], priors: Sequence[Prior] = ()) -> Path:
+def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[SourceNetworks] = ()) -> Path:
     """Write trained weights as float16 numbers; `.npz` is added where the name has no suffix."""
     path = Path(file) if Path(file).suffix else Path(f"{file}.npz")
     entries: dict[str, npt.NDArray[Any]] = {}
@@ -168,7 +170,7 @@ def arguments(file: str) -> dict[str, Any]:
     return {"file": str(Path(file).resolve()), "sha256": read(file).sha256}
 
 
-def _trained(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[str, Any]) -> Trained:
+def _trained(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[str, Any]) -> PolicyWeights:
     features, names = (_texts(record[k]) for k in ("features", "feature_names"))
     hidden = _count(record["hidden"], 512, 0)
     members, candidates = _count(record["members"], 16), _count(record["candidates"], 10**6)
@@ -181,14 +183,14 @@ def _trained(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[st
         for k in range(members)
     )
     languages = frozenset(_texts(record["languages"]))
-    return Trained(str(record["name"]), languages, features, candidates, hidden, made, names, numbers)
+    return PolicyWeights(str(record["name"]), languages, features, candidates, hidden, made, names, numbers)
 
 
-def _prior(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[str, Any]) -> Prior:
+def _prior(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[str, Any]) -> SourceNetworks:
     names, languages = _texts(record["names"]), tuple(_texts(value) for value in record["languages"])
     j, d, units = len(languages), len(names), _count(record["units"], 512)
     networks = _array(archive, f"prior/{i}/networks", (j, units, d + 2))
-    return Prior(names, languages, networks, _array(archive, f"prior/{i}/spaces", (j, 3, d)))
+    return SourceNetworks(names, languages, networks, _array(archive, f"prior/{i}/spaces", (j, 3, d)))
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.kernel_fit import KernelFit, Prior
+from hpo_envs.agents.models.kernel_fit import KernelFit, KernelPrior
 
 FITTED = 120
 """Observations that length-scales are estimated from at most."""
@@ -28,7 +28,7 @@ class SourceGP:
     def __init__(self, features: Floats, rewards: Floats) -> None:
         order, z = np.random.default_rng(0).permutation(len(rewards)), normal_scores(rewards)
         few, self._rows = order[:FITTED], features[order[:USED]]
-        fit = KernelFit.estimate("matern52", features[few], z[few], Prior(), None)
+        fit = KernelFit.estimate("matern52", features[few], z[few], KernelPrior(), None)
         covariance = fit.covariance(self._rows, self._rows) + fit.noise * np.eye(len(self._rows))
         self._fit, self._alpha, self.lengths = fit, np.linalg.solve(covariance, z[order[:USED]]), fit.lengths
         self._known: dict[bytes, Floats] = {}

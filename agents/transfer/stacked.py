@@ -17,7 +17,7 @@ SLOPE, MATERN, CONSTANT, ALONG, ACROSS, NOISE = 0.7, 0.5, 1.0, 0.25, 0.5, 0.02
 """Weights of the sources' mean in the prior mean, and of the kernel's parts; observations have variance 1."""
 
 
-class StackedGP(TransferAgent):
+class StackedGPAgent(TransferAgent):
     """Expected improvement of a Gaussian process around the other tables' mean, free to scale it and to lean to some.
 
     Formula:

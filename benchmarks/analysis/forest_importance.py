@@ -24,7 +24,7 @@ UNRELIABLE = 0.2
 
 
 @dataclass(frozen=True)
-class Axis:
+class Dimension:
     """One hyperparameter as the forest sees it.
 
     Attributes:
@@ -107,7 +107,7 @@ def boxes(tree: Any, d: int) -> tuple[Floats, Floats, Floats]:
 
 
 def decompose(
-    values: Floats, low: Floats, high: Floats, axes: Sequence[Axis]
+    values: Floats, low: Floats, high: Floats, axes: Sequence[Dimension]
 ) -> tuple[Floats, Floats, float, list[tuple[Floats, Floats]]]:
     """Variances of one tree over the space: exact sums over its leaves, as `boxes` returns them.
 
@@ -144,7 +144,7 @@ def decompose(
 def importance(
     configs: npt.ArrayLike,
     scores: npt.ArrayLike,
-    axes: Sequence[Axis],
+    axes: Sequence[Dimension],
     *,
     cutoff: float | None = None,
     trees: int = TREES,
@@ -193,7 +193,7 @@ def importance(
     )
 
 
-def intervals(configs: Floats, scores: Floats, axes: Sequence[Axis]) -> Floats:
+def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Floats:
     """(2, d) ends of 95 % bootstrap intervals of the main effects' shares, for other runs of the same kind.
 
     They are of `RESAMPLES` forests, each of 15 trees on runs drawn with replacement. Arguments are those of
@@ -206,7 +206,7 @@ def intervals(configs: Floats, scores: Floats, axes: Sequence[Axis]) -> Floats:
     return np.asarray(np.quantile(shares, [0.025, 0.975], axis=0))
 
 
-def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Axis]]:
+def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]]:
     """Configurations, scores (higher is better) and axes of a table's rows; those without the metric are left out.
 
     Raises:
@@ -218,7 +218,7 @@ def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Axis]]:
     return x[known], scores[known], axes
 
 
-def space_of(table: Table) -> tuple[Floats, list[Axis]]:
+def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
     """Every row's hyperparameters that vary, or, where a table has none, its features; and their axes.
 
     Raises:
@@ -228,36 +228,36 @@ def space_of(table: Table) -> tuple[Floats, list[Axis]]:
         x, axes = varying(table.space, table.configs)
     else:
         varies = np.ptp(table.features, axis=0) > 0
-        x, axes = table.features[:, varies], [Axis(table.feature_names[i]) for i in np.flatnonzero(varies)]
+        x, axes = table.features[:, varies], [Dimension(table.feature_names[i]) for i in np.flatnonzero(varies)]
     if not axes:
         raise ValueError(f"table must have hyperparameters or features, {table.name} has none")
     return x, axes
 
 
-def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[Axis]]:
+def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[Dimension]]:
     """(n, d) stored values of the hyperparameters that vary, as the forest sees them; and their axes."""
     x = np.column_stack([numbers(h, c) for h, c in zip(space, raw.T, strict=True)])
     varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(space), bool)
     return x[:, varies], [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
 
 
-def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Axis]:
+def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Dimension]:
     """Axes of actions that are no rows, over the values that occur; `x1`, `x2`, ... where names are not theirs."""
     d = configs.shape[1]
     names = names if len(names) == d else [f"x{i + 1}" for i in range(d)]
     if whole:
-        return [Axis(n, tuple(map(float, np.unique(c)))) for n, c in zip(names, configs.T, strict=True)]
-    return [Axis(n, (), float(c.min()), float(c.max())) for n, c in zip(names, configs.T, strict=True)]
+        return [Dimension(n, tuple(map(float, np.unique(c)))) for n, c in zip(names, configs.T, strict=True)]
+    return [Dimension(n, (), float(c.min()), float(c.max())) for n, c in zip(names, configs.T, strict=True)]
 
 
-def axis_of(h: Hyperparameter) -> Axis:
+def axis_of(h: Hyperparameter) -> Dimension:
     """A hyperparameter as an axis: its choices, or its range."""
     if h.kind == "categorical":
-        return Axis(h.name, tuple(map(float, range(len(h.values)))), labels=tuple(map(str, h.values)))
+        return Dimension(h.name, tuple(map(float, range(len(h.values)))), labels=tuple(map(str, h.values)))
     if h.values:
-        return Axis(h.name, tuple(map(float, h.values)))
+        return Dimension(h.name, tuple(map(float, h.values)))
     low, high = (float(np.log(v)) if h.log else float(v) for v in (h.low, h.high))
-    return Axis(f"1 - {h.name}" if h.complement else h.name, (), low, high, h.log)
+    return Dimension(f"1 - {h.name}" if h.complement else h.name, (), low, high, h.log)
 
 
 def numbers(h: Hyperparameter, raw: Floats) -> Floats:
@@ -266,7 +266,7 @@ def numbers(h: Hyperparameter, raw: Floats) -> Floats:
     return np.log(x) if h.log and not h.values else x
 
 
-def _over_trees(axis: Axis, found: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
+def _over_trees(axis: Dimension, found: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
     """Points, mean and deviation over trees of a marginal; ranges are read at 51 points."""
     points = np.array(axis.values) if axis.values else np.linspace(axis.low, axis.high, 51)
     rows = [means[np.abs(at[None, :] - points[:, None]).argmin(axis=1)] for at, means in found]

@@ -18,13 +18,13 @@ from hpo_envs.benchmarks.report import plots, sentences, terminal
 from hpo_envs.benchmarks.runs import Run, Runs
 from hpo_envs.benchmarks.study import expected, study
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
-from hpo_envs.benchmarks.study.scheduler import Outcome, conduct
+from hpo_envs.benchmarks.study.scheduler import StudyState, conduct
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 if TYPE_CHECKING:
-    from hpo_envs.benchmarks.study.futures import Pool
+    from hpo_envs.benchmarks.study.futures import AnyExecutor
 
 FIGURES = "figures"
 """Folder of pictures and scores, apart from the runs: a folder of runs holds nothing but Parquet files."""
@@ -57,7 +57,7 @@ class Comparison:
     ) -> None:
         self.study = _study_of(study)
         self.folder = None if folder is None else Path(folder)
-        self.outcome: Outcome | None = None
+        self.outcome: StudyState | None = None
         self.missing = ""
         self._scores = Scores()
         self._blocks: list[Block] = []
@@ -107,7 +107,7 @@ class Comparison:
         comparison.checked = str(replay)
         return comparison
 
-    def run(self, executor: Pool | None = None, **how: Any) -> Comparison:
+    def run(self, executor: AnyExecutor | None = None, **how: Any) -> Comparison:
         """Run missing runs of the study. Stored runs are replayed, new ones are not.
 
         Args:

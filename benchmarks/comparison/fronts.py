@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.acquisition import pareto_front
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import targets
-from hpo_envs.benchmarks.comparison.scored import Cell
+from hpo_envs.benchmarks.comparison.scored import AgentRuns
 from hpo_envs.tables.table import Floats
 
 POINTS = 50
@@ -40,9 +40,9 @@ def surfaces(
     return [targets.attainment(sets, grid, s) for s in (0.5, 0.75, 0.25)]
 
 
-def of_cells(cells: Mapping[tuple[str, str], Cell]) -> dict[str, Any]:
+def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
     """Attainment surfaces by environment with two objectives: stages of the budget and agents, in native units."""
-    groups: dict[str, dict[str, Cell]] = {}
+    groups: dict[str, dict[str, AgentRuns]] = {}
     for (env, agent), cell in cells.items():
         if cell.fronts:
             groups.setdefault(env, {})[agent] = cell

@@ -25,9 +25,8 @@ from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
+from hpo_envs.tables.arrays import Array
 from hpo_envs.tables.table import STATUSES, Table
-
-Array = npt.NDArray[Any]
 
 CELLS = 2**20
 """Configurations per batch of replayed runs; more would cost memory without being faster."""

@@ -122,7 +122,7 @@ class ScoredRuns:
 
 
 @dataclass
-class Cell:
+class AgentRuns:
     """The runs of one agent on one environment, as they come."""
 
     rank: tuple[Any, ...]
@@ -141,7 +141,7 @@ class Scores:
     """Scores of runs that come part by part, in any order."""
 
     def __init__(self) -> None:
-        self.cells: dict[tuple[str, str], Cell] = {}
+        self.cells: dict[tuple[str, str], AgentRuns] = {}
         self.answered: dict[str, set[tuple[str, str, str]]] = {}
         self._facts: dict[tuple[str, ...], Any] = {}  # that compared runs must share
 
@@ -168,7 +168,7 @@ class Scores:
             env, agent = environment_of(header), agent_of(header)
             self._check(header, env)
             self.answered.setdefault(env, set()).add((header["table"], header["kind"], header["sha256"]))
-            cell = self.cells.setdefault((env, agent), Cell(rank, header))
+            cell = self.cells.setdefault((env, agent), AgentRuns(rank, header))
             if rank < cell.rank:
                 cell.rank, cell.header = rank, header
             for some in _lengths(block, index):
@@ -192,7 +192,7 @@ class Scores:
                 f"sources must share no language with {env}, got {', '.join(both)} in runs of {agent_of(h)}"
             )
 
-    def _score(self, block: Block, index: npt.NDArray[np.intp], cell: Cell) -> None:
+    def _score(self, block: Block, index: npt.NDArray[np.intp], cell: AgentRuns) -> None:
         """Scores runs of equal length with one source of their scales."""
         seeds = block.seeds[index]
         scales = [_scale(block, i) for i in index.tolist()]

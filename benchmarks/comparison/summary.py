@@ -17,18 +17,16 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import intervals, regret, significance, statistics
 from hpo_envs.benchmarks.analysis.scales import of_header
-from hpo_envs.benchmarks.comparison.scored import GRID, ScoredRuns, Scores, budget_apart
+from hpo_envs.benchmarks.comparison.scored import GRID, Header, ScoredRuns, Scores, budget_apart
 from hpo_envs.families import registry
 from hpo_envs.tables import store as tables
 from hpo_envs.tables.checks import parsed
 from hpo_envs.tables.table import Floats
 
-Header = Mapping[str, Any]
-
 PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "cells", "curves", "fronts", "selections")
 """Keys of a summary."""
 
-CLOSE = 0.1
+TARGET_REGRET = 0.1
 """Regret of the expected running time in the table of all results."""
 
 
@@ -237,7 +235,7 @@ def curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
 
 
 def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
-    times = cell.runtimes([regret.TARGETS[np.argmin(np.abs(regret.TARGETS - CLOSE))]])[:, 0]
+    times = cell.runtimes([regret.TARGETS[np.argmin(np.abs(regret.TARGETS - TARGET_REGRET))]])[:, 0]
     return {
         "environment": env,
         "agent": agent,

@@ -22,11 +22,11 @@ from sklearn.neural_network import MLPRegressor
 from hpo_envs.agents.models import candidate_set
 from hpo_envs.agents.models.stacked_gp import START, distance, scaled
 from hpo_envs.agents.transfer import learned, policy_file
-from hpo_envs.agents.transfer.policy_file import Prior
+from hpo_envs.agents.transfer.policy_file import SourceNetworks
 from hpo_envs.agents.transfer.source_gp import SourceGP, source_gp
 from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.tasks import sampled
-from hpo_envs.benchmarks.tasks.sampled import Draws, Pool, SampledTasks
+from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks, TaskPool
 from hpo_envs.tables import screen
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
@@ -40,7 +40,7 @@ OBJECTIVES = {"NMTHPO": "bleu", "CharHPO": "accuracy"}
 SKIP = 4.0
 """Weight of the last column before training, at which probabilities are proportional to expected improvement."""
 
-CANDIDATES, ENVS, COPIES, BUDGET = 64, 64, 8, 20
+CANDIDATES, ENVS, COPIES, EVALUATIONS = 64, 64, 8, 20
 
 DIVERGENCE = 0.03
 """Kullback-Leibler divergence of the first step; steps get shorter linearly."""
@@ -58,7 +58,7 @@ EVERY, LOOKS = 4, 128
 """Updates between two looks at the validation episodes, and their number."""
 
 
-def with_sources(pools: Sequence[Pool]) -> list[Pool]:
+def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
     """Each pool with Gaussian processes of those of other languages as source tasks."""
     found = []
     for pool in pools:
@@ -74,18 +74,18 @@ def with_sources(pools: Sequence[Pool]) -> list[Pool]:
 
 
 @functools.cache
-def usable(family: str) -> tuple[Pool, ...]:
+def usable(family: str) -> tuple[TaskPool, ...]:
     """A family's tables whose best result is above the median one."""
     return tuple(sampled.pools((family,), objective=OBJECTIVES[family]))
 
 
-def prior(family: str) -> Prior:
+def prior(family: str) -> SourceNetworks:
     """The networks of a family's tables, which imitate the Gaussian processes that are fitted to source tasks."""
     pools = usable(family)
     models = [source_gp(p.x, p.y) for p in pools]
     networks = np.stack([imitation(p.x, m) for p, m in zip(pools, models, strict=True)])
     spaces = [[p.x.mean(axis=0), p.x.std(axis=0), m.lengths] for p, m in zip(pools, models, strict=True)]
-    return Prior(pools[0].feature_names, tuple(p.languages for p in pools), networks, np.array(spaces))
+    return SourceNetworks(pools[0].feature_names, tuple(p.languages for p in pools), networks, np.array(spaces))
 
 
 def imitation(x: Floats, model: SourceGP) -> Floats:
@@ -102,7 +102,7 @@ def imitation(x: Floats, model: SourceGP) -> Floats:
     return np.concatenate([into.T, bias[:, None], out], axis=1)
 
 
-def fit(weights: learned.Weights, seed: int, steps: int, log: list[dict[str, Any]]) -> policy_file.Trained:
+def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[str, Any]]) -> policy_file.PolicyWeights:
     """The weights of one training that scored best on languages kept from it.
 
     Args:
@@ -118,15 +118,15 @@ def fit(weights: learned.Weights, seed: int, steps: int, log: list[dict[str, Any
     stop = [p for p in with_sources(pools) if kept & {*p.languages}]
     numbers = dict(zip(START, weights.numbers.mean(axis=0).tolist(), strict=True))
     as_used = Draws((0.8, 0.8), 0.0, 0.0, 0.0, (0.9, 0.0))
-    tasks = SampledTasks(ENVS, train, CANDIDATES, BUDGET, Draws(sources=(0.8, 0.25)), COPIES)
+    tasks = SampledTasks(ENVS, train, CANDIDATES, EVALUATIONS, Draws(sources=(0.8, 0.25)), COPIES)
     envs, looks = (
         for_training(e, CANDIDATES, FEATURES, numbers=numbers)
-        for e in (tasks, SampledTasks(LOOKS, stop, CANDIDATES, BUDGET, as_used))
+        for e in (tasks, SampledTasks(LOOKS, stop, CANDIDATES, EVALUATIONS, as_used))
     )
     random = f"{regret(None, looks)[0]:.4f}"
     w, found, best = np.zeros(candidate_set.width(FEATURES)), [], []
     w[-1], rng = SKIP, np.random.default_rng(seed)
-    begun, updates = time.process_time(), -(-steps // (ENVS * BUDGET))
+    begun, updates = time.process_time(), -(-steps // (ENVS * EVALUATIONS))
 
     def look(mean: Floats) -> tuple[float, float]:
         score = regret(mean, looks)
@@ -138,7 +138,7 @@ def fit(weights: learned.Weights, seed: int, steps: int, log: list[dict[str, Any
         found.append(w)
         if update % EVERY == 0 or update == updates:
             anytime, final = look(np.mean(found[update // 2 :], axis=0))
-            record = {"weights": weights.name, "seed": seed, "steps": update * ENVS * BUDGET}
+            record = {"weights": weights.name, "seed": seed, "steps": update * ENVS * EVALUATIONS}
             record |= {"anytime": f"{anytime:.4f}", "final": f"{final:.4f}", "random": random}
             log.append(record | {"cpu_seconds": f"{time.process_time() - begun:.1f}"})
             print(*log[-1].values(), flush=True)
@@ -150,7 +150,7 @@ def fit(weights: learned.Weights, seed: int, steps: int, log: list[dict[str, Any
         look(factor * trained)
     shipped = min(best, key=lambda pair: pair[0])[1].astype(np.float32)
     seen = frozenset(x for p in pools for x in p.languages)
-    return policy_file.Trained(
+    return policy_file.PolicyWeights(
         weights.name, seen, FEATURES, CANDIDATES, 0, ({"skip.weight": shipped[None]},), numbers=numbers
     )
 
@@ -169,9 +169,9 @@ def sample(p: Floats, rng: np.random.Generator) -> npt.NDArray[np.intp]:
 
 
 def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tuple[Floats, Floats, Any]:
-    """One episode in each environment: gradients (BUDGET * E, columns) of log p, advantages, the next observation."""
+    """One episode in each environment: gradients (steps * E, columns) of log p, advantages, the next observation."""
     gradients, gains = [], []
-    for _ in range(BUDGET):
+    for _ in range(EVALUATIONS):
         p = probabilities(w, observation)
         actions = sample(p, rng)
         columns = observation["candidates"]
@@ -179,8 +179,8 @@ def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tu
         observation, gain, *_ = envs.step(actions)
         gains.append(gain)
     # A gain counts in the mean of the best rewards so far from its step on, and half in the last one.
-    late = np.arange(BUDGET, 0, -1)[:, None] / BUDGET + 0.5
-    returns = np.cumsum((np.array(gains) * late)[::-1], axis=0)[::-1].reshape(BUDGET, -1, COPIES)
+    late = np.arange(EVALUATIONS, 0, -1)[:, None] / EVALUATIONS + 0.5
+    returns = np.cumsum((np.array(gains) * late)[::-1], axis=0)[::-1].reshape(EVALUATIONS, -1, COPIES)
     return np.concatenate(gradients), (returns - returns.mean(axis=2, keepdims=True)).ravel(), observation
 
 

@@ -23,7 +23,7 @@ FLAT = ("CharHPO-inflection-hai-lstm-v0", "CharHPO-g2p-geo-lstm-v0")
 
 
 @dataclass(frozen=True)
-class Task:
+class TableTask:
     """One table.
 
     Attributes:
@@ -54,7 +54,7 @@ def ids(name: str) -> list[str]:
 
 
 @functools.cache
-def task(env_id: str) -> Task:
+def task(env_id: str) -> TableTask:
     """The task of an id: the same observations of other tables as agents get, all rows of its own."""
     envs = gym.make(env_id, disable_env_checker=True)
     problem, params = problem_of(envs, transfer="family"), envs.unwrapped.params  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def task(env_id: str) -> Task:
     models, fitted = fit_sources([(s.features, s.rewards[:, 0]) for s in problem.sources])
     lengths = length_scales(problem.features.shape[1], fitted)
     every = np.stack([correlations(problem.features, k, lengths) for k in range(problem.rows)], axis=1)
-    return Task(
+    return TableTask(
         env_id,
         problem.held_out_languages,
         np.asarray(rewards, dtype=np.float64),
@@ -76,7 +76,7 @@ def task(env_id: str) -> Task:
 
 
 @dataclass(frozen=True)
-class Episodes:
+class PaddedEpisodes:
     """Batch of E episodes, padded to n candidates each.
 
     Attributes:
@@ -95,7 +95,7 @@ class Episodes:
 
 
 @dataclass(frozen=True)
-class Draws:
+class EpisodeDistribution:
     """Distribution of training episodes.
 
     Attributes:
@@ -116,13 +116,17 @@ class Draws:
     most: float = 0.8
 
 
-AS_USED = Draws(rows=200, shares=(0.8, 0.8), some=0.0, mixed=0.0)
+AS_USED = EpisodeDistribution(rows=200, shares=(0.8, 0.8), some=0.0, mixed=0.0)
 """Episodes as agents are tested on: four fifths of the rows, all sources."""
 
 
 def draw(
-    tasks: Sequence[Task], number: int, held_out: frozenset[str], rng: np.random.Generator, how: Draws
-) -> Episodes:
+    tasks: Sequence[TableTask],
+    number: int,
+    held_out: frozenset[str],
+    rng: np.random.Generator,
+    how: EpisodeDistribution,
+) -> PaddedEpisodes:
     """Episodes on tasks drawn with the same probability.
 
     Args:
@@ -146,12 +150,12 @@ def draw(
     best = rewards.max(axis=1)
     span = best - np.array([np.median(y) for *_, y in drawn])
     rewards[~valid] = np.repeat(best - span, n - valid.sum(axis=1))
-    return Episodes(rewards, best, span, Tables(predictions, distances, used, valid), correlated)
+    return PaddedEpisodes(rewards, best, span, Tables(predictions, distances, used, valid), correlated)
 
 
 def _one(
-    t: Task, held_out: frozenset[str], rng: np.random.Generator, how: Draws
-) -> tuple[Task, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
+    t: TableTask, held_out: frozenset[str], rng: np.random.Generator, how: EpisodeDistribution
+) -> tuple[TableTask, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
     """Task, rows, sources and rewards of an episode."""
     kept = np.array([i for i, languages in enumerate(t.sources) if not held_out & set(languages)])
     low, high = how.sources

@@ -68,7 +68,7 @@ class Settings:
     validation: int = 40
 
 
-def play(numbers: Floats, episodes: tasks.Episodes, budget: int) -> Floats:
+def play(numbers: Floats, episodes: tasks.PaddedEpisodes, budget: int) -> Floats:
     """(P, E, budget) normalised regret of P models, kept between 0 and 1."""
     e, valid = np.arange(len(episodes.best)), episodes.tables.valid
     shape = (len(numbers), len(e))
@@ -96,8 +96,8 @@ def scores(regret: Floats, final: float) -> Floats:
 
 
 def evolve(
-    seen: Sequence[tasks.Task],
-    validation: Sequence[tasks.Task],
+    seen: Sequence[tasks.TableTask],
+    validation: Sequence[tasks.TableTask],
     held_out: frozenset[str],
     settings: Settings,
     seed: int,
@@ -113,7 +113,7 @@ def evolve(
         seed: Of everything that is drawn.
         log: Called with the generation, the score on the validation episodes and CPU seconds so far.
     """
-    s, rng, how, begun = settings, np.random.default_rng(seed), tasks.Draws(), time.process_time()
+    s, rng, how, begun = settings, np.random.default_rng(seed), tasks.EpisodeDistribution(), time.process_time()
     first = np.array([*START.values()])
     at, steps = first, np.zeros((2, len(first)))
     iterates: list[Floats] = []
@@ -174,7 +174,7 @@ def groups() -> list[Group]:
     return [Group("CharHPO", ("CharHPO",)), *without]
 
 
-def divided(group: Group, seed: int) -> tuple[list[tasks.Task], list[tasks.Task]]:
+def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.TableTask]]:
     """The tables to train on, and those of languages that are left for early stopping, drawn by the seed."""
     known = group.languages
     sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})

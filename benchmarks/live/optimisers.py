@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs import agents
-from hpo_envs.benchmarks.live.problems import Config, Problem
+from hpo_envs.benchmarks.live.problems import Config, LiveProblem
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import space_of, to_configspace
@@ -38,7 +38,7 @@ class SuiteOptimiser(Optimiser):
         agent: Registered name.
     """
 
-    def __init__(self, problem: Problem, seed: int, budget: int, agent: str) -> None:
+    def __init__(self, problem: LiveProblem, seed: int, budget: int, agent: str) -> None:
         actions = "box" if "box" in agents.entry(agent).supports else "candidates"
         given = {"function": _score, "space": problem.search_space, "actions": actions, "budget": budget}
         env: Any = gym.make("FunctionHPO-v0", disable_env_checker=True, **given)
@@ -77,7 +77,7 @@ class Optuna(Optimiser):
         name: Key of `SAMPLERS`.
     """
 
-    def __init__(self, problem: Problem, seed: int, name: str) -> None:
+    def __init__(self, problem: LiveProblem, seed: int, name: str) -> None:
         optuna = extra_module("optuna", "optuna", "live studies")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         sampler, given = SAMPLERS[name]
@@ -112,7 +112,7 @@ class Smac(Optimiser):
         budget: Evaluations.
     """
 
-    def __init__(self, problem: Problem, seed: int, budget: int) -> None:
+    def __init__(self, problem: LiveProblem, seed: int, budget: int) -> None:
         smac = extra_module("smac", "optimizers", "live studies")
         logging.disable(logging.WARNING)
         self._folder = tempfile.TemporaryDirectory()
@@ -137,7 +137,7 @@ class Smac(Optimiser):
         self._facade.tell(handle, TrialValue(cost=-score))
 
 
-class Ax(Optimiser):
+class AxClient(Optimiser):
     """BoTorch through Ax's client, with the generation strategy that it chooses itself.
 
     Ax knows conditions only where each hyperparameter depends on one value: what is inactive is suggested and left out.
@@ -147,7 +147,7 @@ class Ax(Optimiser):
         seed: Of the client.
     """
 
-    def __init__(self, problem: Problem, seed: int) -> None:
+    def __init__(self, problem: LiveProblem, seed: int) -> None:
         from ax.api import client, configs
         from ax.utils.common.logger import set_ax_logger_levels
 
@@ -184,7 +184,7 @@ def _active(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], A
     return config
 
 
-def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
+def make(name: str, problem: LiveProblem, seed: int, budget: int) -> Optimiser:
     """An optimizer by name.
 
     Args:
@@ -197,7 +197,7 @@ def make(name: str, problem: Problem, seed: int, budget: int) -> Optimiser:
     if name == "smac3":
         return Smac(problem, seed, budget)
     if name == "botorch-ax":
-        return Ax(problem, seed)
+        return AxClient(problem, seed)
     if name in SAMPLERS:
         return Optuna(problem, seed, name)
     return SuiteOptimiser(problem, seed, budget, name)

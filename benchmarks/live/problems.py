@@ -28,7 +28,7 @@ Config = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Problem:
+class LiveProblem:
     """A function to maximise.
 
     Attributes:
@@ -223,14 +223,14 @@ _X6 = {f"x{j}": (0.0, 1.0) for j in range(6)}
 LEPOR = Id("CushLEPOR-ted-ende-v0")
 TRANSDUCTION = Id("CharHPO-v0", table="g2p-dut-transformer")
 
-PROBLEMS: tuple[Problem, ...] = (
-    Problem("branin", {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, lambda c: branin(c["x"], c["y"])),
-    Problem("hartmann6", _X6, hartmann6),
-    Problem("hartmann6-noise", _X6, hartmann6, noise=0.2),
-    Problem("levy8", {f"x{j}": (-10.0, 10.0) for j in range(8)}, levy),
-    Problem("ellipsoid16", {f"x{j:02d}": (0.0, 1.0) for j in range(16)}, ellipsoid),
-    Problem("branin-shifts", {"kind": ["d", "a", "c", "b"], "x": (-5.0, 10.0), "y": (0, 15)}, shifted_branin),
-    Problem(
+PROBLEMS: tuple[LiveProblem, ...] = (
+    LiveProblem("branin", {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, lambda c: branin(c["x"], c["y"])),
+    LiveProblem("hartmann6", _X6, hartmann6),
+    LiveProblem("hartmann6-noise", _X6, hartmann6, noise=0.2),
+    LiveProblem("levy8", {f"x{j}": (-10.0, 10.0) for j in range(8)}, levy),
+    LiveProblem("ellipsoid16", {f"x{j:02d}": (0.0, 1.0) for j in range(16)}, ellipsoid),
+    LiveProblem("branin-shifts", {"kind": ["d", "a", "c", "b"], "x": (-5.0, 10.0), "y": (0, 15)}, shifted_branin),
+    LiveProblem(
         "schedule",
         {
             "optimizer": ["sgd", "adam", "lamb"],
@@ -247,7 +247,7 @@ PROBLEMS: tuple[Problem, ...] = (
         schedule,
         noise=0.004,
     ),
-    Problem(
+    LiveProblem(
         "svm-digits",
         {
             "kernel": ["rbf", "poly", "sigmoid", "linear"],
@@ -258,7 +258,7 @@ PROBLEMS: tuple[Problem, ...] = (
         },
         svm_digits,
     ),
-    Problem(
+    LiveProblem(
         "forest-cancer",
         {
             "n_estimators": (4, 24, "log"),
@@ -270,7 +270,7 @@ PROBLEMS: tuple[Problem, ...] = (
         },
         forest_cancer,
     ),
-    Problem(
+    LiveProblem(
         "boosting-diabetes",
         {
             "learning_rate": (1e-3, 1.0, "log"),
@@ -284,7 +284,7 @@ PROBLEMS: tuple[Problem, ...] = (
         },
         boosting_diabetes,
     ),
-    Problem(
+    LiveProblem(
         "network-wine",
         {
             "layers": (1, 3),
@@ -299,7 +299,7 @@ PROBLEMS: tuple[Problem, ...] = (
         },
         network_wine,
     ),
-    Problem(
+    LiveProblem(
         "ridge-diabetes",
         {
             "kernel": ["linear", "rbf", "laplacian", "polynomial"],
@@ -310,7 +310,7 @@ PROBLEMS: tuple[Problem, ...] = (
         },
         ridge_diabetes,
     ),
-    Problem(
+    LiveProblem(
         "neighbours-digits",
         {
             "components": (1, 50, "log"),
@@ -321,7 +321,7 @@ PROBLEMS: tuple[Problem, ...] = (
         },
         neighbours_digits,
     ),
-    Problem(
+    LiveProblem(
         "linear-cancer",
         {
             "loss": ["hinge", "log_loss", "modified_huber", "perceptron"],
@@ -340,6 +340,6 @@ PROBLEMS: tuple[Problem, ...] = (
         },
         linear_cancer,
     ),
-    Problem("cushlepor-ted-ende", LEPOR, LEPOR),
-    Problem("charhpo-g2p-dut", TRANSDUCTION, TRANSDUCTION),
+    LiveProblem("cushlepor-ted-ende", LEPOR, LEPOR),
+    LiveProblem("charhpo-g2p-dut", TRANSDUCTION, TRANSDUCTION),
 )

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 from hpo_envs.benchmarks.live.optimisers import make
-from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, Problem
+from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, LiveProblem
 from hpo_envs.tables import screen
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.user.points import Points
@@ -63,7 +63,7 @@ class Row:
     worst_ms: float
 
 
-def play(problem: Problem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
+def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
     """A run, as rows for each of `BUDGETS` that it reaches.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis.forest_importance import Axis, ForestImportance
+from hpo_envs.benchmarks.analysis.forest_importance import Dimension, ForestImportance
 from hpo_envs.benchmarks.plots import COLOURS, axes_of, panels, save
 
 SHOWN = 4
@@ -103,7 +103,9 @@ def bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -
     return axes
 
 
-def draw_importance(found: ForestImportance, metric: str, axes: Sequence[Axis], sign: float, path: Path) -> list[Path]:
+def draw_importance(
+    found: ForestImportance, metric: str, axes: Sequence[Dimension], sign: float, path: Path
+) -> list[Path]:
     """Draw main effects and interactions above, marginals of the most important hyperparameters below.
 
     Args:

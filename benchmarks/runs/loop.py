@@ -24,7 +24,7 @@ from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.pool import AgentPool
-from hpo_envs.benchmarks.runs.record import Log, copied, header_of, records
+from hpo_envs.benchmarks.runs.record import EpisodeLog, copied, header_of, records
 from hpo_envs.core.params import is_integer
 from hpo_envs.families import registry
 from hpo_envs.families.registry import SPECS
@@ -197,14 +197,14 @@ def _loop(
     progress: Callable[[int], object] | None,
     check: actions.Checker,
     who: str,
-) -> list[Log]:
+) -> list[EpisodeLog]:
     """Step the batch until every episode has ended, its agent is done or its target is met.
 
     What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
     copies. `start` is what `reset` returned.
     """
     observations, infos = start
-    logs, several = [Log() for _ in seeds], episodes.params.moves > 1
+    logs, several = [EpisodeLog() for _ in seeds], episodes.params.moves > 1
     # A cell is told by its moves.
     in_no_table = episodes.params.kind == "box" or (episodes.params.live and not several)
     running, process = list(range(len(seeds))), os.getpid()

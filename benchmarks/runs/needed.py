@@ -18,7 +18,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 """Nodes that a block is divided into."""
-WHOLE = (*DEFINITIONS, ast.For, ast.AsyncFor, ast.While)
+UNDIVIDED = (*DEFINITIONS, ast.For, ast.AsyncFor, ast.While)
 """Statements that are not divided."""
 FIXED = ("Import", "FunctionDef", "AsyncFunctionDef")
 """Kinds of statements that bind what a call does not change."""
@@ -127,7 +127,7 @@ def _statements(body: Iterable[ast.AST], blocks: tuple[_Statement, ...] = (), pa
                 yield _Statement(f"{part} Import {source} {ast.dump(alias)}", bound, none, none, none, blocks, "Import")
             continue
         fields = {name: value for name, value in ast.iter_fields(node) if isinstance(value, list)}
-        parts = {n: v for n, v in fields.items() if v and isinstance(v[0], PARTS) and not isinstance(node, WHOLE)}
+        parts = {n: v for n, v in fields.items() if v and isinstance(v[0], PARTS) and not isinstance(node, UNDIVIDED)}
         inner = {id(child) for children in parts.values() for child in children}
         own = [child for child in ast.iter_child_nodes(node) if id(child) not in inner] if parts else [node]
         name = {node.name} if parts and isinstance(node, ast.ExceptHandler) and node.name else set()

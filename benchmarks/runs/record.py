@@ -83,7 +83,7 @@ _NUMBERS = {status: number for number, status in enumerate(STATUSES)}
 
 
 @dataclass
-class Log:
+class EpisodeLog:
     """One episode as it is recorded, an entry per evaluation: see `Run`."""
 
     actions: list[Any] = dataclasses.field(default_factory=list)
@@ -132,7 +132,7 @@ class Log:
 
 
 def records(
-    logs: Sequence[Log],
+    logs: Sequence[EpisodeLog],
     seeds: Sequence[int],
     episodes: Episodes,
     recommended: Sequence[Any],

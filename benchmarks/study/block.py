@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
+from hpo_envs.tables.arrays import Array
 
-RUN_KEYS = ("seed", "table", "kind", "sha256")
+RUN_COLUMNS = ("seed", "table", "kind", "sha256")
 """Keys of a header that are columns: they may differ from run to run."""
 
 ONCE = ("recommended", "recommended_truth")
 """Arrays with one entry a run; all others have one an evaluation."""
 
-Array = npt.NDArray[Any]
 Layout = tuple[tuple[str, str, tuple[int, ...]], ...]
 """Name, dtype and shape of one entry of each array of a run."""
 
@@ -59,7 +59,9 @@ class Block:
         layout, headers = layout_of(runs[0]), [r.header for r in runs]
         if any(layout_of(r) != layout for r in runs[1:]):
             raise ValueError("runs of one part must have arrays of the same types and shapes")
-        shared = {k: v for k, v in headers[0].items() if k not in RUN_KEYS and all(h.get(k) == v for h in headers[1:])}
+        shared = {
+            k: v for k, v in headers[0].items() if k not in RUN_COLUMNS and all(h.get(k) == v for h in headers[1:])
+        }
         known: dict[str, int] = {}
         alone = [{k: v for k, v in h.items() if k not in shared and k not in ("seed", "scale")} for h in headers]
         which = [known.setdefault(repr(sorted(own.items())), len(known)) for own in alone]

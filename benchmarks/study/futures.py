@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.study.executors import LOSSES, Call, Executor, Serial, 
 FLYING = 1000
 """Calls that are handed to a pool at once, at most; the others can still be dropped."""
 
-Pool = Executor | concurrent.futures.Executor | Callable[[], concurrent.futures.Executor]
+AnyExecutor = Executor | concurrent.futures.Executor | Callable[[], concurrent.futures.Executor]
 """An executor of ours, anybody's, or a factory of one."""
 
 
@@ -136,11 +136,11 @@ def _caught(function: Callable[[Any], Any], argument: Any) -> tuple[bool, Any]:
         return False, error
 
 
-def of_pool(pool: Pool | None) -> Executor:
+def of_pool(pool: AnyExecutor | None) -> Executor:
     """Executor of what a user gives, as a context manager that closes nothing of the user's.
 
     Args:
-        pool: See `Pool`; None: this process.
+        pool: See `AnyExecutor`; None: this process.
 
     Raises:
         ValueError: None of these.

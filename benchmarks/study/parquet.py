@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.study.block import ONCE, RUN_KEYS, Array, Block
+from hpo_envs.benchmarks.study.block import ONCE, RUN_COLUMNS, Block
+from hpo_envs.tables.arrays import Array
 from hpo_envs.tables.checks import regular
 
-FORMAT = 2
+PARQUET_FORMAT = 2
 """Raised whenever files of before can no longer be read."""
 
 META = b"hpo_envs"
@@ -36,11 +37,11 @@ def encode(block: Block) -> bytes:
     import pyarrow.parquet as pq
 
     layout = block.layout
-    rest = [{k: v for k, v in own.items() if k not in RUN_KEYS} for own in block.rest]
+    rest = [{k: v for k, v in own.items() if k not in RUN_COLUMNS} for own in block.rest]
     which = block.which.tolist()
     columns: dict[str, Any] = {
         "seed": pa.array(block.seeds),
-        **{name: pa.array([block.rest[k][name] for k in which]) for name in RUN_KEYS[1:]},
+        **{name: pa.array([block.rest[k][name] for k in which]) for name in RUN_COLUMNS[1:]},
         "evaluations": pa.array(np.diff(block.starts), pa.int64()),
     }
     if any(rest):
@@ -55,7 +56,7 @@ def encode(block: Block) -> bytes:
             columns |= {k: pa.array(v) for k, v in values}
         else:
             columns |= {k: pa.ListArray.from_arrays(ends, pa.array(v)) for k, v in values}
-    meta = {"format": FORMAT, "header": block.header, "layout": layout}
+    meta = {"format": PARQUET_FORMAT, "header": block.header, "layout": layout}
     table = pa.table(columns).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)})
     sink = pa.BufferOutputStream()
     # Dictionaries only where values repeat: scores do not.
@@ -81,7 +82,7 @@ def name_of(prefix: str, seeds: npt.NDArray[np.int64], data: bytes) -> str:
 
 
 ENDING = r"([0-9a-f]{64})\.parquet"
-NAME = re.compile(rf"(.+)-(\d+)-(\d+)-{ENDING}")
+SHARD_NAME = re.compile(rf"(.+)-(\d+)-(\d+)-{ENDING}")
 
 
 def decode(path: Path) -> Block:
@@ -91,7 +92,7 @@ def decode(path: Path) -> Block:
         ValueError: Not the bytes that were written, not such a part, or one of an earlier version.
         OSError: The disk refuses.
     """
-    match = NAME.fullmatch(path.name)
+    match = SHARD_NAME.fullmatch(path.name)
     if match is None:
         raise ValueError(
             f"{path} was written by a version of hpo_envs whose files cannot be verified: delete its folder, or make "
@@ -106,14 +107,14 @@ def decode(path: Path) -> Block:
     try:
         table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
         meta = json.loads(table.schema.metadata[META])
-        if meta["format"] != FORMAT:
+        if meta["format"] != PARQUET_FORMAT:
             raise ValueError(f"format {meta['format']!r}")
         return _block(table.combine_chunks(), meta)
     except (*DAMAGE, pa.ArrowException) as error:
         raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
 
 
-HEADERS = [*RUN_KEYS, "header"]
+HEADERS = [*RUN_COLUMNS, "header"]
 """Columns of what is a run's alone, but for its scale; the last is there only where needed."""
 
 

@@ -19,17 +19,17 @@ from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.executors import Executor, WorkerLost
-from hpo_envs.benchmarks.study.futures import Pool, of_pool
+from hpo_envs.benchmarks.study.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
-from hpo_envs.benchmarks.study.task import Done, Task, key_of, perform, remainder
+from hpo_envs.benchmarks.study.task import StudyTask, TaskResult, key_of, perform, remainder
 
 TASK_SECONDS = 5.0
 """Target duration of a task: the loss of a crash, and far above an executor's overhead."""
 
 
 @dataclass
-class Outcome:
+class StudyState:
     """State of a study.
 
     Attributes:
@@ -51,12 +51,12 @@ class Outcome:
     capped: dict[str, int] = field(default_factory=dict)
 
 
-Watch = Callable[[int, int], object]
+ProgressCallback = Callable[[int, int], object]
 """`watch(done, total)`: called at the start and whenever runs have been stored."""
 
 
 @contextlib.contextmanager
-def progress() -> Iterator[Watch]:
+def progress() -> Iterator[ProgressCallback]:
     """A progress bar, which is there from the first call on: nothing is drawn over errors in a study."""
     from tqdm.auto import tqdm
 
@@ -77,14 +77,14 @@ def progress() -> Iterator[Watch]:
 def conduct(
     study: Study,
     folder: Path | str | None,
-    executor: Pool | None = None,
+    executor: AnyExecutor | None = None,
     *,
     take: Callable[[Block], object] = lambda block: None,
-    watch: Watch = lambda done, total: None,
+    watch: ProgressCallback = lambda done, total: None,
     seconds: float = TASK_SECONDS,
     run_seconds: float = limits.RUN_SECONDS,
     most: float = math.inf,
-) -> Outcome:
+) -> StudyState:
     """Run and store the missing runs of a study.
 
     Whatever stops it (an error, Ctrl-C, a kill), what was stored stays; calling it again runs the rest. An agent
@@ -110,7 +110,7 @@ def conduct(
         OSError: The disk is full or refuses.
     """
     store = Store(folder)
-    outcome = Outcome(store)
+    outcome = StudyState(store)
     tasks = _missing(study, store, outcome, seconds, run_seconds)
     if (length := sum(map(_expected, tasks))) > most:
         raise ValueError(
@@ -126,12 +126,12 @@ def conduct(
 
 
 def _carry_out(
-    tasks: Sequence[Task],
+    tasks: Sequence[StudyTask],
     executor: Executor,
     store: Store,
-    outcome: Outcome,
+    outcome: StudyState,
     take: Callable[[Block], object],
-    watch: Watch,
+    watch: ProgressCallback,
 ) -> None:
     pending, left = len(tasks), sum(len(task.seeds) for task in tasks)
     for task in tasks:
@@ -140,9 +140,9 @@ def _carry_out(
     watch(outcome.found, total)
     while pending:
         try:
-            done: Done = executor.next()
+            done: TaskResult = executor.next()
         except WorkerLost as lost:
-            done = Done(lost.argument, (), 0.0, str(lost))
+            done = TaskResult(lost.argument, (), 0.0, str(lost))
         pending -= 1
         for block in store.add(done.runs):
             outcome.made += len(block)
@@ -159,7 +159,7 @@ def _carry_out(
         watch(total - left, total)
 
 
-def _missing(study: Study, store: Store, outcome: Outcome, seconds: float, run_seconds: float) -> list[Task]:
+def _missing(study: Study, store: Store, outcome: StudyState, seconds: float, run_seconds: float) -> list[StudyTask]:
     """Remaining tasks; also records fitting agents and stored runs."""
     tasks = []
     for asked in study.environments:
@@ -176,7 +176,7 @@ def _missing(study: Study, store: Store, outcome: Outcome, seconds: float, run_s
             seeds = tuple(s for s in wanted if s not in have)
             outcome.found += len(wanted) - len(seeds)
             if seeds:
-                tasks.append(Task(environment, entrant, seeds, seconds, run_seconds))
+                tasks.append(StudyTask(environment, entrant, seeds, seconds, run_seconds))
     if not outcome.pairs:
         raise ValueError(
             f"agents must fit an environment of the study (hpo-envs list --agents), policies its actions, trained ones "
@@ -186,7 +186,7 @@ def _missing(study: Study, store: Store, outcome: Outcome, seconds: float, run_s
     return tasks
 
 
-def _expected(task: Task) -> float:
+def _expected(task: StudyTask) -> float:
     """Seconds that a task's runs are expected to call a function for; 0 where they look something up."""
     if not is_live(task.environment.id, task.environment.kwargs):
         return 0.0

@@ -47,7 +47,7 @@ def code_of(header: Mapping[str, Any]) -> str:
 AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "isolated")
 """Header keys that may differ between agents on one id."""
 
-Key = tuple[str, str, int]
+RunKey = tuple[str, str, int]
 """(env, agent, seed): what a store holds at most once."""
 
 Check = Callable[[Path, Block], object]
@@ -93,7 +93,7 @@ def digest(runs: Iterable[Run]) -> str:
     return digest_of(blocks_of([*runs]))
 
 
-def key_of(run: Run) -> Key:
+def key_of(run: Run) -> RunKey:
     """Key of a run in a store."""
     return run.header["env"], run.header["agent"], run.seed
 
@@ -259,7 +259,7 @@ def _same(part: Path, block: Block, others: Sequence[Path], seeds: set[int]) -> 
     """Refuse a part whose runs with these seeds are not the same in the other parts that have them."""
     expected = {run.seed: digest([run]) for run in block.runs() if run.seed in seeds}
     for other in others:
-        _, low, high, *_ = parquet.NAME.fullmatch(other.name).groups()  # type: ignore[union-attr]
+        _, low, high, *_ = parquet.SHARD_NAME.fullmatch(other.name).groups()  # type: ignore[union-attr]
         if any(int(low) <= seed <= int(high) for seed in seeds):
             for run in parquet.decode(other).runs():
                 if run.seed in seeds and digest([run]) != expected[run.seed]:

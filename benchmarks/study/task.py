@@ -23,7 +23,7 @@ LARGEST = 128
 
 
 @dataclass(frozen=True)
-class Task:
+class StudyTask:
     """Seeds that an agent has to run on an id.
 
     Attributes:
@@ -51,7 +51,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskResult:
     """Result of a task.
 
     Attributes:
@@ -61,18 +61,18 @@ class Done:
         error: Traceback of the error that stopped the task, if any.
     """
 
-    task: Task
+    task: StudyTask
     runs: tuple[Run, ...]
     seconds: float
     error: str | None = None
 
 
-def key_of(task: Task) -> tuple[str, str]:
+def key_of(task: StudyTask) -> tuple[str, str]:
     """Id and agent: what stops as one."""
     return task.environment.id, task.agent.name
 
 
-def perform(task: Task) -> Done:
+def perform(task: StudyTask) -> TaskResult:
     """Run a task.
 
     Runs go in batches that grow while there is time: that a run is the same alone and among others
@@ -90,11 +90,11 @@ def perform(task: Task) -> Done:
             with limits.deadline(task.run_seconds):
                 host.call("load", agent=host.agent)
         except (AgentError, limits.RunTimeout):
-            return Done(task, (), 0.0, traceback.format_exc())
+            return TaskResult(task, (), 0.0, traceback.format_exc())
         return _perform(task, host)
 
 
-def _perform(task: Task, isolate: Literal[False] | IsolatedProcess) -> Done:
+def _perform(task: StudyTask, isolate: Literal[False] | IsolatedProcess) -> TaskResult:
     start = time.perf_counter()
     runs: list[Run] = []
     size = 1
@@ -121,17 +121,17 @@ def _perform(task: Task, isolate: Literal[False] | IsolatedProcess) -> Done:
             raise
         except BaseException as error:
             said = advice(error) or traceback.format_exc()
-            return Done(task, tuple(runs), time.perf_counter() - start, said)
+            return TaskResult(task, tuple(runs), time.perf_counter() - start, said)
         runs.extend(dataclasses.replace(r, header=task.agent.describe(r.header)) for r in batch)
         spent = time.perf_counter() - start
         if spent >= task.seconds:
             break
         left = int((task.seconds - spent) / max(spent, 1e-9) * len(runs))  # a coarse clock may stand still
         size = max(1, min(4 * size, LARGEST, left))
-    return Done(task, tuple(runs), time.perf_counter() - start)
+    return TaskResult(task, tuple(runs), time.perf_counter() - start)
 
 
-def remainder(done: Done) -> list[Task]:
+def remainder(done: TaskResult) -> list[StudyTask]:
     """Tasks for the seeds that a task had no time for, each of about its length; none after an error."""
     task = done.task
     left = task.seeds[len(done.runs) :]

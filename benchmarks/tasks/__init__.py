@@ -25,11 +25,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from hpo_envs.benchmarks.tasks import sampled
-from hpo_envs.core.family import Distribution, Task
+from hpo_envs.core.family import Distribution, IdArguments
 from hpo_envs.families.registry import FAMILIES
 from hpo_envs.tables.checks import one_of
 
-__all__ = ["DISTRIBUTIONS", "PARTS", "VERSION", "Split", "languages", "leave_one_out", "make_vec", "names", "split"]
+__all__ = ["DISTRIBUTIONS", "PARTS", "VERSION", "TaskSplit", "languages", "leave_one_out", "make_vec", "names", "split"]
 
 PARTS = ("train", "validation", "test")
 
@@ -38,7 +38,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Split:
+class TaskSplit:
     """A division of a distribution of tasks.
 
     Attributes:
@@ -50,19 +50,19 @@ class Split:
     """
 
     name: str
-    train: tuple[Task, ...]
-    validation: tuple[Task, ...]
-    test: tuple[Task, ...]
+    train: tuple[IdArguments, ...]
+    validation: tuple[IdArguments, ...]
+    test: tuple[IdArguments, ...]
     version: int = VERSION
 
-    def drawn(self, part: str) -> Task:
+    def drawn(self, part: str) -> IdArguments:
         """One task that draws among those of a part at each reset.
 
         Raises:
             ValueError: No such part, an empty one, or a distribution whose ids are one task each.
         """
         argument = DISTRIBUTIONS[self.name].argument
-        tasks: tuple[Task, ...] = getattr(self, one_of("part", part, PARTS))
+        tasks: tuple[IdArguments, ...] = getattr(self, one_of("part", part, PARTS))
         if not (tasks and argument):
             raise ValueError(f"{self.name} must draw its tasks and have some in {part!r}, got {len(tasks)} of its own")
         return tasks[0][0], {argument: tuple(label for _, kwargs in tasks for label in kwargs[argument])}
@@ -87,7 +87,7 @@ def languages(name: str) -> list[str]:
     return list(dict.fromkeys(_distribution(name).languages.values()))
 
 
-def split(name: str, version: int = VERSION) -> Split:
+def split(name: str, version: int = VERSION) -> TaskSplit:
     """The train, validation and test tasks of a distribution.
 
     Raises:
@@ -98,10 +98,10 @@ def split(name: str, version: int = VERSION) -> Split:
         raise ValueError(f"version must be {VERSION}, got {version!r}")
     held = d.validation + d.test
     rest = tuple(language for language in languages(name) if language not in held)
-    return Split(name, d.part(rest), d.part(d.validation), d.part(d.test), version)
+    return TaskSplit(name, d.part(rest), d.part(d.validation), d.part(d.test), version)
 
 
-def leave_one_out(name: str) -> dict[str, Split]:
+def leave_one_out(name: str) -> dict[str, TaskSplit]:
     """Leave-one-language-out splits, without validation part.
 
     Raises:
@@ -109,7 +109,7 @@ def leave_one_out(name: str) -> dict[str, Split]:
     """
     d, every = _distribution(name), languages(name)
     return {
-        language: Split(name, d.part(tuple(o for o in every if o != language)), (), d.part((language,)))
+        language: TaskSplit(name, d.part(tuple(o for o in every if o != language)), (), d.part((language,)))
         for language in every
     }
 

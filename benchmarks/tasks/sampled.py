@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from hpo_envs.agents.models.candidate_set import Space
+from hpo_envs.agents.models.candidate_set import CandidateArrays
 from hpo_envs.agents.models.kernels import of_square_distances
 from hpo_envs.agents.models.stacked_gp import length_scales
 from hpo_envs.core.params import check_int, check_ints
@@ -30,7 +30,7 @@ FEW = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class TaskPool:
     """What tasks are drawn from: one objective of one table.
 
     Attributes:
@@ -54,7 +54,9 @@ class Pool:
     fitted: Floats | None = None
 
 
-def pools(families: Sequence[str] = FAMILIES, without: Sequence[str] = (), objective: str | None = None) -> list[Pool]:
+def pools(
+    families: Sequence[str] = FAMILIES, without: Sequence[str] = (), objective: str | None = None
+) -> list[TaskPool]:
     """Return every objective of every table of some families whose best result is above the median one.
 
     Args:
@@ -80,7 +82,7 @@ def pools(families: Sequence[str] = FAMILIES, without: Sequence[str] = (), objec
 
 
 @functools.cache
-def _of(name: str) -> tuple[Pool, ...]:
+def _of(name: str) -> tuple[TaskPool, ...]:
     """The objectives of a table."""
     table: Table = load(name)
     languages = languages_of([name])
@@ -90,7 +92,7 @@ def _of(name: str) -> tuple[Pool, ...]:
     measured = ~np.isnan(ends).all(axis=(1, 2))
     values = np.where(np.isnan(ends), worst, ends).mean(axis=1) * [m.sign for m in table.metrics]
     made = [
-        Pool(f"{name} {m.name}", languages, table.features[measured], values[measured, j], table.feature_names)
+        TaskPool(f"{name} {m.name}", languages, table.features[measured], values[measured, j], table.feature_names)
         for j, m in enumerate(table.metrics)
     ]
     return tuple(p for p in made if len(p.y) >= FEW and np.median(p.y) < p.y.max())
@@ -116,8 +118,8 @@ class Draws:
 
 
 def draw(
-    pools: Sequence[Pool], size: int, least: int, how: Draws, rng: np.random.Generator
-) -> tuple[str, Space, Floats]:
+    pools: Sequence[TaskPool], size: int, least: int, how: Draws, rng: np.random.Generator
+) -> tuple[str, CandidateArrays, Floats]:
     """Name, candidates and (size,) normalised rewards of one task: 0 is its median configuration, 1 its best."""
     for _ in range(100):
         if not pools or rng.random() < how.functions:
@@ -140,7 +142,7 @@ def draw(
         if best > low:
             reward = np.full(size, -1.0)
             reward[: len(y)] = np.maximum((y - low) / (best - low), -1.0)
-            return name, Space.of(x, size, p, distances, fitted), reward
+            return name, CandidateArrays.of(x, size, p, distances, fitted), reward
     raise ValueError("pools must have configurations of different rewards, got none in 100 draws")
 
 
@@ -207,7 +209,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
     def __init__(
         self,
         num_envs: int,
-        pools: Sequence[Pool],
+        pools: Sequence[TaskPool],
         candidates: int = 64,
         budget: int = 20,
         draws: Draws | None = None,
@@ -256,7 +258,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         self._begin()
         return self._observe(), reward, ~never, never.copy(), info | self._mask()
 
-    def candidates(self) -> Space:
+    def candidates(self) -> CandidateArrays:
         """The candidates of the running episodes."""
         return self._space
 
@@ -270,7 +272,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
             for s in self._streams
         ]
         self.tasks, spaces, rewards = zip(*drawn, strict=True)
-        self._space, self._rewards = Space.stack(spaces), np.stack(rewards)
+        self._space, self._rewards = CandidateArrays.stack(spaces), np.stack(rewards)
         self._free = self._space.tables.valid.copy()
         self._reward = np.full(self.num_envs, -1.0)
         self._best = self._reward

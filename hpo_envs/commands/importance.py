@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
-class Runs(NamedTuple):
+class ImportanceData(NamedTuple):
     """Data of an importance analysis: configurations, oriented scores, axes, metric and sign, source."""
 
     configs: Any
@@ -118,7 +118,7 @@ def _sensitivity(args: argparse.Namespace) -> int:
     return 0
 
 
-def _cutoff(text: str | None, runs: Runs) -> float | None:
+def _cutoff(text: str | None, runs: ImportanceData) -> float | None:
     """The cutoff as a score."""
     if text is None:
         return None
@@ -130,7 +130,7 @@ def _cutoff(text: str | None, runs: Runs) -> float | None:
         raise ValueError(f"--cutoff must be a number or median, got {text!r}") from None
 
 
-def read(source: str, metric: str | None, env: str | None) -> Runs:
+def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
     """The runs of a table, of the table of an environment, or of a folder.
 
     Raises:
@@ -146,7 +146,7 @@ def read(source: str, metric: str | None, env: str | None) -> Runs:
     table, name = table_of(source, metric)
     configs, scores, axes = forest_importance.of_table(table, name)
     facts = {"table": table.name, "kind": table.provenance.kind}
-    return Runs(configs, scores, axes, name, table.metrics[table.metric(name)].sign, facts)
+    return ImportanceData(configs, scores, axes, name, table.metrics[table.metric(name)].sign, facts)
 
 
 def table_of(source: str, metric: str | None) -> tuple[Any, str]:
@@ -168,7 +168,7 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
     return table, metric or (rewarded if rewarded in table.metric_names else table.metric_names[0])
 
 
-def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
+def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceData:
     """Evaluations of a study: rows of its table, or actions as they are; repeated ones are averaged."""
     import numpy as np
 
@@ -196,10 +196,10 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> Runs:
         configs = distinct.astype(np.float64)
         axes = forest_importance.axes_of(configs, [x.name for x in table.space], distinct.dtype.kind in "iu")
     sign = table.metrics[table.metric(name)].sign if name in table.metric_names else 1.0
-    return Runs(configs, scores, axes, name, sign, {"table": table.name, "kind": h["kind"], "env": h["env"]})
+    return ImportanceData(configs, scores, axes, name, sign, {"table": table.name, "kind": h["kind"], "env": h["env"]})
 
 
-def _of_search(source: str, metric: str | None) -> Runs:
+def _of_search(source: str, metric: str | None) -> ImportanceData:
     """Evaluations of a search by `tune`."""
     from hpo_envs.tuning import load
 
@@ -211,10 +211,10 @@ def _of_search(source: str, metric: str | None) -> Runs:
     if len(scores) < 2:
         raise ValueError(f"source must be a search with at least two scores, got {len(scores)} in {source}")
     sign = 1.0 if tuned.header["goals"][0] == "max" else -1.0
-    return Runs(configs, scores, axes, names[0], sign, {"search": source})
+    return ImportanceData(configs, scores, axes, names[0], sign, {"search": source})
 
 
-def save(out: Path, found: Any, runs: Runs, shares: list[dict[str, Any]]) -> list[Path]:
+def save(out: Path, found: Any, runs: ImportanceData, shares: list[dict[str, Any]]) -> list[Path]:
     """Write shares as CSV and draw them, with the marginals of the four that matter most."""
     from hpo_envs.benchmarks.plots.configurations import draw_importance
     from hpo_envs.tables.files import atomic

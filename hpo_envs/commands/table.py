@@ -34,7 +34,7 @@ inference is printed, with the option that changes it. An empty score, OOM or fa
 diverged one; unfinished runs are left out. The saved table is an environment: TableHPO-NAME-v0, with fidelities also
 TableLC-NAME-v0, which `hpo-envs list table` and `hpo-envs describe` show."""
 
-AS_GIVEN = ("cost", "level", "repeat", "status", "name", "licence", "citation", "max_bytes")
+FROM_CSV_OPTIONS = ("cost", "level", "repeat", "status", "name", "licence", "citation", "max_bytes")
 """Options that are arguments of `from_csv`."""
 
 
@@ -88,7 +88,7 @@ def _from_csv(args: argparse.Namespace) -> Table:
         fill=_pairs("--fill", args.fill),
         duplicates=None if args.duplicates is None else args.duplicates == "one",
         bounds=_bounds(args.bounds),
-        **{name: getattr(args, name) for name in AS_GIVEN},
+        **{name: getattr(args, name) for name in FROM_CSV_OPTIONS},
     )
 
 

@@ -30,7 +30,7 @@ examples:
 
 `hpo-envs report mine/` writes the search as an HTML page."""
 
-AS_GIVEN = (
+TUNE_OPTIONS = (
     "agent", "budget_unit", "workers", "out", "executor", "epochs", "seconds", "seed", "tolerate", "accept_changed",
 )  # fmt: skip
 """Options that are arguments of `tune`."""
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
     sys.path.insert(0, str(Path.cwd()))
     whole = args.budget == int(args.budget) and args.budget_unit != "cost"
-    given = {name: getattr(args, name) for name in AS_GIVEN}
+    given = {name: getattr(args, name) for name in TUNE_OPTIONS}
     result = tune(
         args.function,
         parsed(args.space, tomllib.loads, "a TOML file"),
@@ -97,10 +97,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _salvage(folder: Path) -> int:
     from hpo_envs.benchmarks.study.journal import salvage
-    from hpo_envs.tuning.record import NAME, Record
+    from hpo_envs.tuning.record import NAME, SearchRecord
 
     lost = salvage(folder / NAME)
-    kept = len(Record(folder).ended)
+    kept = len(SearchRecord(folder).ended)
     said = "nothing is damaged"
     if lost is not None:
         said = f"{lost[0]} lines from the damage on are left out; the damaged file is {lost[1]}"

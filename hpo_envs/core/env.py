@@ -21,7 +21,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.family import complete
-from hpo_envs.core.infos import Column, Info, MaskedInfo, blank, column, mapped, merge, provenance_info, scatter
+from hpo_envs.core.infos import Info, InfoColumn, MaskedInfo, blank, column, mapped, merge, provenance_info, scatter
 from hpo_envs.core.params import HasParams, Params, check_int, check_options, is_integer, unmasked
 from hpo_envs.tables import draws
 from hpo_envs.tables.table import Table
@@ -393,7 +393,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
         """SAME_STEP: keeps the last observation and info of ended episodes and starts the next ones."""
         index = np.flatnonzero(terminated)
-        final = np.full(self.num_envs, None, dtype=object).view(Column)
+        final = np.full(self.num_envs, None, dtype=object).view(InfoColumn)
         final[index] = np.fromiter(self._observe()[index], object, len(index))
         keys = tuple(k for k in info if not k.startswith("_"))
         ended: Info = {k: mapped(info[k], operator.methodcaller("copy")) for k in keys}

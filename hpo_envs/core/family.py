@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-Task = tuple[str, dict[str, Any]]
+IdArguments = tuple[str, dict[str, Any]]
 """(id, arguments)."""
 
 
@@ -60,11 +60,11 @@ class Distribution(NamedTuple):
     test: tuple[str, ...]
     argument: str = ""
 
-    def task(self, label: str) -> Task:
+    def task(self, label: str) -> IdArguments:
         """The task of a label."""
         return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
 
-    def part(self, languages: tuple[str, ...]) -> tuple[Task, ...]:
+    def part(self, languages: tuple[str, ...]) -> tuple[IdArguments, ...]:
         """The tasks of some languages, in order."""
         return tuple(self.task(label) for label, language in self.languages.items() if language in languages)
 

@@ -13,7 +13,7 @@ DPI = 100
 RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
 """Colours that the colour-blind tell apart (Okabe and Ito)."""
 
-SHOWN = 16
+WIDEST = 16
 """Hyperparameters, or models, in a picture."""
 
 SHARES = {
@@ -107,7 +107,7 @@ def _sentence(record: Any, known: float | None) -> str:
     known_text = "" if known is None else f";\nthe {most} known is {known:.4g}"
     if env.params.kind == "arms":
         arm = _leaders(record)[0]
-        leader, mean, n = env.table.keys[env.rows[arm]][:SHOWN], np.mean(record.pulls[arm]), len(record.pulls[arm])
+        leader, mean, n = env.table.keys[env.rows[arm]][:WIDEST], np.mean(record.pulls[arm]), len(record.pulls[arm])
         known_text = "" if known is None else f"; the true mean of the best model is {known:.4g}"
         return f"{start}{leader} has the {most} mean {metric}:\n{mean:.4g} in {n} evaluation{'s' * (n > 1)}{known_text}"
     return f"{start}the {most} {metric} is {best['values'][0]:.4g}{known_text}"
@@ -254,7 +254,7 @@ def _arms(record: Any, axes: Any) -> None:
     title = "mean (evaluations) ± 1.96 standard errors\nhollow: one evaluation, no interval"
     axes.set_title(title, fontsize=9, loc="right")
     axes.xaxis.get_major_locator().set_params(nbins=3)
-    order = _leaders(record)[:SHOWN]
+    order = _leaders(record)[:WIDEST]
     for place, arm in enumerate(reversed(order)):
         scores = np.array(record.pulls[arm])
         error = 1.96 * scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else None
@@ -262,7 +262,7 @@ def _arms(record: Any, axes: Any) -> None:
         fill = "white" if error is None else colour
         axes.errorbar(scores.mean(), place, xerr=error, fmt="o", ms=4, capsize=2, color=colour, markerfacecolor=fill)
     rows, keys = env.rows, env.table.keys
-    axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:SHOWN]} ({len(record.pulls[a])})" for a in reversed(order)])
+    axes.set_yticks(range(len(order)), [f"{keys[rows[a]][:WIDEST]} ({len(record.pulls[a])})" for a in reversed(order)])
 
 
 def _cell(record: Any, axes: Any) -> None:
@@ -319,7 +319,7 @@ def _configuration(record: Any, axes: Any) -> None:
         axes.set_title("best so far", fontsize=9, color=BEST)
         entry = _best(record)
         config = entry["info"].get("config") or {"action": np.round(entry["action"], 3).tolist()}
-        lines = [f"{_words(k)}: {_short(v)}" for k, v in config.items()][:SHOWN]
+        lines = [f"{_words(k)}: {_short(v)}" for k, v in config.items()][:WIDEST]
         axes.text(-0.05, 0.97, "\n".join(line[:26] for line in lines), fontsize=8, va="top", linespacing=1.6)
 
 

@@ -159,7 +159,7 @@ def nothing(value: npt.NDArray[Any]) -> Any:
     return {"O": None, "U": ""}.get(value.dtype.kind, 0)
 
 
-class Column(np.ndarray):
+class InfoColumn(np.ndarray):
     """An (n,) array of texts or of arrays, which hands out numbers where they are asked for by DLPack.
 
     So wrappers that turn a whole info into tensors of another library, such as Gymnasium's `NumpyToTorch`, find a
@@ -183,10 +183,10 @@ class Column(np.ndarray):
         return np.empty(0).__dlpack_device__()
 
 
-def column(values: Iterable[Any]) -> Column:
+def column(values: Iterable[Any]) -> InfoColumn:
     """A column of these values, as objects."""
     listed = list(values)
-    made: Any = np.empty(len(listed), dtype=object).view(Column)
+    made: Any = np.empty(len(listed), dtype=object).view(InfoColumn)
     for i, value in enumerate(listed):  # not at once: arrays of one length would be taken for a matrix
         made[i] = value
     return made  # type: ignore[no-any-return]
@@ -203,7 +203,7 @@ def configs_of(space: Iterable[Hyperparameter], first: int = 0) -> Callable[[npt
     return functools.partial(_configs, how, first)
 
 
-def _configs(how: Sequence[tuple[str, Column | None, bool]], first: int, raw: npt.NDArray[np.float64]) -> Info:
+def _configs(how: Sequence[tuple[str, InfoColumn | None, bool]], first: int, raw: npt.NDArray[np.float64]) -> Info:
     found: Info = {}
     for j, (name, choices, complement) in enumerate(how, first):
         x = raw[:, j]
@@ -215,7 +215,7 @@ def _hash(text: Any) -> int:
     return int.from_bytes(hashlib.sha256(str(text).encode()).digest()[:8], "little", signed=True) if text else 0
 
 
-STATUS_COLUMN: Column = np.array(STATUSES).view(Column)
+STATUS_COLUMN: InfoColumn = np.array(STATUSES).view(InfoColumn)
 """Every status; `STATUS_COLUMN.take(codes)` has the texts of codes."""
 STATUS_CODES = {name: np.int64(code) for code, name in enumerate(STATUSES)}
 """`info["status_code"]` of each status."""

@@ -13,17 +13,17 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core.subsample import WHOLE, View
-from hpo_envs.tables import frames
+from hpo_envs.tables import arrays, frames
 from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 from hpo_envs.tables.user.points import POSITION, Points, axes_of
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Kind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
-Objective = str | tuple[str, ...]
+Floats = arrays.Floats
+Ints = arrays.Ints
+ActionKind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
+Objectives = str | tuple[str, ...]
 _INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)
-Index = int | npt.NDArray[np.int64]
+TableIndex = int | npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -47,7 +47,7 @@ class Params:
         view: Which rows of the table per episode has, and in which order.
     """
 
-    kind: Kind
+    kind: ActionKind
     tables: tuple[Table, ...]
     rewarded: tuple[Metric, ...]
     vector: bool
@@ -165,7 +165,7 @@ class Params:
         """
         raise ValueError(f"action_of: actions in {self.action_space} set no values")
 
-    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats | None:
+    def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats | None:
         """(k,) or (k, m) mean reward of what actions evaluate, over all repeats; None if unknown.
 
         Args:
@@ -175,7 +175,7 @@ class Params:
         return None
 
     def repeats_of(
-        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+        self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[np.int64]]:
         """(k,) `row`, `level` and `repeat` of the table for each evaluation; empty without a table.
 
@@ -539,7 +539,7 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
     return float(budget)
 
 
-def check_objective(objective: Any) -> Objective:
+def check_objective(objective: Any) -> Objectives:
     """A name or a tuple of names; lists become tuples.
 
     Raises:
@@ -548,7 +548,7 @@ def check_objective(objective: Any) -> Objective:
     return objective if isinstance(objective, str) else check_names("objective", objective)
 
 
-def rewarded(objective: Objective, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
     """The rewarded metrics among those that agents may see.
 
     Raises:
@@ -574,7 +574,7 @@ def box(*parts: tuple[int, Any, Any]) -> Box:
     return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
-def kind_of(env: Any) -> Kind | None:
+def kind_of(env: Any) -> ActionKind | None:
     """Kind of an environment's actions, scalar, batched or wrapped; None for other packages."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind

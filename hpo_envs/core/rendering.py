@@ -33,7 +33,7 @@ class Watch:
         self.env, self.mode, self._batched = env, mode, hasattr(env, "num_envs")
         self._step, self._reset = type(env).step, type(env).reset
         episodes = [_Episode(env, i) for i in range(min(SHOWN, env.num_envs))] if self._batched else [env]
-        self.records = [Record(episode) for episode in episodes]
+        self.records = [EpisodeRecord(episode) for episode in episodes]
 
     def reset(self, **kwargs: Any) -> Any:
         """Reset the environment; fresh episodes replace the last ones."""
@@ -71,7 +71,7 @@ class Watch:
                 if "cost" in said:
                     record.note(*((action[i], reward[i]) if self._batched else (action, reward)), said)
                 if "table" in said:
-                    self.records[i] = Record(record.env)
+                    self.records[i] = EpisodeRecord(record.env)
         if self.mode == "human":
             sys.stdout.write("\033[2J\033[H" * sys.stdout.isatty() + text(self.records[0]) + "\n")
             sys.stdout.flush()
@@ -104,7 +104,7 @@ WIDTH = 60
 """Evaluations in the line of blocks."""
 
 
-class Record:
+class EpisodeRecord:
     """Record of an episode.
 
     Attributes:
@@ -153,7 +153,7 @@ def name_of(env: Any, action: Any) -> str:
     return "[" + ", ".join(f"{v:.3g}" for v in flat.tolist()) + "]"
 
 
-def text(record: Record) -> str:
+def text(record: EpisodeRecord) -> str:
     """The episode in a few lines: spent, a block for each evaluation, the best and the last."""
     env, entries = record.env, record.entries
     spec = getattr(env, "spec", None)

@@ -99,7 +99,7 @@ Bits = npt.NDArray[np.uint8]
 Since = npt.NDArray[np.int64]
 
 
-class History:
+class ClearedFlags:
     """Flags of n episodes, k each: all are set at the start, and each step clears one flag of every episode.
 
     A step notes what it clears; flags are made when someone reads them, then kept as bits.

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from hpo_envs.agents.models import candidate_net
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.families.registry import languages_of
-from hpo_envs.wrappers.candidates import Candidates
+from hpo_envs.wrappers.candidates import ObservedCandidates
 
 try:
     import torch
@@ -141,7 +141,7 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
     inner = getattr(env, "envs", env)
     inner = inner[0] if isinstance(inner, list) else inner
     base = inner.unwrapped
-    while not isinstance(shown := getattr(inner, "rule", None), Candidates):
+    while not isinstance(shown := getattr(inner, "rule", None), ObservedCandidates):
         if inner is base:
             raise ValueError(f"env must be wrapped in CandidateObservation, got {env}")
         inner = inner.env
@@ -150,7 +150,7 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
         languages, names = {*languages_of([t.name for t in base.tables])}, {base.tables[0].feature_names}
     else:
         languages, names = {x for p in pools for x in p.languages}, {p.feature_names for p in pools}
-    trained = policy_file.Trained(
+    trained = policy_file.PolicyWeights(
         "policy",
         frozenset(languages),
         shown.features,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hpo_envs.benchmarks.tasks import PARTS, Split
+from hpo_envs.benchmarks.tasks import PARTS, TaskSplit
 from hpo_envs.families import registry
 from hpo_envs.tables import frames, user
 from hpo_envs.tables.checks import one_of, regular
@@ -73,13 +73,13 @@ class HPOB:
                 return table
         raise ValueError(f"space and data set must be a task of HPO-B {self.version}, got {space!r} and {dataset!r}")
 
-    def split(self) -> Split:
+    def split(self) -> TaskSplit:
         """The parts as tasks for `gym.make`, for agents that learn from other tables; makes all of the tables."""
         parts = {}
         for part in FILES:
             made = [self.table(*task).name.removeprefix(user.PREFIX) for task in self.tasks(part)]
             parts[part] = tuple((f"TableHPO-{name}-v0", dict[str, Any]()) for name in made)
-        return Split(f"HPO-B-{self.version}", parts["train"], parts["validation"], parts["test"])
+        return TaskSplit(f"HPO-B-{self.version}", parts["train"], parts["validation"], parts["test"])
 
     def designs(self, space: str, dataset: str) -> dict[str, list[int]]:
         """HPO-B's initial evaluations of a test task, `test0` to `test4`: actions of its environment, `shuffle=False`.

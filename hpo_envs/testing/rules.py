@@ -8,7 +8,7 @@ import numpy as np
 
 from hpo_envs.tables.checks import one_of
 
-Subject = TypeVar("Subject")
+Checked = TypeVar("Checked")
 
 
 def require(holds: object, sentence: str) -> None:
@@ -18,7 +18,7 @@ def require(holds: object, sentence: str) -> None:
 
 
 def check_rules(
-    label: str, subject: Subject, rules: Mapping[str, Callable[[Subject], None]], names: Iterable[str] | None
+    label: str, subject: Checked, rules: Mapping[str, Callable[[Checked], None]], names: Iterable[str] | None
 ) -> None:
     """Apply rules to a subject, in order.
 

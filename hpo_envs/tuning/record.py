@@ -89,7 +89,7 @@ def by(header: Mapping[str, Any]) -> str:
     return f"{header['agent']} ({header['picked']})" if "picked" in header else str(header["agent"])
 
 
-class Record:
+class SearchRecord:
     """The evaluations of a search, each on the disk before `begin` or `end` returns.
 
     Args:
@@ -344,7 +344,7 @@ def _readable(value: Any) -> Any:
 def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
     """Folder and header of a search: a folder within, named by its code, where `folder` has one with other code."""
     code = code_of(header["run"])
-    if not (folder / NAME).is_file() or code_of(Record(folder).header["run"]) == code:
+    if not (folder / NAME).is_file() or code_of(SearchRecord(folder).header["run"]) == code:
         return folder, {**header}
     return folder / code, {**header, "code": code}
 
@@ -356,4 +356,4 @@ def folders(folder: Path) -> Iterator[Path]:
 
 def runs_of(folder: Path) -> Iterable[Run]:
     """The searches in a folder as runs; those without a success are left out."""
-    return [run for each in folders(folder) if (run := Record(each).run()) is not None]
+    return [run for each in folders(folder) if (run := SearchRecord(each).run()) is not None]

@@ -17,8 +17,8 @@ from hpo_envs.core.engines.function.calls import Outcome
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.core.engines.function.scalar import reward_of
 from hpo_envs.tables import exact
-from hpo_envs.tuning.record import Evaluation, Record, plain
-from hpo_envs.tuning.workers import Done, Job, perform
+from hpo_envs.tuning.record import Evaluation, SearchRecord, plain
+from hpo_envs.tuning.workers import Job, JobResult, perform
 
 MISTAKES = (
     "AttributeError", "ImportError", "IndentationError", "KeyError", "ModuleNotFoundError", "NameError", "SyntaxError",
@@ -53,7 +53,7 @@ class Search:
         self,
         params: FunctionParams,
         agent: Agent,
-        record: Record,
+        record: SearchRecord,
         seconds: float | None,
         progress: bool | None,
         points: Sequence[Mapping[str, Any]] = (),
@@ -125,10 +125,10 @@ class Search:
                 if not out:
                     break
                 try:
-                    done: Done = pool.next()
+                    done: JobResult = pool.next()
                 except WorkerLost as lost:
                     job: Job = lost.argument
-                    done = Done(job.number, ((job.epoch, Outcome("failed", error=str(lost))),), 0.0, "")
+                    done = JobResult(job.number, ((job.epoch, Outcome("failed", error=str(lost))),), 0.0, "")
                 out -= 1
                 evaluation = self._end(done)
                 if self._lines or (self._failures and evaluation.rewards is None):
@@ -211,7 +211,7 @@ class Search:
         search = str(self._record.folder.resolve())
         return Job(evaluation.number, config=config, epoch=level + 1, training=(search, row), folder=folder, **job)  # type: ignore[arg-type]
 
-    def _end(self, done: Done) -> Evaluation:
+    def _end(self, done: JobResult) -> Evaluation:
         """Store the result of an evaluation."""
         p, action = self._params, self._record.evaluations[done.number].action
         outcomes = [outcome for _, outcome in done.outcomes]

@@ -28,7 +28,7 @@ from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 from hpo_envs.tuning import prior
-from hpo_envs.tuning.record import NAME, Record, apart, encoded
+from hpo_envs.tuning.record import NAME, SearchRecord, apart, encoded
 from hpo_envs.tuning.search import Search
 from hpo_envs.tuning.tuned import Tuned
 from hpo_envs.tuning.workers import check_main, executor_of
@@ -168,7 +168,7 @@ def tune(
         if accept_changed:
             folder, header = apart(folder, header)
             params = dataclasses.replace(params, folder=folder / "checkpoints")
-        record = Record(folder, header)
+        record = SearchRecord(folder, header)
         search = Search(params, hired, record, seconds, progress, begin, tolerate)
         if search.unfinished:
             stack.enter_context(_inner_threads(workers))
@@ -251,7 +251,7 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, so
 def _count(folder: Path, candidates: Any, budget: float, epochs: int | None) -> int:
     """Number of candidates: that asked for, else that of the search that continues, else by the budget."""
     if candidates is None and (folder / NAME).is_file():
-        return int(Record(folder).header["candidates"])
+        return int(SearchRecord(folder).header["candidates"])
     return count_of(candidates, budget, epochs or 1)
 
 

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models.acquisition import pareto_front
-from hpo_envs.benchmarks.analysis.forest_importance import Axis, varying
+from hpo_envs.benchmarks.analysis.forest_importance import Dimension, varying
 from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.points import Points
-from hpo_envs.tuning.record import Evaluation, Record, by, decoded
+from hpo_envs.tuning.record import Evaluation, SearchRecord, by, decoded
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +74,7 @@ class Tuned:
         rows = [points.row(e.config) for e in self.successes]
         return points, np.array(rows).reshape(-1, len(points.space))
 
-    def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Axis]]:
+    def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:
         """(n, d) configurations, (n,) scores and d axes of the successes, as `forest_importance.importance` takes them.
 
         Hyperparameters that never vary are left out.
@@ -157,7 +157,7 @@ def load(folder: Path | str) -> Tuned:
         FileNotFoundError: The folder holds no search.
         ValueError: Its journal is damaged.
     """
-    record = Record(folder)
+    record = SearchRecord(folder)
     return Tuned(record.header, tuple(record.evaluations), Path(folder))
 
 

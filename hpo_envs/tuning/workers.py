@@ -20,7 +20,7 @@ from typing import Any
 from hpo_envs.benchmarks.runs import limits
 from hpo_envs.benchmarks.study.executors import Executor, Processes, Serial, WorkerLost
 from hpo_envs.benchmarks.study.futures import Futures
-from hpo_envs.core.engines.function.calls import Form, Function, Outcome, Training, call, name_of
+from hpo_envs.core.engines.function.calls import Form, Function, Outcome, PausableTraining, call, name_of
 from hpo_envs.tables.checks import one_of
 
 GUARD = "programs that tune with processes must keep to `if __name__ == '__main__':`"
@@ -62,7 +62,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Done:
+class JobResult:
     """Result of a job.
 
     Attributes:
@@ -78,10 +78,10 @@ class Done:
     worker: str
 
 
-_paused: OrderedDict[tuple[str, int], Training] = OrderedDict()
+_paused: OrderedDict[tuple[str, int], PausableTraining] = OrderedDict()
 
 
-def perform(job: Job) -> Done:
+def perform(job: Job) -> JobResult:
     """Carry out a job; whatever the function does, something comes of it."""
     started, clock, process = time.time(), time.perf_counter(), os.getpid()
     limited: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
@@ -102,7 +102,7 @@ def perform(job: Job) -> Done:
         outcomes = [(job.epoch, lost)]
     if os.getpid() != process:  # a child that the function forked has returned, too: the parent has the result
         os._exit(0)
-    return Done(job.number, tuple(outcomes), started, f"{platform.node()}:{process}")
+    return JobResult(job.number, tuple(outcomes), started, f"{platform.node()}:{process}")
 
 
 def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
@@ -110,7 +110,7 @@ def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
         return [(0, call(job.function, job.config, job.objectives))]
     kept = _paused.pop(job.training, None)
     if kept is None or kept.epoch > job.epoch or job.form == "checkpoints":
-        kept = Training(job.function, job.config, job.objectives, job.folder)
+        kept = PausableTraining(job.function, job.config, job.objectives, job.folder)
     outcomes = kept.until(job.epoch)
     if job.form == "epochs" and not kept.ended:
         _paused[job.training] = kept

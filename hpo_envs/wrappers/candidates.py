@@ -8,16 +8,16 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Dict, Discrete
 
 from hpo_envs.agents.models import candidate_set
-from hpo_envs.agents.models.candidate_set import CandidateSet, Space
+from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet
 from hpo_envs.core.params import check_int, check_ints, kind_of
 from hpo_envs.core.subsample import View
-from hpo_envs.wrappers.forms import Change, Indices, Rule, ScalarForm
+from hpo_envs.wrappers.forms import Change, EpisodeIndices, Rule, ScalarForm
 
 _STREAM = np.uint64(0x5E7)
 """Sets the draws of candidates apart from those of the environment."""
 
 
-class Candidates(Rule):
+class ObservedCandidates(Rule):
     """The candidates of episodes with equal budgets, as observations, and their actions.
 
     Args:
@@ -65,7 +65,9 @@ class Candidates(Rule):
         self.observation_space = Dict({k: Box(lows[k] * b, b, shape, np.float32) for k, (b, shape) in shapes.items()})
         self.action_space = Discrete(self.size)
 
-    def observe(self, observation: npt.NDArray[Any], index: Indices, fresh: bool) -> dict[str, npt.NDArray[np.float32]]:
+    def observe(
+        self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool
+    ) -> dict[str, npt.NDArray[np.float32]]:
         """See `Rule`; the environment observes its own reward, which reward wrappers do not change.
 
         Raises:
@@ -94,7 +96,7 @@ class Candidates(Rule):
         free = self._set.free.copy()
         return lambda mask: free.astype(mask.dtype)
 
-    def _drawn(self) -> Space:
+    def _drawn(self) -> CandidateArrays:
         table, rows = self._base.params.table, np.atleast_2d(self._base.rows)
         k = rows.shape[1]
         keys = self._base.episodes[0] if hasattr(self._base, "num_envs") else np.array([self._base._key], np.uint64)
@@ -104,8 +106,8 @@ class Candidates(Rule):
         found = []
         for at in np.take_along_axis(rows, self._picked, axis=1):
             p = None if predictions is None else np.asarray(predictions)[:, at]
-            found.append(Space.of(table.features[at], self.size, p, distances))
-        return Space.stack(found)
+            found.append(CandidateArrays.of(table.features[at], self.size, p, distances))
+        return CandidateArrays.stack(found)
 
 
 class CandidateObservation(ScalarForm):
@@ -129,4 +131,4 @@ class CandidateObservation(ScalarForm):
         ValueError: Another environment, or an action outside the space.
     """
 
-    rule_class = Candidates
+    rule_class = ObservedCandidates

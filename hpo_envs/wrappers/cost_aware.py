@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.wrappers.forms import Flags, Floats, RewardRule, ScalarForm
+from hpo_envs.tables.arrays import Floats
+from hpo_envs.wrappers.forms import Flags, RewardRule, ScalarForm
 
 
 class CostAware(RewardRule):

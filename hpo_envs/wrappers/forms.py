@@ -18,10 +18,10 @@ from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.infos import ALL, change_mask, entry
 from hpo_envs.core.params import unmasked
+from hpo_envs.tables.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.intp] | slice
+EpisodeIndices = npt.NDArray[np.intp] | slice
 """Episodes: indices, or `ALL`."""
 Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
@@ -58,10 +58,10 @@ class Rule:
         """Make the (n, k) masks of actions of the environment's, as they are now; None: none is useful."""
         return unchanged
 
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
+    def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
         """Start fresh episodes at `index` on the tables named in `tables`."""
 
-    def observe(self, observation: npt.NDArray[Any], index: Indices, fresh: bool) -> Any:
+    def observe(self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool) -> Any:
         """Take the observations of the episodes at `index`, the first ones if they are fresh; return those of all."""
         return observation
 
@@ -233,7 +233,7 @@ class VectorForm(VectorWrapper):
         """Start episodes; return what is shown of all, `shown` if none starts."""
         if not fresh.any():
             return shown
-        index: Indices = ALL if fresh.all() else fresh.nonzero()[0]
+        index: EpisodeIndices = ALL if fresh.all() else fresh.nonzero()[0]
         # Infos of sampled tasks have no texts, since TorchRL takes numbers only.
         tables = info["table"] if "table" in info else np.full(self.num_envs, None)
         self.rule.start(index, tables[index])
@@ -247,7 +247,7 @@ class VectorForm(VectorWrapper):
         if ended:
             observation = observation.copy()
             observation[ended] = np.stack(list(info["final_obs"][ended]))
-        index: Indices = ALL if continuing.all() else continuing.nonzero()[0]
+        index: EpisodeIndices = ALL if continuing.all() else continuing.nonzero()[0]
         shown = self.rule.observe(observation, index, False)
         for i in ended:
             info["final_obs"][i] = entry(shown, i)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from hpo_envs.core.params import check_int
-from hpo_envs.wrappers.forms import Indices, Rule, ScalarForm, space_of
+from hpo_envs.wrappers.forms import EpisodeIndices, Rule, ScalarForm, space_of
 
 
 class History(Rule):
@@ -22,7 +22,7 @@ class History(Rule):
         self.observation_space = Box(np.tile(low, (length, 1)), np.tile(high, (length, 1)), dtype=np.float32)
         self._past = np.zeros((n, length, *space.shape), np.float32)
 
-    def observe(self, observation: npt.NDArray[Any], index: Indices, fresh: bool) -> npt.NDArray[np.float32]:
+    def observe(self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool) -> npt.NDArray[np.float32]:
         """See `Rule`."""
         self._past[index, :-1] = 0.0 if fresh else self._past[index, 1:]
         self._past[index, -1] = observation[index]

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.wrappers.forms import Flags, Floats, Indices, RewardRule, ScalarForm
+from hpo_envs.tables.arrays import Floats
+from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarForm
 
 
 class Improvement(RewardRule):
@@ -15,7 +16,7 @@ class Improvement(RewardRule):
         self.baseline = np.nan if baseline is None else float(baseline)
         self.best = np.full(n, self.baseline)
 
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
+    def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
         """See `Rule`."""
         self.best[index] = self.baseline
 

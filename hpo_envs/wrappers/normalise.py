@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.params import kind_of
-from hpo_envs.wrappers.forms import Flags, Floats, Indices, RewardRule, ScalarForm
+from hpo_envs.tables.arrays import Floats
+from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarForm
 
 
 class Normalised(RewardRule):
@@ -16,7 +17,7 @@ class Normalised(RewardRule):
         self.scales = scales_of(env)
         self.low, self.high = np.zeros(n), np.ones(n)
 
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
+    def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
         """See `Rule`."""
         self.low[index], self.high[index] = np.array([self.scales[name] for name in tables]).reshape(-1, 2).T
 
@@ -33,7 +34,7 @@ class Regret(Normalised):
         super().__init__(env, n)
         self.best = np.full(n, -np.inf)
 
-    def start(self, index: Indices, tables: npt.NDArray[Any]) -> None:
+    def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
         """See `Rule`."""
         super().start(index, tables)
         self.best[index] = -np.inf

@@ -84,7 +84,7 @@ class File(NamedTuple):
         return f"must have {self.promise}, got {len(content)} bytes with {digest}"
 
 
-class Setting(NamedTuple):
+class TableSetting(NamedTuple):
     """What the models of a table were trained on, and what to do.
 
     Attributes:
@@ -108,9 +108,9 @@ class Setting(NamedTuple):
 
 
 @functools.cache
-def settings() -> dict[str, Setting]:
+def settings() -> dict[str, TableSetting]:
     """The settings of tables by name; those of users and synthetic ones have none."""
-    return {row["table"]: Setting(**row) for row in _rows(Path(__file__).with_name("settings.csv"))}
+    return {row["table"]: TableSetting(**row) for row in _rows(Path(__file__).with_name("settings.csv"))}
 
 
 @functools.cache

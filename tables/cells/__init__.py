@@ -8,7 +8,7 @@ cells.key(cell), cells.parameters(cell, cells.VOCABULARY["ptb"]), cells.graph(ce
 from hpo_envs.tables.cells.canonical import canonical, key
 from hpo_envs.tables.cells.draw import draw
 from hpo_envs.tables.cells.features import embed
-from hpo_envs.tables.cells.forward import Weights, draw_weights, forward
+from hpo_envs.tables.cells.forward import LinearWeights, draw_weights, forward
 from hpo_envs.tables.cells.generate import generate
 from hpo_envs.tables.cells.grammar import actions_of, cell_of, mutate
 from hpo_envs.tables.cells.graph import Sketch, graph
@@ -21,8 +21,8 @@ __all__ = [
     "VOCABULARY",
     "Cell",
     "InvalidRecipe",
+    "LinearWeights",
     "Sketch",
-    "Weights",
     "accepted",
     "actions_of",
     "canonical",

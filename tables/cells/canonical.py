@@ -12,10 +12,7 @@ that an automorphism makes equal are searched once.
 import functools
 from typing import Any
 
-from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
-
-_LINEAR = OPERATIONS.index("linear")
-_BLEND = OPERATIONS.index("blend")
+from hpo_envs.tables.cells.recipe import BLEND, LINEAR, Cell
 
 
 @functools.lru_cache(maxsize=65_536)
@@ -38,8 +35,8 @@ def _merge(cell: Cell) -> Cell:
     nodes: list[tuple[int, tuple[int, ...]]] = []
     for op, inputs in cell.nodes:
         mapped = tuple(number[k] for k in inputs)
-        signature = (op, mapped if op == _BLEND else tuple(sorted(mapped)))
-        if op != _LINEAR and signature in seen:
+        signature = (op, mapped if op == BLEND else tuple(sorted(mapped)))
+        if op != LINEAR and signature in seen:
             number.append(seen[signature])
             continue
         seen[signature] = cell.first + len(nodes)
@@ -61,7 +58,7 @@ def _refine(cell: Cell, colours: list[int]) -> list[int]:
         sources: list[tuple[int, ...]] = [()] * total
         states: list[list[int]] = [[] for _ in range(total)]
         for j, (op, inputs) in enumerate(cell.nodes):
-            ordered = op == _BLEND
+            ordered = op == BLEND
             for place, k in enumerate(inputs):
                 consumers[k].append((colours[first + j], place if ordered else 0))
             read = [colours[k] for k in inputs]
@@ -130,6 +127,6 @@ def _relabel(cell: Cell, colours: list[int]) -> Cell:
         waiting.remove(j)
         op, inputs = cell.nodes[j]
         mapped = tuple(number[k] for k in inputs)
-        nodes.append((op, mapped if op == _BLEND else tuple(sorted(mapped))))
+        nodes.append((op, mapped if op == BLEND else tuple(sorted(mapped))))
         number[cell.first + j] = len(number)
     return Cell(cell.hidden, tuple(nodes), tuple(number[cell.outputs[i]] for i in states))

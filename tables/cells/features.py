@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from hpo_envs.tables import exact
+from hpo_envs.tables.arrays import Floats
 from hpo_envs.tables.cells.canonical import canonical
-from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
-from hpo_envs.tables.exact import Floats
+from hpo_envs.tables.cells.recipe import BLEND, OPERATIONS, Cell
 
 DEPTH = 3
 """Rounds of relabelling; words are subtrees of height 0 to 3."""
@@ -36,8 +36,6 @@ DECIMALS = 6
 
 NAMES = tuple(f"wl_{i:02d}" for i in range(SIZE))
 
-_BLEND = OPERATIONS.index("blend")
-
 
 def words(cell: Cell) -> list[str]:
     """The Weisfeiler-Lehman subtrees of a cell, one text per vector and height; equal for equal computations."""
@@ -47,7 +45,7 @@ def words(cell: Cell) -> list[str]:
     neighbours: list[list[tuple[str, int]]] = [[] for _ in labels]
     for j, (op, inputs) in enumerate(cell.nodes):
         for place, k in enumerate(inputs):
-            role = str(place) if op == _BLEND else ""
+            role = str(place) if op == BLEND else ""
             neighbours[first + j].append(("in" + role, k))
             neighbours[k].append(("out" + role, first + j))
     for i, out in enumerate(cell.outputs):

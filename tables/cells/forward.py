@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpo_envs.tables import exact
+from hpo_envs.tables.arrays import Floats
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
-from hpo_envs.tables.exact import Floats
 
 SLOPE = 0.01
 """Slope of LeakyReLU below zero (PyTorch's default, which the release uses)."""
@@ -18,7 +18,7 @@ _BOUNDED = (_TANH, _SIGM, _LEAKY)  # at most 1 in magnitude, or at most what the
 
 
 @dataclass(frozen=True)
-class Weights:
+class LinearWeights:
     """Parameters of the linears of one cell.
 
     Attributes:
@@ -36,7 +36,7 @@ class Weights:
         return {j: exact.Factor(np.vstack([*ms, bias]).T.copy()) for j, (ms, bias) in layers if bias is not None}
 
 
-def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -> Weights:
+def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -> LinearWeights:
     """Draw all parameters uniformly in +-1/sqrt(size), as the release initialises cells; `x` has length `inputs`."""
     bound = 1.0 / np.sqrt(size)
     matrices: list[tuple[Floats, ...]] = []
@@ -48,10 +48,12 @@ def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -
         else:
             matrices.append(())
             biases.append(None)
-    return Weights(tuple(matrices), tuple(biases))
+    return LinearWeights(tuple(matrices), tuple(biases))
 
 
-def forward(cell: Cell, weights: Weights, x: Floats, states: Sequence[Floats], cap: float = np.inf) -> list[Floats]:
+def forward(
+    cell: Cell, weights: LinearWeights, x: Floats, states: Sequence[Floats], cap: float = np.inf
+) -> list[Floats]:
     """One time step, with the bits of weights and inputs that `exact.Factor` keeps.
 
     Args:
@@ -83,7 +85,7 @@ def largest(x: Floats) -> float:
     return max(float(x.max()), -float(x.min()))
 
 
-def _step(cell: Cell, weights: Weights, vectors: list[Vector], cap: float) -> list[Vector]:
+def _step(cell: Cell, weights: LinearWeights, vectors: list[Vector], cap: float) -> list[Vector]:
     """`forward` of vectors, to which those of the nodes are added."""
     one = _one(vectors[0][0].shape[1])
     for j, (op, sources) in enumerate(cell.nodes):
@@ -106,7 +108,7 @@ def _one(rows: int) -> Floats:
 
 
 def unroll(
-    cell: Cell, weights: Weights, x: Sequence[Vector], states: list[Vector], cap: float = np.inf
+    cell: Cell, weights: LinearWeights, x: Sequence[Vector], states: list[Vector], cap: float = np.inf
 ) -> tuple[list[Vector], list[Vector]]:
     """Run several time steps.
 

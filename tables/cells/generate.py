@@ -12,7 +12,7 @@ from bisect import bisect
 
 import numpy as np
 
-from hpo_envs.tables.cells.recipe import OPERATIONS, Cell, InvalidRecipe, accepted, leading
+from hpo_envs.tables.cells.recipe import BLEND, LINEAR, OPERATIONS, Cell, InvalidRecipe, accepted, leading
 
 WEIGHTS = (0.46, 0.03, 0.04, 0.05, 0.14, 0.16, 0.12)
 """Probability of each of `OPERATIONS`."""
@@ -28,9 +28,6 @@ NODES = (14, 21)
 
 Node = tuple[int, tuple[int, ...]]
 """(operation, inputs), as in `Cell.nodes`."""
-
-_LINEAR = OPERATIONS.index("linear")
-_BLEND = OPERATIONS.index("blend")
 
 
 def _levels(p: tuple[float, ...]) -> list[float]:
@@ -65,7 +62,7 @@ def _attempt(rng: np.random.Generator, hidden: int, count: int) -> Cell | None:
     for vector in range(first, first + count):
         op, inputs = _node(rng, vector, sources, bare)
         nodes.append((op, inputs))
-        if op == _LINEAR:
+        if op == LINEAR:
             bare.append(vector)
         elif op in _ACTIVATIONS:
             bare.pop()
@@ -78,13 +75,13 @@ def _node(rng: np.random.Generator, vector: int, sources: list[int], bare: list[
     """The node that becomes a vector; an activation reads the last of `bare`."""
     while True:
         op = bisect(_OPERATION_LEVELS, rng.random())
-        if op == _LINEAR:
+        if op == LINEAR:
             wanted = 3 if rng.random() < THREE_INPUTS and len(sources) >= 3 else 2
             return op, tuple([sources[k] for k in rng.choice(len(sources), size=wanted, replace=False).tolist()])
         if op in _ACTIVATIONS:
             if bare:
                 return op, (bare[-1],)
-        elif vector > (wanted := 3 if op == _BLEND else 2):  # of all vectors but `x`
+        elif vector > (wanted := 3 if op == BLEND else 2):  # of all vectors but `x`
             return op, tuple([1 + k for k in rng.choice(vector - 1, size=wanted, replace=False).tolist()])
 
 

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hpo_envs.tables.cells.recipe import MAX_HIDDEN, OPERATIONS, Cell
-
-_BLEND = OPERATIONS.index("blend")
+from hpo_envs.tables.cells.recipe import BLEND, MAX_HIDDEN, OPERATIONS, Cell
 
 
 @dataclass(frozen=True)
@@ -52,5 +50,5 @@ def graph(cell: Cell | Sketch) -> Any:
         names.append(f"h_new_{states[0]}" if states else f"node_{j}")
         g.add_node(names[-1], op=OPERATIONS[op], new=states[0] if states else None)
         for place, k in enumerate(inputs):
-            g.add_edge(names[k], names[-1], role="zxy"[place] if op == _BLEND else "")
+            g.add_edge(names[k], names[-1], role="zxy"[place] if op == BLEND else "")
     return g

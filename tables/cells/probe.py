@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.tables import exact
+from hpo_envs.tables.arrays import Floats
 from hpo_envs.tables.cells.canonical import canonical
-from hpo_envs.tables.cells.forward import Vector, Weights, draw_weights, largest, unroll
+from hpo_envs.tables.cells.forward import LinearWeights, Vector, draw_weights, largest, unroll
 from hpo_envs.tables.cells.recipe import Cell
-from hpo_envs.tables.exact import Floats
 
-SIZE = 32
+PROBE_SIZE = 32
 """Length of all vectors."""
 
 BATCH = 16
@@ -41,27 +41,27 @@ CAP = 1e6
 FLOOR = 1e-6
 """Added before logarithms."""
 
-DECIMALS = 4
+PROBE_DECIMALS = 4
 """Digits kept of each feature, so that machines agree."""
 
 _PER_SCALE = ("mean_magnitude", "spread", "mean", "largest", "rank", *(f"memory_{lag}" for lag in LAGS))
 
-NAMES = tuple(f"{name}@{scale:g}" for scale in SCALES for name in _PER_SCALE)
+PROBE_NAMES = tuple(f"{name}@{scale:g}" for scale in SCALES for name in _PER_SCALE)
 
 
 @functools.cache
 def _inputs() -> tuple[list[Vector], list[Vector], dict[str, Any]]:
     """Inputs of the warm-up and after it, and the generator's state after both.
 
-    (SIZE, scales x BATCH), and (SIZE, 2 x scales x BATCH): as they are, and moved in the first step.
+    (PROBE_SIZE, scales x BATCH), and (PROBE_SIZE, 2 x scales x BATCH): as they are, and moved in the first step.
     """
     rng = np.random.default_rng(0)
-    x = exact.rounded(rng.standard_normal((WARMUP + LAGS[-1] + 1, 1, BATCH, SIZE)))
-    moved = STEP * exact.rounded(rng.standard_normal((BATCH, SIZE)))
+    x = exact.rounded(rng.standard_normal((WARMUP + LAGS[-1] + 1, 1, BATCH, PROBE_SIZE)))
+    moved = STEP * exact.rounded(rng.standard_normal((BATCH, PROBE_SIZE)))
     x = np.array(SCALES)[:, None, None] * x
     pairs = np.stack([x[WARMUP:]] * 2, axis=1)
     pairs[0, 1] += moved
-    columns = [[np.ascontiguousarray(v.reshape(-1, SIZE).T) for v in part] for part in (x[:WARMUP], pairs)]
+    columns = [[np.ascontiguousarray(v.reshape(-1, PROBE_SIZE).T) for v in part] for part in (x[:WARMUP], pairs)]
     warm, after = ([(v, largest(v)) for v in part] for part in columns)
     return warm, after, dict(rng.bit_generator.state)
 
@@ -70,22 +70,22 @@ def _inputs() -> tuple[list[Vector], list[Vector], dict[str, Any]]:
 def _probe(cell: Cell) -> tuple[float, ...]:
     rng = np.random.default_rng(0)
     rng.bit_generator.state = _inputs()[2]
-    return tuple(_run(cell, draw_weights(cell, SIZE, SIZE, rng)))
+    return tuple(_run(cell, draw_weights(cell, PROBE_SIZE, PROBE_SIZE, rng)))
 
 
 def probe(cell: Cell) -> Floats:
-    """(len(NAMES),) features of a cell; equal for equal computations. Takes some milliseconds the first time."""
+    """(len(PROBE_NAMES),) features of a cell; equal for equal computations. Takes some milliseconds the first time."""
     return np.array(_probe(canonical(cell)))
 
 
-def _run(cell: Cell, weights: Weights) -> list[float]:
+def _run(cell: Cell, weights: LinearWeights) -> list[float]:
     """The features, one scale after the other; all scales run at once."""
     warm, pairs, _ = _inputs()
     states, outputs = unroll(cell, weights, warm, [(np.zeros_like(warm[0][0]), 0.0)] * cell.hidden, CAP)
     _, after = unroll(cell, weights, pairs, [(np.hstack([state] * 2), bound) for state, bound in states], CAP)
-    out = outputs[-1][0].reshape(SIZE, len(SCALES), BATCH).transpose(1, 2, 0)
+    out = outputs[-1][0].reshape(PROBE_SIZE, len(SCALES), BATCH).transpose(1, 2, 0)
     lags = np.stack([after[lag][0] for lag in LAGS])
-    plain, moved = lags.reshape(len(LAGS), SIZE, 2, len(SCALES), BATCH).swapaxes(0, 2)
+    plain, moved = lags.reshape(len(LAGS), PROBE_SIZE, 2, len(SCALES), BATCH).swapaxes(0, 2)
     memory = np.sqrt(((moved - plain) ** 2).mean(axis=(0, 3))) / STEP
     mean = out.mean(axis=1, keepdims=True)
     spread = np.linalg.svd(out - mean, compute_uv=False)
@@ -95,4 +95,4 @@ def _run(cell: Cell, weights: Weights) -> list[float]:
     magnitude, deviation, top, *memory = exact.log10(FLOOR + sizes)
     rank = -(share * exact.log(share + 1e-12)).sum(axis=-1)
     rows = (magnitude, deviation, np.clip(mean.mean(axis=(1, 2)), -10.0, 10.0), top, rank, *memory)
-    return np.round(np.stack(rows).T, DECIMALS).ravel().tolist()
+    return np.round(np.stack(rows).T, PROBE_DECIMALS).ravel().tolist()

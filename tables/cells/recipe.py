@@ -26,6 +26,8 @@ OPERATIONS = (
 )
 """The seven operations (section 3), by their names in released recipes."""
 
+LINEAR, BLEND = OPERATIONS.index("linear"), OPERATIONS.index("blend")
+
 MAX_NODES = 24
 """Most operations in a cell (section 3). The input vector and the previous hidden states are not counted."""
 

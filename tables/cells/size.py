@@ -1,6 +1,6 @@
 """Number of trainable parameters of a language model built from a cell (AWD-LSTM macro level, figure 1)."""
 
-from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
+from hpo_envs.tables.cells.recipe import LINEAR, Cell
 
 VOCABULARY = {"ptb": 10_000, "wikitext2": 33_278}
 """Words (Table 1)."""
@@ -8,13 +8,11 @@ VOCABULARY = {"ptb": 10_000, "wikitext2": 33_278}
 EMBEDDING = 400
 """Embedding size, also the hidden size of the last layer because input and output embeddings are tied (release)."""
 
-HIDDEN = 600
+HIDDEN_SIZE = 600
 """Hidden size of the other layers (section 3, training process)."""
 
 LAYERS = 3
 """Stacked cells (section 3, macro level)."""
-
-_LINEAR = OPERATIONS.index("linear")
 
 
 def parameters(cell: Cell, vocabulary: int) -> int:
@@ -23,10 +21,10 @@ def parameters(cell: Cell, vocabulary: int) -> int:
         raise ValueError(f"vocabulary must be an int >= 1, got {vocabulary}")
     total = vocabulary * EMBEDDING + vocabulary
     for layer in range(LAYERS):
-        inputs = EMBEDDING if layer == 0 else HIDDEN
-        size = HIDDEN if layer < LAYERS - 1 else EMBEDDING
+        inputs = EMBEDDING if layer == 0 else HIDDEN_SIZE
+        size = HIDDEN_SIZE if layer < LAYERS - 1 else EMBEDDING
         for op, sources in cell.nodes:
-            if op == _LINEAR:
+            if op == LINEAR:
                 # One matrix per input vector and one bias (section 3: W1 x1 + ... + Wn xn + b).
                 total += size * sum(inputs if k == 0 else size for k in sources) + size
     return total

@@ -24,7 +24,7 @@ TICK = 1e-4
 _MOST = 2000.0
 """Nats beyond which a loss is kept as this."""
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+TrainingArrays = Mapping[str, npt.NDArray[Any]]
 """Arrays by name, each of the shape of the axes and more:
 
 `counts` (epochs, counts), where there are any; `losses` (epochs, losses) in units of 1e-6 nats; `epochs` that were
@@ -61,7 +61,7 @@ class Packing:
         parts = zip(task.split("-"), self.axes, strict=True)
         return tuple([str(label) for label in axis].index(part) for part, axis in parts)
 
-    def pack(self, records: Iterable[Mapping[str, Any]], before: Arrays | None = None) -> dict[str, Any]:
+    def pack(self, records: Iterable[Mapping[str, Any]], before: TrainingArrays | None = None) -> dict[str, Any]:
         """The arrays of some records, added to others that were packed before."""
         shape = tuple(map(len, self.axes))
         arrays: dict[str, npt.NDArray[Any]] = {
@@ -104,22 +104,22 @@ class Packing:
         values = np.array(record["epochs"], np.float64).reshape(-1, len(self.fields))
         return np.asarray(values[:, [self.fields.index(name) for name in names]])
 
-    def kept(self, arrays: Arrays, at: tuple[int, ...]) -> tuple[Floats, Floats]:
+    def kept(self, arrays: TrainingArrays, at: tuple[int, ...]) -> tuple[Floats, Floats]:
         """The same of a training that was packed."""
         n = int(arrays["epochs"][at])
         return arrays["counts"][at][:n].astype(np.float64), arrays["losses"][at][:n] * UNIT
 
-    def complete(self, arrays: Arrays) -> dict[str, int]:
+    def complete(self, arrays: TrainingArrays) -> dict[str, int]:
         """Number of leading rows with all their seeds, by label."""
         leading = itertools.product(*(range(len(axis)) for axis in self.axes[:-2]))
         counts = {at: int(np.append(_begun(arrays)[at].all(axis=1), False).argmin()) for at in leading}
         return {"-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=False)): n for at, n in counts.items()}
 
-    def load(self) -> Arrays:
+    def load(self) -> TrainingArrays:
         """Shipped arrays."""
         return _load(self.file)
 
-    def shipped(self) -> Arrays:
+    def shipped(self) -> TrainingArrays:
         """Shipped arrays; empty if nothing ships."""
         return self.load() if self.file.exists() else self.pack([])
 
@@ -128,23 +128,23 @@ class Packing:
         places = np.argwhere(_begun(self.shipped())).tolist()
         return ["-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=True)) for at in places]
 
-    def has(self, arrays: Arrays, task: str) -> bool:
+    def has(self, arrays: TrainingArrays, task: str) -> bool:
         """Return whether a training was packed."""
         return bool(_begun(arrays)[self.place(task)])
 
 
-def machines(arrays: Arrays, used: npt.NDArray[Any]) -> str:
+def machines(arrays: TrainingArrays, used: npt.NDArray[Any]) -> str:
     """Processors and versions that some trainings were made with: indices in `machines`, of any shape."""
     made = [json.loads(arrays["machines"][i]) for i in np.unique(used)]
     return "; ".join(", ".join(f"{key} {value}" for key, value in sorted(machine.items())) for machine in made)
 
 
-def _begun(arrays: Arrays) -> npt.NDArray[np.bool_]:
+def _begun(arrays: TrainingArrays) -> npt.NDArray[np.bool_]:
     return (arrays["epochs"] > 0) | (arrays["status"] > 0)
 
 
 @functools.cache
-def _load(file: Path) -> Arrays:
+def _load(file: Path) -> TrainingArrays:
     return atomic.read_npz(file)
 
 
@@ -153,7 +153,7 @@ def table(
     keys: tuple[str, ...],
     metrics: tuple[Metric, ...],
     measured: Floats,
-    arrays: Arrays,
+    arrays: TrainingArrays,
     costs: Floats,
     provenance: Provenance,
     levels: tuple[float, ...] = (),
@@ -196,7 +196,7 @@ def by_epoch(costs: Sequence[float], epochs: int) -> Floats:
 
 
 def provenance(
-    dataset: str, commit: str, arrays: Arrays, used: Any, licence: str = "MIT", more: str = ""
+    dataset: str, commit: str, arrays: TrainingArrays, used: Any, licence: str = "MIT", more: str = ""
 ) -> Provenance:
     """Provenance of what this project measured.
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables.checks import naming
 
-STALE = 86400.0
+LEFTOVER_AGE = 86400.0
 """Seconds after which an unfinished file of another machine is nobody's; writing one takes less than one."""
 
 
@@ -153,7 +153,7 @@ def sweep(folder: Path) -> None:
             continue
         with contextlib.suppress(OSError):
             mine = match[2] == _machine()
-            if not _alive(int(match[1])) if mine else time.time() - entry.stat().st_mtime >= STALE:
+            if not _alive(int(match[1])) if mine else time.time() - entry.stat().st_mtime >= LEFTOVER_AGE:
                 os.unlink(entry.path)
 
 

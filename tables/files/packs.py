@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import catalogue
+from hpo_envs.tables import arrays, catalogue
 from hpo_envs.tables.files.folder import CorruptFile
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
@@ -28,7 +28,7 @@ FOLDER = Path(__file__).parent.parent / "datasets"
 
 _RAW = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME}]
 
-Array = npt.NDArray[Any]
+Array = arrays.Array
 
 
 def to_bytes(arrays: Mapping[str, Array]) -> bytes:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hpo_envs.tables.arrays import Floats
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.exact import Floats
 
 Tokens = Sequence[str]
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import exact
+from hpo_envs.tables.arrays import Floats
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.exact import Floats
 from hpo_envs.tables.hlepor.align import Statistics, collect
 from hpo_envs.tables.hlepor.parameters import NAMES, Parameters, preset
 
@@ -43,7 +43,7 @@ def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[st
     return [token for sentence in splitter.tokenize(preprocess(text.strip())) for token in words.tokenize(sentence)]
 
 
-Setting = Parameters | str
+Preset = Parameters | str
 """Parameters, or the name of a preset."""
 
 Tokenizer = Callable[[str], Sequence[str]]
@@ -141,7 +141,7 @@ class Basis:
             raise ValueError(f"n must be an int in [0, {self.max_n}] (max_n of the statistics), got {n.tolist()}")
 
 
-def segment_scores(statistics: Statistics, setting: Setting = "default") -> Floats:
+def segment_scores(statistics: Statistics, setting: Preset = "default") -> Floats:
     """(segments,) float64 scores in [0, 1] of a corpus under one setting."""
     return Basis(statistics).scores(_parameters(setting).vector())
 
@@ -149,7 +149,7 @@ def segment_scores(statistics: Statistics, setting: Setting = "default") -> Floa
 def score(
     hypothesis: str | Sequence[str],
     reference: str | Sequence[str],
-    setting: Setting = "default",
+    setting: Preset = "default",
     *,
     variant: str = "paper",
     tokenizer: Tokenizer = tokenize,
@@ -180,5 +180,5 @@ def score(
     return float(result[0]) if isinstance(hypothesis, str) else result
 
 
-def _parameters(setting: Setting) -> Parameters:
+def _parameters(setting: Preset) -> Parameters:
     return preset(setting) if isinstance(setting, str) else setting

@@ -5,7 +5,7 @@ import numpy as np
 from hpo_envs.core.engines.cells.params import CellParams, Report, Scorer
 from hpo_envs.core.engines.cells.scalar import CellEnv
 from hpo_envs.core.engines.function.params import WITHOUT_BUDGET
-from hpo_envs.core.params import Objective, check_int
+from hpo_envs.core.params import Objectives, check_int
 from hpo_envs.families.cellmini import measure
 from hpo_envs.families.training.process import Trainer
 from hpo_envs.tables.cells.canonical import canonical
@@ -17,7 +17,7 @@ SECONDS = 900.0
 """Default time limit of a training; the longest takes about a minute."""
 
 
-class Live(Scorer):
+class CellTrainer(Scorer):
     """Trains cells in a separate process, which lives as long as this object; see `Scorer`.
 
     Args:
@@ -114,14 +114,14 @@ class CellMiniLiveEnv(CellEnv):
     @staticmethod
     def _params(
         *,
-        objective: Objective = "validation_loss",
+        objective: Objectives = "validation_loss",
         budget: float | None = 20,
         seed: int = 0,
         epochs: int = EPOCHS,
         seconds: float = SECONDS,
     ) -> CellParams:
         others = {"cost_unit": "s", "budget_unit": "evaluations"}
-        scorer = Live(seed, epochs, seconds)
+        scorer = CellTrainer(seed, epochs, seconds)
         budget = WITHOUT_BUDGET if budget is None else budget
         return CellParams.of(_table(seed, epochs), scorer, objective, budget, **others)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hpo_envs.families.training.record import Training, record, trainer
+from hpo_envs.families.training.record import ResumableTraining, record, trainer
 from hpo_envs.families.training.suite import Suite
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS
@@ -11,8 +11,8 @@ from hpo_envs.tables.datasets.cellmini.drawn import drawn
 from hpo_envs.tables.table import Floats
 
 
-def begin(cell: str, seed: int) -> Training:
-    """A training of the cell of a text, see `training.run.Training`; torch works with one thread from now on.
+def begin(cell: str, seed: int) -> ResumableTraining:
+    """A training of the cell of a text, see `training.run.CellTraining`; torch works with one thread from now on.
 
     Raises:
         ModuleNotFoundError: torch is not installed; the message says how to install it.
@@ -20,7 +20,7 @@ def begin(cell: str, seed: int) -> Training:
     trainer().set_num_threads(1)
     from hpo_envs.families.cellmini.training import run
 
-    return run.Training(Cell.from_text(cell), seed)
+    return run.CellTraining(Cell.from_text(cell), seed)
 
 
 def train(task: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables.datasets.cellmini.build import HELD_OUT, TABLE
 
 
@@ -54,7 +54,7 @@ class CellMiniEnv(LookupEnv):
     """
 
     @staticmethod
-    def _params(*, objective: Objective = "validation_loss", budget: float | None = 20, **kwargs: Any) -> LookupParams:
+    def _params(*, objective: Objectives = "validation_loss", budget: float | None = 20, **kwargs: Any) -> LookupParams:
         return LookupParams.of((TABLE,), objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
 
 
@@ -99,7 +99,7 @@ class CellMiniLCEnv(CurvesEnv):
     """
 
     @staticmethod
-    def _params(*, objective: Objective = "validation_loss", **kwargs: Any) -> CurveParams:
+    def _params(*, objective: Objectives = "validation_loss", **kwargs: Any) -> CurveParams:
         return CurveParams.of(TABLE, objective=objective, held_out=HELD_OUT, **kwargs)
 
 

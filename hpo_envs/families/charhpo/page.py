@@ -6,7 +6,7 @@ from typing import Any
 
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import charhpo
 
@@ -81,7 +81,7 @@ class CharHPOEnv(LookupEnv):
         lang: str = "hun",
         architecture: str = "lstm",
         *,
-        objective: Objective = "accuracy",
+        objective: Objectives = "accuracy",
         budget: float | str | None = "auto",
         **kwargs: Any,
     ) -> LookupParams:

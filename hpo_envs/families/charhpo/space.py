@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations
 from hpo_envs.core.engines.box.scalar import BoxEnv
-from hpo_envs.core.params import Floats, Ints, Objective, check_bool, check_names
+from hpo_envs.core.params import Floats, Ints, Objectives, check_bool, check_names
 from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.datasets.charhpo import SWEEPS, build, model, space
 
@@ -165,7 +165,7 @@ class CharSpaceEnv(BoxEnv):
         architecture: str | None = None,
         *,
         table: None = None,
-        objective: Objective = "accuracy",
+        objective: Objectives = "accuracy",
         cost: str = "evaluations",
         budget: float | None = 200,
         noise: bool = True,

@@ -21,7 +21,7 @@ SECONDS = 600.0
 _SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
 
 
-class Live:
+class WordTrainer:
     """A training as a function, in a separate process that lives as long as this object.
 
     Args:
@@ -61,7 +61,7 @@ class Live:
         return {**dict(zip(_SHOWN, map(float, measured), strict=True)), "cost": price, "seconds": said["seconds"]}
 
 
-class LiveEpochs(Live):
+class LiveEpochs(WordTrainer):
     """The same, epoch by epoch."""
 
     def __call__(self, config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, Any]:  # type: ignore[override]
@@ -73,7 +73,7 @@ class LiveEpochs(Live):
         return {**said, "cost": (epochs - before) * cost.epoch(self._architecture, config, self._language)}
 
 
-def _of(function: Live, architecture: str, objective: Any, **kwargs: Any) -> FunctionParams:
+def _of(function: WordTrainer, architecture: str, objective: Any, **kwargs: Any) -> FunctionParams:
     names = (objective,) if isinstance(objective, str) else tuple(objective)
     known = [m for m in (_SHOWN.get(name) for name in names) if m is not None]
     kwargs |= {
@@ -149,7 +149,7 @@ class CharMiniLiveEnv(FunctionEnv):
         **kwargs: Any,
     ) -> FunctionParams:
         table_name(architecture, language)
-        function = Live(architecture, language, seed, epochs, seconds)
+        function = WordTrainer(architecture, language, seed, epochs, seconds)
         return _of(function, architecture, objective, actions=actions, budget=budget, **kwargs)
 
 

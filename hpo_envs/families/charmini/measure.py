@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.families.training.record import Training, record, trainer
+from hpo_envs.families.training.record import ResumableTraining, record, trainer
 from hpo_envs.families.training.suite import Suite
 from hpo_envs.tables.datasets.charmini import ENGLISH, EPOCHS, ROWS, SHARED_TASK
 from hpo_envs.tables.datasets.charmini.build import packing, rates
@@ -14,8 +14,8 @@ from hpo_envs.tables.datasets.charmini.space import configuration
 from hpo_envs.tables.table import Floats
 
 
-def begin(architecture: str, config: Mapping[str, Any], seed: int, language: str = ENGLISH) -> Training:
-    """A training, see `training.run.Training`; torch works with one thread from now on.
+def begin(architecture: str, config: Mapping[str, Any], seed: int, language: str = ENGLISH) -> ResumableTraining:
+    """A training, see `training.run.WordTraining`; torch works with one thread from now on.
 
     Raises:
         ModuleNotFoundError: torch is not installed; the message says how to install it.
@@ -24,7 +24,7 @@ def begin(architecture: str, config: Mapping[str, Any], seed: int, language: str
     trainer().set_num_threads(1)
     from hpo_envs.families.charmini.training import run
 
-    return run.Training(architecture, config, seed, language)
+    return run.WordTraining(architecture, config, seed, language)
 
 
 def train(task: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charmini import ARCHITECTURES, ENGLISH, LANGUAGES
 from hpo_envs.tables.datasets.charmini.build import HELD_OUT
@@ -88,7 +88,7 @@ class CharMiniEnv(LookupEnv):
         architecture: str = "lstm",
         language: str = ENGLISH,
         *,
-        objective: Objective = "accuracy",
+        objective: Objectives = "accuracy",
         budget: float | None = 20,
         **kwargs: Any,
     ) -> LookupParams:
@@ -141,7 +141,7 @@ class CharMiniLCEnv(CurvesEnv):
 
     @staticmethod
     def _params(
-        architecture: str = "lstm", language: str = ENGLISH, *, objective: Objective = "accuracy", **kwargs: Any
+        architecture: str = "lstm", language: str = ENGLISH, *, objective: Objectives = "accuracy", **kwargs: Any
     ) -> CurveParams:
         return CurveParams.of(table_name(architecture, language), objective=objective, held_out=HELD_OUT, **kwargs)
 

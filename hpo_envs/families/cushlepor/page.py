@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hpo_envs.core.engines.box.params import BoxFunction, BoxParams, Evaluations
 from hpo_envs.core.engines.box.scalar import BoxEnv
-from hpo_envs.core.params import Floats, Ints, Objective, check_names
+from hpo_envs.core.params import Floats, Ints, Objectives, check_names
 from hpo_envs.tables import hlepor
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets import cushlepor
@@ -144,7 +144,7 @@ class CushLEPOREnv(BoxEnv):
         labels: str = "mqm",
         reference: str | None = None,
         table: Any = None,
-        objective: Objective = "pearson",
+        objective: Objectives = "pearson",
         cost: str = "evaluations",
         budget: float | None = 400,
         variant: str = "released",

@@ -8,16 +8,14 @@ import numpy as np
 
 from hpo_envs.core.engines.cells.params import CellParams, Report, Scorer
 from hpo_envs.core.engines.cells.scalar import CellEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables import draws
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.cells.size import VOCABULARY, parameters
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.datasets.nasbenchnlp import CAP, EPOCHS, model
+from hpo_envs.tables.datasets.nasbenchnlp import CAP, EPOCHS, WIKITEXT2, model
 from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import STATUSES, Table
-
-TABLE = "nasbenchnlp/wikitext2"
 
 
 class Simulated(Scorer):
@@ -116,12 +114,12 @@ class NASBenchNLPCellEnv(CellEnv):
     def _params(
         *,
         table: Any = None,
-        objective: Objective = "validation_loss",
+        objective: Objectives = "validation_loss",
         cost: str = "evaluations",
         budget: float | None = 1,
     ) -> CellParams:
         one_of("cost", cost, ("evaluations",))
-        loaded = load_tables((TABLE,), table)[0]
+        loaded = load_tables((WIKITEXT2,), table)[0]
         return CellParams.of(loaded, Simulated(loaded), objective, budget)
 
 

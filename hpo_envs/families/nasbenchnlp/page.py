@@ -8,8 +8,9 @@ from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.datasets.nasbenchnlp import PTB_FINAL
 
 HELD_OUT = ("test_loss",)
 
@@ -63,7 +64,7 @@ class NASBenchNLPEnv(CurvesEnv):
     def _params(
         dataset: str = "wikitext2",
         *,
-        objective: Objective = "validation_loss",
+        objective: Objectives = "validation_loss",
         cost: str | None = "seconds",
         **kwargs: Any,
     ) -> CurveParams:
@@ -72,9 +73,6 @@ class NASBenchNLPEnv(CurvesEnv):
 
 
 NASBenchNLPVectorEnv = NASBenchNLPEnv.vectorized()
-
-
-TABLE = "nasbenchnlp/ptb-final"
 
 
 class NASBenchNLPFinalEnv(LookupEnv):
@@ -118,8 +116,8 @@ class NASBenchNLPFinalEnv(LookupEnv):
     """
 
     @staticmethod
-    def _params(*, objective: Objective = "test_loss", budget: float | None = 100, **kwargs: Any) -> LookupParams:
-        return LookupParams.of((TABLE,), objective=objective, budget=budget, **kwargs)
+    def _params(*, objective: Objectives = "test_loss", budget: float | None = 100, **kwargs: Any) -> LookupParams:
+        return LookupParams.of((PTB_FINAL,), objective=objective, budget=budget, **kwargs)
 
 
 NASBenchNLPFinalVectorEnv = NASBenchNLPFinalEnv.vectorized()

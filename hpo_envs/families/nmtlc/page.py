@@ -6,7 +6,7 @@ from typing import Any
 
 from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.nmtlc import CORPORA
 
@@ -62,7 +62,7 @@ class NMTLCEnv(CurvesEnv):
     """
 
     @staticmethod
-    def _params(corpus: str = "swen", *, objective: Objective = "log_perplexity", **kwargs: Any) -> CurveParams:
+    def _params(corpus: str = "swen", *, objective: Objectives = "log_perplexity", **kwargs: Any) -> CurveParams:
         one_of("corpus", corpus, CORPORA)
         return CurveParams.of(f"nmtlc/{corpus}", objective=objective, **kwargs)
 

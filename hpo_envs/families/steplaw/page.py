@@ -6,7 +6,7 @@ from typing import Any
 
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.steplaw import GRIDS
 
@@ -59,7 +59,7 @@ class StepLawEnv(LookupEnv):
 
     @staticmethod
     def _params(
-        grid: str = "215m-4b", *, objective: Objective = "smoothed_loss", budget: float | None = 20, **kwargs: Any
+        grid: str = "215m-4b", *, objective: Objectives = "smoothed_loss", budget: float | None = 20, **kwargs: Any
     ) -> LookupParams:
         one_of("grid", grid, GRIDS)
         return LookupParams.of((f"steplaw/{grid}",), objective=objective, budget=budget, **kwargs)

@@ -8,7 +8,7 @@ from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.taskset import TASKS
 from hpo_envs.tables.datasets.taskset.build import HELD_OUT
@@ -74,7 +74,7 @@ class TaskSetEnv(LookupEnv):
 
     @staticmethod
     def _params(
-        task: str = "lstm128", *, objective: Objective = "validation_loss", budget: float | None = 20, **kwargs: Any
+        task: str = "lstm128", *, objective: Objectives = "validation_loss", budget: float | None = 20, **kwargs: Any
     ) -> LookupParams:
         names = (table_name(task),)
         return LookupParams.of(names, objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
@@ -124,7 +124,7 @@ class TaskSetLCEnv(CurvesEnv):
     """
 
     @staticmethod
-    def _params(task: str = "lstm128", *, objective: Objective = "validation_loss", **kwargs: Any) -> CurveParams:
+    def _params(task: str = "lstm128", *, objective: Objectives = "validation_loss", **kwargs: Any) -> CurveParams:
         return CurveParams.of(table_name(task), objective=objective, held_out=HELD_OUT, **kwargs)
 
 

@@ -23,7 +23,7 @@ SECONDS = 300.0
 _SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
 
 
-class Live:
+class TextTrainer:
     """A training as a function, in a separate process that lives as long as this object.
 
     Args:
@@ -122,9 +122,9 @@ class TextMiniLiveEnv(FunctionEnv):
         known = [_SHOWN[one_of("objective", name, tuple(_SHOWN))] for name in names]
         goals = tuple(m.goal for m in known)
         return FunctionParams.of(
-            Live(task, model, repeat, seconds), space(model), objective=objective, actions=actions, budget=budget,
-            goal=goals[0] if isinstance(objective, str) else goals, bounds={m.name: (m.low, m.high) for m in known},
-            **kwargs,
+            TextTrainer(task, model, repeat, seconds), space(model), objective=objective, actions=actions,
+            budget=budget, goal=goals[0] if isinstance(objective, str) else goals,
+            bounds={m.name: (m.low, m.high) for m in known}, **kwargs,
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from hpo_envs.families.training.record import Training, record, trainer
+from hpo_envs.families.training.record import ResumableTraining, record, trainer
 from hpo_envs.families.training.suite import Suite
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.datasets.textmini import tasks
@@ -25,7 +25,7 @@ MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), **dict
 """What a model class is trained with."""
 
 
-def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelity: int = 0) -> Training:
+def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelity: int = 0) -> ResumableTraining:
     """A training, see the module of its model class in `training`; one thread from now on.
 
     Args:
@@ -46,7 +46,7 @@ def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelit
     elif model != "crf":
         trainer().set_num_threads(1)
     trains = importlib.import_module(f"hpo_envs.families.textmini.training.{model}")
-    training: Training = trains.Training(task, config, repeat)
+    training: ResumableTraining = trains.Training(task, config, repeat)
     training.epochs = fidelity
     return training
 

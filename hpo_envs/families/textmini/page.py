@@ -8,7 +8,7 @@ from hpo_envs.core.engines.curves.params import CurveParams
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.textmini import LABELS
 from hpo_envs.tables.datasets.textmini.build import HELD_OUT
@@ -78,7 +78,7 @@ class TextMiniEnv(LookupEnv):
 
     @staticmethod
     def _params(
-        task: str, model: str, *, objective: Objective = "score", budget: float | None = 20, **kwargs: Any
+        task: str, model: str, *, objective: Objectives = "score", budget: float | None = 20, **kwargs: Any
     ) -> LookupParams:
         names = (table_name(task, model),)
         return LookupParams.of(names, objective=objective, budget=budget, held_out=HELD_OUT, **kwargs)
@@ -126,7 +126,7 @@ class TextMiniLCEnv(CurvesEnv):
     """
 
     @staticmethod
-    def _params(task: str, model: str, *, objective: Objective = "score", **kwargs: Any) -> CurveParams:
+    def _params(task: str, model: str, *, objective: Objectives = "score", **kwargs: Any) -> CurveParams:
         return CurveParams.of(table_name(task, model), objective=objective, held_out=HELD_OUT, **kwargs)
 
 

@@ -28,7 +28,7 @@ class Diverged(Failed, ArithmeticError):
     status = "diverged"
 
 
-class Training(abc.ABC):
+class ResumableTraining(abc.ABC):
     """A model in training, that continues where its arrays were.
 
     Attributes:
@@ -69,7 +69,9 @@ def key_of(*parts: Any) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
 
-def record(task: str, training: Training, epochs: int, packages: Sequence[str] = ("numpy", "torch")) -> dict[str, Any]:
+def record(
+    task: str, training: ResumableTraining, epochs: int, packages: Sequence[str] = ("numpy", "torch")
+) -> dict[str, Any]:
     """Train in this process.
 
     Args:
@@ -79,7 +81,7 @@ def record(task: str, training: Training, epochs: int, packages: Sequence[str] =
         packages: Those that results may depend on.
 
     Returns:
-        `task`, `status`, `epochs` (the fields of what `Training.epoch` returns, of each), `seconds` (of the processor,
+        `task`, `status`, `epochs` (the fields of what `training.epoch` returns, of each), `seconds` (of the processor,
         after each), `parameters`, `processor`, `versions`.
     """
     measured, seconds, status, start = [], [], "ok", time.process_time()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing
+from hpo_envs.tables.datasets.trained import UNIT, Packing, TrainingArrays
 from hpo_envs.tables.table import STATUSES, Floats
 
 DEVIATIONS = 3.0
@@ -21,7 +21,7 @@ VERDICTS = {
 
 
 @dataclass(frozen=True)
-class Check:
+class Repetition:
     """Comparison of a repeated training with the stored one.
 
     Attributes:
@@ -63,7 +63,7 @@ class Suite:
         kinds = ["".join(f"{label}-" for label in labels) for labels in itertools.product(*before)]
         return [f"{kind}{row}-{seed}" for row in range(rows) for kind in kinds for seed in seeds]
 
-    def compare(self, arrays: Arrays, record: Mapping[str, Any]) -> Check:
+    def compare(self, arrays: TrainingArrays, record: Mapping[str, Any]) -> Repetition:
         """Compare a record of a training with the stored one.
 
         Raises:
@@ -76,14 +76,14 @@ class Suite:
         old, again = packing.kept(arrays, at), packing.measured(record)
         stored, new = self.scores(*old), self.scores(*again)
         if STATUSES[arrays["status"][at]] != record["status"] or len(stored) != len(new):
-            return Check("differs", np.inf)
+            return Repetition("differs", np.inf)
         apart = np.abs(stored - new)[-1, : self.judged] if len(new) else np.zeros(self.judged)
         spread = self.pooled(arrays, at[:-2])
         off = np.divide(apart, spread, out=np.where(apart > 0, np.inf, 0.0), where=spread > 0).max()
         same = np.array_equal(old[0], again[0]) and np.allclose(old[1], again[1], rtol=0.0, atol=2 * UNIT)
-        return Check("same" if same else "agrees" if off <= DEVIATIONS else "differs", float(off))
+        return Repetition("same" if same else "agrees" if off <= DEVIATIONS else "differs", float(off))
 
-    def pooled(self, arrays: Arrays, at: tuple[int, ...] = ()) -> Floats:
+    def pooled(self, arrays: TrainingArrays, at: tuple[int, ...] = ()) -> Floats:
         """(judged,) standard deviation between seeds of the final scores, pooled over complete rows."""
         done = (arrays["epochs"][at] == self.packing.epochs).all(axis=1)
         counts, losses = (arrays[name][at][done][:, :, -1].astype(np.float64) for name in ("counts", "losses"))

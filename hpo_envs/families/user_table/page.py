@@ -11,7 +11,7 @@ from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.core.env import HPOEnv
-from hpo_envs.core.params import Objective, Params
+from hpo_envs.core.params import Objectives, Params
 from hpo_envs.tables import store, user
 from hpo_envs.tables.checks import shown
 from hpo_envs.tables.table import Table
@@ -59,7 +59,7 @@ class UserTable(HPOEnv):
 
     @classmethod
     def _params(
-        cls, name: str = "example", *, table: Any = None, objective: Objective | None = None, **kwargs: Any
+        cls, name: str = "example", *, table: Any = None, objective: Objectives | None = None, **kwargs: Any
     ) -> Params:
         t = own_table(name, table)
         return cls._engine(t, objective=t.metric_names[0] if objective is None else objective, **kwargs)

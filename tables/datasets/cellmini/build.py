@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.tables import cells
 from hpo_envs.tables.cells.features import NAMES as FEATURE_NAMES
 from hpo_envs.tables.datasets.cellmini import DRAWN, EPOCHS, SEEDS, cost, drawn
-from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing, by_epoch, provenance, table
+from hpo_envs.tables.datasets.trained import UNIT, Packing, TrainingArrays, by_epoch, provenance, table
 from hpo_envs.tables.table import GRAPHS, Metric, Table
 
 TABLE = "cellmini/shakespeare"
@@ -54,7 +54,7 @@ def shipped(name: str) -> Table:
     return assemble(PACKING.load())
 
 
-def assemble(arrays: Arrays) -> Table:
+def assemble(arrays: TrainingArrays) -> Table:
     """The table of what was measured: the first cells that were drawn, as many as have both trainings."""
     (rows,) = PACKING.complete(arrays).values()
     part = {key: value[:rows] for key, value in arrays.items() if key != "machines"}

@@ -7,10 +7,8 @@ cell, fitted to the seconds of the trainings that ship.
 import functools
 
 from hpo_envs.tables import exact
-from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
+from hpo_envs.tables.cells.recipe import LINEAR, Cell
 from hpo_envs.tables.datasets.cellmini.drawn import drawn
-
-_LINEAR = OPERATIONS.index("linear")
 
 COEFFICIENTS = (0.117, 0.0, 0.0, 0.0937, 0.0401)
 """Seconds of an epoch for each unit of `work`, on one core of a Xeon: non-negative least squares of the relative errors
@@ -32,7 +30,7 @@ def work(cell: Cell) -> tuple[float, float, float, float, float]:
         ahead = at_once.issuperset(sources)
         if ahead:
             at_once.add(cell.first + j)
-        counts[2 * (not ahead) + (op != _LINEAR)] += len(sources)
+        counts[2 * (not ahead) + (op != LINEAR)] += len(sources)
     return 1.0, *map(float, counts)  # type: ignore[return-value]
 
 

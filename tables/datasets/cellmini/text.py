@@ -9,14 +9,12 @@ import functools
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.tables.arrays import Ints
 from hpo_envs.tables.datasets.cellmini import SPLITS
 from hpo_envs.tables.files import atomic
 
 _SAMPLE = Path(__file__).with_name("text.npz")
-
-Ints = npt.NDArray[np.int64]
 
 
 @functools.cache

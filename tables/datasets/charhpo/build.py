@@ -33,7 +33,7 @@ CLOCK = 2.0**-22
 """Seconds between two readings of the clock that upstream's runtimes are differences of."""
 
 
-class Runs(NamedTuple):
+class SweepRuns(NamedTuple):
     """The runs of a sweep in the order of upstream's file, those beyond the first `RUNS` included.
 
     Attributes:
@@ -64,7 +64,7 @@ def shipped(name: str) -> Table:
     return assemble(name, runs.names[:RUNS], configs, values, catalogue.provenance("charhpo", "measured"))
 
 
-def recorded(name: str) -> Runs:
+def recorded(name: str) -> SweepRuns:
     """All runs of a sweep, from its pack."""
     data = packs.read(pack_of(name))
     choices, ranges = iter(data["choices"]), iter(data["ranges"])
@@ -77,7 +77,7 @@ def recorded(name: str) -> Runs:
             columns.append(next(ranges) if h.kind == "float" else data["warmups"].astype(np.int64) * WARMUP_STEP)
     accuracy = _nudged((data["accuracy"] / 1000).astype(np.float32), data["accuracy_ulps"])
     names = zip(data["words"].tolist(), data["numbers"].tolist(), strict=True)
-    return Runs(
+    return SweepRuns(
         tuple(f"{word.decode()}-sweep-{number}" for word, number in names),
         np.column_stack(columns).astype(np.float64),
         100.0 * accuracy,

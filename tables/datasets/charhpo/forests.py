@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
+from hpo_envs.tables.arrays import Ints
+
+BitWords = npt.NDArray[np.uint32]
 
 DEPTH = 5
 """Depth of every tree: 31 splits and 32 leaves, in heap order."""
@@ -46,7 +47,7 @@ class Forest:
     groups: npt.NDArray[np.intp]
     lookup: Ints
     offsets: Ints
-    masks: Words
+    masks: BitWords
     leaves: npt.NDArray[np.int32]
     before: npt.NDArray[np.intp]
 
@@ -69,7 +70,7 @@ class Forest:
         found = self.lookup.take(x.take(self.order, axis=-1) + self.offsets)
         return np.asarray(np.add.reduceat(found, self.groups, axis=-1))
 
-    def _sum(self, alive: Words) -> Ints:
+    def _sum(self, alive: BitWords) -> Ints:
         """(...) the sums of the lowest leaves among those left, (..., trees) words, which are overwritten."""
         alive ^= alive - np.uint32(1)  # ones up to the lowest
         return np.asarray(np.add.reduce(self.leaves.take(np.bitwise_count(alive) + self.before), axis=-1))
@@ -101,7 +102,7 @@ def compile_forest(
     parts = [_column(features, thresholds, keep, first, k, size) for first, k in zip(firsts, sizes, strict=False)]
     groups = _joined([len(words) for _, words in parts])
     lookup = np.zeros((len(sizes), size), np.int64)
-    tables: list[Words] = []
+    tables: list[BitWords] = []
     at = row = 0
     for group in groups:
         table, stride = np.full((1, trees), _ALL), 1
@@ -125,8 +126,8 @@ def compile_forest(
 
 
 def _column(
-    features: npt.NDArray[np.uint8], thresholds: npt.NDArray[np.integer], keep: Words, first: int, k: int, size: int
-) -> tuple[Ints, Words]:
+    features: npt.NDArray[np.uint8], thresholds: npt.NDArray[np.integer], keep: BitWords, first: int, k: int, size: int
+) -> tuple[Ints, BitWords]:
     """The interval of each value of an input, and (intervals, trees) words; a choice combines its k features."""
     if k == 1:
         at, words = _intervals(features == first, thresholds, keep)
@@ -162,7 +163,9 @@ def _keep(node: int) -> int:
     return 0xFFFFFFFF & ~below
 
 
-def _intervals(here: npt.NDArray[np.bool_], thresholds: npt.NDArray[np.integer], keep: Words) -> tuple[Ints, Words]:
+def _intervals(
+    here: npt.NDArray[np.bool_], thresholds: npt.NDArray[np.integer], keep: BitWords
+) -> tuple[Ints, BitWords]:
     """Distinct sorted thresholds (m,) of the splits marked in `here` and (m + 1, trees) words between them."""
     tree, node = np.nonzero(here)
     at, interval = np.unique(thresholds[tree, node].astype(np.int64), return_inverse=True)

@@ -9,10 +9,10 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, SCHEDULERS
 from hpo_envs.tables.table import Floats, Hyperparameter
 
-SCHEDULER = Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler.")
+LR_SCHEDULER = Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler.")
 
 PLATEAU = ("scheduler", ("reduceonplateau",))
-WARMUP = ("scheduler", ("warmupinvsqrt",))
+IF_WARMUP = ("scheduler", ("warmupinvsqrt",))
 """Conditions of the hyperparameters of a scheduler."""
 
 
@@ -42,9 +42,9 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
         number("beta1", 0.8, 0.999, "Adam's decay of the first moment."),
         number("beta2", 0.98, 0.999, "Adam's decay of the second moment."),
         number("label_smoothing", 0.0, 0.2, "Label smoothing."),
-        SCHEDULER,
+        LR_SCHEDULER,
         Hyperparameter(
-            "warmup_samples", "int", 100, 5_000_000, False, (), WARMUP, "Warmup in samples, in steps of 100."
+            "warmup_samples", "int", 100, 5_000_000, False, (), IF_WARMUP, "Warmup in samples, in steps of 100."
         ),
         number("factor", 0.1, 0.9, "Factor by which a plateau reduces the learning rate.", PLATEAU),
         number("min_lr", 1e-7, 1e-3, "Learning rate below which a plateau does not reduce.", PLATEAU),

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import catalogue, exact, frames
+from hpo_envs.tables.arrays import Ints
 from hpo_envs.tables.datasets.charhpo import (
     ARCHITECTURES,
     RUNS,
@@ -31,7 +32,7 @@ from hpo_envs.tables.datasets.charhpo import (
     parts,
     space,
 )
-from hpo_envs.tables.datasets.charhpo.forests import Forest, Ints, compile_forest
+from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.draws import mix_many, uniform_many
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats, Table

@@ -21,7 +21,7 @@ from hpo_envs.tables.datasets.charmini import (
     seeds_of,
 )
 from hpo_envs.tables.datasets.charmini.space import configuration, drawn, space
-from hpo_envs.tables.datasets.trained import UNIT, Arrays, Packing, by_epoch, provenance, table
+from hpo_envs.tables.datasets.trained import UNIT, Packing, TrainingArrays, by_epoch, provenance, table
 from hpo_envs.tables.table import Floats, Metric, Table, searched
 
 NAMES = TABLES
@@ -63,7 +63,7 @@ def shipped(name: str) -> Table:
     return assemble(name, packing(parts_of(name)[0]).load())
 
 
-def assemble(name: str, arrays: Arrays) -> Table:
+def assemble(name: str, arrays: TrainingArrays) -> Table:
     """The table of a language and an architecture: the first configurations drawn, as many as have all their seeds.
 
     Args:

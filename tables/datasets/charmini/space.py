@@ -7,7 +7,7 @@ import numpy as np
 
 from hpo_envs.tables import draws
 from hpo_envs.tables.datasets.charhpo import hyperparameters
-from hpo_envs.tables.datasets.charhpo.hyperparameters import PLATEAU, WARMUP, deactivate, grid, number
+from hpo_envs.tables.datasets.charhpo.hyperparameters import IF_WARMUP, PLATEAU, deactivate, grid, number
 from hpo_envs.tables.datasets.charhpo.space import natural
 from hpo_envs.tables.datasets.charmini import ARCHITECTURES, DRAWN
 from hpo_envs.tables.table import Floats, Hyperparameter
@@ -26,7 +26,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
     smaller = (
         grid("batch_size", tuple(range(32, 257, 16)), "Examples a batch."),
         number("learning_rate", 1e-4, 0.03, "Initial learning rate of Adam.", log=True),
-        grid("warmup_samples", tuple(range(100, 20_001, 100)), "Warmup in samples, in steps of 100.", WARMUP),
+        grid("warmup_samples", tuple(range(100, 20_001, 100)), "Warmup in samples, in steps of 100.", IF_WARMUP),
         grid("patience", (1, 2, 3, 4, 5), "Evaluations without progress that a plateau lasts.", PLATEAU),
         grid("embedding_size", (16, 32, 48, 64), "Size of the embeddings; the transformer's width."),
         grid("hidden_size", tuple(range(32, 129, 16)), "Size of the LSTM; the transformer's feed-forward layers."),

@@ -44,11 +44,11 @@ _WORD = re.compile("[a-z]{4,9}")
 _LETTERS, _PHONEMES = 9, 10
 """The most of an entry."""
 
-Entry = tuple[str, tuple[str, ...]]
+Pronunciation = tuple[str, tuple[str, ...]]
 """A word and its phonemes."""
 
 
-def eligible(dictionary: str) -> list[Entry]:
+def eligible(dictionary: str) -> list[Pronunciation]:
     """The words of CMUdict that the sample is drawn from, in the order of a hash.
 
     Args:
@@ -65,7 +65,7 @@ def eligible(dictionary: str) -> list[Entry]:
     )
 
 
-def listed(text: str, decompose: bool = False) -> list[Entry]:
+def listed(text: str, decompose: bool = False) -> list[Pronunciation]:
     """Return the entries of a file of the shared task that are short enough, in its order.
 
     Args:
@@ -78,13 +78,13 @@ def listed(text: str, decompose: bool = False) -> list[Entry]:
 
 
 @functools.cache
-def sample() -> tuple[Entry, ...]:
+def sample() -> tuple[Pronunciation, ...]:
     """The 2,500 English words in the order of their hash: training, development, test."""
     return tuple((row["word"], tuple(row["phonemes"].split())) for row in atomic.read_csv(_SAMPLE))
 
 
 @functools.cache
-def entries(language: str) -> Mapping[str, tuple[Entry, ...]]:
+def entries(language: str) -> Mapping[str, tuple[Pronunciation, ...]]:
     """Return the entries of a language by part: `train`, `development`, `test`.
 
     Raises:
@@ -113,7 +113,7 @@ def phonemes(language: str = ENGLISH) -> tuple[str, ...]:
     return tuple(sorted({p for part in entries(language).values() for _, spoken in part for p in spoken}))
 
 
-def _hashed(entries: Iterable[Entry]) -> list[Entry]:
+def _hashed(entries: Iterable[Pronunciation]) -> list[Pronunciation]:
     return sorted(entries, key=lambda entry: hashlib.sha256(entry[0].encode()).digest())
 
 

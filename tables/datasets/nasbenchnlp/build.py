@@ -40,7 +40,7 @@ from hpo_envs.tables.datasets.nasbenchnlp import (
     WIKITEXT2,
 )
 from hpo_envs.tables.datasets.nasbenchnlp.features import FEATURE_NAMES, RELEASED_NAMES, group, read_released
-from hpo_envs.tables.datasets.nasbenchnlp.logs import FINAL_METRICS, METRICS, Log, read_acceptable
+from hpo_envs.tables.datasets.nasbenchnlp.logs import FINAL_METRICS, METRICS, TrainingLog, read_acceptable
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import GRAPHS, STATUSES, Floats, Provenance, Table
 
@@ -139,7 +139,7 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
     """
     if len(released) != rows:
         raise ValueError(f"{RELEASED_FEATURES} must have {rows} architectures, got {len(released)}")
-    runs: dict[int, dict[int, Log]] = {}
+    runs: dict[int, dict[int, TrainingLog]] = {}
     refused: list[str] = []
     for file, content in archives.items():
         logs, bad = read_acceptable(content, file)
@@ -169,7 +169,7 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
     return curves_table(PTB, tuple(map(str, ids)), features, *arrays(per_row, PTB_REPEATS), provenance)
 
 
-def arrays(runs: Sequence[Sequence[Log]], repeats: int) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
+def arrays(runs: Sequence[Sequence[TrainingLog]], repeats: int) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
     """Values (rows, repeats, epochs, metrics), cumulative seconds and status of the runs of each row.
 
     A row without runs has failed.

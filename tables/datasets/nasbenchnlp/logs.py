@@ -31,7 +31,7 @@ FINAL_METRICS = (
 
 
 @dataclass(frozen=True)
-class Log:
+class TrainingLog:
     """One training run.
 
     Attributes:
@@ -57,7 +57,7 @@ class Log:
     diverged: bool
 
 
-def read_archive(content: bytes, file: str) -> list[Log]:
+def read_archive(content: bytes, file: str) -> list[TrainingLog]:
     """Read all logs of an archive, sorted by architecture, start and experiment; an error names member and rule."""
     logs, refused = read_acceptable(content, file)
     if refused:
@@ -65,9 +65,9 @@ def read_archive(content: bytes, file: str) -> list[Log]:
     return sorted(logs, key=lambda log: (log.architecture, log.started, log.experiment))
 
 
-def read_acceptable(content: bytes, file: str) -> tuple[list[Log], list[str]]:
+def read_acceptable(content: bytes, file: str) -> tuple[list[TrainingLog], list[str]]:
     """Read the logs of an archive that are acceptable, by name; return them and the reasons against the others."""
-    logs: list[Log] = []
+    logs: list[TrainingLog] = []
     refused: list[str] = []
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in sorted(archive.namelist()):
@@ -80,7 +80,7 @@ def read_acceptable(content: bytes, file: str) -> tuple[list[Log], list[str]]:
     return logs, refused
 
 
-def read_log(content: bytes, where: str) -> Log:
+def read_log(content: bytes, where: str) -> TrainingLog:
     """Read one log. Its JSON may have a literal NaN, as in runs that diverged."""
     try:
         data = json.loads(content)
@@ -93,7 +93,7 @@ def read_log(content: bytes, where: str) -> Log:
             raise ValueError("wall_times must be seconds >= 0, and losses finite or NaN")
         if missing[:-1].any():
             raise ValueError(f"only the last epoch's loss may be NaN, got NaN at epoch {int(missing.argmax()) + 1}")
-        return Log(
+        return TrainingLog(
             architecture=data["recepie_id"],
             experiment=data["experiment_id"],
             started=data["init_time"],

@@ -53,7 +53,7 @@ CONVENTIONAL = frozenset(canonical(cell) for cell in EXAMPLES.values())
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulatedTraining:
     """One simulated training.
 
     Attributes:
@@ -168,7 +168,7 @@ def _grid(n: int) -> Floats:
     return np.linspace(0.0, 1.0, n)
 
 
-def simulate(cell: Cell, repeat: int = 0, name: str = "") -> Outcome:
+def simulate(cell: Cell, repeat: int = 0, name: str = "") -> SimulatedTraining:
     """Train a cell, whose canonical key may be given, as the surrogate sees it; each repeat has its training seed."""
     name, p, n = name or key(cell), _parameters(), COMPONENTS + 1
     # All draws at once: the quantiles of many take hardly longer than those of few.
@@ -186,7 +186,9 @@ def curves(above: Floats) -> Floats:
     return np.swapaxes(above.reshape(*above.shape[:-1], len(FLOORS), EPOCHS), -1, -2) + FLOORS
 
 
-def outcome(targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float) -> Outcome:
+def outcome(
+    targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float
+) -> SimulatedTraining:
     """Curves from targets (COMPONENTS + 1,) and the standard normal deviations of seconds (EPOCHS,)."""
     p = _parameters()
     logs = (p["mean"] + exact.product(targets[:-1], p["components"]), targets[-1] + JITTER * jitter)
@@ -199,4 +201,4 @@ def outcome(targets: Floats, jitter: Floats, name: str, repeat: int, diverged: b
         end = 1 if u < 0.5 else 2 + int((u - 0.5) * 2 * (EPOCHS - 2))
         losses, seconds = losses[:end].copy(), seconds[:end]
         losses[-1] = np.nan
-    return Outcome(np.asarray(losses, np.float64), np.asarray(seconds, np.float64), diverged, probability)
+    return SimulatedTraining(np.asarray(losses, np.float64), np.asarray(seconds, np.float64), diverged, probability)

@@ -25,11 +25,9 @@ from hpo_envs.tables.datasets.nasbenchnlp import (
 )
 from hpo_envs.tables.datasets.nasbenchnlp.build import FEATURE_DECIMALS, LOSS_DECIMALS, PACKS, TICK, WORDS
 from hpo_envs.tables.datasets.nasbenchnlp.features import group, read_released, row_features
-from hpo_envs.tables.datasets.nasbenchnlp.logs import Log, read_archive
+from hpo_envs.tables.datasets.nasbenchnlp.logs import TrainingLog, read_archive
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.table import Floats
-
-Arrays = dict[str, packs.Array]
 
 
 def make() -> packing.Packs:
@@ -39,7 +37,7 @@ def make() -> packing.Packs:
     return {PACKS[WIKITEXT2]: curves(logs, released), PACKS[PTB_FINAL]: final_losses(final, released)}
 
 
-def curves(logs: Sequence[Log], released: dict[int, Floats]) -> Arrays:
+def curves(logs: Sequence[TrainingLog], released: dict[int, Floats]) -> dict[str, packs.Array]:
     """Run by recipe, recipes in the order of their first run.
 
     Returns:
@@ -47,7 +45,7 @@ def curves(logs: Sequence[Log], released: dict[int, Floats]) -> Arrays:
         `architectures` (runs,) upstream's ids, `losses` (runs, epochs, 3) float32 sums, NaN if there is none,
         `ticks` (runs, epochs) of `TICK` seconds, 0 for an epoch that was not trained.
     """
-    by_recipe: dict[str, list[Log]] = {}
+    by_recipe: dict[str, list[TrainingLog]] = {}
     for log in logs:
         by_recipe.setdefault(log.recipe, []).append(log)
     cells = [runs[0].cell for runs in by_recipe.values()]
@@ -85,7 +83,7 @@ def unique_keys(cells: Sequence[Cell]) -> list[str]:
     return keys
 
 
-def final_losses(final: dict[int, tuple[float, float]], released: dict[int, Floats]) -> Arrays:
+def final_losses(final: dict[int, tuple[float, float]], released: dict[int, Floats]) -> dict[str, packs.Array]:
     """Seeds by group, groups in the order of their ids.
 
     Returns:

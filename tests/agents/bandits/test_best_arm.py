@@ -11,11 +11,11 @@ from scipy import stats
 from hpo_envs.agents.bandits import best_arm as beliefs
 from hpo_envs.agents.bandits.best_arm import Belief
 from hpo_envs.agents.bandits.glr import likelihood_ratio, transport
-from hpo_envs.agents.bandits.quadrature import RULES, Posterior, Quadrature, Rule
+from hpo_envs.agents.bandits.quadrature import RULES, ArmPosteriors, Quadrature, QuadratureRule
 from tests.helpers import raises
 
 
-def random_posterior(rng: np.random.Generator, arms: int) -> Posterior:
+def random_posterior(rng: np.random.Generator, arms: int) -> ArmPosteriors:
     """3 to 500 evaluations of each arm, means and deviations like those of model scores."""
     counts = rng.integers(3, 501, arms) if rng.random() < 0.5 else rng.choice([3, 4, 500], arms)
     deviations = 0.01 * np.exp(rng.normal(0.0, 1.0, arms))
@@ -24,7 +24,7 @@ def random_posterior(rng: np.random.Generator, arms: int) -> Posterior:
 
 
 # A rule far finer than `exact` stands for the truth.
-TRUTH = Rule(0.125, 12, 1e-12)
+TRUTH = QuadratureRule(0.125, 12, 1e-12)
 
 
 @pytest.mark.parametrize(("rule", "error"), [("exact", 1e-6), ("fast", 1e-4)])
@@ -55,7 +55,7 @@ def test_equals_monte_carlo_within_its_error(arms: int, draws: int) -> None:
 
 def test_two_arms_have_closed_form() -> None:
     # With one degree of freedom each, the difference of two means is Cauchy with the scales added.
-    p = Posterior(np.array([0.0, 1.0]), np.array([0.5, 1.5]), np.array([1.0, 1.0]))
+    p = ArmPosteriors(np.array([0.0, 1.0]), np.array([0.5, 1.5]), np.array([1.0, 1.0]))
     expected = 0.5 + np.arctan(1.0 / 2.0) / np.pi
     assert beliefs.best_probability(p)[1] == pytest.approx(expected, abs=1e-8)
     assert Quadrature(p, RULES["fast"]).pi[1] == pytest.approx(expected, abs=1e-4)
@@ -192,7 +192,7 @@ def test_update_costs_rows_not_nodes() -> None:
 KNOWN = ((3, 0.50, 0.010), (8, 0.52, 0.030), (500, 0.51, 0.020), (5, 0.40, 0.200))  # counts, means, deviations
 
 
-def known() -> Posterior:
+def known() -> ArmPosteriors:
     counts, means, deviations = np.array(KNOWN).T
     return beliefs.posterior(counts, means, counts * deviations**2)
 
@@ -255,16 +255,16 @@ def test_error_is_what_nodes_miss() -> None:
     low, high = 0.0, 1.0
     for _ in range(60):
         shift = (low + high) / 2
-        moved = Posterior(p.mean + np.array([0, 0, 0, shift]), p.scale, p.df)
+        moved = ArmPosteriors(p.mean + np.array([0, 0, 0, shift]), p.scale, p.df)
         good = q.update(moved, [3])
         assert good == (q.error <= 1e-5)
         low, high = (shift, high) if q.error < 1.05e-5 else (low, shift)
     assert q.error == pytest.approx(1.05e-5, rel=1e-3)
     q.update(p, [3])
     # An arm that leaves at the top, or all that leave at the bottom, are noticed.
-    up = Posterior(p.mean + np.array([0, 0, 0, 1e3]), p.scale, p.df)
+    up = ArmPosteriors(p.mean + np.array([0, 0, 0, 1e3]), p.scale, p.df)
     assert not Quadrature(p, RULES["fast"]).update(up, [3])
-    down = Posterior(p.mean - 1e3, p.scale, p.df)
+    down = ArmPosteriors(p.mean - 1e3, p.scale, p.df)
     assert not q.update(down, [0, 1, 2, 3])
     assert q.update(p, [0, 1, 2, 3])
 

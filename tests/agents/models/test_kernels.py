@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.models import kernels, lbfgsb
-from hpo_envs.agents.models.kernel_fit import TOGETHER, KernelFit, Posteriors, Prior, is_due
+from hpo_envs.agents.models.kernel_fit import TOGETHER, KernelFit, KernelPrior, Posteriors, is_due
 from hpo_envs.agents.models.kernels import FiniteGP
 from hpo_envs.agents.problem import Problem
 from tests.agents.helpers import RNG, solved
@@ -58,7 +58,7 @@ def test_estimate_is_most_probable_kernel() -> None:
     x = rng.random((15, 2))
     y = np.sin(5 * x[:, 0]) + 0.1 * rng.normal(size=15)
     y = (y - y.mean()) / y.std()
-    prior = Prior(1.0, 1.0, 1e-2, 2.0, 1.0)
+    prior = KernelPrior(1.0, 1.0, 1e-2, 2.0, 1.0)
 
     def log_density(log_parameters: Floats, log_amplitude: float, kernel: str) -> float:
         lengths, noise = np.exp(log_parameters[:-1]), math.exp(log_parameters[-1])
@@ -98,9 +98,9 @@ def test_estimates_batched_are_those_made_alone(kernel: str) -> None:
         x = rng.integers(0, 4, (t, 5)) / 3.0
         start = KernelFit(kernel, np.exp(rng.normal(size=5)), 1.2, 0.05) if t % 3 else None
         given.append((x, rng.normal(size=t), start))
-    together = KernelFit.estimate_each(kernel, given, Prior())
+    together = KernelFit.estimate_each(kernel, given, KernelPrior())
     for fit, (x, y, start) in zip(together, given, strict=True):
-        alone = KernelFit.estimate(kernel, x, y, Prior(), start)
+        alone = KernelFit.estimate(kernel, x, y, KernelPrior(), start)
         assert fit.lengths.tobytes() == alone.lengths.tobytes()
         assert (fit.amplitude, fit.noise) == (alone.amplitude, alone.noise)
 
@@ -109,7 +109,7 @@ def test_estimate_finds_feature_that_matters() -> None:
     rng = RNG(5)
     x = rng.random((60, 2))
     y = np.sin(6.0 * x[:, 0])
-    fit = KernelFit.estimate("matern52", x, (y - y.mean()) / y.std(), Prior(), None)
+    fit = KernelFit.estimate("matern52", x, (y - y.mean()) / y.std(), KernelPrior(), None)
     assert fit.lengths[0] < 1.0 < fit.lengths[1]
     assert fit.noise < 1e-3
 
@@ -190,7 +190,7 @@ def test_another_routine_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None
 def test_gradient_of_kernel_estimate(kernel: str) -> None:
     rng = RNG(4)
     x, y = rng.random((2, 25, 3)), rng.normal(size=(2, 25))
-    f = Posteriors(kernel, x, y, Prior())
+    f = Posteriors(kernel, x, y, KernelPrior())
     at = np.log([[0.4, 1.3, 0.8, 0.05], [1.1, 0.2, 0.5, 0.3]])
     steps = 1e-5 * np.eye(4)
     numeric = [(f.at(at + e, [0, 1])[0] - f.at(at - e, [0, 1])[0]) / 2e-5 for e in steps]

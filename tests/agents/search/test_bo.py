@@ -10,7 +10,7 @@ import pytest
 from hpo_envs.agents import Problem
 from hpo_envs.agents import candidates as pool
 from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.kernel_fit import Prior
+from hpo_envs.agents.models.kernel_fit import KernelPrior
 from hpo_envs.agents.search import bo
 from hpo_envs.agents.search.bo import BayesianOptimisation
 from tests.agents.helpers import solved
@@ -87,7 +87,7 @@ def test_estimated_kernel_is_used_and_estimated_again_as_data_grow() -> None:
     problem = problem_of(objectives=2)
     agent = BayesianOptimisation(problem, 0, fit=True, refit=0.5, length_scale=0.4, spread=0.3)
     assert (agent.standardise, agent.fit, agent.refit) == (True, True, 0.5)
-    assert agent._prior == Prior(0.4, 0.3)
+    assert agent._prior == KernelPrior(0.4, 0.3)
     rng = np.random.default_rng(3)
     rows, y = [], []
     fitted = []

@@ -13,7 +13,7 @@ import pytest
 from hpo_envs.agents.models import candidate_net, candidate_set
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.agents.transfer.policy import Policy
-from hpo_envs.agents.transfer.policy_file import Trained
+from hpo_envs.agents.transfer.policy_file import PolicyWeights
 from hpo_envs.agents.transfer.ridge import Ridge, fit, terms
 from hpo_envs.benchmarks import problem_of, run
 from hpo_envs.commands.main import main
@@ -21,10 +21,10 @@ from hpo_envs.commands.main import main
 FEATURES = ("hyperparameters", "observed", "posterior")
 
 
-def trained(languages: tuple[str, ...] = ("chi",), names: tuple[str, ...] = (), scale: float = 1.0) -> Trained:
+def trained(languages: tuple[str, ...] = ("chi",), names: tuple[str, ...] = (), scale: float = 1.0) -> PolicyWeights:
     rng, shapes = np.random.default_rng(0), candidate_net.shapes(candidate_set.width(FEATURES), 4)
     weights = {name: scale * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
-    return Trained("some", frozenset(languages), FEATURES, 32, 4, (weights,), names)
+    return PolicyWeights("some", frozenset(languages), FEATURES, 32, 4, (weights,), names)
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 from hpo_envs.benchmarks.analysis import forest_importance as fi
 from hpo_envs.tables import store
 
-AXES = (fi.Axis("a", (0.0, 1.0, 4.0)), fi.Axis("b", (), -1.0, 3.0), fi.Axis("c", (), 0.0, 1.0))
+AXES = (fi.Dimension("a", (0.0, 1.0, 4.0)), fi.Dimension("b", (), -1.0, 3.0), fi.Dimension("c", (), 0.0, 1.0))
 
 
-def fitted(axes: tuple[fi.Axis, ...] = AXES, seed: int = 0):
+def fitted(axes: tuple[fi.Dimension, ...] = AXES, seed: int = 0):
     from sklearn.tree import DecisionTreeRegressor
 
     rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def test_tree_worked_out_by_hand() -> None:
     """f = 0 where a <= .5, else 1 where b <= 1, else 3; a in {0, 1}, b uniform on [0, 4]."""
     low = np.array([[-np.inf, -np.inf], [0.5, -np.inf], [0.5, 1.0]])
     high = np.array([[0.5, np.inf], [np.inf, 1.0], [np.inf, np.inf]])
-    axes = (fi.Axis("a", (0.0, 1.0)), fi.Axis("b", (), 0.0, 4.0))
+    axes = (fi.Dimension("a", (0.0, 1.0)), fi.Dimension("b", (), 0.0, 4.0))
     main, pairs, total, marginals = fi.decompose(np.array([0.0, 1.0, 3.0]), low, high, axes)
     # Mean 1.25; over b: 0 and 2.5; over a: .5 on a quarter, 1.5 on the rest.
     assert main == pytest.approx([1.25**2, 0.25 * 0.75**2 + 0.75 * 0.25**2])
@@ -84,7 +84,9 @@ def test_tree_worked_out_by_hand() -> None:
 def test_forest_finds_what_complete_grid_says() -> None:
     table = store.load("nmthpo/swen")
     bleu = table.final("bleu")
-    axes = [fi.Axis(h.name, tuple(map(float, np.unique(c)))) for h, c in zip(table.space, table.configs.T, strict=True)]
+    axes = [
+        fi.Dimension(h.name, tuple(map(float, np.unique(c)))) for h, c in zip(table.space, table.configs.T, strict=True)
+    ]
     found = fi.importance(table.configs, bleu, axes, trees=16)
     means = [[bleu[c == v].mean() for v in np.unique(c)] for c in table.configs.T]  # 767 of 768 cells are measured
     exact = np.array([np.var(m) for m in means]) / bleu.var()
@@ -101,7 +103,7 @@ def test_forest_finds_what_complete_grid_says() -> None:
 
 def test_constant_scores_have_no_importance_and_wrong_shapes_are_rejected() -> None:
     x = np.random.default_rng(0).uniform(size=(20, 2))
-    axes = (fi.Axis("a"), fi.Axis("b"))
+    axes = (fi.Dimension("a"), fi.Dimension("b"))
     assert not fi.importance(x, np.ones(20), axes, trees=2).main.any()
     with pytest.raises(ValueError, match="configs, scores and axes must be"):
         fi.importance(x, np.ones(19), axes)
@@ -119,7 +121,7 @@ def test_tree_is_decomposed_as_by_fanova_package(case: dict[str, Any]) -> None:
     edges = [[0.0, *splits, 1.0] for splits in case["splits"]]
     cells = np.array(list(itertools.product(*(itertools.pairwise(e) for e in edges))))
     values = np.maximum(case["values"], -np.inf if case["cutoff"] is None else case["cutoff"])
-    main, pairs, total, _ = fi.decompose(values, cells[:, :, 0], cells[:, :, 1], [fi.Axis(name) for name in "abc"])
+    main, pairs, total, _ = fi.decompose(values, cells[:, :, 0], cells[:, :, 1], [fi.Dimension(name) for name in "abc"])
     for which, share in case["importance"].items():
         where = [int(i) for i in which]
         if len(where) < 3:

@@ -29,8 +29,8 @@ def test_natural_step_prefers_what_paid_and_has_its_divergence() -> None:
 
 def test_training_beats_its_untrained_start_by_a_margin() -> None:
     pools = policy.with_sources([p for p in policy.usable("CharHPO") if p.languages[0] in ("dut", "hun", "alb")])
-    envs = for_training(SampledTasks(32, pools, 40, policy.BUDGET, copies=policy.COPIES), 40, policy.FEATURES)
-    looks = for_training(SampledTasks(64, pools, 40, policy.BUDGET), 40, policy.FEATURES)
+    envs = for_training(SampledTasks(32, pools, 40, policy.EVALUATIONS, copies=policy.COPIES), 40, policy.FEATURES)
+    looks = for_training(SampledTasks(64, pools, 40, policy.EVALUATIONS), 40, policy.FEATURES)
     w, rng = np.zeros(6), np.random.default_rng(0)
     before, (observation, _) = policy.regret(w, looks), envs.reset(seed=1)
     for _ in range(8):
@@ -42,7 +42,7 @@ def test_training_beats_its_untrained_start_by_a_margin() -> None:
 
 
 def test_copies_of_a_task_are_neighbours() -> None:
-    envs = SampledTasks(6, policy.usable("CharHPO"), 40, policy.BUDGET, copies=3)
+    envs = SampledTasks(6, policy.usable("CharHPO"), 40, policy.EVALUATIONS, copies=3)
     envs.reset(seed=0)
     x = envs.candidates().x
     assert (x[0] == x[2]).all()

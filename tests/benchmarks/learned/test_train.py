@@ -12,7 +12,7 @@ from hpo_envs import agents
 from hpo_envs.agents.models.stacked_gp import LENGTHS, START
 from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.learned import reproduce, tasks, train
-from hpo_envs.benchmarks.learned.tasks import Draws
+from hpo_envs.benchmarks.learned.tasks import EpisodeDistribution
 from hpo_envs.benchmarks.learned.train import Group, Settings
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.runs import run
@@ -32,7 +32,7 @@ def test_task_has_rewards_and_sources_of_its_id() -> None:
 
 def test_episodes_are_parts_of_tables_and_sources() -> None:
     pair = [tasks.task(f"NMTHPO-{p}-v0") for p in ("zhen", "swen")]
-    how = Draws(rows=30, shares=(0.1, 0.2), some=1.0, mixed=0.0)
+    how = EpisodeDistribution(rows=30, shares=(0.1, 0.2), some=1.0, mixed=0.0)
     drawn = tasks.draw(pair, 12, frozenset({"som", "rus"}), np.random.default_rng(0), how)
     counts = drawn.tables.valid.sum(axis=1)
     assert counts.max() == 30
@@ -50,7 +50,7 @@ def test_episodes_are_parts_of_tables_and_sources() -> None:
 
 def test_mixed_rewards_are_new_tasks() -> None:
     t = tasks.task("NMTHPO-zhen-v0")
-    how = Draws(rows=50, some=0.0, mixed=1.0)
+    how = EpisodeDistribution(rows=50, some=0.0, mixed=1.0)
     drawn = tasks.draw([t], 3, frozenset(), np.random.default_rng(0), how)
     assert len({*drawn.best.tolist()} - {*t.rewards.tolist()}) == 3
 
@@ -66,7 +66,9 @@ FIRST = np.array([[*START.values()]])
 def test_models_batched_play_as_agent_does() -> None:
     """All rows and all sources: the agent's run on the id, up to ties."""
     t = tasks.task("NMTHPO-ruen-v0")
-    whole = tasks.draw([t], 1, frozenset(), np.random.default_rng(0), Draws(10**6, (1.0, 1.0), some=0.0, mixed=0.0))
+    whole = tasks.draw(
+        [t], 1, frozenset(), np.random.default_rng(0), EpisodeDistribution(10**6, (1.0, 1.0), some=0.0, mixed=0.0)
+    )
     numbers = np.concatenate([FIRST, FIRST + 0.3])
     regret = train.play(numbers, whole, 12)
     for i in range(2):

@@ -164,7 +164,11 @@ def test_regret_has_logarithmic_axis_where_curves_crowd() -> None:
 
 def test_picture_of_ranges_choices_and_logarithms(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    axes = (fi.Axis("a", (0.0, 1.0), labels=("no", "yes")), fi.Axis("b", (), -7.0, 0.0, log=True), fi.Axis("c"))
+    axes = (
+        fi.Dimension("a", (0.0, 1.0), labels=("no", "yes")),
+        fi.Dimension("b", (), -7.0, 0.0, log=True),
+        fi.Dimension("c"),
+    )
     x = np.column_stack([rng.integers(2, size=50), rng.uniform(-7, 0, 50), rng.uniform(size=50)])
     found = fi.importance(x, x[:, 0] - x[:, 1], axes, trees=3)
     files = draw_importance(found, "loss", axes, -1.0, tmp_path / "i")

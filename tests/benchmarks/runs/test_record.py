@@ -4,7 +4,7 @@ import functools
 import operator
 
 from hpo_envs.benchmarks.runs import run
-from hpo_envs.benchmarks.runs.record import Log, called, copied
+from hpo_envs.benchmarks.runs.record import EpisodeLog, called, copied
 
 
 def test_headers_say_what_was_run() -> None:
@@ -20,16 +20,16 @@ def test_headers_say_what_was_run() -> None:
 
 
 def test_callables_have_name_wherever_they_are_in_memory() -> None:
-    bound = functools.partial(functools.partial(run, "bo", seeds=[1]), key=len, log=Log(), other=object())
+    bound = functools.partial(functools.partial(run, "bo", seeds=[1]), key=len, log=EpisodeLog(), other=object())
     of = "hpo_envs.benchmarks.runs.loop:run"
     assert called(run) == of
-    assert called(bound) == f"{of}('bo', seeds=[1], key=builtins:len, log={Log()!r}, other=<object>)"
-    assert called(Log().add) == "hpo_envs.benchmarks.runs.record:Log.add"
+    assert called(bound) == f"{of}('bo', seeds=[1], key=builtins:len, log={EpisodeLog()!r}, other=<object>)"
+    assert called(EpisodeLog().add) == "hpo_envs.benchmarks.runs.record:EpisodeLog.add"
     assert called(operator.itemgetter(1)) == "operator:itemgetter"
 
 
 def test_batch_of_pulls_is_entry_each() -> None:
-    log = Log()
+    log = EpisodeLog()
     log.add([3, 5], 1.5, {"status": "ok", "cost": 2.0, "scores": [1.0, 2.0]})
     log.add(4, 0.5, {"status": "ok", "cost": 1.0, "price": 7.0})
     assert (log.actions, log.rewards, log.costs, log.statuses) == ([3, 5, 4], [1.0, 2.0, 0.5], [1.0, 1.0, 1.0], [0] * 3)
@@ -37,7 +37,7 @@ def test_batch_of_pulls_is_entry_each() -> None:
 
 
 def test_moves_are_kept_by_evaluation() -> None:
-    log = Log()
+    log = EpisodeLog()
     for action, finished in [(1, False), (2, True), (3, False)]:
         log.move(action, finished)
     assert log.moves == [[1, 2], [3]]

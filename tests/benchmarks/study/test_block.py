@@ -14,7 +14,7 @@ from hpo_envs.benchmarks.study import executors, expected, store
 from hpo_envs.benchmarks.study import task as work
 from hpo_envs.benchmarks.study.block import Block, blocks_of, layout_of
 from hpo_envs.benchmarks.study.study import Entrant, Environment
-from hpo_envs.benchmarks.study.task import Task, perform, remainder
+from hpo_envs.benchmarks.study.task import StudyTask, perform, remainder
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_tasks_take_about_their_time_and_lose_no_seed(monkeypatch: pytest.Monkey
     clock = types.SimpleNamespace(perf_counter=lambda: next(ticks) / 10)  # each look at it is a tenth of a second later
     monkeypatch.setattr(work, "time", clock)
     environment = Environment("NMTHPO-zhen-v0", {})
-    task = Task(environment, Entrant("random", "random"), tuple(range(50)), seconds=0.35)
+    task = StudyTask(environment, Entrant("random", "random"), tuple(range(50)), seconds=0.35)
     done = perform(task)  # batches of 1, 2, 2 and 1 begin before the time is over
     rest = remainder(done)
     assert [r.seed for r in done.runs] == list(range(6))

@@ -296,7 +296,7 @@ def test_publishing_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_part_of_later_format_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store.parquet, "FORMAT", 3)
+    monkeypatch.setattr(store.parquet, "PARQUET_FORMAT", 3)
     store.write([make(0)], tmp_path)
     monkeypatch.undo()
     with pytest.raises(ValueError, match="must be a file of runs that hpo_envs wrote, got format 3"):

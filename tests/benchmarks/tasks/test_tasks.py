@@ -12,7 +12,7 @@ from hpo_envs.tables.datasets.charmini import LANGUAGES, SHARED_TASK
 PARTS = ("train", "validation", "test")
 
 
-def labels(split: tasks.Split, part: str) -> list[str]:
+def labels(split: tasks.TaskSplit, part: str) -> list[str]:
     return [str(task) for task in getattr(split, part)]
 
 

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from hpo_envs.core import infos
 from hpo_envs.core import subsample as history
 from hpo_envs.core.infos import STATUS_COLUMN, column
-from hpo_envs.core.subsample import History
+from hpo_envs.core.subsample import ClearedFlags
 
 
 def test_batched_infos() -> None:
@@ -149,7 +149,7 @@ def test_every_step_is_kept_through_restarts(k: int, every: int, monkeypatch: py
     """Whether masks are read at every step, now and then, or at the end."""
     monkeypatch.setattr(history, "REPLAYED", 3)
     rng, n = np.random.default_rng(0), 3
-    flags, expected = History(n, k), np.ones((n, k), bool)
+    flags, expected = ClearedFlags(n, k), np.ones((n, k), bool)
     kept = []
     for step in range(60):
         if step % 7 == 3:
@@ -171,7 +171,7 @@ def test_every_step_is_kept_through_restarts(k: int, every: int, monkeypatch: py
 
 def test_masks_made_late_do_not_change_what_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "REPLAYED", 2)
-    flags = History(2, 40)
+    flags = ClearedFlags(2, 40)
     for k in range(3):
         flags.clear(np.array([k, k]))
     before = flags.then()

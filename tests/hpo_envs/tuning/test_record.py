@@ -8,7 +8,7 @@ import pytest
 
 from hpo_envs.benchmarks.study.journal import Journal
 from hpo_envs.benchmarks.study.store import code_of
-from hpo_envs.tuning.record import NAME, Record, apart, folders, runs_of
+from hpo_envs.tuning.record import NAME, SearchRecord, apart, folders, runs_of
 
 pytestmark = pytest.mark.hostile
 
@@ -19,17 +19,17 @@ HEADER: dict[str, Any] = {
 }  # fmt: skip
 
 
-def ended(record: Record, number: int, reward: float | None) -> None:
+def ended(record: SearchRecord, number: int, reward: float | None) -> None:
     status = "failed" if reward is None else "ok"
     record.end(number, status=status, rewards=None if reward is None else [reward], spent=1.0, cost=2.5, error="")
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
-    record = Record(tmp_path / "a", HEADER)
+    record = SearchRecord(tmp_path / "a", HEADER)
     record.begin(np.int64(5), {"lr": 0.1, "layer": tuple})
     record.begin(6, {"lr": 0.2})
     ended(record, 1, 0.5)
-    again = Record(tmp_path / "a")
+    again = SearchRecord(tmp_path / "a")
     assert again.evaluations == record.evaluations
     assert again.steps == [(0, False), (1, False), (1, True)]
     assert [e.number for e in again.running] == [0]
@@ -39,15 +39,15 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 
 
 def test_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
-    record = Record(tmp_path, HEADER)
+    record = SearchRecord(tmp_path, HEADER)
     record.begin(1, {})
     ended(record, 0, 1.0)
     whole = (tmp_path / NAME).read_bytes()
     (tmp_path / NAME).write_bytes(whole[:-5])
-    again = Record(tmp_path, HEADER)
+    again = SearchRecord(tmp_path, HEADER)
     assert [e.number for e in again.running] == [0]
     ended(again, 0, 2.0)
-    assert Record(tmp_path).evaluations[0].rewards == [2.0]
+    assert SearchRecord(tmp_path).evaluations[0].rewards == [2.0]
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
     ids=str,
 )
 def test_records_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_path: Path) -> None:
-    Record(tmp_path, HEADER).begin(1, {})
+    SearchRecord(tmp_path, HEADER).begin(1, {})
     whole = {"what": "ended", "number": 0, "status": "ok", "rewards": [1.0], "metrics": {"score": 1.0}, "best": None}
     whole |= {"spent": 1.0, "cost": 1.0, "seconds": 1.0, "started": 1.0, "worker": "w", "error": ""}
     Journal(tmp_path / NAME).append({**whole, **change})
     with pytest.raises(ValueError, match=f"{NAME}, line 3: must be what a search writes after the lines before, got "):
-        Record(tmp_path)
+        SearchRecord(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_records_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_
     ids=str,
 )
 def test_beginnings_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_path: Path) -> None:
-    Record(tmp_path, HEADER).begin(1, {})
+    SearchRecord(tmp_path, HEADER).begin(1, {})
     Journal(tmp_path / NAME).append({"what": "begun", "number": 1, "action": 2, "config": {}} | change)
     with pytest.raises(ValueError, match=f"{NAME}, line 3: must be what a search writes after the lines before, got "):
-        Record(tmp_path)
+        SearchRecord(tmp_path)
 
 
 @pytest.mark.parametrize("change", [{"what": "begun"}, {"budget": "x"}, {"run": 3}, {"objectives": 3}, {"seed": "x"}])
@@ -91,43 +91,43 @@ def test_header_that_no_search_writes_is_rejected(change: dict[str, Any], tmp_pa
     Journal(tmp_path / NAME).append({"what": "search", **HEADER, **change})
     for header in (None, HEADER):
         with pytest.raises(ValueError, match=f"{NAME}, line 1: must be what a search writes|must go on as it began"):
-            Record(tmp_path, header)
+            SearchRecord(tmp_path, header)
 
 
 def test_emptied_record_is_rejected(tmp_path: Path) -> None:
-    Record(tmp_path, HEADER).begin(1, {})
+    SearchRecord(tmp_path, HEADER).begin(1, {})
     (tmp_path / NAME).write_bytes(b"")
     with pytest.raises(ValueError, match=f"{NAME} must begin with a whole record, .* delete it"):
-        Record(tmp_path, HEADER)
+        SearchRecord(tmp_path, HEADER)
 
 
 def test_another_search_is_rejected_larger_budget_is_not(tmp_path: Path) -> None:
-    Record(tmp_path, HEADER)
-    assert Record(tmp_path, {**HEADER, "budget": 9.0}).header["budget"] == 9.0
-    assert Record(tmp_path).header["budget"] == 9.0  # scores are of the whole search
+    SearchRecord(tmp_path, HEADER)
+    assert SearchRecord(tmp_path, {**HEADER, "budget": 9.0}).header["budget"] == 9.0
+    assert SearchRecord(tmp_path).header["budget"] == 9.0  # scores are of the whole search
     with pytest.raises(ValueError, match=r"a search must go on as it began: .* has agent 'bo', got 'random'"):
-        Record(tmp_path, {**HEADER, "agent": "random"})
+        SearchRecord(tmp_path, {**HEADER, "agent": "random"})
     x, y = ({"name": n, "kind": "float", "low": 0.0, "high": 1.0, "values": []} for n in "xy")
-    Record(tmp_path / "space", {**HEADER, "space": [x, y]})
+    SearchRecord(tmp_path / "space", {**HEADER, "space": [x, y]})
     message = r"has space {'y': {'high': 1.0, .*}}, got {'y': {'high': 2.0, .*}}. Choose another folder"
     with pytest.raises(ValueError, match=message) as refused:
-        Record(tmp_path / "space", {**HEADER, "space": [x, {**y, "high": 2.0}]})
+        SearchRecord(tmp_path / "space", {**HEADER, "space": [x, {**y, "high": 2.0}]})
     assert "'x'" not in str(refused.value)
     other = {**HEADER, "run": {**HEADER["run"], "versions": {"numpy": "0.1"}}}
     with pytest.raises(ValueError, match=r"has versions numpy None, got '0.1'. .* keep both searches, apart"):
-        Record(tmp_path, other)
+        SearchRecord(tmp_path, other)
     assert apart(tmp_path, HEADER) == (tmp_path, HEADER)
     assert apart(tmp_path, other) == (tmp_path / (code := code_of(other["run"])), {**other, "code": code})
     with pytest.raises(FileNotFoundError, match=f"folder must hold {NAME}"):
-        Record(tmp_path / "none")
+        SearchRecord(tmp_path / "none")
 
 
 def test_searches_are_runs(tmp_path: Path) -> None:
-    record = Record(tmp_path / "a" / "b", HEADER)
+    record = SearchRecord(tmp_path / "a" / "b", HEADER)
     for number, reward in enumerate([None, 1.0, 3.0, 2.0]):
         record.begin(number, {})
         ended(record, number, reward)
-    Record(tmp_path / "empty", HEADER)
+    SearchRecord(tmp_path / "empty", HEADER)
     assert len(list(folders(tmp_path))) == 2
     (run,) = runs_of(tmp_path)
     assert run.rewards.tolist() == [1.0, 1.0, 3.0, 2.0]  # the failed one has the lowest

@@ -265,7 +265,7 @@ def test_function_that_forks_and_returns_twice_leaves_one_search(executor: str, 
     command = [sys.executable, "-W", "ignore", "script.py", executor]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "ended 6 6\n"), done.stderr
-    assert len(record.Record(tmp_path / "out").ended) == 6
+    assert len(record.SearchRecord(tmp_path / "out").ended) == 6
 
 
 WITHOUT_LOCKS = """
@@ -292,16 +292,16 @@ def test_two_searches_in_folder_without_file_locks_are_one(tmp_path: Path) -> No
     results = [p.communicate() for p in both]
     assert sorted(p.returncode for p in both) == [0, 1], results
     assert any("out must be a folder that no other process tunes in" in errors for _, errors in results)
-    assert len(record.Record(tmp_path / "out").ended) == 20
+    assert len(record.SearchRecord(tmp_path / "out").ended) == 20
 
 
 def test_record_that_no_search_writes_is_refused_before_it_is_written(tmp_path: Path) -> None:
     tune(helpers.train, helpers.SPACE, budget=3, out=tmp_path, progress=False)
-    search = record.Record(tmp_path)
+    search = record.SearchRecord(tmp_path)
     before = (tmp_path / record.NAME).read_bytes()
     with pytest.raises(ValueError, match="must go on as searches do, got .*: nothing was added"):
         search.end(1, status="ok", rewards=[1.0])
     assert (tmp_path / record.NAME).read_bytes() == before
     (tmp_path / record.NAME).write_bytes(before[:-9] + b"?" + before[-8:])
     assert main(["tune", "--salvage", str(tmp_path)]) == 0
-    assert len(record.Record(tmp_path).ended) == 2
+    assert len(record.SearchRecord(tmp_path).ended) == 2

@@ -138,7 +138,7 @@ def test_failures_and_fronts_are_on_page(tmp_path: Path) -> None:
 def test_shares_of_importance_have_intervals() -> None:
     rng = np.random.default_rng(0)
     x = rng.random((40, 2))
-    axes = [forest_importance.Axis("x"), forest_importance.Axis("y")]
+    axes = [forest_importance.Dimension("x"), forest_importance.Dimension("y")]
     low, high = forest_importance.intervals(x, x[:, 0] + 0.1 * rng.random(40), axes)
     assert low[0] > high[1]
     assert (low <= high).all()

@@ -13,7 +13,7 @@ from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.draw import layout
 from hpo_envs.tables.cells.forward import draw_weights
 from hpo_envs.tables.cells.generate import HIDDEN
-from hpo_envs.tables.cells.probe import NAMES, probe
+from hpo_envs.tables.cells.probe import PROBE_NAMES, probe
 from hpo_envs.tables.cells.recipe import Cell
 from tests.tables.cells.helpers import SEEDS, drawn
 
@@ -58,7 +58,7 @@ def test_picture_names_every_state_and_operation() -> None:
 def test_equal_computations_have_equal_features_and_caller_cannot_change_them() -> None:
     one, other = Cell.from_text("1:l0,1;t2:3"), Cell.from_text("1:l1,0;t2:3")
     features = probe(one)
-    assert features.shape == (len(NAMES),)
+    assert features.shape == (len(PROBE_NAMES),)
     assert np.isfinite(features).all()
     features[:] = 0.0
     assert probe(one).tolist() == probe(other).tolist() != features.tolist()
@@ -66,7 +66,7 @@ def test_equal_computations_have_equal_features_and_caller_cannot_change_them() 
 
 def test_cell_that_explodes_is_larger_but_finite() -> None:
     explodes = probe(Cell.from_text("1:l0,1;s2,1;s3,3:4"))
-    largest = NAMES.index("largest@1")
+    largest = PROBE_NAMES.index("largest@1")
     assert np.isfinite(explodes).all()
     assert explodes[largest] > probe(cells.EXAMPLES["RNN"])[largest]
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hpo_envs.core.engines.bandit.params import BanditParams
 from hpo_envs.core.engines.workers import VectorWorkers
 from hpo_envs.core.env import HPOVectorEnv
-from hpo_envs.core.infos import ALL, Column, Info, scatter
+from hpo_envs.core.infos import ALL, Info, InfoColumn, scatter
 from hpo_envs.core.params import check_ints
 from hpo_envs.tables import draws
 
@@ -33,7 +33,7 @@ class BanditVectorEnv(HPOVectorEnv):
         self._workers = VectorWorkers(k, p.workers, 1)
         self._seen = np.zeros((k, 3 * n + 3), np.float32)
         self._shown = np.empty_like(self._seen)
-        self._ok = np.full(k, "ok").view(Column)
+        self._ok = np.full(k, "ok").view(InfoColumn)
 
     def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
         return lambda: np.ones(self._counts.shape, bool)

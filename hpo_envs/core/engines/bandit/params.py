@@ -12,8 +12,8 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from hpo_envs.core.engines.bandit.arms import Arms, GaussianArms, MeasuredArms
 from hpo_envs.core.params import (
     Floats,
-    Index,
     Params,
+    TableIndex,
     bounds_of,
     box,
     check_bool,
@@ -121,12 +121,12 @@ class BanditParams(Params):
             durations=times,
         )
 
-    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         return np.asarray(self.sign * self.arms.means[actions, self.column])
 
     def repeats_of(
-        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+        self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[np.int64]]:
         """See `Params`."""
         arms = actions.astype(np.int64)

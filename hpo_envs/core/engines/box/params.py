@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gymnasium.spaces import Box
 
 from hpo_envs.core.infos import configs_of, numeric
-from hpo_envs.core.params import Floats, Ints, Objective, Params, alike, bounds_of, box, check_budget, rewarded
+from hpo_envs.core.params import Floats, Ints, Objectives, Params, alike, bounds_of, box, check_budget, rewarded
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 
@@ -113,7 +113,7 @@ class BoxParams(Params):
         cls,
         function: BoxFunction,
         metrics: tuple[Metric, ...],
-        objective: Objective,
+        objective: Objectives,
         cost: str,
         budget: float | None,
         costs: tuple[Metric, ...] = (),

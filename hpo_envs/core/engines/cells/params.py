@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.core.infos import STATUS_CODES, Info
-from hpo_envs.core.params import Floats, Objective, Params, bounds_of, box, check_budget, rewarded
+from hpo_envs.core.params import Floats, Objectives, Params, bounds_of, box, check_budget, rewarded
 from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
 from hpo_envs.tables.table import Metric, Table
@@ -85,7 +85,7 @@ class CellParams(Params):
     shown: tuple[str, ...]
 
     @classmethod
-    def of(cls, table: Table, scorer: Scorer, objective: Objective, budget: float | None, **others: Any) -> CellParams:
+    def of(cls, table: Table, scorer: Scorer, objective: Objectives, budget: float | None, **others: Any) -> CellParams:
         """The parameters of an environment that builds cells.
 
         Args:

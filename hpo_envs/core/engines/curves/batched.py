@@ -12,7 +12,7 @@ from hpo_envs.core.engines.workers import VectorWorkers
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import ALL, Info, scatter
 from hpo_envs.core.params import Floats, check_ints
-from hpo_envs.core.subsample import History
+from hpo_envs.core.subsample import ClearedFlags
 from hpo_envs.tables import draws
 
 
@@ -32,7 +32,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._first = self._index * p.actions
         # Checkpoints that all rows of an episode have passed, and how many rows have not passed another one.
         self._floor, self._lowest = np.zeros(n, np.int64), np.full(n, p.actions)
-        self._history = History(n, p.actions + levels)
+        self._history = ClearedFlags(n, p.actions + levels)
         self._limits = np.array([p.actions, levels], np.uint64)
         self._best, self._best_cell = np.zeros((n, m)), np.full(n, -1)
         self._spent, self._committed = np.zeros(n), np.zeros(n)

@@ -16,9 +16,9 @@ from gymnasium.spaces import MultiDiscrete
 from hpo_envs.core.infos import STATUS_COLUMN, Info, configs_of
 from hpo_envs.core.params import (
     Floats,
-    Index,
-    Objective,
+    Objectives,
     Params,
+    TableIndex,
     bounds_of,
     box,
     check_budget,
@@ -79,7 +79,7 @@ class CurveParams(Params):
         name: str,
         *,
         table: Any = None,
-        objective: Objective,
+        objective: Objectives,
         held_out: tuple[str, ...] = (),
         cost: str | None = None,
         budget: float | str | None = "auto",
@@ -176,7 +176,7 @@ class CurveParams(Params):
     def _configs(self) -> Callable[[Floats], Info]:
         return configs_of(self.table.space)
 
-    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         rows, levels = actions.T
         rewards = self.rewards.reshape(self.rows, self.repeats, len(self.levels), -1)[rows, :, levels]
@@ -185,7 +185,7 @@ class CurveParams(Params):
         return means if self.vector else means[:, 0]
 
     def repeats_of(
-        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+        self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[np.int64]]:
         """See `Params`."""
         rows, levels = actions.T
@@ -201,7 +201,7 @@ class CurveParams(Params):
 
 @functools.lru_cache(maxsize=32)
 def _prepare(
-    keyed: ByHash, objective: Objective, held_out: tuple[str, ...], cost: str | None, levels: int | None, variant: str
+    keyed: ByHash, objective: Objectives, held_out: tuple[str, ...], cost: str | None, levels: int | None, variant: str
 ) -> CurveParams:
     t = keyed.table
     shown = tuple(name for name in t.metric_names if name not in held_out)

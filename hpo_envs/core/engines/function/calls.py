@@ -156,7 +156,7 @@ def _is_number(value: Any) -> bool:
     return getattr(value, "shape", None) == () and hasattr(value, "__float__")
 
 
-class Training:
+class PausableTraining:
     """The training of one configuration, epoch after epoch, that can be paused and gone on with.
 
     Args:

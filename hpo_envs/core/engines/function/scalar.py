@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.engines.episodes import Episode, EpisodeEnv, Step
-from hpo_envs.core.engines.function.calls import Outcome, Training, call
+from hpo_envs.core.engines.function.calls import Outcome, PausableTraining, call
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.params import Floats, check_action, check_box
@@ -114,14 +114,14 @@ class FunctionEpisode(Episode):
         outcome = Outcome(status, said.metrics, price, price, said.error)
         return outcome, spent, {"reached": max(reached - 1, 0), "best": best}
 
-    def _training(self, row: int, config: dict[str, Any]) -> Training:
+    def _training(self, row: int, config: dict[str, Any]) -> PausableTraining:
         p = self._p
         if p.form == "epochs":
-            return Training(p.function, config, p.objectives)
+            return PausableTraining(p.function, config, p.objectives)
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="hpo_envs-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        return Training(p.function, config, p.objectives, self._folder / str(row))
+        return PausableTraining(p.function, config, p.objectives, self._folder / str(row))
 
     def _observe(self, features: Floats, reward: Floats, cost: float) -> npt.NDArray[np.float32]:
         p = self._p
@@ -133,7 +133,7 @@ class FunctionEpisode(Episode):
 class _Run:
     """A candidate's training: outcomes by epoch, the best reward of them, and the epochs paid for."""
 
-    def __init__(self, training: Training) -> None:
+    def __init__(self, training: PausableTraining) -> None:
         self.training, self.best, self.paid = training, -np.inf, 0
         self.outcomes: dict[int, Outcome] = {}
 

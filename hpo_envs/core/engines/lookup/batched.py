@@ -10,7 +10,7 @@ from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.env import HPOVectorEnv
 from hpo_envs.core.infos import Info
 from hpo_envs.core.params import check_ints
-from hpo_envs.core.subsample import History
+from hpo_envs.core.subsample import ClearedFlags
 from hpo_envs.tables import draws
 
 _ZERO = np.array(0.0)
@@ -37,7 +37,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._last = np.full(n, len(p.costs), np.int64)
         self._repeats = p.repeats.astype(np.uint64)
         self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), np.int16)
-        self._open = History(n, p.actions if self._masked else 0)
+        self._open = ClearedFlags(n, p.actions if self._masked else 0)
         self._action_starts = self._index * p.actions
         self._first_rows: npt.NDArray[np.int64] | None = None  # of each episode's table, where there are several
         self._view = None if p.view.whole else np.zeros((n, p.actions), np.min_scalar_type(p.rows))

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from hpo_envs.core.engines.curves.params import filled
-from hpo_envs.core.infos import STATUS_COLUMN, Column, Info, configs_of
+from hpo_envs.core.infos import STATUS_COLUMN, Info, InfoColumn, configs_of
 from hpo_envs.core.params import (
     Floats,
-    Index,
-    Objective,
+    Objectives,
     Params,
+    TableIndex,
     bounds_of,
     box,
     check_budget,
@@ -73,7 +73,7 @@ class LookupParams(Params):
         names: tuple[str, ...],
         *,
         table: Any = None,
-        objective: Objective = "bleu",
+        objective: Objectives = "bleu",
         cost: str = "evaluations",
         budget: float | str | None = "auto",
         grid: bool = False,
@@ -150,17 +150,17 @@ class LookupParams(Params):
         return configs_of(space, self.answers.shape[1] - len(space)) if space else None
 
     @cached_property
-    def _statuses(self) -> Column:
+    def _statuses(self) -> InfoColumn:
         """Texts of statuses, in as few bytes as will do: 8 where all runs are ok."""
         return STATUS_COLUMN if self.status.any() else STATUS_COLUMN.astype("U2")  # type: ignore[return-value]
 
-    def truth(self, table: Index, actions: npt.NDArray[Any]) -> Floats:
+    def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
         """See `Params`."""
         means = self._means[self._rows(actions) + table * self.rows]
         return np.asarray(means if self.vector else means[:, 0])
 
     def repeats_of(
-        self, keys: npt.NDArray[np.uint64], table: Index, actions: npt.NDArray[Any]
+        self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[np.int64]]:
         """See `Params`."""
         rows = self._rows(actions)
@@ -205,7 +205,7 @@ class LookupParams(Params):
 
 
 @functools.lru_cache(maxsize=64)
-def _prepare(keyed: tuple[ByHash, ...], objective: Objective, cost: str, held_out: tuple[str, ...]) -> LookupParams:
+def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_out: tuple[str, ...]) -> LookupParams:
     """Parameters without the budget, which is set to one evaluation of every run of the most expensive table."""
     tables = tuple(k.table for k in keyed)
     first = tables[0]

@@ -9,15 +9,16 @@ import torch
 from torch import Tensor
 
 from hpo_envs.families.cellmini.training.cell import Graph, Unrolled
-from hpo_envs.families.charmini.training.layers import Dropout, Parameters, Shapes
+from hpo_envs.families.charmini.training.layers import Dropout, ParameterArray, Shapes
 from hpo_envs.families.charmini.training.optimiser import BITS, Adam
 from hpo_envs.families.training import record
 from hpo_envs.families.training.record import Diverged, key_of
 from hpo_envs.tables import draws, exact
+from hpo_envs.tables.arrays import Ints
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini import DECAY, DROPOUT, LARGEST, RATE, STEPS, STREAMS, UNITS
-from hpo_envs.tables.datasets.cellmini.text import Ints, split, symbols
+from hpo_envs.tables.datasets.cellmini.text import split, symbols
 
 _INITIAL, _MASKS = range(2)
 
@@ -25,7 +26,7 @@ _ADAM = {"learning_rate": RATE, "beta1": DECAY[0], "beta2": DECAY[1], "scheduler
 
 
 @dataclass(frozen=True)
-class Epoch:
+class EpochLosses:
     """Metrics after an epoch: mean negative log-likelihood of a character, in nats.
 
     Attributes:
@@ -39,7 +40,7 @@ class Epoch:
     test: float
 
 
-class Training(record.Training):
+class CellTraining(record.ResumableTraining):
     """A language model in training, in this process; the caller sets the number of threads.
 
     Embeddings, which are the output's weights too (as in NAS-Bench-NLP), one cell, and softmax. Hidden states go on
@@ -55,13 +56,13 @@ class Training(record.Training):
         cell = canonical(cell)
         self._key = key_of("cell", seed, cell.text())
         self._graph, self._train = Graph(cell), split("train") if train is None else train
-        self._parameters = Parameters(_shapes(self._graph), draws.mix(self._key, _INITIAL))
+        self._parameters = ParameterArray(_shapes(self._graph), draws.mix(self._key, _INITIAL))
         self._adam = Adam(_ADAM, self._parameters.flat)
         views = self._parameters.views
         self._symbols, self._bias, *self._weights = views.values()
         self.epochs = 0
 
-    def epoch(self) -> Epoch:
+    def epoch(self) -> EpochLosses:
         """Train on the whole text once more and evaluate.
 
         Raises:
@@ -73,7 +74,7 @@ class Training(record.Training):
             development, test = (self._evaluate(split(name)) for name in ("development", "test"))
         if not math.isfinite(development + test):
             raise Diverged(f"development {development}, test {test} in epoch {self.epochs}")
-        return Epoch(development, loss, test)
+        return EpochLosses(development, loss, test)
 
     def _learn(self) -> float:
         key, total, count = draws.mix(draws.mix(self._key, _MASKS), self.epochs), 0.0, 0

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.tables.arrays import Ints
 from hpo_envs.tables.datasets.charmini.words import alphabet, entries, phonemes
 
-Ints = npt.NDArray[np.int64]
-
-Examples = Sequence[tuple[Sequence[str], Sequence[str]]]
+SymbolPairs = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Symbols in and symbols out: letters and phonemes."""
 
 
@@ -36,7 +34,7 @@ class Sizes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Words:
+class PaddedWords:
     """Words and pronunciations, padded with the boundary.
 
     Attributes:
@@ -54,15 +52,15 @@ class Words:
     def __len__(self) -> int:
         return len(self.spelled)
 
-    def __getitem__(self, rows: slice | Ints) -> Words:
-        return Words(self.letters[rows], self.spelled[rows], self.phonemes[rows], self.spoken[rows])
+    def __getitem__(self, rows: slice | Ints) -> PaddedWords:
+        return PaddedWords(self.letters[rows], self.spelled[rows], self.phonemes[rows], self.spoken[rows])
 
 
 class Corpus(NamedTuple):
     """The words of a language as arrays, by part (`train`, `development`, `test`), and their sizes."""
 
     sizes: Sizes
-    parts: Mapping[str, Words]
+    parts: Mapping[str, PaddedWords]
 
 
 @functools.cache
@@ -75,7 +73,7 @@ def corpus(language: str) -> Corpus:
     return encoded(entries(language), alphabet(language), phonemes(language))
 
 
-def encoded(parts: Mapping[str, Examples], letters: Sequence[str], sounds: Sequence[str]) -> Corpus:
+def encoded(parts: Mapping[str, SymbolPairs], letters: Sequence[str], sounds: Sequence[str]) -> Corpus:
     """Encode words.
 
     Args:
@@ -88,7 +86,7 @@ def encoded(parts: Mapping[str, Examples], letters: Sequence[str], sounds: Seque
     return Corpus(
         sizes,
         {
-            name: Words(
+            name: PaddedWords(
                 _padded([[code.get(letter, len(letters) - 1) for letter in word] for word, _ in part], sizes.phonemes),
                 np.array([len(word) for word, _ in part]),
                 _padded([[sound[p] for p in spoken] for _, spoken in part], sizes.phonemes),

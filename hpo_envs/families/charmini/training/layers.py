@@ -19,7 +19,7 @@ def bound(inputs: int, outputs: int) -> float:
     return float(np.sqrt(6.0 / (inputs + outputs)))
 
 
-class Parameters:
+class ParameterArray:
     """The parameters of a model, views of one array.
 
     Args:

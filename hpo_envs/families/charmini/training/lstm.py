@@ -7,8 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hpo_envs.families.charmini.training.batches import Ints, Packed, Sizes, Words
+from hpo_envs.families.charmini.training.batches import Packed, PaddedWords, Sizes
 from hpo_envs.families.charmini.training.layers import Dropout, PackedLSTM, Shapes, bound
+from hpo_envs.tables.arrays import Ints
 
 
 class AttentiveLSTM:
@@ -42,7 +43,7 @@ class AttentiveLSTM:
         shapes["out.bias"] = (symbols,), 0.0
         return shapes
 
-    def encode(self, p: Mapping[str, Tensor], words: Words, drop: Dropout) -> tuple[Packed, Tensor, Tensor]:
+    def encode(self, p: Mapping[str, Tensor], words: PaddedWords, drop: Dropout) -> tuple[Packed, Tensor, Tensor]:
         """Packing of the letters, their (symbols, width) states, and the (words, width) last states."""
         packed = Packed(words.spelled)
         mirror = torch.from_numpy(packed.mirror)
@@ -55,7 +56,9 @@ class AttentiveLSTM:
             x, last = torch.cat([on, back[mirror]], 1), torch.cat([on[ends], back[ends]], 1)
         return packed, x, last
 
-    def logits(self, p: Mapping[str, Tensor], words: Words, spoken: Packed, inputs: Ints, drop: Dropout) -> Tensor:
+    def logits(
+        self, p: Mapping[str, Tensor], words: PaddedWords, spoken: Packed, inputs: Ints, drop: Dropout
+    ) -> Tensor:
         """(symbols, phonemes and boundary) scores of the next phonemes after packed ones."""
         letters, states, last = self.encode(p, words, drop)
         rows = np.argsort(letters.order)[spoken.order]
@@ -67,7 +70,7 @@ class AttentiveLSTM:
         flat = torch.from_numpy(spoken.words * spoken.place.shape[1] + spoken.steps)
         return _next(p, context.flatten(0, 1)[flat], h, drop)
 
-    def greedy(self, p: Mapping[str, Tensor], words: Words, longest: int) -> Ints:
+    def greedy(self, p: Mapping[str, Tensor], words: PaddedWords, longest: int) -> Ints:
         """(words, longest) the likeliest phonemes one by one, the boundary from where a pronunciation ends."""
         nothing, boundary = Dropout(0.0, None), self._sizes.phonemes
         letters, states, hidden = self.encode(p, words, nothing)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from hpo_envs.families.charmini.training.batches import Corpus, Packed, Words, corpus, distances
-from hpo_envs.families.charmini.training.layers import Dropout, Parameters
+from hpo_envs.families.charmini.training.batches import Corpus, Packed, PaddedWords, corpus, distances
+from hpo_envs.families.charmini.training.layers import Dropout, ParameterArray
 from hpo_envs.families.charmini.training.lstm import AttentiveLSTM
 from hpo_envs.families.charmini.training.optimiser import Adam
 from hpo_envs.families.charmini.training.transformer import Transformer
@@ -26,7 +26,7 @@ _INITIAL, _ORDER, _MASKS = range(3)
 
 
 @dataclass(frozen=True)
-class Epoch:
+class WordScores:
     """Metrics after an epoch.
 
     Attributes:
@@ -46,7 +46,7 @@ class Epoch:
     test_errors: int
 
 
-class Model(record.Training):
+class SequenceModel(record.ResumableTraining):
     """A sequence-to-sequence model in training.
 
     Args:
@@ -59,7 +59,7 @@ class Model(record.Training):
     def __init__(self, architecture: str, config: Mapping[str, Any], of: Corpus, key: int) -> None:
         self._config, self._corpus, self._key, self._train = config, of, key, of.parts["train"]
         self._model = (AttentiveLSTM if architecture == "lstm" else Transformer)(config, of.sizes)
-        self._parameters = Parameters(self._model.shapes(), draws.mix(key, _INITIAL))
+        self._parameters = ParameterArray(self._model.shapes(), draws.mix(key, _INITIAL))
         self._adam = Adam(config, self._parameters.flat)
         self.epochs = 0
 
@@ -79,7 +79,7 @@ class Model(record.Training):
             self._adam.update(self._parameters.gradient(loss), len(words))
         return total / count
 
-    def _loss(self, words: Words, drop: Dropout, smoothing: float) -> torch.Tensor:
+    def _loss(self, words: PaddedWords, drop: Dropout, smoothing: float) -> torch.Tensor:
         """Mean negative log-likelihood of phonemes and ends."""
         spoken = Packed(words.spoken + 1)
         edge = np.full((len(words), 1), self._corpus.sizes.phonemes)
@@ -88,14 +88,14 @@ class Model(record.Training):
         logits = self._model.logits(self._parameters.views, words, spoken, inputs, drop)
         return torch.nn.functional.cross_entropy(logits, torch.from_numpy(targets), label_smoothing=smoothing)
 
-    def _score(self, words: Words, longest: int = LONGEST) -> tuple[int, int]:
+    def _score(self, words: PaddedWords, longest: int = LONGEST) -> tuple[int, int]:
         """Numbers of correct words and of phoneme errors."""
         told = self._model.greedy(self._parameters.views, words, longest)
         wrong = distances(told, words.phonemes, self._corpus.sizes.phonemes)
         return int((wrong == 0).sum()), int(wrong.sum())
 
 
-class Training(Model):
+class WordTraining(SequenceModel):
     """A model of CharMini in training, in this process; the caller sets the number of threads.
 
     Args:
@@ -112,7 +112,7 @@ class Training(Model):
         config: Mapping[str, Any],
         seed: int,
         language: str = ENGLISH,
-        train: Words | None = None,
+        train: PaddedWords | None = None,
     ) -> None:
         config = active(architecture, config)
         # English was trained before there were other languages.
@@ -120,7 +120,7 @@ class Training(Model):
         super().__init__(architecture, config, corpus(language), key)
         self._train = self._train if train is None else train
 
-    def epoch(self) -> Epoch:
+    def epoch(self) -> WordScores:
         """Train on all words once more and evaluate.
 
         Raises:
@@ -135,4 +135,4 @@ class Training(Model):
                 raise Diverged(f"loss {loss}, nll {nll} in epoch {self.epochs}")
             scores = [self._score(words) for words in (development, test)]
         self._adam.epoch(scores[0][0])
-        return Epoch(*scores[0], nll, loss, *scores[1])
+        return WordScores(*scores[0], nll, loss, *scores[1])

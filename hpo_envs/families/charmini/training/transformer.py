@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hpo_envs.families.charmini.training.batches import Ints, Packed, Sizes, Words
+from hpo_envs.families.charmini.training.batches import Packed, PaddedWords, Sizes
 from hpo_envs.families.charmini.training.layers import Dropout, Shapes, bound, layer_norm
+from hpo_envs.tables.arrays import Ints
 
 _POSITIONS = 64
 
@@ -58,7 +59,9 @@ class Transformer:
         dense("out", width, self._sizes.symbols)
         return shapes
 
-    def logits(self, p: Mapping[str, Tensor], words: Words, spoken: Packed, inputs: Ints, drop: Dropout) -> Tensor:
+    def logits(
+        self, p: Mapping[str, Tensor], words: PaddedWords, spoken: Packed, inputs: Ints, drop: Dropout
+    ) -> Tensor:
         """(symbols, phonemes and boundary) scores of the next phonemes after packed ones."""
         letters, memory = self._encode(p, words, drop)
         rows = np.argsort(letters.order)[spoken.order]
@@ -78,7 +81,7 @@ class Transformer:
             x = self._feed(p, f"decoder{i}", x, drop)
         return _dense(p, "out", _norm(p, "decoder.norm", x))
 
-    def greedy(self, p: Mapping[str, Tensor], words: Words, longest: int) -> Ints:
+    def greedy(self, p: Mapping[str, Tensor], words: PaddedWords, longest: int) -> Ints:
         """(words, longest) the likeliest phonemes one by one, the boundary from where a pronunciation ends."""
         nothing, boundary = Dropout(0.0, None), self._sizes.phonemes
         letters, states = self._encode(p, words, nothing)
@@ -119,7 +122,7 @@ class Transformer:
         out[letters.order] = np.where(ended, boundary, told)
         return out
 
-    def _encode(self, p: Mapping[str, Tensor], words: Words, drop: Dropout) -> tuple[Packed, Tensor]:
+    def _encode(self, p: Mapping[str, Tensor], words: PaddedWords, drop: Dropout) -> tuple[Packed, Tensor]:
         packed = Packed(words.spelled)
         own = _Pads(packed)
         outside = torch.from_numpy(~packed.inside)[:, None, None]

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -14,10 +13,9 @@ from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.svm import LinearSVC
 
 from hpo_envs.tables import draws, exact
+from hpo_envs.tables.arrays import Floats, Ints
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Model = tuple[Callable[[Any], Ints], int]
+Classifier = tuple[Callable[[Any], Ints], int]
 """Classes of texts from their weights, and the model's size: parameters, non-zero where it is linear."""
 
 PASSES, BATCH, BITS, DECIMALS = 50, 64, 12, 9
@@ -25,7 +23,7 @@ PASSES, BATCH, BITS, DECIMALS = 50, 64, 12, 9
 equal scores are equal on every processor."""
 
 
-def fit(x: sparse.csr_matrix, y: Ints, config: Mapping[str, Any], key: int) -> Model:
+def fit(x: sparse.csr_matrix, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
     """Train the classifier of a configuration.
 
     Args:
@@ -42,14 +40,14 @@ def _best(scores: Floats) -> Ints:
     return (scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
-def _linear(model: Any, x: Any, y: Ints) -> Model:
+def _linear(model: Any, x: Any, y: Ints) -> Classifier:
     model.fit(x, y)
     parts = getattr(model, "estimators_", [model])
     size = sum(int(np.count_nonzero(np.round(part.coef_, DECIMALS)) + part.intercept_.size) for part in parts)
     return (lambda z: _best(model.decision_function(z))), size
 
 
-def _logistic(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
+def _logistic(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
     weight = "balanced" if config["logistic_balanced"] else None
     one = LogisticRegression(
         solver="liblinear", dual=True, C=config["logistic_c"], class_weight=weight, max_iter=PASSES,
@@ -58,12 +56,12 @@ def _logistic(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
     return _linear(one if y.max() == 1 else OneVsRestClassifier(one), x, y)
 
 
-def _svm(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
+def _svm(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
     loss, seed = config["svm_loss"], key % 2**31
     return _linear(LinearSVC(C=config["svm_c"], loss=loss, dual=True, max_iter=PASSES, random_state=seed), x, y)
 
 
-def _bayes(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
+def _bayes(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
     kinds = {"multinomial": MultinomialNB, "complement": ComplementNB, "bernoulli": BernoulliNB}
     model = kinds[config["bayes_kind"]](alpha=config["bayes_alpha"]).fit(x, y)
     return (lambda z: _best(model.predict_joint_log_proba(z))), model.feature_log_prob_.size
@@ -80,7 +78,7 @@ def _lsa(x: Any, size: int, key: int) -> tuple[Callable[[Any], Floats], int]:
     return (lambda z: model.transform(wide(z))), model.components_.size
 
 
-def _neighbours(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
+def _neighbours(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
     lsa, size = _lsa(x, config["neighbours_size"], key)
     kept, classes = _unit(lsa(x)), np.eye(y.max() + 1)[y]
 
@@ -97,7 +95,7 @@ def _unit(x: Floats) -> Floats:
     return np.asarray(x / np.maximum(np.sqrt((x * x).sum(axis=1, keepdims=True)), 1e-12))
 
 
-def _boosting(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
+def _boosting(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
     lsa, size = _lsa(x, config["boosting_size"], key)
     model = HistGradientBoostingClassifier(
         learning_rate=config["boosting_rate"], max_iter=config["boosting_rounds"], early_stopping=False,
@@ -111,7 +109,7 @@ def _boosting(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
     return predict, size + nodes
 
 
-def _forest(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
+def _forest(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
     features = 0.1 if config["forest_features"] == "tenth" else config["forest_features"]
     model = RandomForestClassifier(
         config["forest_trees"], max_features=features, min_samples_leaf=config["forest_leaf"], random_state=key % 2**31
@@ -120,7 +118,7 @@ def _forest(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
     return (lambda z: _best(model.predict_proba(z))), nodes
 
 
-def _embeddings(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Model:
+def _embeddings(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
     """Weighted sums of learned vectors and softmax (Joulin et al. 2017), trained by AdaGrad on rounded derivatives."""
     size, right = config["embeddings_size"], np.eye(y.max() + 1)[y]
     u = draws.uniform_many(draws.sequence(np.array([key], np.uint64), x.shape[1] * size))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pycrfsuite
 
-from hpo_envs.families.textmini.training.scores import Epoch, counts, resample
+from hpo_envs.families.textmini.training.scores import PredictionCounts, counts, resample
 from hpo_envs.families.textmini.training.scores import shape as shape_of
 from hpo_envs.families.training import record
 from hpo_envs.tables.datasets.textmini import tasks
@@ -60,7 +60,7 @@ def _sentence(
     return sentence
 
 
-class Training(record.Training):
+class Training(record.ResumableTraining):
     """Trainings on 1/9, 1/3 and all of the sentences of a repeat.
 
     Args:
@@ -81,7 +81,7 @@ class Training(record.Training):
         """Features of the model that was trained last that have a weight."""
         return self._size
 
-    def epoch(self) -> Epoch:
+    def epoch(self) -> PredictionCounts:
         """Train on the next larger part."""
         rows = self._train[: round(LEVELS[self.epochs] * len(self._train))].tolist()
         start, tagger = time.process_time(), pycrfsuite.Tagger()
@@ -98,7 +98,7 @@ class Training(record.Training):
             spent.append(time.process_time() - start + len(sentences) * self._features.seconds)
             found.append(counts(told, self._features.tags[part], self._unit))
         self.epochs += 1
-        return Epoch(*found[0], *found[1], seconds, spent[0])
+        return PredictionCounts(*found[0], *found[1], seconds, spent[0])
 
     def _fit(self, rows: Sequence[int]) -> bytes:
         config, algorithm = self._config, self._config["algorithm"]

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from hpo_envs.tables import exact
 from hpo_envs.tables.datasets.textmini import tasks
 
-BITS = 24
+WEIGHT_BITS = 24
 """Significant bits of a weight: fewer than processors agree on."""
 
 
@@ -66,5 +66,5 @@ def weigh(counts: sparse.csr_matrix, train: sparse.csr_matrix, config: Mapping[s
         rows = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
         norms = np.bincount(rows, weights.data**2 if square else weights.data, weights.shape[0])
         weights.data /= (np.sqrt(norms) if square else norms)[rows]
-    weights.data = exact.rounded(weights.data, BITS)
+    weights.data = exact.rounded(weights.data, WEIGHT_BITS)
     return weights

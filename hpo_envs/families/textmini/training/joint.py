@@ -11,14 +11,14 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from hpo_envs.families.textmini.training import classifiers, features
-from hpo_envs.families.textmini.training.scores import Epoch, counts, resample
+from hpo_envs.families.textmini.training.scores import PredictionCounts, counts, resample
 from hpo_envs.families.training import record
 from hpo_envs.families.training.record import Failed, key_of
 from hpo_envs.tables.datasets.textmini import tasks
 from hpo_envs.tables.datasets.textmini.spaces.joint import LEVELS
 
 
-class Training(record.Training):
+class Training(record.ResumableTraining):
     """Trainings on 1/9, 1/3 and all of the examples of a repeat.
 
     A part without n-grams gives the most frequent class; where even the largest has none, the training fails.
@@ -47,7 +47,7 @@ class Training(record.Training):
         """Size of the model that was trained last."""
         return self._size
 
-    def epoch(self) -> Epoch:
+    def epoch(self) -> PredictionCounts:
         """Train on the next larger part.
 
         Raises:
@@ -77,9 +77,9 @@ class Training(record.Training):
             spent.append(time.process_time() - start + len(held) * counted.seconds)
             found.append(counts(labels[told].tolist(), self._labels[held].tolist(), "texts"))
         self.epochs += 1
-        return Epoch(*found[0], *found[1], seconds, spent[0])
+        return PredictionCounts(*found[0], *found[1], seconds, spent[0])
 
     @staticmethod
-    def _majority(classes: npt.NDArray[np.int64]) -> classifiers.Model:
+    def _majority(classes: npt.NDArray[np.int64]) -> classifiers.Classifier:
         most = int(np.bincount(classes).argmax())
         return (lambda z: np.full(z.shape[0], most)), 1

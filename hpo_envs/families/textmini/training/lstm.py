@@ -10,12 +10,12 @@ import torch
 
 from hpo_envs.families.charmini.training import run
 from hpo_envs.families.charmini.training.batches import Corpus, encoded
-from hpo_envs.families.textmini.training.scores import Epoch
+from hpo_envs.families.textmini.training.scores import PredictionCounts
 from hpo_envs.families.training.record import Diverged, key_of
 from hpo_envs.tables.datasets.textmini import tasks
 
 
-class Training(run.Model):
+class Training(run.SequenceModel):
     """A model in training; the caller sets the number of threads.
 
     Args:
@@ -31,7 +31,7 @@ class Training(run.Model):
         super().__init__(self.model, config, of, key)
         self._longest = 2 + max(int(words.spoken.max()) for words in of.parts.values())
 
-    def epoch(self) -> Epoch:
+    def epoch(self) -> PredictionCounts:
         """Train on all forms once more and evaluate.
 
         Raises:
@@ -51,7 +51,7 @@ class Training(run.Model):
                 found.append((self._score(words, self._longest)[0], len(words), len(words)))
             spent.append(time.process_time() - start)
         self._adam.epoch(found[0][0])
-        return Epoch(*found[0], *found[1], seconds, spent[0])
+        return PredictionCounts(*found[0], *found[1], seconds, spent[0])
 
 
 @functools.cache

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from hpo_envs.families.charmini.training.layers import Dropout, Parameters
+from hpo_envs.families.charmini.training.layers import Dropout, ParameterArray
 from hpo_envs.families.charmini.training.optimiser import Adam
 from hpo_envs.families.textmini.training.encoders import Encoder
-from hpo_envs.families.textmini.training.scores import Epoch, counts
+from hpo_envs.families.textmini.training.scores import PredictionCounts, counts
 from hpo_envs.families.training import record
 from hpo_envs.families.training.record import Diverged, key_of
 from hpo_envs.tables import draws
@@ -28,7 +28,7 @@ _BATCH = 64
 """Sequences that are evaluated at a time."""
 
 
-class Training(record.Training):
+class Training(record.ResumableTraining):
     """A model in training; the caller sets the number of threads.
 
     Args:
@@ -51,11 +51,11 @@ class Training(record.Training):
         self._ids = {part: [[[code.get(u, 1) for u in us] for us in t] for t in texts] for part, texts in read.items()}
         self._classes = sorted({tag for label in self._labels["train"] for tag in self._tags(label)})
         self._encoder = Encoder(config, len(known) + 2, len(self._classes), self._task.kind == "classification")
-        self._parameters = Parameters(self._encoder.shapes(), draws.mix(self._key, _INITIAL))
+        self._parameters = ParameterArray(self._encoder.shapes(), draws.mix(self._key, _INITIAL))
         self._adam = Adam({"scheduler": "none", "beta2": 0.999, **config}, self._parameters.flat)
         self.epochs = 0
 
-    def epoch(self) -> Epoch:
+    def epoch(self) -> PredictionCounts:
         """Train on all examples once more and evaluate.
 
         Raises:
@@ -72,7 +72,7 @@ class Training(record.Training):
             told = self._told(part)
             spent.append(time.process_time() - start)
             found.append(counts(told, self._labels[part], self._task.unit))
-        return Epoch(*found[0], *found[1], seconds, spent[0])
+        return PredictionCounts(*found[0], *found[1], seconds, spent[0])
 
     def _learn(self) -> None:
         count, batch = len(self._ids["train"]), self._config["batch_size"]

@@ -15,7 +15,7 @@ SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class Epoch:
+class PredictionCounts:
     """What was measured after a fidelity: counts of predictions, and seconds of the processor.
 
     Attributes:
@@ -52,7 +52,7 @@ def counts(predicted: Sequence[Any], gold: Sequence[Any], unit: str) -> tuple[in
     Args:
         predicted: A class or form of each example, or its tags.
         gold: The same that is right.
-        unit: See `Task.unit`.
+        unit: See `TextTask.unit`.
     """
     if unit in ("texts", "forms"):
         return sum(p == g for p, g in zip(predicted, gold, strict=True)), len(gold), len(gold)

@@ -1,4 +1,4 @@
-"""The tasks of TextMini: one module each, here or in a folder of a kind, with a `Task` called `TASK`."""
+"""The tasks of TextMini: one module each, here or in a folder of a kind, with a `TextTask` called `TASK`."""
 
 import functools
 import hashlib
@@ -18,7 +18,7 @@ PARTS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
-class Task:
+class TextTask:
     """A data set with an annotation.
 
     Attributes:
@@ -82,11 +82,11 @@ def listed() -> tuple[str, ...]:
 
 
 @functools.cache
-def of(name: str) -> Task:
+def of(name: str) -> TextTask:
     """Return a task by its name.
 
     Raises:
         ValueError: No such task.
     """
-    task: Task = importlib.import_module(_modules()[one_of("task", name, listed())]).TASK
+    task: TextTask = importlib.import_module(_modules()[one_of("task", name, listed())]).TASK
     return task

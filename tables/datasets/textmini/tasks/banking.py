@@ -2,7 +2,7 @@
 
 import csv
 
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 
 def read(train: bytes, test: bytes) -> dict[str, Examples]:
@@ -15,4 +15,4 @@ def read(train: bytes, test: bytes) -> dict[str, Examples]:
 
 
 FILES = ("banking77/train.csv", "banking77/test.csv")
-TASK = Task("classification", "eng", "texts", FILES, read, (3000, 1200, 1200))
+TASK = TextTask("classification", "eng", "texts", FILES, read, (3000, 1200, 1200))

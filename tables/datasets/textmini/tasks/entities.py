@@ -1,7 +1,7 @@
 """Named entities of six kinds in social media (WNUT17, Derczynski et al. 2017)."""
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, columns
-from hpo_envs.tables.datasets.textmini.tasks import Task
+from hpo_envs.tables.datasets.textmini.tasks import TextTask
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
@@ -11,4 +11,4 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Senten
 
 
 FILES = ("wnut17/wnut17train.conll", "wnut17/emerging.dev.conll", "wnut17/emerging.test.annotated")
-TASK = Task("tagging", "eng", "spans", FILES, read, (40000, 16000, 24000))
+TASK = TextTask("tagging", "eng", "spans", FILES, read, (40000, 16000, 24000))

@@ -3,7 +3,7 @@
 import re
 
 from hpo_envs.tables.datasets.textmini.readers import members
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 LANGUAGES = (
     "dan", "nob", "nno", "swe", "isl", "fao", "spa", "por_PT", "glg", "cat", "ast", "ita", "cos", "fur", "ces", "slk",
@@ -23,4 +23,4 @@ def read(archive: bytes) -> dict[str, Examples]:
     return split(found, 1200, 1200)
 
 
-TASK = Task("classification", "mul", "texts", ("nltk_data/udhr2.zip",), read, (3000, 1200, 1200))
+TASK = TextTask("classification", "mul", "texts", ("nltk_data/udhr2.zip",), read, (3000, 1200, 1200))

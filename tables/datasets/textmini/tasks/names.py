@@ -1,7 +1,7 @@
 """Lists of female and male first names (Kantrowitz and Ross 1994): on which of them a name is; some are on both."""
 
 from hpo_envs.tables.datasets.textmini.readers import members
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 
 def read(archive: bytes) -> dict[str, Examples]:
@@ -11,4 +11,4 @@ def read(archive: bytes) -> dict[str, Examples]:
     return split([name for name in names if name[0]], 1200, 1200)
 
 
-TASK = Task("classification", "eng", "texts", ("nltk_data/names.zip",), read, (3000, 1200, 1200))
+TASK = TextTask("classification", "eng", "texts", ("nltk_data/names.zip",), read, (3000, 1200, 1200))

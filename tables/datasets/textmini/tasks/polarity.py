@@ -1,7 +1,7 @@
 """Positive or negative sentences of film reviews (Pang and Lee 2005)."""
 
 from hpo_envs.tables.datasets.textmini.readers import members
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 
 def read(archive: bytes) -> dict[str, Examples]:
@@ -11,4 +11,4 @@ def read(archive: bytes) -> dict[str, Examples]:
     return split([line for line in lines if line[0]], 1200, 1200)
 
 
-TASK = Task("classification", "eng", "texts", ("nltk_data/sentence_polarity.zip",), read, (3000, 1200, 1200))
+TASK = TextTask("classification", "eng", "texts", ("nltk_data/sentence_polarity.zip",), read, (3000, 1200, 1200))

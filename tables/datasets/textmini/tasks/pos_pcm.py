@@ -1,7 +1,7 @@
 """Parts of speech of Nigerian Pidgin, spoken (Universal Dependencies, NSC)."""
 
 from hpo_envs.tables.datasets.textmini.readers import conllu
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 
 def read(development: bytes, test: bytes) -> dict[str, Examples]:
@@ -11,4 +11,4 @@ def read(development: bytes, test: bytes) -> dict[str, Examples]:
 
 
 FILES = ("ud/pcm_nsc-ud-dev.conllu", "ud/pcm_nsc-ud-test.conllu")
-TASK = Task("tagging", "pcm", "tokens", FILES, read, (15000, 6000, 6000))
+TASK = TextTask("tagging", "pcm", "tokens", FILES, read, (15000, 6000, 6000))

@@ -1,7 +1,7 @@
 """Parts of speech of Vietnamese words (Universal Dependencies, VTB)."""
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
-from hpo_envs.tables.datasets.textmini.tasks import Task
+from hpo_envs.tables.datasets.textmini.tasks import TextTask
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
@@ -11,4 +11,4 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Senten
 
 
 FILES = tuple(f"ud/vi_vtb-ud-{part}.conllu" for part in ("train", "dev", "test"))
-TASK = Task("tagging", "vie", "tokens", FILES, read, (15000, 6000, 6000))
+TASK = TextTask("tagging", "vie", "tokens", FILES, read, (15000, 6000, 6000))

@@ -1,7 +1,7 @@
 """Punctuation of Maltese text that is given without it: the mark after each word (Universal Dependencies, MUDT)."""
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
-from hpo_envs.tables.datasets.textmini.tasks import Task
+from hpo_envs.tables.datasets.textmini.tasks import TextTask
 
 _NAMES = {",": "B-comma", ".": "B-stop", "?": "B-stop", "!": "B-stop", ";": "B-stop", ":": "B-stop"}
 
@@ -29,4 +29,4 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Senten
 
 
 FILES = tuple(f"ud/mt_mudt-ud-{part}.conllu" for part in ("train", "dev", "test"))
-TASK = Task("tagging", "mlt", "spans", FILES, read, (15000, 6000, 6000))
+TASK = TextTask("tagging", "mlt", "spans", FILES, read, (15000, 6000, 6000))

@@ -1,7 +1,7 @@
 """Dependency labels of Wolof words (Universal Dependencies, WTB)."""
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
-from hpo_envs.tables.datasets.textmini.tasks import Task
+from hpo_envs.tables.datasets.textmini.tasks import TextTask
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
@@ -11,4 +11,4 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Senten
 
 
 FILES = tuple(f"ud/wo_wtb-ud-{part}.conllu" for part in ("train", "dev", "test"))
-TASK = Task("tagging", "wol", "tokens", FILES, read, (15000, 6000, 6000))
+TASK = TextTask("tagging", "wol", "tokens", FILES, read, (15000, 6000, 6000))

@@ -3,7 +3,7 @@
 import re
 
 from hpo_envs.tables.datasets.textmini.readers import members
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 _OPINION = re.compile(r"\[([+-]\d)\]")
 
@@ -20,4 +20,4 @@ def read(archive: bytes) -> dict[str, Examples]:
     return split(found, 900, 900)
 
 
-TASK = Task("classification", "eng", "texts", ("nltk_data/product_reviews_1.zip",), read, (4000, 900, 900))
+TASK = TextTask("classification", "eng", "texts", ("nltk_data/product_reviews_1.zip",), read, (4000, 900, 900))

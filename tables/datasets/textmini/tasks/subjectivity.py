@@ -1,7 +1,7 @@
 """Sentences of plots or of reviews of films: objective or subjective (Pang and Lee 2004)."""
 
 from hpo_envs.tables.datasets.textmini.readers import members
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 
 def read(archive: bytes) -> dict[str, Examples]:
@@ -12,4 +12,4 @@ def read(archive: bytes) -> dict[str, Examples]:
     return split([line for line in lines if line[0]], 1200, 1200)
 
 
-TASK = Task("classification", "eng", "texts", ("nltk_data/subjectivity.zip",), read, (3000, 1200, 1200))
+TASK = TextTask("classification", "eng", "texts", ("nltk_data/subjectivity.zip",), read, (3000, 1200, 1200))

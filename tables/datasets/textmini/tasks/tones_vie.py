@@ -3,7 +3,7 @@
 import unicodedata
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
-from hpo_envs.tables.datasets.textmini.tasks import Task
+from hpo_envs.tables.datasets.textmini.tasks import TextTask
 
 _MARKS = {"\u0300": "falling", "\u0301": "rising", "\u0303": "broken", "\u0309": "dipping", "\u0323": "heavy"}
 
@@ -27,4 +27,4 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Senten
 
 
 FILES = tuple(f"ud/vi_vtb-ud-{part}.conllu" for part in ("train", "dev", "test"))
-TASK = Task("tagging", "vie", "tokens", FILES, read, (15000, 6000, 6000))
+TASK = TextTask("tagging", "vie", "tokens", FILES, read, (15000, 6000, 6000))

@@ -1,7 +1,7 @@
 """Words of Vietnamese text: where each begins among the syllables (Universal Dependencies, VTB)."""
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
-from hpo_envs.tables.datasets.textmini.tasks import Task
+from hpo_envs.tables.datasets.textmini.tasks import TextTask
 
 
 def _syllables(sentence: Sentence) -> Sentence:
@@ -17,4 +17,4 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Senten
 
 
 FILES = tuple(f"ud/vi_vtb-ud-{part}.conllu" for part in ("train", "dev", "test"))
-TASK = Task("tagging", "vie", "spans", FILES, read, (15000, 6000, 6000))
+TASK = TextTask("tagging", "vie", "spans", FILES, read, (15000, 6000, 6000))

@@ -25,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return {"epochs": [EPOCH | {"seconds": 0.5, "inference": 0.25}], "parameters": 7, "seconds": 0.9}
 
     monkeypatch.setattr(Trainer, "train", train)
-    monkeypatch.setattr(tasks.Task, "parts", lambda self: {})
+    monkeypatch.setattr(tasks.TextTask, "parts", lambda self: {})
     return calls
 
 

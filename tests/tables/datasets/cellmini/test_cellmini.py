@@ -36,9 +36,9 @@ def test_cells_are_drawn_in_their_order():
 
 def test_fields_are_those_of_epoch():
     pytest.importorskip("torch")
-    from hpo_envs.families.cellmini.training.run import Epoch
+    from hpo_envs.families.cellmini.training.run import EpochLosses
 
-    assert PACKING.fields == PACKING.losses == tuple(field.name for field in fields(Epoch))
+    assert PACKING.fields == PACKING.losses == tuple(field.name for field in fields(EpochLosses))
 
 
 def test_trainings_are_named_by_cell_and_seed():

@@ -85,10 +85,10 @@ def test_unknown_languages_are_rejected():
 
 def test_fields_are_those_of_epoch():
     pytest.importorskip("torch")
-    from hpo_envs.families.charmini.training.run import Epoch
+    from hpo_envs.families.charmini.training.run import WordScores
 
     of = packing("hun")
-    assert of.fields == tuple(field.name for field in fields(Epoch))
+    assert of.fields == tuple(field.name for field in fields(WordScores))
     assert {*of.counts, *of.losses} == {*of.fields}
 
 

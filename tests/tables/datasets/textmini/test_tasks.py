@@ -17,7 +17,7 @@ def test_split_holds_out_by_hash_whatever_the_order():
 def test_parts_are_capped_by_tokens_of_whole_sentences(monkeypatch):
     sentences = [((f"a{i}", "b", "c"), ("X", "Y", "Z")) for i in range(9)]
     parts = dict.fromkeys(tasks.PARTS, sentences)
-    task = tasks.Task("tagging", "und", "tokens", (), lambda: parts, (27, 7, 2))
+    task = tasks.TextTask("tagging", "und", "tokens", (), lambda: parts, (27, 7, 2))
     assert [len(part) for part in task.parts().values()] == [9, 2, 0]
 
 

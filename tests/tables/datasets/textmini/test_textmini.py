@@ -14,7 +14,7 @@ from hpo_envs.tables.datasets.textmini.space import MODELS, configuration, drawn
 
 NEW = '''"""Fruit or not: a task of two words."""
 
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task, split
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split
 
 
 def read(content: bytes) -> dict[str, Examples]:
@@ -22,7 +22,7 @@ def read(content: bytes) -> dict[str, Examples]:
     return split([tuple(line.split(",")) for line in content.decode().splitlines()], 2, 2)
 
 
-TASK = Task("classification", "eng", "texts", ("textmini/fruit.csv",), read, (6, 2, 2))
+TASK = TextTask("classification", "eng", "texts", ("textmini/fruit.csv",), read, (6, 2, 2))
 '''
 
 

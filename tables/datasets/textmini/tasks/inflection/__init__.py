@@ -1,7 +1,7 @@
 """Inflected forms of words (UniMorph, SIGMORPHON 2023 shared task): the edits that make one of a lemma."""
 
 from hpo_envs.tables.datasets.textmini.readers import inflections
-from hpo_envs.tables.datasets.textmini.tasks import Examples, Task
+from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, Examples]:
@@ -10,7 +10,7 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, Examples]:
     return {part: list(inflections(content)) for part, content in parts.items()}
 
 
-def task(language: str) -> Task:
+def task(language: str) -> TextTask:
     """The task of a language."""
     files = tuple(f"sigmorphon2023/{language}.{part}" for part in ("trn", "dev", "tst"))
-    return Task("inflection", language, "forms", files, read, (1000, 400, 400))
+    return TextTask("inflection", language, "forms", files, read, (1000, 400, 400))

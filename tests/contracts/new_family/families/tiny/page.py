@@ -4,7 +4,7 @@ from typing import Any
 
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.params import Objective
+from hpo_envs.core.params import Objectives
 
 TABLES = ("tiny/taggers",)
 
@@ -42,7 +42,7 @@ class TinyEnv(LookupEnv):
     """
 
     @staticmethod
-    def _params(*, objective: Objective = "accuracy", budget: float | None = 6, **kwargs: Any) -> LookupParams:
+    def _params(*, objective: Objectives = "accuracy", budget: float | None = 6, **kwargs: Any) -> LookupParams:
         return LookupParams.of(TABLES, objective=objective, budget=budget, **kwargs)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks import run
-from hpo_envs.core.engines.function.calls import Training, call, check_signature, form_of, name_of, resolve
+from hpo_envs.core.engines.function.calls import PausableTraining, call, check_signature, form_of, name_of, resolve
 
 CALLS: list[dict[str, Any]] = []
 SPACE = {"x": [1, 2, 3, 4], "opt": ["sgd", "adam"], "momentum": {"low": 0.0, "high": 1.0, "if": {"opt": ["sgd"]}}}
@@ -98,19 +98,19 @@ def test_function_may_change_its_configuration() -> None:
 
 
 def test_generator_is_paused_and_gone_on_with() -> None:
-    training = Training(epochs, {"x": 10.0}, ("score",))
+    training = PausableTraining(epochs, {"x": 10.0}, ("score",))
     assert [(e, o.metrics["score"]) for e, o in training.until(1)] == [(1, 9.0)]
     assert training.until(1) == []
     assert [(e, o.metrics["score"]) for e, o in training.until(3)] == [(2, 9.5), (3, 10.0 - 1 / 3)]
     assert training.until(5) == []  # it ended early
     assert training.ended
-    assert Training(epochs, {}, ("score",)).until(2)[0][1].status == "failed"
+    assert PausableTraining(epochs, {}, ("score",)).until(2)[0][1].status == "failed"
 
 
 def test_checkpoints_are_found_again(tmp_path: Path) -> None:
     folder = tmp_path / "0"
-    assert Training(resumed, {}, ("score",), folder).until(2)[0][1].metrics == {"score": 2.0, "before": 0.0}
-    ((epoch, outcome),) = Training(resumed, {}, ("score",), folder).until(5)
+    assert PausableTraining(resumed, {}, ("score",), folder).until(2)[0][1].metrics == {"score": 2.0, "before": 0.0}
+    ((epoch, outcome),) = PausableTraining(resumed, {}, ("score",), folder).until(5)
     assert (epoch, outcome.metrics) == (5, {"score": 5.0, "before": 1.0})
 
 

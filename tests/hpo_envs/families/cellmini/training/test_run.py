@@ -23,7 +23,7 @@ def short(monkeypatch):
 
 
 def training(cell=None, seed=1):
-    return run.Training(drawn()[77] if cell is None else cell, seed, TEXT)
+    return run.CellTraining(drawn()[77] if cell is None else cell, seed, TEXT)
 
 
 TEXT = run.split("train")[:3001]

@@ -9,9 +9,9 @@ torch = pytest.importorskip("torch")
 
 from hpo_envs.families.charmini import measure  # noqa: E402
 from hpo_envs.families.charmini.training.batches import Packed, Sizes, corpus  # noqa: E402
-from hpo_envs.families.charmini.training.layers import Dropout, PackedLSTM, Parameters, bound, layer_norm  # noqa: E402
+from hpo_envs.families.charmini.training.layers import Dropout, PackedLSTM, ParameterArray, bound, layer_norm  # noqa: E402
 from hpo_envs.families.charmini.training.lstm import AttentiveLSTM  # noqa: E402
-from hpo_envs.families.charmini.training.run import Diverged, Training, key_of  # noqa: E402
+from hpo_envs.families.charmini.training.run import Diverged, WordTraining, key_of  # noqa: E402
 from hpo_envs.families.charmini.training.transformer import Transformer  # noqa: E402
 from hpo_envs.tables.datasets.charmini.build import packing  # noqa: E402
 from hpo_envs.tables.datasets.charmini.space import configuration  # noqa: E402
@@ -26,7 +26,7 @@ def small(architecture, **changed):
 
 def check_greedy(model):
     """Greedy decoding tells what the scores of whole sequences say is likeliest, whatever the batch."""
-    views = Parameters(model.shapes(), 3).views
+    views = ParameterArray(model.shapes(), 3).views
     words, longest, boundary = corpus("eng").parts["test"][:40], 5, 39
     with torch.no_grad():
         told = model.greedy(views, words, longest)
@@ -42,7 +42,7 @@ def check_greedy(model):
 
 def check_padding(model):
     """Scores of a word do not depend on the other words of its batch."""
-    views = Parameters(model.shapes(), 3).views
+    views = ParameterArray(model.shapes(), 3).views
 
     def scores(words):
         spoken = Packed(words.spoken + 1)
@@ -88,7 +88,7 @@ def test_lstm_is_torchs():
 
 def test_initial_parameters_lie_within_their_bounds_and_biases_are_zero():
     shapes = {"w": ((30, 40), bound(30, 40)), "b": ((40,), 0.0), "g": ((5,), -1.0)}
-    parameters = Parameters(shapes, 7)
+    parameters = ParameterArray(shapes, 7)
     w = parameters.views["w"].detach().numpy()
     assert 0.95 * bound(30, 40) < np.abs(w).max() <= bound(30, 40)
     assert np.unique(w).size == w.size
@@ -138,7 +138,7 @@ def test_every_layer_has_its_parameters_and_keys_have_no_bias():
     attention, feed, norm = 4 * 16 * 16 + 3 * 16, 2 * 16 * 32 + 32 + 16, 2 * 16
     encoder, decoder = attention + feed + 2 * norm, 2 * attention + feed + 3 * norm
     ends = (26 + 40) * 16 + 16 * 40 + 40 + 2 * norm
-    assert len(Parameters(shapes, 0).flat) == ends + encoder + 2 * decoder
+    assert len(ParameterArray(shapes, 0).flat) == ends + encoder + 2 * decoder
 
 
 GOLDEN = {"lstm": "a76be2ac4340d87a", "transformer": "99c57b562beb0c9d"}
@@ -146,7 +146,7 @@ GOLDEN = {"lstm": "a76be2ac4340d87a", "transformer": "99c57b562beb0c9d"}
 
 
 def training(architecture, seed=1, **changed):
-    made = Training(architecture, small(architecture, **changed), seed, train=corpus("eng").parts["train"][:96])
+    made = WordTraining(architecture, small(architecture, **changed), seed, train=corpus("eng").parts["train"][:96])
     made._corpus = made._corpus._replace(parts={name: words[:60] for name, words in made._corpus.parts.items()})
     return made
 
@@ -170,7 +170,7 @@ def test_seeds_and_active_hyperparameters_alone_say_what_is_drawn():
     config = small("lstm")
     assert key_of("lstm", 0, config) != key_of("lstm", 1, config)
     inactive = {"warmup_samples": 0, "factor": 0.0, "min_lr": 0.0, "patience": 0}
-    a, b = Training("lstm", config, 0), Training("lstm", config | inactive, 0)
+    a, b = WordTraining("lstm", config, 0), WordTraining("lstm", config | inactive, 0)
     assert np.array_equal(a.state()["parameters"], b.state()["parameters"])
 
 

@@ -33,9 +33,9 @@ FORMS = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     made = {
-        "texts": tasks.Task("classification", "eng", "texts", (), lambda: TEXTS, (120, 24, 18)),
-        "sentences": tasks.Task("tagging", "eng", "tokens", (), lambda: SENTENCES, (240, 20, 16)),
-        "forms": tasks.Task("inflection", "eng", "forms", (), lambda: FORMS, (64, 32, 16)),
+        "texts": tasks.TextTask("classification", "eng", "texts", (), lambda: TEXTS, (120, 24, 18)),
+        "sentences": tasks.TextTask("tagging", "eng", "tokens", (), lambda: SENTENCES, (240, 20, 16)),
+        "forms": tasks.TextTask("inflection", "eng", "forms", (), lambda: FORMS, (64, 32, 16)),
     }
     monkeypatch.setattr(tasks, "of", made.__getitem__)
     yield
