@@ -1,4 +1,14 @@
 """Tables of measured evaluations: the schema, the builders, packs and fetching."""
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
+
 VERSION = "0.3.0"
 """Version of this package."""

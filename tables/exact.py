@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats
 
 
 def total(values: Iterable[float]) -> float:

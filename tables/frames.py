@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats
 
 T = TypeVar("T", bound=Any)  # a `Table`
 

@@ -12,10 +12,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import arrays, exact, frames
+from hpo_envs.tables import Floats as Floats
+from hpo_envs.tables import exact, frames
 from hpo_envs.tables.checks import nearest, one_of, shown
-
-Floats = arrays.Floats
 
 STATUSES = ("ok", "failed", "diverged", "truncated")
 """Names of the codes in `Table.status`.

@@ -24,8 +24,8 @@ from hpo_envs.benchmarks.runs import provenance, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.families import registry
+from hpo_envs.tables import Array
 from hpo_envs.tables import store as tables
-from hpo_envs.tables.arrays import Array
 from hpo_envs.tables.table import STATUSES, Table
 
 CELLS = 2**20

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.tables.arrays import Array
+from hpo_envs.tables import Array
 
 RUN_COLUMNS = ("seed", "table", "kind", "sha256")
 """Keys of a header that are columns: they may differ from run to run."""

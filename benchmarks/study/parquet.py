@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.study.block import ONCE, RUN_COLUMNS, Block
-from hpo_envs.tables.arrays import Array
+from hpo_envs.tables import Array
 from hpo_envs.tables.checks import regular
 
 PARQUET_FORMAT = 2

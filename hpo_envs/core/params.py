@@ -13,13 +13,13 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core.subsample import WHOLE, View
-from hpo_envs.tables import arrays, frames
+from hpo_envs.tables import Floats as Floats
+from hpo_envs.tables import Ints as Ints
+from hpo_envs.tables import frames
 from hpo_envs.tables.checks import nearest, one_of, shown
 from hpo_envs.tables.table import Hyperparameter, Metric, Table
 from hpo_envs.tables.user.points import POSITION, Points, axes_of
 
-Floats = arrays.Floats
-Ints = arrays.Ints
 ActionKind = Literal["rows", "grid", "fidelity", "arms", "box", "graph"]
 Objectives = str | tuple[str, ...]
 _INT, _UINT = np.dtype(np.int64), np.dtype(np.uint64)

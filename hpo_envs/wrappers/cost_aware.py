@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats
 from hpo_envs.wrappers.forms import Flags, RewardRule, ScalarForm
 
 

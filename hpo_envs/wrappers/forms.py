@@ -18,7 +18,7 @@ from gymnasium.vector.utils import batch_space
 
 from hpo_envs.core.infos import ALL, change_mask, entry
 from hpo_envs.core.params import unmasked
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats
 
 Flags = npt.NDArray[np.bool_]
 EpisodeIndices = npt.NDArray[np.intp] | slice

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats
 from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarForm
 
 

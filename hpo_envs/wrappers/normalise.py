@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.core.params import kind_of
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats
 from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarForm
 
 

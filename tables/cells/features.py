@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hpo_envs.tables import exact
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats, exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import BLEND, OPERATIONS, Cell
 

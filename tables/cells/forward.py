@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpo_envs.tables import exact
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats, exact
 from hpo_envs.tables.cells.recipe import OPERATIONS, Cell
 
 SLOPE = 0.01

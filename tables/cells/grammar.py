@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints
 from hpo_envs.tables.cells.canonical import key
 from hpo_envs.tables.cells.generate import generate, prune
 from hpo_envs.tables.cells.recipe import MAX_HIDDEN, MAX_NODES, OPERATIONS, Cell, InvalidRecipe, arity_error, leading

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import exact
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats, exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.forward import LinearWeights, Vector, draw_weights, largest, unroll
 from hpo_envs.tables.cells.recipe import Cell

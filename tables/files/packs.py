@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import arrays, catalogue
+from hpo_envs.tables import Array as Array
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.files.folder import CorruptFile
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table
 
@@ -27,8 +28,6 @@ FOLDER = Path(__file__).parent.parent / "datasets"
 """Packs are named by their path below this folder."""
 
 _RAW = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME}]
-
-Array = arrays.Array
 
 
 def to_bytes(arrays: Mapping[str, Array]) -> bytes:

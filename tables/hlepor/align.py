@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats
 from hpo_envs.tables.checks import one_of
 
 Tokens = Sequence[str]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats, exact
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.hlepor.align import Statistics, collect
 from hpo_envs.tables.hlepor.parameters import NAMES, Parameters, preset

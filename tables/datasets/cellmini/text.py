@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints
 from hpo_envs.tables.datasets.cellmini import SPLITS
 from hpo_envs.tables.files import atomic
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints
 
 BitWords = npt.NDArray[np.uint32]
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import catalogue, exact, frames
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints, catalogue, exact, frames
 from hpo_envs.tables.datasets.charhpo import (
     ARCHITECTURES,
     RUNS,

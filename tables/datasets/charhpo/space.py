@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints, exact
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, WARMUP_STEP, hyperparameters
 from hpo_envs.tables.table import Floats, Hyperparameter

@@ -114,7 +114,8 @@ def test_forward_is_gru_of_textbook() -> None:
 
 def test_forward_of_every_operation() -> None:
     cell = Cell.from_text("1:l0,1;r2;g2;p3,4;s5,2;b4,6,1:7")
-    weights = cells.Weights(((np.eye(2), -np.eye(2)), (), (), (), (), ()), (np.zeros(2), None, None, None, None, None))
+    none = (None,) * 4
+    weights = cells.LinearWeights(((np.eye(2), -np.eye(2)), *[()] * 5), (np.zeros(2), None, *none))
     x, h = np.array([1.0, 0.0]), np.array([0.0, 2.0])
     lin = x - h
     leaky, gate = np.where(lin > 0, lin, 0.01 * lin), 1 / (1 + np.exp(-lin))

@@ -151,7 +151,7 @@ def test_canonical_form_computes_same(seed: int) -> None:
     outs = []
     for c in (cell, twin):
         weights = draw_weights(c, 4, 4, rng)
-        same = cells.Weights(
+        same = cells.LinearWeights(
             tuple(tuple(w for _ in ms) for ms in weights.matrices),
             tuple(None if b is None else np.ones(4) for b in weights.biases),
         )

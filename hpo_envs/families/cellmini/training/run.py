@@ -13,8 +13,7 @@ from hpo_envs.families.charmini.training.layers import Dropout, ParameterArray, 
 from hpo_envs.families.charmini.training.optimiser import BITS, Adam
 from hpo_envs.families.training import record
 from hpo_envs.families.training.record import Diverged, key_of
-from hpo_envs.tables import draws, exact
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints, draws, exact
 from hpo_envs.tables.cells.canonical import canonical
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.datasets.cellmini import DECAY, DROPOUT, LARGEST, RATE, STEPS, STREAMS, UNITS

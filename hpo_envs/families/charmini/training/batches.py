@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints
 from hpo_envs.tables.datasets.charmini.words import alphabet, entries, phonemes
 
 SymbolPairs = Sequence[tuple[Sequence[str], Sequence[str]]]

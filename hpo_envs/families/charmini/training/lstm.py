@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hpo_envs.families.charmini.training.batches import Packed, PaddedWords, Sizes
 from hpo_envs.families.charmini.training.layers import Dropout, PackedLSTM, Shapes, bound
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints
 
 
 class AttentiveLSTM:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import exact
-from hpo_envs.tables.arrays import Floats
+from hpo_envs.tables import Floats, exact
 
 BITS = 12
 """Significant bits of each derivative: far fewer than processors agree on, and more than training needs."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hpo_envs.families.charmini.training.batches import Packed, PaddedWords, Sizes
 from hpo_envs.families.charmini.training.layers import Dropout, Shapes, bound, layer_norm
-from hpo_envs.tables.arrays import Ints
+from hpo_envs.tables import Ints
 
 _POSITIONS = 64
 

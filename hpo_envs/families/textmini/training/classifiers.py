@@ -12,8 +12,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
 from sklearn.svm import LinearSVC
 
-from hpo_envs.tables import draws, exact
-from hpo_envs.tables.arrays import Floats, Ints
+from hpo_envs.tables import Floats, Ints, draws, exact
 
 Classifier = tuple[Callable[[Any], Ints], int]
 """Classes of texts from their weights, and the model's size: parameters, non-zero where it is linear."""
