@@ -27,7 +27,7 @@ EPILOG = """examples:
   hpo-envs compare study.toml --out runs/ --jobs 2
 
 study.toml:
-  seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, or 20 for slow agents
+  seeds = 100                                  # 0 to 99; or "100-199", or a list; default: as of --seeds
   budget = 50                                  # optional, like objective, cost, shuffle, subsample, transfer
   isolate = true                               # optional: each agent in its own process; or a path to Python
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]
@@ -52,11 +52,14 @@ DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add = parser.add_argument
+    from hpo_envs.benchmarks.runs.limits import RUN_SECONDS
+    from hpo_envs.benchmarks.study.study import SEEDS, SLOW_SEEDS, SUBSAMPLE
+
+    add, seeds = parser.add_argument, f"{SEEDS}, or {SLOW_SEEDS} for slow agents"
     add("study", nargs="?", type=Path, help="TOML file that replaces --env, --agents, ...")
     add("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
     add("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
-    add("--seeds", type=int, help="number of seeds, 0 to N-1 (default: 100, or 20 for slow agents)")
+    add("--seeds", type=int, help=f"number of seeds, 0 to N-1 (default: {seeds})")
     add("--budget", help="a number in the id's cost unit, or 'all' (default: the id's budget)")
     add("--objective", help="rewarded metric(s), separated by commas (default: the id's reward)")
     add("--cost", help="evaluations, or a metric that counts as cost")
@@ -64,7 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--shuffle", action=argparse.BooleanOptionalAction, help="shuffle the configurations of each run (default: yes)"
     )
-    add("--subsample", type=float, help="fraction of the configurations that each seed sees (default: 0.8; 1: all)")
+    add(
+        "--subsample", type=float, help=f"configurations that each seed sees, a fraction (default: {SUBSAMPLE}; 1: all)"
+    )
     add(
         "--transfer",
         nargs="?",
@@ -90,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--run-seconds",
         type=float,
-        default=3600.0,
+        default=RUN_SECONDS,
         help="limit of a run in seconds, at which its agent stops on that id (default: %(default)g)",
     )
     add("--yes", action="store_true", help="confirm trainings (Char- and CellMiniLive-*) of more than an hour")

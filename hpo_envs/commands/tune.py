@@ -10,6 +10,7 @@ a mapping with it. The search space is a TOML file, one hyperparameter per line:
 """
 
 import argparse
+import inspect
 import json
 import sys
 import tomllib
@@ -38,26 +39,33 @@ TUNE_OPTIONS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = EPILOG
-    add = parser.add_argument
+    from hpo_envs.tuning import tune
+
+    add, defaults = parser.add_argument, {p.name: p.default for p in inspect.signature(tune).parameters.values()}
+    parser.set_defaults(**{name: defaults[name] for name in TUNE_OPTIONS if name not in ("out", "agent")})
     add("function", nargs="?", help="the function to tune, as module:function")
     add("--space", type=Path, metavar="FILE.toml", help="the search space")
     add("--salvage", type=Path, metavar="DIR", help="tune nothing; keep the valid beginning of a damaged search")
     add("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
-    add("--budget", type=float, default=50, help="budget of the search (default: 50 evaluations)")
+    add(
+        "--budget",
+        type=float,
+        default=defaults["budget"],
+        help="budget of the search (default: %(default)s evaluations)",
+    )
     add("--budget-unit", help="evaluations, cost or epochs (default: evaluations or epochs)")
-    add("--workers", type=int, default=1, help="parallel evaluations (default: %(default)s)")
-    add("--executor", default="auto", choices=KINDS, help="(default: auto)")
+    add("--workers", type=int, help="parallel evaluations (default: %(default)s)")
+    add("--executor", choices=KINDS, help="(default: %(default)s)")
     add("--agent", help="optimizer (default: auto, chosen by the problem)")
-    add("--objective", default="score", help="name(s) of the score, separated by commas")
-    add("--goal", default="max", help="max or min, one for each score (default: %(default)s)")
+    add("--objective", default=defaults["objective"], help="name(s) of the score, by commas (default: %(default)s)")
+    add("--goal", default=defaults["goal"], help="max or min, one for each score (default: %(default)s)")
     add("--best", type=float, nargs="+", help="best known score(s)")
     add("--reference", type=float, nargs="+", help="median score(s): with --best, reports show regret")
     add("--epochs", type=int, help="train epoch by epoch, up to this number")
     add("--seconds", type=float, help="time limit of an evaluation")
     add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
     add("--tolerate", action="store_true", help="continue if all first evaluations fail with the same error")
-    add("--seed", type=int, default=0, help="seed of agent and candidates (default: %(default)s)")
+    add("--seed", type=int, help="seed of agent and candidates (default: %(default)s)")
     add("--accept-changed", action="store_true", help="if the code digest differs, restart in a subfolder of --out")
     add("--json", action="store_true", help="print the best evaluation as one JSON object")
 

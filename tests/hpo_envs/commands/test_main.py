@@ -1,6 +1,7 @@
 """The command line, as a user meets it: output, exit status, one-line errors."""
 
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from typing import Any
 import pytest
 
 import hpo_envs
+from hpo_envs.benchmarks.study import study
 from hpo_envs.commands import main
+from hpo_envs.commands.tune import TUNE_OPTIONS
 
 
 def process(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -133,3 +136,21 @@ def test_errors_of_system_name_file_first(tmp_path: Path, monkeypatch: pytest.Mo
     error = FileNotFoundError(2, "No such file or directory", "nosuch.csv")
     said = "nosuch.csv must be a file or folder that can be used, got: no such file or directory"
     assert main._message(error) == said
+
+
+def test_defaults_of_tune_are_those_of_the_function() -> None:
+    parsed = vars(main.parser_of("tune")[0].parse_args(["tune"]))
+    names = ({*TUNE_OPTIONS} - {"out"}) | {"budget", "objective", "goal"}  # the function's `out` is temporary
+    given = inspect.signature(hpo_envs.tune).parameters
+    assert {name: parsed[name] for name in names} == {name: given[name].default for name in names}
+
+
+def test_help_of_compare_has_defaults_of_studies(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(study, "SEEDS", 71)
+    monkeypatch.setattr(study, "SUBSAMPLE", 0.37)
+    main.main(["compare", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"(default: 71, or {study.SLOW_SEEDS} for slow agents)" in said
+    assert "(default: 0.37; 1: all)" in said
