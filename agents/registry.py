@@ -184,7 +184,7 @@ AGENTS: dict[str, Registration] = {
     "rgpe": _transfer("transfer.rgpe:RGPE", "ensemble of models of other tables, weighted by how they rank"),
     "quantile-copula": _transfer("transfer.quantile:QuantileCopula",
         "Gaussian copula process around other tables' predictions"),
-    "stacked-gp": _transfer("transfer.stacked:StackedGP",
+    "stacked-gp": _transfer("transfer.stacked:StackedGPAgent",
         "Gaussian process with other tables in mean and kernel", True),
     "warm-gp": _transfer("search.bo:BayesianOptimisation", "bo that begins with the best of other tables", True,
         fit=True, initial=4),
