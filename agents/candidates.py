@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import Agent
-from hpo_envs.agents.models import Floats, Indices, kernels
+from hpo_envs.agents.models import Floats, Indices
+from hpo_envs.agents.models.gp import kernels
 from hpo_envs.agents.problem import Problem, affordable
 
 LOST = ("failed", "diverged")

@@ -1,9 +1,26 @@
-"""Acquisition functions, for maximisation: of one objective, and expected hypervolume improvement of two."""
+"""Acquisition functions, of one objective and of two, and their maximisation on a box.
+
+Among candidates they are maximised by scoring all, see `hpo_envs.agents.search.base.CandidateAgent.best_free`.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models import Floats
+from hpo_envs.agents.models import Floats, Indices
+from hpo_envs.agents.models.lbfgsb import minimise_each
+from hpo_envs.agents.models.pareto import front
+
+RANDOM, NEAR, BEST, STARTS = 400, 400, 5, 6
+"""Random points and neighbours of the best observations that are compared, these, and the local searches begun."""
+
+ROUNDS, MOVES, STEPS = 2, 48, 15
+"""Rounds of discrete moves, moves of each start in a round, and iterations of L-BFGS-B on real axes after them."""
+
+SPREADS = (0.02, 0.3)
+"""Range of the standard deviation of moves along ordered axes."""
 
 _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 
@@ -50,30 +67,6 @@ def upper_confidence_bound(mean: Floats, deviation: Floats, beta: float) -> Floa
     return out
 
 
-def front(points: Floats) -> Floats:
-    """Non-dominated points.
-
-    Args:
-        points: (n, 2) objectives, both minimised.
-
-    Returns:
-        (m, 2) distinct non-dominated points, the first objective rising and the second falling.
-    """
-    kept = points[pareto_front(-points)]
-    ordered = kept[np.argsort(kept[:, 0], kind="stable")]
-    # Two points of a front that are equal in one objective are equal in both.
-    return ordered[np.diff(ordered[:, 0], prepend=-np.inf) > 0]
-
-
-def hypervolume(points: Floats, reference: Floats) -> float:
-    """Area dominated by (n, 2) points and bounded by the (2,) reference point; O(n log n)."""
-    inside = front(points[(points < reference).all(axis=1)])
-    if not len(inside):
-        return 0.0
-    right = np.append(inside[1:, 0], reference[0])
-    return float(((right - inside[:, 0]) * (reference[1] - inside[:, 1])).sum())
-
-
 def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Floats, reference: Floats) -> Floats:
     """Exact expected gain in hypervolume of independent normal predictions (Emmerich et al. 2011).
 
@@ -100,33 +93,81 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
     return out
 
 
-def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """(n,) bool: which of (n, m) rewards no other dominates (section 4.2); higher is better, equal points all stay.
+class BoxAxes(Protocol):
+    """What a model of a box needs of its axes: see `hpo_envs.agents.search.box_space.BoxSpace`."""
 
-    Raises:
-        ValueError: Not a matrix, or NaN in it.
+    real: Indices
+    groups: Indices
+
+    def __len__(self) -> int: ...
+    def active(self, x: Floats) -> npt.NDArray[np.bool_]:
+        """(n, d) which axes are active."""
+        ...
+
+    def snap(self, x: Floats) -> Floats:
+        """(n, d) configurations of points."""
+        ...
+
+    def inputs(self, x: Floats) -> Floats:
+        """(n, c) inputs of a kernel."""
+        ...
+
+    def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
+        """(n, d) points that differ from (n, d) points."""
+        ...
+
+
+def maximise(
+    space: BoxAxes,
+    score: Callable[[Floats], Floats],
+    slope: Callable[[Floats], tuple[Floats, Floats]] | None,
+    best: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """(n, d) snapped points where an acquisition was found to be large, the largest first.
+
+    Args:
+        space: The axes.
+        score: Acquisition at (n, d) snapped points.
+        slope: The same with its gradient along the real axes; None: no gradient is known.
+        best: (k, d) points near which good ones are expected.
+        rng: Draws points and moves.
     """
-    r = np.asarray(rewards, dtype=float)
-    if r.ndim != 2 or np.isnan(r).any():
-        raise ValueError(f"rewards must be a (n, m) matrix without NaN, got shape {r.shape}")
-    if r.shape[1] == 2:
-        return _front_of_two(r)
-    dominated = np.zeros(len(r), bool)
-    for i, point in enumerate(r):
-        dominated[i] = bool(((r >= point).all(axis=1) & (r > point).any(axis=1)).any())
-    return ~dominated
+    near = best[rng.integers(len(best), size=NEAR)]
+    spread = np.exp(rng.uniform(np.log(SPREADS[0]), np.log(SPREADS[1]), (NEAR, 1)))
+    points = np.concatenate([space.snap(rng.random((RANDOM, len(space)))), space.neighbours(near, rng, spread)])
+    scores = score(points)
+    order = np.argsort(-scores)
+    spare, top, held = points[order[STARTS:]], points[order[:STARTS]], scores[order[:STARTS]]
+    for k in range(ROUNDS):
+        moved = space.neighbours(np.repeat(top, MOVES, axis=0), rng, SPREADS[1] * 0.3 ** (k + 1))
+        found = score(moved).reshape(len(top), MOVES)
+        better = found.max(axis=1) > held
+        top = np.where(
+            better[:, None], moved.reshape(len(top), MOVES, -1)[np.arange(len(top)), found.argmax(axis=1)], top
+        )
+        held = np.maximum(held, found.max(axis=1))
+    if slope is not None and len(space.real):
+        top, held = _climb(space, slope, top, held)
+    return np.concatenate([top[np.argsort(-held)], spare])
 
 
-def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """A sweep in O(n log n): a point stays if its second reward beats all with a better or equal first one."""
-    order = np.lexsort((-r[:, 1], -r[:, 0]))
-    first, second = r[order, 0], r[order, 1]
-    running = np.maximum.accumulate(second)
-    # Best second reward among points whose first reward is strictly better, and among those with the same first one.
-    start = np.flatnonzero(np.r_[True, np.diff(first) != 0])
-    group = np.repeat(start, np.diff(np.r_[start, len(first)]))
-    before = np.where(group > 0, running[np.maximum(group - 1, 0)], -np.inf)
-    stays = (second > before) & (second == second[group])
-    front = np.zeros(len(r), bool)
-    front[order] = stays
-    return front
+def _climb(
+    space: BoxAxes, slope: Callable[[Floats], tuple[Floats, Floats]], top: Floats, held: Floats
+) -> tuple[Floats, Floats]:
+    """Start and scores after L-BFGS-B along the active real axes."""
+    real, active = space.real, space.active(top)[:, space.real]
+
+    def negative(points: Floats, which: list[int]) -> tuple[Floats, Floats]:
+        x = top[which]
+        x[:, real] = np.where(active[which], points, x[:, real])
+        values, gradients = slope(x)
+        return -values, np.where(active[which], -gradients, 0.0)
+
+    ends = np.zeros(len(real)), np.ones(len(real))
+    found = minimise_each(negative, np.ascontiguousarray(top[:, real]), *ends, STEPS)  # type: ignore[arg-type]
+    climbed = top.copy()
+    climbed[:, real] = np.where(active, found, top[:, real])
+    values = slope(climbed)[0]
+    better = values > held
+    return np.where(better[:, None], climbed, top), np.maximum(values, held)

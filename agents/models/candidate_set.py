@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.kernels import of_square_distances
-from hpo_envs.agents.models.stacked_gp import (
+from hpo_envs.agents.models.gp.kernels import of_square_distances
+from hpo_envs.agents.models.gp.stacked import (
     FLOOR,
     LENGTHS,
     START,
@@ -91,7 +91,7 @@ class CandidateArrays:
             x: (n, d) features of the candidates.
             size: Fills up to so many candidates; None: none.
             predictions: (J, n) of source tasks, in any units.
-            distances: (J,) of the source tasks' spaces, see `stacked_gp.distance`; None: zeros.
+            distances: (J,) of the source tasks' spaces, see `gp.stacked.distance`; None: zeros.
             fitted: (d,) length-scales of the source tasks; None: none are known.
         """
         (n, d), p = x.shape, np.zeros((0, len(x))) if predictions is None else predictions
@@ -130,7 +130,7 @@ class CandidateSet:
     Args:
         space: The candidates.
         features: Names of groups of columns, see `GROUPS`.
-        numbers: Of the stacked process, see `stacked_gp.START`; None: the untrained ones.
+        numbers: Of the stacked process, see `gp.stacked.START`; None: the untrained ones.
 
     Attributes:
         valid: (E, n) which candidates an episode has.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.kernels import gram
+from hpo_envs.agents.models.gp.kernels import gram
 
 LARGEST = 5000
 """Candidates of the largest graph: its inverse takes 200 MB and about half a minute there."""

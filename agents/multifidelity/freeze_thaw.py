@@ -10,8 +10,8 @@ import numpy as np
 from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.curve_process import CurveProcess, curve_prior
-from hpo_envs.agents.models.kernels import gram, square_distances
+from hpo_envs.agents.models.gp.curves import CurveProcess, curve_prior
+from hpo_envs.agents.models.gp.kernels import gram, square_distances
 from hpo_envs.agents.problem import Problem
 
 LARGEST = 1000

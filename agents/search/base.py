@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hpo_envs.agents.base import whole
 from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.kernels import gram
+from hpo_envs.agents.models.gp.kernels import gram
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of

@@ -11,10 +11,10 @@ import numpy as np
 from hpo_envs.agents.base import Agent, whole
 from hpo_envs.agents.candidates import Incumbent, lost
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement
-from hpo_envs.agents.models.kernel_fit import KernelFit, is_due
+from hpo_envs.agents.models.acquisition import BEST, expected_hypervolume_improvement, maximise
+from hpo_envs.agents.models.gp.box import BoxGP, half_rank
+from hpo_envs.agents.models.gp.estimate import KernelFit, is_due
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.search.box_gp import BEST, BoxGP, half_rank, maximise
 from hpo_envs.agents.search.box_space import BoxSpace
 from hpo_envs.agents.space import Axis
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from hpo_envs.agents.base import positive, whole
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.kernels import KERNELS, FiniteGP, root
+from hpo_envs.agents.models.gp.conditioning import FiniteGP, root
+from hpo_envs.agents.models.gp.kernels import KERNELS
 from hpo_envs.agents.models.similarity_graph import LARGEST, Harmonic, SimilarityGraph
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent

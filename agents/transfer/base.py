@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.kernel_fit import KernelFit, KernelPrior, is_due
+from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior, is_due
+from hpo_envs.agents.models.gp.sources import normal_scores
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.models.tree_ensembles import Splits
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
-from hpo_envs.agents.transfer.source_gp import normal_scores
 
 TREES = 32
 """Trees of each source."""

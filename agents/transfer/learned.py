@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.stacked_gp import START, StackedGP, Tables, correlations, distance, length_scales, scaled
+from hpo_envs.agents.models.gp.sources import SourceGP, source_gp
+from hpo_envs.agents.models.gp.stacked import START, StackedGP, Tables, correlations, distance, length_scales, scaled
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
-from hpo_envs.agents.transfer.source_gp import SourceGP, source_gp
 
 WEIGHTS = Path(__file__).parent / "data" / "learned.json"
 

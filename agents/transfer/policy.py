@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, candidate_net
 from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet
-from hpo_envs.agents.models.stacked_gp import distance
+from hpo_envs.agents.models.gp.stacked import distance
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer import policy_file

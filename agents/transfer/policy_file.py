@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, candidate_net, candidate_set
-from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.agents.models.gp.stacked import START
 from hpo_envs.tables.checks import regular
 
 RECORD, FORMAT = "record", 3
@@ -83,7 +83,7 @@ class SourceNetworks:
         return np.asarray((self.networks[:, None, :, d + 1] @ units)[:, 0])
 
     def distances(self, features: Floats) -> Floats:
-        """(J,) as `stacked_gp.distance` of the tables' features."""
+        """(J,) as `gp.stacked.distance` of the tables' features."""
         own = np.stack([features.mean(axis=0), features.std(axis=0)])
         return np.asarray(np.sqrt(np.square(self.spaces[:, :2] - own).sum(axis=1).mean(axis=1)))
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hpo_envs.agents.models import Floats
+from hpo_envs.agents.models.gp.sources import normal_scores
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
-from hpo_envs.agents.transfer.source_gp import normal_scores
 
 PENALTY = 30.0
 """Of the squared coefficients."""

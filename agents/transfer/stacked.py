@@ -6,7 +6,7 @@ import numpy as np
 
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_hypervolume_improvement, expected_improvement
-from hpo_envs.agents.models.kernels import of_square_distances, square_distances
+from hpo_envs.agents.models.gp.kernels import of_square_distances, square_distances
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.base import TransferAgent, standardised
 

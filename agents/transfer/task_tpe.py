@@ -9,7 +9,7 @@ import numpy as np
 
 from hpo_envs.agents.base import positive, whole
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer.base import usable

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.acquisition import hypervolume, pareto_front
+from hpo_envs.agents.models.pareto import hypervolume, pareto_front
 from hpo_envs.benchmarks.analysis.scales import Scale, of_header, scale_of
 from hpo_envs.tables.table import Floats
 

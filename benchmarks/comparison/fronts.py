@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.scales import of_header
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.comparison.scored import AgentRuns

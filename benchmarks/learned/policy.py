@@ -20,10 +20,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 
 from hpo_envs.agents.models import candidate_set
-from hpo_envs.agents.models.stacked_gp import START, distance, scaled
+from hpo_envs.agents.models.gp.sources import SourceGP, source_gp
+from hpo_envs.agents.models.gp.stacked import START, distance, scaled
 from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.policy_file import SourceNetworks
-from hpo_envs.agents.transfer.source_gp import SourceGP, source_gp
 from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.tasks import sampled
 from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks, TaskPool

@@ -8,9 +8,9 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.stacked_gp import LENGTHS, Tables, correlations, distance, length_scales, scaled
+from hpo_envs.agents.models.gp.sources import normal_scores
+from hpo_envs.agents.models.gp.stacked import LENGTHS, Tables, correlations, distance, length_scales, scaled
 from hpo_envs.agents.transfer.learned import fit_sources
-from hpo_envs.agents.transfer.source_gp import normal_scores
 from hpo_envs.benchmarks.runs import problem_of, transfer
 from hpo_envs.families import registry
 from hpo_envs.tables.table import Floats
@@ -33,7 +33,7 @@ class TableTask:
         normal: (n,) normal scores of the rewards.
         sources: Languages of each other table that the task may learn from, J in all.
         predictions: (J, n) what they predict.
-        distances: (J,) see `stacked_gp.distance`.
+        distances: (J,) see `gp.stacked.distance`.
         correlations: (LENGTHS, n, n) of the candidates.
     """
 

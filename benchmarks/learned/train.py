@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.stacked_gp import START, StackedGP
+from hpo_envs.agents.models.gp.stacked import START, StackedGP
 from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.benchmarks.runs.loop import one_blas_thread

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.regret import TARGETS
 from hpo_envs.benchmarks.plots import COLOURS, axes_of, line, styles
 from hpo_envs.tables.table import Floats

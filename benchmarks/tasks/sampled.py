@@ -13,8 +13,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from hpo_envs.agents.models.candidate_set import CandidateArrays
-from hpo_envs.agents.models.kernels import of_square_distances
-from hpo_envs.agents.models.stacked_gp import length_scales
+from hpo_envs.agents.models.gp.kernels import of_square_distances
+from hpo_envs.agents.models.gp.stacked import length_scales
 from hpo_envs.core.params import check_int, check_ints
 from hpo_envs.families.registry import SPECS, languages_of
 from hpo_envs.tables.catalogue import canonical

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.forest_importance import Dimension, varying
 from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic

@@ -124,8 +124,8 @@ class CandidateObservation(ScalarForm):
         candidates: n.
         features: Names of groups of columns, see `hpo_envs.agents.models.candidate_set.GROUPS`.
         predictions: (J, rows) what source tasks predict of the table's rows, for `prior` and `stacked`.
-        distances: (J,) of the source tasks' spaces, see `hpo_envs.agents.models.stacked_gp.distance`.
-        numbers: Of the stacked process, see `hpo_envs.agents.models.stacked_gp.START`; None: the untrained ones.
+        distances: (J,) of the source tasks' spaces, see `hpo_envs.agents.models.gp.stacked.distance`.
+        numbers: Of the stacked process, see `hpo_envs.agents.models.gp.stacked.START`; None: the untrained ones.
 
     Raises:
         ValueError: Another environment, or an action outside the space.

@@ -52,8 +52,8 @@ GROUPS: dict[str, tuple[str, str]] = {
         "benchmarks/analysis/test_statistics.py",
     ),
     "gp": (
-        "agents/models/kernels.py agents/search/bo.py agents/models/acquisition.py",
-        "agents/search/test_bo.py agents/models/test_kernels.py agents/models/test_acquisition.py",
+        "agents/models/gp/kernels.py agents/models/gp/conditioning.py agents/search/bo.py agents/models/acquisition.py",
+        "agents/search/test_bo.py agents/models/gp/test_kernels.py agents/models/test_acquisition.py",
     ),
     "belief": (
         "agents/bandits/best_arm.py agents/bandits/quadrature.py agents/bandits/glr.py agents/bandits/base.py",

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
-from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.benchmarks.papers.nmthpo import settings

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import runs
 from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.papers.common import Reproduction

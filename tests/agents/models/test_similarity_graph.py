@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpo_envs.agents.models import kernels
+from hpo_envs.agents.models.gp import kernels
 from hpo_envs.agents.models.similarity_graph import Harmonic, SimilarityGraph, nearest_neighbours
 from tests.agents.helpers import spread_labels
 from tests.helpers import raises

@@ -9,7 +9,7 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Source
-from hpo_envs.agents.models.kernels import gram
+from hpo_envs.agents.models.gp.kernels import gram
 from hpo_envs.agents.search.base import SPREAD_NOISE, best_of, lowered
 from hpo_envs.benchmarks import problem_of
 from tests.agents.helpers import grid, play, problem

@@ -9,8 +9,8 @@ import pytest
 
 from hpo_envs.agents import Problem
 from hpo_envs.agents import candidates as pool
-from hpo_envs.agents.models import kernels
-from hpo_envs.agents.models.kernel_fit import KernelPrior
+from hpo_envs.agents.models.gp import kernels
+from hpo_envs.agents.models.gp.estimate import KernelPrior
 from hpo_envs.agents.search import bo
 from hpo_envs.agents.search.bo import BayesianOptimisation
 from tests.agents.helpers import solved

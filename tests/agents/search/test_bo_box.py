@@ -99,7 +99,7 @@ def test_pending_and_failed_evaluations_are_avoided():
 
 
 def test_gradient_of_acquisition_is_that_of_its_values():
-    from hpo_envs.agents.search.box_gp import BoxGP, half_rank
+    from hpo_envs.agents.models.gp.box import BoxGP, half_rank
     from hpo_envs.agents.search.box_space import BoxSpace
 
     space, rng = BoxSpace(MIXED.axes), np.random.default_rng(0)
@@ -118,7 +118,7 @@ def test_gradient_of_acquisition_is_that_of_its_values():
 
 
 def test_half_rank_keeps_upper_half_and_tames_lower_one():
-    from hpo_envs.agents.search.box_gp import half_rank
+    from hpo_envs.agents.models.gp.box import half_rank
 
     y = np.array([0.0, 1.0, 2.0, 3.0, 4.0, -1e6])
     z = half_rank(y)

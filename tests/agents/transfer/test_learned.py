@@ -9,7 +9,7 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.agents.models.stacked_gp import START
+from hpo_envs.agents.models.gp.stacked import START
 from hpo_envs.agents.problem import Source
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.agents.transfer import learned

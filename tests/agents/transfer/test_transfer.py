@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from hpo_envs.agents import AGENTS, Problem, Source, make
-from hpo_envs.agents.models.acquisition import pareto_front
-from hpo_envs.agents.transfer import source_gp
+from hpo_envs.agents.models.gp import sources
+from hpo_envs.agents.models.gp.sources import normal_scores
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.agents.transfer.base import TREES, predictions, standardised, usable
 from hpo_envs.agents.transfer.quantile import copula
 from hpo_envs.agents.transfer.rgpe import misranked, misranked_left_out, weights
-from hpo_envs.agents.transfer.source_gp import normal_scores
 from hpo_envs.agents.transfer.stacked import LENGTHS, robust
 from hpo_envs.agents.transfer.task_tpe import crowding, density, ranked, split
 
@@ -105,7 +105,7 @@ def test_smooth_table_is_predicted_in_normal_scores_whatever_its_unit() -> None:
     rng = np.random.default_rng(0)
     x, at = rng.random((80, 2)), rng.random((30, 2))
     y = -np.square(x - 0.4).sum(axis=1)
-    one, other = (source_gp.SourceGP(x, v) for v in (y, np.exp(20.0 * y)))
+    one, other = (sources.SourceGP(x, v) for v in (y, np.exp(20.0 * y)))
     np.testing.assert_allclose(one.predict(at), other.predict(at))
     assert np.corrcoef(one.predict(at), -np.square(at - 0.4).sum(axis=1))[0, 1] > 0.9
     assert one.lengths.shape == (2,)
@@ -113,11 +113,11 @@ def test_smooth_table_is_predicted_in_normal_scores_whatever_its_unit() -> None:
 
 def test_models_of_same_table_are_one() -> None:
     x, y = np.random.default_rng(0).random((20, 3)), np.arange(20.0)
-    assert source_gp.source_gp(x, y) is source_gp.source_gp(x.copy(), y)
+    assert sources.source_gp(x, y) is sources.source_gp(x.copy(), y)
 
 
 def test_normal_scores_are_symmetric_and_ties_equal() -> None:
-    scores = source_gp.normal_scores(np.array([1.0, 5.0, 5.0, 9.0]))
+    scores = sources.normal_scores(np.array([1.0, 5.0, 5.0, 9.0]))
     np.testing.assert_allclose(scores, -scores[::-1])
     assert scores[1] == scores[2]
 

@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from hpo_envs.agents.models.acquisition import pareto_front
+from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks import Comparison, problem_of
 from hpo_envs.benchmarks.analysis import scales
 from hpo_envs.benchmarks.analysis.scales import Scales, of_header

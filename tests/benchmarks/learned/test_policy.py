@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.agents.transfer.source_gp import source_gp
+from hpo_envs.agents.models.gp.sources import source_gp
 from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.learned import policy
 from hpo_envs.benchmarks.tasks.sampled import SampledTasks

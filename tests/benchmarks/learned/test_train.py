@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.agents.models.stacked_gp import LENGTHS, START
+from hpo_envs.agents.models.gp.stacked import LENGTHS, START
 from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.learned import reproduce, tasks, train
 from hpo_envs.benchmarks.learned.tasks import EpisodeDistribution

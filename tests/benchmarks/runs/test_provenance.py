@@ -18,7 +18,7 @@ from hpo_envs.families.registry import SPECS, find
 
 def test_agent_is_its_modules_and_not_whole_package() -> None:
     one = provenance.of_agent("bo")
-    assert {"hpo_envs.agents.search.bo", "hpo_envs.agents.models.kernels", "hpo_envs.agents.base"} <= one.keys()
+    assert {"hpo_envs.agents.search.bo", "hpo_envs.agents.models.gp.kernels", "hpo_envs.agents.base"} <= one.keys()
     assert not any(name.startswith(("hpo_envs.agents.bandits", "hpo_envs.tables", "hpo_envs.core")) for name in one)
     assert provenance.of_agent(RandomSearch) == provenance.of_agent("random")
     assert all(len(digest) == provenance.LENGTH for digest in one.values())

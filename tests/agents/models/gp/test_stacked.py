@@ -4,14 +4,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hpo_envs.agents.models import stacked_gp
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.stacked_gp import LENGTHS, START, StackedGP, Tables
+from hpo_envs.agents.models.gp import stacked
+from hpo_envs.agents.models.gp.stacked import LENGTHS, START, StackedGP, Tables
 
 RNG = np.random.default_rng(0)
 N, D, J, T = 14, 3, 4, 6
 X = RNG.random((N, D))
-CORRELATIONS = np.stack([stacked_gp.correlations(X, k, stacked_gp.length_scales(D, None)) for k in range(N)], axis=1)
+CORRELATIONS = np.stack([stacked.correlations(X, k, stacked.length_scales(D, None)) for k in range(N)], axis=1)
 
 
 def tables(episodes: int) -> Tables:
@@ -50,7 +50,7 @@ def test_posteriors_are_those_of_dense_algebra(capacity: int) -> None:
         raw = w @ given.predictions[e][j]
         m, deviations = (raw - raw.mean()) / raw.std(), given.predictions[e][j] - (raw - raw.mean())
         np.testing.assert_allclose(model.expected[p, e], m, atol=1e-9)
-        z = stacked_gp.standardised(y[p, e])
+        z = stacked.standardised(y[p, e])
         shared = np.exp(at["log constant"]) + np.exp(at["log expectation"]) * np.outer(m, m)
         shared = shared + np.exp(at["log deviations"]) * (deviations.T * w) @ deviations
         evidence, gains = [], []
@@ -103,8 +103,8 @@ def test_means_are_in_unit_of_rewards() -> None:
 
 
 def test_failed_training_does_not_set_scale() -> None:
-    assert stacked_gp.robust(np.array([1.0, 90.0, 91.0, 92.0, 93.0]))[0] == pytest.approx(91.0 - 1.5 * 2.0)
-    np.testing.assert_array_equal(stacked_gp.standardised(np.full(4, 7.3)), np.zeros(4))
+    assert stacked.robust(np.array([1.0, 90.0, 91.0, 92.0, 93.0]))[0] == pytest.approx(91.0 - 1.5 * 2.0)
+    np.testing.assert_array_equal(stacked.standardised(np.full(4, 7.3)), np.zeros(4))
 
 
 def test_tables_with_like_spaces_count_more() -> None:
@@ -113,5 +113,5 @@ def test_tables_with_like_spaces_count_more() -> None:
     equal, near = given.expected(np.array([0.0, 100.0]))[0][:, 0]
     np.testing.assert_allclose(near, p[0, 0], atol=1e-6)
     np.testing.assert_allclose(equal, np.array([1.0, 0.0, 0.0, -1.0]) * np.sqrt(2.0))
-    assert stacked_gp.distance(X, X) == 0.0
-    assert stacked_gp.distance(X + 0.3, X) == pytest.approx(0.3)
+    assert stacked.distance(X, X) == 0.0
+    assert stacked.distance(X + 0.3, X) == pytest.approx(0.3)

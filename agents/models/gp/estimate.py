@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.kernels import of_square_distances, square_distances, with_slope
+from hpo_envs.agents.models.gp.kernels import of_square_distances, square_distances, with_slope
 from hpo_envs.agents.models.lbfgsb import minimise_each
 
 Groups = Indices | None

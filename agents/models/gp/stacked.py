@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
-from hpo_envs.agents.models.kernels import of_square_distances
+from hpo_envs.agents.models.gp.kernels import of_square_distances
 
 LENGTHS = 4
 """Sets of length-scales, which are weighted by their marginal likelihood; `length_scales` has them."""

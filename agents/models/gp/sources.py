@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.kernel_fit import KernelFit, KernelPrior
+from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
 
 FITTED = 120
 """Observations that length-scales are estimated from at most."""

@@ -1,27 +1,14 @@
-"""A Gaussian process on a box with axes of all kinds, and the search for the maximum of its acquisition."""
-
-from collections.abc import Callable
+"""A Gaussian process on a box with axes of all kinds."""
 
 import numpy as np
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.acquisition import log_expected_improvement
-from hpo_envs.agents.models.kernel_fit import KernelFit, KernelPrior
-from hpo_envs.agents.models.kernels import square_distances, with_slope
-from hpo_envs.agents.models.lbfgsb import minimise_each
-from hpo_envs.agents.search.box_space import BoxSpace
+from hpo_envs.agents.models.acquisition import BoxAxes, log_expected_improvement
+from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
+from hpo_envs.agents.models.gp.kernels import square_distances, with_slope
 
 PRIOR = KernelPrior(length=0.7, spread=1.3)
 """Length-scales on the scale of the box; chosen, as the noise, on the design seeds of `benchmarks/live`."""
-
-RANDOM, NEAR, BEST, STARTS = 400, 400, 5, 6
-"""Random points and neighbours of the best observations that are compared, these, and the local searches begun."""
-
-ROUNDS, MOVES, STEPS = 2, 48, 15
-"""Rounds of discrete moves, moves of each start in a round, and iterations of L-BFGS-B on real axes after them."""
-
-SPREADS = (0.02, 0.3)
-"""Range of the standard deviation of moves along ordered axes."""
 
 
 def half_rank(y: Floats) -> Floats:
@@ -57,7 +44,7 @@ class BoxGP:
         best: Largest posterior mean at an observed point.
     """
 
-    def __init__(self, space: BoxSpace, x: Floats, z: Floats, fit: KernelFit) -> None:
+    def __init__(self, space: BoxAxes, x: Floats, z: Floats, fit: KernelFit) -> None:
         from scipy.linalg import cho_factor, cho_solve
 
         self.space, self.fit = space, fit
@@ -69,7 +56,7 @@ class BoxGP:
         self.best = float((covariance @ self._weights).max())
 
     @staticmethod
-    def estimate(space: BoxSpace, x: Floats, z: Floats, start: KernelFit | None) -> KernelFit:
+    def estimate(space: BoxAxes, x: Floats, z: Floats, start: KernelFit | None) -> KernelFit:
         """The most probable kernel, with a length-scale per axis."""
         return KernelFit.estimate("matern52", space.inputs(x), z, PRIOR, start, space.groups)
 
@@ -114,59 +101,3 @@ class BoxGP:
         lengths = self.fit.lengths[real]
         gradient = (weight.T @ self._inputs[:, columns] - x[:, real] * weight.sum(axis=0)[:, None]) / lengths**2
         return np.log(deviation) + log_h, gradient
-
-
-def maximise(
-    space: BoxSpace,
-    score: Callable[[Floats], Floats],
-    slope: Callable[[Floats], tuple[Floats, Floats]] | None,
-    best: Floats,
-    rng: np.random.Generator,
-) -> Floats:
-    """(n, d) snapped points where an acquisition was found to be large, the largest first.
-
-    Args:
-        space: The axes.
-        score: Acquisition at (n, d) snapped points.
-        slope: The same with its gradient along the real axes; None: no gradient is known.
-        best: (k, d) points near which good ones are expected.
-        rng: Draws points and moves.
-    """
-    near = best[rng.integers(len(best), size=NEAR)]
-    spread = np.exp(rng.uniform(np.log(SPREADS[0]), np.log(SPREADS[1]), (NEAR, 1)))
-    points = np.concatenate([space.snap(rng.random((RANDOM, len(space)))), space.neighbours(near, rng, spread)])
-    scores = score(points)
-    order = np.argsort(-scores)
-    spare, top, held = points[order[STARTS:]], points[order[:STARTS]], scores[order[:STARTS]]
-    for k in range(ROUNDS):
-        moved = space.neighbours(np.repeat(top, MOVES, axis=0), rng, SPREADS[1] * 0.3 ** (k + 1))
-        found = score(moved).reshape(len(top), MOVES)
-        better = found.max(axis=1) > held
-        top = np.where(
-            better[:, None], moved.reshape(len(top), MOVES, -1)[np.arange(len(top)), found.argmax(axis=1)], top
-        )
-        held = np.maximum(held, found.max(axis=1))
-    if slope is not None and len(space.real):
-        top, held = _climb(space, slope, top, held)
-    return np.concatenate([top[np.argsort(-held)], spare])
-
-
-def _climb(
-    space: BoxSpace, slope: Callable[[Floats], tuple[Floats, Floats]], top: Floats, held: Floats
-) -> tuple[Floats, Floats]:
-    """Start and scores after L-BFGS-B along the active real axes."""
-    real, active = space.real, space.active(top)[:, space.real]
-
-    def negative(points: Floats, which: list[int]) -> tuple[Floats, Floats]:
-        x = top[which]
-        x[:, real] = np.where(active[which], points, x[:, real])
-        values, gradients = slope(x)
-        return -values, np.where(active[which], -gradients, 0.0)
-
-    ends = np.zeros(len(real)), np.ones(len(real))
-    found = minimise_each(negative, np.ascontiguousarray(top[:, real]), *ends, STEPS)  # type: ignore[arg-type]
-    climbed = top.copy()
-    climbed[:, real] = np.where(active, found, top[:, real])
-    values = slope(climbed)[0]
-    better = values > held
-    return np.where(better[:, None], climbed, top), np.maximum(values, held)

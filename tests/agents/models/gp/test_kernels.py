@@ -11,9 +11,10 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from hpo_envs.agents.candidates import Candidates
-from hpo_envs.agents.models import kernels, lbfgsb
-from hpo_envs.agents.models.kernel_fit import TOGETHER, KernelFit, KernelPrior, Posteriors, is_due
-from hpo_envs.agents.models.kernels import FiniteGP
+from hpo_envs.agents.models import lbfgsb
+from hpo_envs.agents.models.gp import kernels
+from hpo_envs.agents.models.gp.conditioning import FiniteGP
+from hpo_envs.agents.models.gp.estimate import TOGETHER, KernelFit, KernelPrior, Posteriors, is_due
 from hpo_envs.agents.problem import Problem
 from tests.agents.helpers import RNG, solved
 

@@ -1,66 +1,11 @@
-"""Covariance functions of a candidate set, and a Gaussian process on it."""
+"""Conditioning of Gaussian processes over a candidate set: posteriors, draws, and a model of costs."""
 
-import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from hpo_envs.agents.models import Floats, Indices
-
-KERNELS = ("matern52", "rbf")
-"""Matern with nu = 5/2 and the squared exponential (Zhang and Duh 2020, section 6.1.1 and footnote 15)."""
-
-LARGEST_SHARED = 4000
-"""Candidates up to which the whole kernel matrix (128 MB there) is kept and shared."""
-
-
-def square_distances(a: Floats, b: Floats) -> Floats:
-    """(len(a), len(b)) squared Euclidean distances of two (rows, d) arrays; exact zeros for equal rows."""
-    # It adds the columns' squares one after the other; |a|^2 + |b|^2 - 2ab would leave round-off where rows are equal.
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(cdist(a, b, "sqeuclidean"))
-
-
-def of_square_distances(kernel: str, r2: Floats) -> Floats:
-    """The kernel's value, 1 at distance 0, of scaled squared distances, any shape."""
-    if kernel == "rbf":
-        return np.exp(-0.5 * r2)
-    return _matern52(z := np.sqrt(5.0 * r2), np.exp(-z))
-
-
-def with_slope(kernel: str, r2: Floats) -> tuple[Floats, Floats]:
-    """`of_square_distances`, and -2 times its derivative with respect to them."""
-    if kernel == "rbf":
-        value = of_square_distances(kernel, r2)
-        return value, value
-    z = np.sqrt(5.0 * r2)
-    decay = np.exp(-z)
-    return _matern52(z, decay), (5.0 / 3.0) * (1.0 + z) * decay
-
-
-def _matern52(z: Floats, decay: Floats) -> Floats:
-    return (1.0 + z + z * z / 3.0) * decay
-
-
-def gram(kernel: str, features: Floats, length_scale: float) -> Floats:
-    """(n, n) read-only kernel matrix of a candidate set; agents on the same candidates share one array."""
-    return _gram(kernel, features.tobytes(), features.shape, float(length_scale))
-
-
-def gram_row(kernel: str, features: Floats, length_scale: float, k: int) -> Floats:
-    """(n,) one row of `gram`, for candidate sets whose matrix would not fit in memory."""
-    r2 = square_distances(features[k : k + 1] / length_scale, features / length_scale)
-    return np.asarray(of_square_distances(kernel, r2)[0])
-
-
-@functools.lru_cache(maxsize=8)
-def _gram(kernel: str, content: bytes, shape: tuple[int, int], length_scale: float) -> Floats:
-    x = np.frombuffer(content).reshape(shape) / length_scale
-    matrix = of_square_distances(kernel, square_distances(x, x))
-    matrix.setflags(write=False)
-    return matrix
-
+from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
 
 ROOT_JITTER = 1e-8
 """Added once to the diagonal before a prior draw's Cholesky factor: well above round-off for any candidate count
@@ -183,3 +128,45 @@ class FiniteGP:
         off = np.tril(factor, -1)
         np.fill_diagonal(off, np.sqrt(np.maximum(covariance + self.noise - np.square(off).sum(axis=1), self.noise)))
         return off
+
+
+class CostModel:
+    """A Gaussian process on the logarithm of the cost, which is positive and varies by factors (Snoek et al. 2012).
+
+    Formula:
+        ln c(x) ~ N(m(x), v(x)), a Matern 5/2 process with fitted length-scales; E[c(x)] = exp(m(x) + v(x) / 2)
+
+    Paper: Jasper Snoek, Hugo Larochelle and Ryan P. Adams. Practical Bayesian Optimization of Machine Learning
+    Algorithms. NIPS 2012, section 3.2.
+
+    Complexity: O(t^3 + t n) a fit on t costs, n candidates.
+
+    Args:
+        features: (n, d) in [0, 1], of all candidates.
+    """
+
+    def __init__(self, features: Floats) -> None:
+        self._features = features
+        self._rows: list[int] = []
+        self._logs: list[float] = []
+        self._fit: KernelFit | None = None
+
+    def observe(self, row: int, cost: float) -> None:
+        """Observe the cost of a candidate; ignore evaluations without cost."""
+        if cost > 0.0:
+            self._rows.append(row)
+            self._logs.append(float(np.log(cost)))
+
+    def expected(self, rows: Indices | None = None) -> Floats:
+        """(k,) expected costs of candidates (None: all); all alike where all that is known are."""
+        among = self._features if rows is None else self._features[rows]
+        logs = np.array(self._logs)
+        if len(logs) < 2 or np.ptp(logs) < 1e-12:
+            return np.ones(len(among))
+        mean, scale = logs.mean(), logs.std()
+        x, y = self._features[self._rows], (logs - mean) / scale
+        self._fit = fit = KernelFit.estimate("matern52", x, y, KernelPrior(), self._fit)
+        cross = fit.covariance(x, among)
+        solved = np.linalg.solve(fit.covariance(x, x) + fit.noise * np.eye(len(x)), np.column_stack([y, cross]))
+        variance = np.maximum(fit.amplitude - np.einsum("tn,tn->n", cross, solved[:, 1:]), 0.0)
+        return np.asarray(np.exp(mean + scale * (cross.T @ solved[:, 0]) + 0.5 * scale**2 * variance))

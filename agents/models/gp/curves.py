@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.kernels import of_square_distances, square_distances
+from hpo_envs.agents.models.gp.kernels import of_square_distances, square_distances
 from hpo_envs.agents.models.source import Source
 
 COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15

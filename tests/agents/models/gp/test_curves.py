@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hpo_envs.agents.models import curve_process
-from hpo_envs.agents.models.curve_process import CurveProcess, alike, curve_prior, power_law
-from hpo_envs.agents.models.kernels import gram
+from hpo_envs.agents.models.gp import curves as model
+from hpo_envs.agents.models.gp.curves import CurveProcess, alike, curve_prior, power_law
+from hpo_envs.agents.models.gp.kernels import gram
 from hpo_envs.agents.models.source import Source
 
 RNG = np.random.default_rng(0)
@@ -26,7 +26,7 @@ SOURCES = (source("a"), source("b", 0.5))
 
 @pytest.mark.parametrize("sources", [(), SOURCES])
 def test_posterior_is_that_of_all_cells_at_once(sources: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curve_process, "CLIP", 1e9)
+    monkeypatch.setattr(model, "CLIP", 1e9)
     prior, learned = curve_prior(RESOURCES, X, ("p", "q"), 0.5, sources)
     assert learned == bool(sources)
     kernel = gram("matern52", X, 0.5)
@@ -35,7 +35,7 @@ def test_posterior_is_that_of_all_cells_at_once(sources: tuple[Source, ...], mon
     for i, k, y in seen:
         process.observe(i, k, y)
 
-    c = curve_process
+    c = model
     between = c.COMMON + c.SMOOTH * kernel + c.SINGLE * np.eye(6)
     effects = (prior.effects @ prior.basis.T).reshape(len(prior.effects), -1)
     full = np.kron(between, prior.basis @ prior.basis.T) + effects.T @ effects

@@ -1,0 +1,62 @@
+"""Pareto fronts and hypervolumes, for agents and for scores."""
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import Floats
+
+
+def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """(n,) bool: which of (n, m) rewards no other dominates (section 4.2); higher is better, equal points all stay.
+
+    Raises:
+        ValueError: Not a matrix, or NaN in it.
+    """
+    r = np.asarray(rewards, dtype=float)
+    if r.ndim != 2 or np.isnan(r).any():
+        raise ValueError(f"rewards must be a (n, m) matrix without NaN, got shape {r.shape}")
+    if r.shape[1] == 2:
+        return _front_of_two(r)
+    dominated = np.zeros(len(r), bool)
+    for i, point in enumerate(r):
+        dominated[i] = bool(((r >= point).all(axis=1) & (r > point).any(axis=1)).any())
+    return ~dominated
+
+
+def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """A sweep in O(n log n): a point stays if its second reward beats all with a better or equal first one."""
+    order = np.lexsort((-r[:, 1], -r[:, 0]))
+    first, second = r[order, 0], r[order, 1]
+    running = np.maximum.accumulate(second)
+    # Best second reward among points whose first reward is strictly better, and among those with the same first one.
+    start = np.flatnonzero(np.r_[True, np.diff(first) != 0])
+    group = np.repeat(start, np.diff(np.r_[start, len(first)]))
+    before = np.where(group > 0, running[np.maximum(group - 1, 0)], -np.inf)
+    stays = (second > before) & (second == second[group])
+    front = np.zeros(len(r), bool)
+    front[order] = stays
+    return front
+
+
+def front(points: Floats) -> Floats:
+    """Non-dominated points.
+
+    Args:
+        points: (n, 2) objectives, both minimised.
+
+    Returns:
+        (m, 2) distinct non-dominated points, the first objective rising and the second falling.
+    """
+    kept = points[pareto_front(-points)]
+    ordered = kept[np.argsort(kept[:, 0], kind="stable")]
+    # Two points of a front that are equal in one objective are equal in both.
+    return ordered[np.diff(ordered[:, 0], prepend=-np.inf) > 0]
+
+
+def hypervolume(points: Floats, reference: Floats) -> float:
+    """Area dominated by (n, 2) points and bounded by the (2,) reference point; O(n log n)."""
+    inside = front(points[(points < reference).all(axis=1)])
+    if not len(inside):
+        return 0.0
+    right = np.append(inside[1:, 0], reference[0])
+    return float(((right - inside[:, 0]) * (reference[1] - inside[:, 1])).sum())
