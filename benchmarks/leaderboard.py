@@ -24,8 +24,7 @@ from typing import Any
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.benchmarks.report import plots, sentences
-from hpo_envs.benchmarks.runs import run, transfer
-from hpo_envs.benchmarks.study import executors
+from hpo_envs.benchmarks.runs import executors, run, transfer
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.study import POLICY, SEEDS, SLOW_SEEDS, SUBSAMPLE, Entrant, Environment, Study, entrants
 from hpo_envs.families.registry import FAMILIES, SPECS, installed

@@ -24,7 +24,7 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 if TYPE_CHECKING:
-    from hpo_envs.benchmarks.study.futures import AnyExecutor
+    from hpo_envs.benchmarks.runs.futures import AnyExecutor
 
 FIGURES = "figures"
 """Folder of pictures and scores, apart from the runs: a folder of runs holds nothing but Parquet files."""

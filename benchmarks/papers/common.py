@@ -16,7 +16,7 @@ from typing import Any, Literal
 from tqdm.auto import tqdm
 
 from hpo_envs.benchmarks.report import terminal
-from hpo_envs.benchmarks.study import executors
+from hpo_envs.benchmarks.runs import executors
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import whole
-from hpo_envs.benchmarks.study import executors
-from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.benchmarks.runs import executors
+from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.families.cellmini import measure as cellmini
 from hpo_envs.families.charmini import measure as charmini
 from hpo_envs.families.textmini import measure as textmini

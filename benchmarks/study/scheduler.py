@@ -15,11 +15,11 @@ import gymnasium as gym
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs import limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
+from hpo_envs.benchmarks.runs.executors import Executor, WorkerLost
+from hpo_envs.benchmarks.runs.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
-from hpo_envs.benchmarks.study.executors import Executor, WorkerLost
-from hpo_envs.benchmarks.study.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.benchmarks.study.task import StudyTask, TaskResult, key_of, perform, remainder
@@ -94,7 +94,7 @@ def conduct(
         study: What to run.
         folder: Of the store; None: runs are kept in memory.
         executor: Where to run: any `concurrent.futures.Executor`, a factory of one, which replaces a pool that breaks,
-            or one of `hpo_envs.benchmarks.study.executors`; default: this process. It is not closed.
+            or one of `hpo_envs.benchmarks.runs.executors`; default: this process. It is not closed.
         take: Called with the runs that are made, as columns, once they are stored.
         watch: Told of progress.
         seconds: How long a task should take.

@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
-    from hpo_envs.benchmarks.study import executors, futures
+    from hpo_envs.benchmarks.runs import executors, futures
     from hpo_envs.benchmarks.study.scheduler import progress
 
     study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]

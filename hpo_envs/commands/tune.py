@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _salvage(folder: Path) -> int:
-    from hpo_envs.benchmarks.study.journal import salvage
+    from hpo_envs.benchmarks.runs.journal import salvage
     from hpo_envs.tuning.record import NAME, SearchRecord
 
     lost = salvage(folder / NAME)

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.benchmarks.study.store import CODE_KEYS, code_of
 from hpo_envs.tables.checks import shown
 from hpo_envs.tables.table import STATUSES

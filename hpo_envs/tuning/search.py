@@ -11,8 +11,8 @@ import numpy as np
 
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks.runs import pool as actions
+from hpo_envs.benchmarks.runs.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.runs.loop import one_blas_thread
-from hpo_envs.benchmarks.study.executors import Executor, Serial, WorkerLost
 from hpo_envs.core.engines.function.calls import Outcome
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.core.engines.function.scalar import reward_of

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.runs import limits
-from hpo_envs.benchmarks.study.executors import Executor, Processes, Serial, WorkerLost
-from hpo_envs.benchmarks.study.futures import Futures
+from hpo_envs.benchmarks.runs.executors import Executor, Processes, Serial, WorkerLost
+from hpo_envs.benchmarks.runs.futures import Futures
 from hpo_envs.core.engines.function.calls import Form, Function, Outcome, PausableTraining, call, name_of
 from hpo_envs.tables.checks import one_of
 

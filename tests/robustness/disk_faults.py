@@ -286,7 +286,7 @@ def runs() -> Work:
 
 def search() -> Work:
     """The journal of a search by `tune`."""
-    from hpo_envs.benchmarks.study.journal import Journal
+    from hpo_envs.benchmarks.runs.journal import Journal
 
     def act(folder: Path) -> None:
         journal = Journal(folder / "journal")

@@ -29,7 +29,8 @@ import hpo_envs
 from hpo_envs.agents.bandits import select
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.benchmarks.comparison import summary
-from hpo_envs.benchmarks.study import expected, journal, parquet, study, task
+from hpo_envs.benchmarks.runs import journal
+from hpo_envs.benchmarks.study import expected, parquet, study, task
 from hpo_envs.benchmarks.study import store as runs
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands import main

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks.runs import limits, run
-from hpo_envs.benchmarks.study import executors, store
+from hpo_envs.benchmarks.runs import executors, limits, run
+from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.commands.main import main

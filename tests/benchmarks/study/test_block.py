@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.runs import Run, run
-from hpo_envs.benchmarks.study import executors, expected, store
+from hpo_envs.benchmarks.runs import Run, executors, run
+from hpo_envs.benchmarks.study import expected, store
 from hpo_envs.benchmarks.study import task as work
 from hpo_envs.benchmarks.study.block import Block, blocks_of, layout_of
 from hpo_envs.benchmarks.study.study import Entrant, Environment

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from hpo_envs.benchmarks.runs.executors import Processes, Serial
 from hpo_envs.benchmarks.study import measure
-from hpo_envs.benchmarks.study.executors import Processes, Serial
 from hpo_envs.families.charmini.measure import suite as suite_of
 from hpo_envs.tables.datasets.trained import Packing
 from tests.hpo_envs.families.training.test_training import record

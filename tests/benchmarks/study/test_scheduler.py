@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hpo_envs.benchmarks.study import executors, store
+from hpo_envs.benchmarks.runs import executors
+from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Study, from_data
 from tests.benchmarks.study.helpers import SMALL

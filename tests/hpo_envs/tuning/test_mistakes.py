@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.tuning import tune
 from hpo_envs.tuning.record import NAME
 from tests.hpo_envs.tuning import helpers

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.benchmarks.study.store import code_of
 from hpo_envs.tuning.record import NAME, SearchRecord, apart, folders, runs_of
 

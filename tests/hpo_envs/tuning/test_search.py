@@ -9,7 +9,7 @@ import pytest
 
 from hpo_envs.agents import Agent
 from hpo_envs.agents.random import RandomSearch
-from hpo_envs.benchmarks.study.journal import Journal
+from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.tuning import Tuned, load, tune
 from hpo_envs.tuning.record import NAME
 from tests.hpo_envs.tuning import helpers

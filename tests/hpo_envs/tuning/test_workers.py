@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks.study.executors import Serial, WorkerLost
-from hpo_envs.benchmarks.study.futures import Futures
+from hpo_envs.benchmarks.runs.executors import Serial, WorkerLost
+from hpo_envs.benchmarks.runs.futures import Futures
 from hpo_envs.tuning.workers import Job, executor_of, not_importable, perform, processes
 from tests.hpo_envs.tuning import helpers
 

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from hpo_envs.benchmarks.study.executors import LOSSES, Call, Executor, Serial, WorkerLost
+from hpo_envs.benchmarks.runs.executors import LOSSES, Call, Executor, Serial, WorkerLost
 
 FLYING = 1000
 """Calls that are handed to a pool at once, at most; the others can still be dropped."""

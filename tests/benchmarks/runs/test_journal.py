@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.study.journal import Journal, salvage
+from hpo_envs.benchmarks.runs.journal import Journal, salvage
 from tests.helpers import ROOT
 
 pytestmark = pytest.mark.hostile
@@ -63,7 +63,7 @@ def test_flipped_bits_are_rejected(tmp_path: Path) -> None:
 SCRIPT = """
 import sys
 sys.path[:0] = {path!r}
-from hpo_envs.benchmarks.study.journal import Journal, salvage
+from hpo_envs.benchmarks.runs.journal import Journal, salvage
 journal = Journal({file!r})
 for i in range(len(journal.records), 100000):
     journal.append({{"i": i}})

@@ -16,7 +16,7 @@ from typing import Any
 from hpo_envs.tables.checks import naming, regular
 from hpo_envs.tables.files import atomic
 
-LENGTH = 16
+CHECKSUM_LENGTH = 16
 
 
 class DamagedError(ValueError):
@@ -48,7 +48,7 @@ def salvage(path: Path) -> tuple[int, Path] | None:
             raise
         data = path.read_bytes()
         lines = data.splitlines(keepends=True)
-        aside = path.with_name(f"{path.name}.damaged-{hashlib.sha256(data).hexdigest()[:LENGTH]}")
+        aside = path.with_name(f"{path.name}.damaged-{hashlib.sha256(data).hexdigest()[:CHECKSUM_LENGTH]}")
         atomic.write(aside, data)
         atomic.write(path, b"".join(lines[: damage.whole]))
         return len(lines) - damage.whole, aside
@@ -95,7 +95,7 @@ class Journal:
         check(plain)
         chain = self._chain.copy()
         chain.update(text)
-        line = chain.hexdigest()[:LENGTH].encode() + b" " + text + b"\n"
+        line = chain.hexdigest()[:CHECKSUM_LENGTH].encode() + b" " + text + b"\n"
         if not self.records:  # whole or not at all: a journal without a record was emptied
             atomic.write(self.path, line)
         else:
@@ -128,12 +128,12 @@ class Journal:
         *lines, self._rest = data.split(b"\n")
         for number, line in enumerate(lines, 1):
             chain = self._chain.copy()
-            chain.update(line[LENGTH + 1 :])
-            if line[: LENGTH + 1] != chain.hexdigest()[:LENGTH].encode() + b" ":
+            chain.update(line[CHECKSUM_LENGTH + 1 :])
+            if line[: CHECKSUM_LENGTH + 1] != chain.hexdigest()[:CHECKSUM_LENGTH].encode() + b" ":
                 raise DamagedError(
                     f"{self.path}, line {number}: must fit its checksum: the file was changed or damaged", number - 1
                 )
-            self.records.append(json.loads(line[LENGTH + 1 :]))
+            self.records.append(json.loads(line[CHECKSUM_LENGTH + 1 :]))
             self._chain, self._size, self._last = chain, self._size + len(line) + 1, line + b"\n"
         if not self.records:
             raise ValueError(f"{self.path} must begin with a whole record, got none: restore the file or delete it")

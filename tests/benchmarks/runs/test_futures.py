@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks import Comparison
+from hpo_envs.benchmarks.runs.executors import WorkerLost
+from hpo_envs.benchmarks.runs.futures import Futures
 from hpo_envs.benchmarks.study import store
-from hpo_envs.benchmarks.study.executors import WorkerLost
-from hpo_envs.benchmarks.study.futures import Futures
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands.main import main
 from hpo_envs.tuning import tune
