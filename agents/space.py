@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,13 +101,13 @@ class Space:
         axes: One per coordinate.
 
     Attributes:
-        axes: As given.
-        names: Of the axes; those without one are `x0`, `x1`, ... by position.
+        axes: As given; those without a name are `x0`, `x1`, ... by position.
+        names: Of the axes.
     """
 
     def __init__(self, axes: Sequence[Axis]) -> None:
-        self.axes = tuple(axes)
-        self.names = tuple(axis.name or f"x{j}" for j, axis in enumerate(axes))
+        self.axes = tuple(axis if axis.name else replace(axis, name=f"x{j}") for j, axis in enumerate(axes))
+        self.names = tuple(axis.name for axis in self.axes)
         self._grids = [np.array(a.values) for a in axes]
 
     def __len__(self) -> int:

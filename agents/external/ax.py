@@ -7,56 +7,116 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from hpo_envs.agents.external.nearest import NearestCandidate
+from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.space import Axis, Space
+from hpo_envs.tables.checks import one_of
+
+METHODS = ("fast", "quality", "random_search")
+"""Generation strategies of `ax.api.client.Client`."""
+
+ENUMERATED = 1000
+"""Largest range of integers that are so for Ax; others are reals, since BoTorch lists all values of each integer."""
 
 
-class Ax(NearestCandidate):
+class Ax(ExternalOptimizer):
     """Ax's client with the generation strategy that it chooses itself (Olson et al. 2025).
 
     Formula:
-        x* = the middle of the cube, then Sobol points, then the argmax of log expected improvement over the cube
-        next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`; told for x*
+        x* = Sobol points, on boxes and grids after their middle; then the argmax of log expected improvement
+        next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`, which is attached
+        as a trial in place of x*
 
     Paper: Miles Olson et al. Ax: A Platform for Adaptive Experimentation. AutoML Conference 2025.
 
-    Complexity: a fit and gradient ascent a suggestion, about a second; O(n d) for the nearest of n rows.
+    Complexity: a fit and gradient ascent a suggestion, about a second; O(n d) for the look-up among n rows.
 
     Args:
         problem: A box, a grid or rows with features; one objective.
-        seed: See `NearestCandidate`.
+        seed: See `ExternalOptimizer`.
+        method: One of `METHODS`; `random_search` draws Sobol points only.
 
     Raises:
         ModuleNotFoundError: Ax is not installed.
+        ValueError: No such method.
     """
 
-    def __init__(self, problem: Problem, seed: int) -> None:
-        super().__init__(problem, seed)
-        client, configs = package("ax.api.client"), package("ax.api.configs")
+    def __init__(self, problem: Problem, seed: int, *, method: str = "fast") -> None:
+        client = package("ax.api.client")
         package("ax.utils.common.logger").set_ax_logger_levels(logging.ERROR)  # it reports every trial otherwise
+        super().__init__(problem, seed)
+        one_of("method", method, METHODS)
+        own = int(self.rng.integers(2**31))
         with self._generators.active():
-            self._client = client.Client(random_seed=int(self.rng.integers(2**31)))
-            self._names = [f"x{i}" for i in range(self.size)]
-            axes = [
-                configs.RangeParameterConfig(name=n, parameter_type="float", bounds=(0.0, 1.0)) for n in self._names
-            ]
-            self._client.configure_experiment(parameters=axes)
+            self._client = client.Client(random_seed=own)
+            self._client.configure_experiment(parameters=parameters_of(self.space))
             self._client.configure_optimization(objective="reward")
+            self._client.configure_generation_strategy(
+                method=method, initialization_random_seed=own, initialize_with_center=self._rows is None
+            )
 
-    def suggest(self) -> tuple[Any, Floats]:
+    def suggest(self) -> tuple[Any, Mapping[str, Any]]:
         """Ask for one trial."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ((number, point),) = self._client.get_next_trials(max_trials=1).items()
-        return number, np.array([point[name] for name in self._names])
+            ((number, values),) = self._client.get_next_trials(max_trials=1).items()
+        return number, {name: _natural(self._axis(name), v) for name, v in values.items()}
 
-    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        """Complete the trial, or marks it as failed."""
-        if loss is None:
+    def adopt(self, suggestion: Any, action: Any) -> Any:
+        """The number of the trial of the evaluated row."""
+        if self._rows is None:
+            return suggestion
+        self._client.mark_trial_abandoned(suggestion)
+        return self._client.attach_trial({n: _stored(self._axis(n), v) for n, v in self.config(action).items()})
+
+    def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Complete the trial, or mark it as failed."""
+        if lost(info):
             self._client.mark_trial_failed(suggestion)
         else:
-            self._client.complete_trial(suggestion, raw_data={"reward": -loss})
+            self._client.complete_trial(suggestion, raw_data={"reward": float(reward)})
+
+    def _axis(self, name: str) -> Axis:
+        return self.space.axes[self.space.names.index(name)]
+
+
+def parameters_of(space: Space) -> list[Any]:
+    """Ax's parameters: ranges with their scales, ordered and unordered choices with what depends on them."""
+    configs = package("ax.api.configs")
+    made: list[Any] = []
+    for j, (name, axis) in enumerate(zip(space.names, space.axes, strict=True)):
+        if axis.choices or axis.single:
+            choices = axis.choices or (axis.natural(0.0),)
+            children = [(n, a) for n, a in zip(space.names, space.axes, strict=True) if a.parent == j]
+            dependent = {_stored(axis, c): [n for n, a in children if k in a.when] for k, c in enumerate(choices)}
+            made.append(configs.ChoiceParameterConfig(
+                name=name, values=[_stored(axis, c) for c in choices], parameter_type=_type(axis),
+                is_ordered=axis.kind != "categorical", dependent_parameters=dependent if children else None,
+            ))  # fmt: skip
+        else:
+            scale = "log" if axis.log else "linear"
+            made.append(configs.RangeParameterConfig(name, (axis.low, axis.high), _type(axis), scaling=scale))
+    return made
+
+
+def _type(axis: Axis) -> str:
+    """Ax's type of a parameter; choices of several types are strings."""
+    if not axis.choices and not axis.single:
+        return "int" if axis.whole and axis.high - axis.low < ENUMERATED else "float"
+    kinds = {type(choice) for choice in axis.choices or (axis.natural(0.0),)}
+    if kinds == {int, float}:
+        return "float"
+    (kind,) = kinds if len(kinds) == 1 else (str,)
+    return kind.__name__ if kind in (bool, int, float) else "str"
+
+
+def _stored(axis: Axis, value: Any) -> Any:
+    """Ax's value of a natural one."""
+    return {"bool": bool, "int": int, "float": float, "str": str}[_type(axis)](value)
+
+
+def _natural(axis: Axis, value: Any) -> Any:
+    """The natural value of Ax's."""
+    return round(value) if axis.whole else next((c for c in axis.choices if _stored(axis, c) == value), value)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.space import Space
@@ -35,11 +33,9 @@ def configspace_of(space: Space, seed: int) -> Any:
 
 
 def configuration(made: Any, space: Space, point: Floats) -> Any:
-    """The `Configuration` at a point (d,) of coordinates."""
-    return package("ConfigSpace").Configuration(made, values=space.config(point))
-
-
-def point_of(space: Space, config: Any) -> Floats:
-    """(d,) coordinates of a `Configuration`."""
-    plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in dict(config).items()}
-    return space.point(plain)
+    """The `Configuration` at a point (d,) of coordinates; ConfigSpace rounds the bounds of floats."""
+    values = space.config(point)
+    for name, axis in zip(space.names, space.axes, strict=True):
+        if name in values and axis.kind == "real" and not axis.single:
+            values[name] = min(max(values[name], made[name].lower), made[name].upper)
+    return package("ConfigSpace").Configuration(made, values=values)

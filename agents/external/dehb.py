@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from hpo_envs.agents.external.nearest import NearestCandidate
+from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.external.base import ExternalOptimizer
+from hpo_envs.agents.external.configspace import configspace_of, configuration
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 
 
-class DEHB(NearestCandidate):
+class DEHB(ExternalOptimizer):
     """Differential evolution with Hyperband's budgets (Awad et al. 2021), as its authors released it.
 
     Formula:
@@ -24,11 +25,11 @@ class DEHB(NearestCandidate):
     Paper: Noor Awad, Neeratyoy Mallik and Frank Hutter. DEHB: Evolutionary Hyperband for Scalable, Robust and
     Efficient Hyperparameter Optimization. IJCAI 2021.
 
-    Complexity: O(d) a suggestion, and O(n d) for the nearest of n rows with d features.
+    Complexity: O(d) a suggestion, and O(n d) for the look-up among n rows.
 
     Args:
         problem: (row, checkpoint) pairs.
-        seed: See `NearestCandidate`.
+        seed: See `ExternalOptimizer`.
         eta: Share of configurations kept from a checkpoint to the next is 1 / eta.
 
     Raises:
@@ -37,37 +38,54 @@ class DEHB(NearestCandidate):
     """
 
     def __init__(self, problem: Problem, seed: int, *, eta: int = 3) -> None:
+        dehb = package("dehb")
         super().__init__(problem, seed)
         if problem.levels is None:
             raise ValueError("problem must have levels for DEHB, got none")
-        dehb = package("dehb")
         self._of_config: dict[int, int] = {}
         levels = self._rows.levels
-        with self._generators.active(), tempfile.TemporaryDirectory() as folder:  # DEHB writes a log there
+        with self._quiet(), tempfile.TemporaryDirectory() as folder:  # DEHB writes a log there
+            own = int(self.rng.integers(2**31))
             self._dehb = dehb.DEHB(
-                dimensions=self.size, min_fidelity=float(levels[0]), max_fidelity=float(levels[self._rows.top]),
-                eta=eta, n_workers=1, seed=int(self.rng.integers(2**31)), output_path=folder, log_level="ERROR",
+                cs=configspace_of(self.space, own), eta=eta, n_workers=1,
+                min_fidelity=float(levels[0]), max_fidelity=float(levels[self._rows.top]),
+                seed=own, output_path=folder, log_level="ERROR",
             )  # fmt: skip
             self._dehb.logger.remove()
 
-    def suggest(self) -> tuple[Any, Floats]:
+    @contextlib.contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """The agent's own generators, without warnings of names of ConfigSpace that DEHB still uses."""
+        with self._generators.active(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+
+    def suggest(self) -> tuple[Any, Mapping[str, Any]]:
         """Ask for the next job; a configuration that was suggested before keeps its row."""
-        job = self._dehb.ask()
-        return job, np.asarray(job["config"], dtype=np.float64)
+        with self._quiet():
+            job = self._dehb.ask()
+        return job, dict(job["config"])
 
     def level(self, suggestion: Any) -> int | None:
         """The last checkpoint that the job's fidelity pays for."""
         return int(self._rows.level_of(suggestion["fidelity"] / self._rows.levels[0]))
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The nearest row, or that of the same configuration before."""
+        """The row that stands for the configuration, or that of the same one before."""
         config = int(suggestion["config_id"])
         if config not in self._of_config:
             self._of_config[config] = super().row(suggestion, point)
         return self._of_config[config]
 
-    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def adopt(self, suggestion: Any, action: Any) -> Any:
+        """The job, whose configuration is the row's from now on."""
+        made = configuration(self._dehb.cs, self.space, self.coordinates(action))
+        with self._quiet():
+            stored = self._dehb.config_repository.configs[suggestion["config_id"]]
+            stored.config = self._dehb.configspace_to_vector(made)
+        return suggestion
+
+    def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report a loss to DEHB; a failed run is worse than any number."""
-        suggestion["config"] = self.coordinates(action)
-        fitness = float("inf") if loss is None else loss
+        fitness = float("inf") if lost(info) else -float(reward)
         self._dehb.tell(suggestion, {"fitness": fitness, "cost": float(info.get("cost", 0.0))})

@@ -8,23 +8,23 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from hpo_envs.agents.external.nearest import NearestCandidate
+from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.space import Space
 from hpo_envs.tables.checks import one_of
 
 
-class Nevergrad(NearestCandidate):
+class Nevergrad(ExternalOptimizer):
     """An optimizer of Nevergrad, by default NGOpt, which picks one by dimension and budget (Meunier et al. 2022).
 
-    It starts from a random point: NGOpt picks deterministic optimizers, too, and from the middle of the cube they would
-    make the same run for every seed.
+    The space is one of Nevergrad's parameters: choices, transition choices, scalars and logarithms, and nested
+    dictionaries for conditions. It starts from a random configuration, on rows one of them: NGOpt picks deterministic
+    optimizers, too, and from the middle of the space they would make the same run for every seed.
 
     Formula:
-        x* = the optimizer's suggestion in the unit cube
+        x* = the optimizer's suggestion
         next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`; told for x*:
         what NGOpt picks (COBYLA) may wait for its own points for ever
 
@@ -32,11 +32,11 @@ class Nevergrad(NearestCandidate):
     Massive Benchmarking. IEEE Transactions on Evolutionary Computation 26(3):490-500, 2022. Implementation: Jeremy
     Rapin and Olivier Teytaud. Nevergrad, a gradient-free optimization platform. 2018.
 
-    Complexity: that of the optimizer it picks, and O(n d) a suggestion for the nearest of n rows with d features.
+    Complexity: that of the optimizer it picks, and O(n d) a suggestion for the look-up among n rows.
 
     Args:
         problem: A box, a grid or rows with features; one objective. Without a budget, NGOpt plans for 100 evaluations.
-        seed: See `NearestCandidate`.
+        seed: See `ExternalOptimizer`.
         optimizer: Name in `nevergrad.optimizers.registry`.
 
     Raises:
@@ -47,14 +47,16 @@ class Nevergrad(NearestCandidate):
     """
 
     def __init__(self, problem: Problem, seed: int, *, optimizer: str = "NGOpt") -> None:
-        super().__init__(problem, seed)
         ng = package("nevergrad")
+        super().__init__(problem, seed)
         known = ng.optimizers.registry
         one_of("optimizer", optimizer, sorted(known))
         evaluations = problem.unit == "evaluations" and math.isfinite(problem.budget or math.inf)
-        self._name, self._array, self._make = optimizer, ng.p.Array, known[optimizer]
+        self._name, self._make = optimizer, known[optimizer]
         self._budget = int(problem.budget or 0) if evaluations else 100
-        self._workers, self._waiting, self._outcomes = 1, 0, list[tuple[Floats, float]]()
+        self._workers, self._waiting, self._outcomes = 1, 0, list[tuple[Any, float]]()
+        points = self.rng.random((1, len(self.space))) if self._rows is None else self._points
+        self._first = parameter_value(self.space, self.space.config(points[self.rng.integers(len(points))]))
         with self._generators.active():  # its generator is seeded by the global one
             self._start()
 
@@ -62,13 +64,14 @@ class Nevergrad(NearestCandidate):
         """Begin with an optimizer for so many workers; tell it what is known, where it takes points of others."""
         if self._workers > 1 and self._make.no_parallelization:
             raise ValueError(f"workers must be 1 for optimizer={self._name!r}, which waits for each result")
-        self._cube = self._array(init=self.rng.random(self.size), lower=0.0, upper=1.0)
-        self._optimizer = self._make(self._cube, budget=self._budget, num_workers=self._workers)
+        self._parameter = parameter_of(self.space)
+        self._parameter.value = self._first
+        self._optimizer = self._make(self._parameter, budget=self._budget, num_workers=self._workers)
         with contextlib.suppress(NotImplementedError):
-            for place, loss in self._outcomes:
-                self._optimizer.tell(self._cube.spawn_child(new_value=place), loss)
+            for value, loss in self._outcomes:
+                self._optimizer.tell(self._parameter.spawn_child(new_value=value), loss)
 
-    def suggest(self) -> tuple[Any, Floats]:
+    def suggest(self) -> tuple[Any, Mapping[str, Any]]:
         """Ask the optimizer, or one for more workers than before if so many results are pending.
 
         Those that NGOpt picks for one worker would wait for these for ever.
@@ -78,17 +81,54 @@ class Nevergrad(NearestCandidate):
             if self._waiting >= self._workers:
                 self._workers *= 2
                 self._start()
-            point = self._optimizer.ask()
+            asked = self._optimizer.ask()
         self._waiting += 1
-        return (self._optimizer, point), np.asarray(point.value, dtype=np.float64)
+        config: dict[str, Any] = {}
+        for name, value in asked.value.items():
+            config |= value if isinstance(value, dict) else {name: value}
+        return (self._optimizer, asked), config
 
-    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the outcome; a failed run is worse than any number."""
-        asked, point = suggestion
-        value = math.inf if loss is None else loss
+        optimizer, asked = suggestion
+        loss = math.inf if lost(info) else -float(reward)
         self._waiting -= 1
-        self._outcomes.append((np.asarray(point.value, dtype=np.float64), value))
+        self._outcomes.append((asked.value, loss))
         with warnings.catch_warnings(), contextlib.suppress(NotImplementedError):
             warnings.simplefilter("ignore")
-            known = point if asked is self._optimizer else self._cube.spawn_child(new_value=point.value)
-            self._optimizer.tell(known, value)
+            known = asked if optimizer is self._optimizer else self._parameter.spawn_child(new_value=asked.value)
+            self._optimizer.tell(known, loss)
+
+
+def parameter_of(space: Space) -> Any:
+    """Nevergrad's `Dict` of a space; a value that decides about others is a choice of `Dict`s of it and of these."""
+    p = package("nevergrad").p
+
+    def made(j: int) -> Any:
+        axis = space.axes[j]
+        if axis.single:
+            return axis.natural(0.0)
+        if axis.choices:
+            children = [i for i, a in enumerate(space.axes) if a.parent == j]
+            each = [
+                p.Dict(**{space.names[j]: c}, **{space.names[i]: made(i) for i in children if k in space.axes[i].when})
+                if children else c
+                for k, c in enumerate(axis.choices)
+            ]  # fmt: skip
+            return p.Choice(each) if axis.categorical else p.TransitionChoice(each)
+        scalar = (p.Log if axis.log else p.Scalar)(lower=axis.low, upper=axis.high)
+        return scalar.set_integer_casting() if axis.whole else scalar
+
+    return p.Dict(**{name: made(j) for j, name in enumerate(space.names) if space.axes[j].parent < 0})
+
+
+def parameter_value(space: Space, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of `parameter_of` for a configuration."""
+
+    def value(j: int) -> Any:
+        children = [i for i, a in enumerate(space.axes) if a.parent == j]
+        own = config[space.names[j]]
+        inner = {space.names[i]: value(i) for i in children if space.names[i] in config}
+        return {space.names[j]: own, **inner} if children else own
+
+    return {name: value(j) for j, name in enumerate(space.names) if space.axes[j].parent < 0}

@@ -12,14 +12,18 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.candidates import lost
-from hpo_envs.agents.external.configspace import configspace_of, configuration, point_of
-from hpo_envs.agents.external.nearest import ExternalOptimizer
-from hpo_envs.agents.external.packages import Generators, package
+from hpo_envs.agents.external.base import ExternalOptimizer
+from hpo_envs.agents.external.configspace import configspace_of, configuration
+from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
-FACADES = {"forest": "HyperparameterOptimizationFacade", "multi-fidelity": "MultiFidelityFacade"}
+FACADES = {
+    "forest": "HyperparameterOptimizationFacade",
+    "multi-fidelity": "MultiFidelityFacade",
+    "random": "RandomFacade",
+}
 PLANNED = 100
 """Trials that SMAC plans for where the budget is no number of evaluations."""
 
@@ -45,25 +49,22 @@ class SMAC(ExternalOptimizer):
     Args:
         problem: Rows with features, a grid, a box, or (row, checkpoint) pairs.
         seed: Of `self.rng`, which seeds SMAC.
-        facade: `forest`, which trains pairs to the end, or `multi-fidelity`, for pairs only.
+        facade: `forest` or `random`, which train pairs to the end, or `multi-fidelity`, for pairs only.
 
     Raises:
         ModuleNotFoundError: SMAC is not installed.
         ValueError: No such facade, candidates without features, several objectives, no checkpoints.
     """
 
-    listens = False
-
     def __init__(self, problem: Problem, seed: int, *, facade: str = "forest") -> None:
         one_of("facade", facade, [*FACADES])
+        package("smac")
         super().__init__(problem, seed)
         if facade == "multi-fidelity" and problem.levels is None:
             raise ValueError("problem must have levels for the multi-fidelity facade, got none")
-        package("smac")
         self._alike: dict[Any, list[int]] = {}
         self._ends = False
         with tempfile.TemporaryDirectory() as folder:  # SMAC writes its settings there
-            self._generators = Generators(int(self.rng.integers(2**31)))
             with self._generators.active():
                 self._space = configspace_of(self.space, int(self.rng.integers(2**31)))
                 if self._rows is not None:
@@ -112,18 +113,17 @@ class SMAC(ExternalOptimizer):
         target = _budgeted if settings else _plain
         return facade(scenario, target, overwrite=True, logging_level=False, **given)
 
-    def _suggestion(self) -> tuple[Any, Any]:
+    def suggest(self) -> tuple[Any, Mapping[str, Any]]:
+        """Ask for one trial; where nothing is left to suggest, there is none."""
         exhausted = package("smac.main.exceptions").ConfigurationSpaceExhaustedException
-        with self._generators.active():
-            try:
-                trial = self._smac.ask()
-            except (StopIteration, exhausted):
-                if self._rows is None:
-                    raise
-                self._ends = True
-                return None, None
-        point = point_of(self.space, trial.config)
-        return trial, self._low + point * (self._high - self._low) if self._rows is None else point
+        try:
+            trial = self._smac.ask()
+        except (StopIteration, exhausted):
+            if self._rows is None:
+                raise
+            self._ends = True
+            return None, {}
+        return trial, dict(trial.config)
 
     def level(self, suggestion: Any) -> int | None:
         """The checkpoint of the trial's budget."""
@@ -141,16 +141,18 @@ class SMAC(ExternalOptimizer):
         alike = self._alike[suggestion.config]
         return min(alike, key=lambda r: self._rows.times[r]) if self.level(suggestion) is None else alike[0]
 
-    def _report(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Report the outcome to the package."""
+        super().tell(action, reward, info)
+        self.done = self._ends
+
+    def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the negative reward as a cost, or a crash."""
         from smac.runhistory import StatusType, TrialValue
 
-        self.done = self._ends
-        if suggestion is not None:
-            status = StatusType.CRASHED if lost(info) else StatusType.SUCCESS
-            value = TrialValue(cost=-float(np.sum(reward)), time=float(info.get("cost", 0.0)), status=status)
-            with self._generators.active():
-                self._smac.tell(suggestion, value, save=False)
+        status = StatusType.CRASHED if lost(info) else StatusType.SUCCESS
+        value = TrialValue(cost=-float(np.sum(reward)), time=float(info.get("cost", 0.0)), status=status)
+        self._smac.tell(suggestion, value, save=False)
 
 
 def _on_list(configs: list[Any]) -> Any:

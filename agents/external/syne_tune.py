@@ -7,12 +7,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from hpo_envs.agents.external.nearest import NearestCandidate
+from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
-from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.space import Axis
 from hpo_envs.tables.checks import one_of
 
 METRIC, RESOURCE = "loss", "resource"
@@ -24,10 +23,11 @@ NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels", "TPE": "
 """What schedulers need besides, which Syne Tune imports late."""
 
 
-class SyneTune(NearestCandidate):
+class SyneTune(ExternalOptimizer):
     """A scheduler of Syne Tune (Salinas et al. 2022), with its defaults, asked by one worker or several.
 
-    Configurations are points of the unit cube. On learning curves every checkpoint is reported, and the run continues
+    Hyperparameters are Syne Tune's choices, ordinals, integers, floats and logarithms. It has no conditions: inactive
+    values are suggested, and ignored. On learning curves every checkpoint is reported, and the run continues
     until the scheduler stops it or it ends.
 
     Formula:
@@ -41,11 +41,11 @@ class SyneTune(NearestCandidate):
     2023. Liam Li et al. A System for Massively Parallel Hyperparameter Tuning. MLSys 2020. Stefan Falkner, Aaron Klein
     and Frank Hutter. BOHB: Robust and Efficient Hyperparameter Optimization at Scale. ICML 2018.
 
-    Complexity: that of the scheduler, and O(n d) a suggestion for the nearest of n rows with d features.
+    Complexity: that of the scheduler, and O(n d) a suggestion for the look-up among n rows.
 
     Args:
         problem: A box, a grid or rows with features; (row, checkpoint) pairs for those of `CURVES`.
-        seed: See `NearestCandidate`.
+        seed: See `ExternalOptimizer`.
         scheduler: One of `WHOLE` or of `CURVES`, as `syne_tune.optimizer.baselines` names them.
 
     Raises:
@@ -54,16 +54,15 @@ class SyneTune(NearestCandidate):
     """
 
     def __init__(self, problem: Problem, seed: int, *, scheduler: str = "CQR") -> None:
+        baselines, spaces = package("syne_tune.optimizer.baselines"), package("syne_tune.config_space")
+        if scheduler in NEEDS:
+            package(NEEDS[scheduler], scheduler)
         super().__init__(problem, seed)
         one_of("scheduler", scheduler, WHOLE + CURVES)
         self._curves = scheduler in CURVES
         if self._curves and problem.levels is None:
             raise ValueError(f"problem must have levels for {scheduler}, got none")
-        baselines = package("syne_tune.optimizer.baselines")
-        if scheduler in NEEDS:
-            package(NEEDS[scheduler], scheduler)
-        spaces = package("syne_tune.config_space")
-        space = {f"x{i}": spaces.uniform(0.0, 1.0) for i in range(self.size)}
+        space = {name: _domain(spaces, axis) for name, axis in zip(self.space.names, self.space.axes, strict=True)}
         settings: dict[str, Any] = {"metric": METRIC}
         if scheduler == "RandomSearch":
             settings = {"metrics": [METRIC]}
@@ -77,15 +76,20 @@ class SyneTune(NearestCandidate):
         self._count = 0
         self._running: list[tuple[Any, int, int]] = []
 
-    def suggest(self) -> tuple[Any, Floats]:
-        """Start a trial."""
+    def suggest(self) -> tuple[Any, Mapping[str, Any]]:
+        """Ask for a configuration."""
+        config = self._scheduler.suggest().config
+        return config, config
+
+    def adopt(self, suggestion: Any, action: Any) -> Any:
+        """A trial of the evaluated configuration."""
         from syne_tune.backend.trial_status import Trial
 
-        config = self._scheduler.suggest().config
-        trial = Trial(self._count, config, datetime.datetime.fromtimestamp(0))
+        evaluated = self.config(action) if self._rows is not None else {}
+        trial = Trial(self._count, {**suggestion, **evaluated}, datetime.datetime.fromtimestamp(0))
         self._count += 1
         self._scheduler.on_trial_add(trial)
-        return trial, np.array([config[f"x{i}"] for i in range(self.size)])
+        return trial
 
     def ask(self) -> Any:
         """Return the next checkpoint of a continued run, or the configuration of a new trial."""
@@ -100,10 +104,10 @@ class SyneTune(NearestCandidate):
         """New runs on learning curves are trained to the first checkpoint."""
         return 0 if self._curves else None
 
-    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
+    def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report to the scheduler; unless it stops the run, the next checkpoint is suggested."""
-        suggestion.config.update(zip(suggestion.config, self.coordinates(action).tolist(), strict=True))
-        if loss is None:
+        loss = -float(reward)
+        if lost(info):
             self._scheduler.on_trial_error(suggestion)
         elif not self._curves:
             self._scheduler.on_trial_complete(suggestion, {METRIC: loss})
@@ -115,3 +119,14 @@ class SyneTune(NearestCandidate):
                 self._running.append((suggestion, row, level + 1))
             else:
                 self._scheduler.on_trial_remove(suggestion)
+
+
+def _domain(spaces: Any, axis: Axis) -> Any:
+    """Syne Tune's domain of an axis, or its only value."""
+    if axis.single:
+        return axis.natural(0.0)
+    if axis.choices:
+        values = list(axis.choices)
+        return spaces.choice(values) if axis.categorical else spaces.ordinal(values, kind="equal")
+    made = getattr(spaces, ("log" if axis.log else "") + ("randint" if axis.whole else "uniform"))
+    return made(*((int(axis.low), int(axis.high)) if axis.whole else (axis.low, axis.high)))

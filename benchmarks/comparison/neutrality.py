@@ -22,6 +22,8 @@ from hpo_envs.tables import screen
 SAMPLERS = {
     "Optuna RandomSampler": ("optuna", {"sampler": "RandomSampler"}),
     "Nevergrad RandomSearch": ("nevergrad", {"optimizer": "RandomSearch"}),
+    "SMAC random facade": ("smac", {"facade": "random"}),
+    "Ax Sobol": ("ax", {"method": "random_search"}),
     "Syne Tune random search": ("syne-cqr", {"scheduler": "RandomSearch"}),
     "random": ("random", {}),
 }

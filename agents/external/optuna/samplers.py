@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 
 from hpo_envs.agents.candidates import lost
-from hpo_envs.agents.external.nearest import ExternalOptimizer
+from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
@@ -28,18 +28,18 @@ class AnySampler(ExternalOptimizer):
 
     Hyperparameters have Optuna's distributions, and are suggested while their condition holds: categories, integers,
     floats, logarithms; lists of ordered values are ints, by index. Those without a name are `x0`, `x1`, ... Where
-    actions are rows, the nearest row not tried before is evaluated; what came back is told for the suggestion, since
-    samplers know their own trials. Where actions are (row, checkpoint) pairs, rows are trained to the end. Samplers
-    that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
+    actions are rows, an untried one stands for the suggestion, see `look_up`: the suggested trial is told as failed,
+    and one with its attributes is added for the row. Where actions are (row, checkpoint) pairs, rows are trained to the
+    end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
 
     Formula:
         x* = the sampler's suggestion, by default the argmax of l(x) / g(x) of TPE
-        next = x* on boxes and grids; on rows argmin over untried rows of Gower's distance to x*
+        next = x* on boxes and grids; on rows the untried one that stands for x*
 
     Paper: Takuya Akiba, Shotaro Sano, Toshihiko Yanase, Takeru Ohta and Masanori Koyama. Optuna: A Next-generation
     Hyperparameter Optimization Framework. KDD 2019.
 
-    Complexity: what the sampler costs, and O(n d) a suggestion for the nearest of n rows with d features.
+    Complexity: what the sampler costs, and O(n d) a suggestion for the look-up among n rows.
 
     Args:
         problem: A box, a grid, or rows with features; one or more objectives, as far as the sampler goes.
@@ -55,6 +55,7 @@ class AnySampler(ExternalOptimizer):
         ValueError: No such sampler, or settings for a sampler that is made already; another kind of space.
     """
 
+    listens = True
     several = True
 
     def __init__(
@@ -82,17 +83,15 @@ class AnySampler(ExternalOptimizer):
     def _stop(self) -> None:
         self.done = True
 
-    def _suggestion(self) -> tuple[Any, Floats]:
+    def suggest(self) -> tuple[Any, Mapping[str, Any]]:
+        """Ask for one trial, whose parameters are suggested while they are active."""
         trial, point = self._study.ask(), np.full(len(self.space), MIDDLE)
+        config: dict[str, Any] = {}
         for j, (name, axis) in enumerate(zip(self.space.names, self.space.axes, strict=True)):
             if self.space.active(point[None])[0, j]:
-                point[j] = axis.coordinate(_value(axis, _suggest(trial, name, self._axes[name])))
-        return trial, self._low + point * (self._high - self._low) if self._rows is None else point
-
-    def _point(self, point: Floats) -> Any:
-        """The action of a box or a grid at a point."""
-        grid = isinstance(self.problem.action_space, gym.spaces.MultiDiscrete)
-        return super()._point(np.minimum(np.floor(point), self._high - 1) if grid else point)
+                config[name] = _value(axis, _suggest(trial, name, self._axes[name]))
+                point[j] = axis.coordinate(config[name])
+        return trial, config
 
     def row(self, suggestion: Any, point: Any) -> int:
         """The row that stands for the suggestion; the nearest one, where it may be tried again."""
@@ -118,15 +117,20 @@ class AnySampler(ExternalOptimizer):
         self._left -= bool(info.get("finished", True))
         self.done = self.done or self._left <= 0
 
-    def _report(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the rewards or a failure to the study, for the point that the sampler suggested."""
+    def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Report the rewards or a failure to the study, for the configuration that was evaluated."""
         trials, values = package("optuna").trial, np.atleast_1d(reward).tolist()
+        params = self.params(self.coordinates(action))
+        own = suggestion is not None and (self._rows is None or params == suggestion.params)
         if suggestion is not None:
-            self._study.tell(suggestion, **({"state": trials.TrialState.FAIL} if lost(info) else {"values": values}))
-        elif not lost(info):
-            params = self.params(self.coordinates(action))
+            known = {"values": values} if own and not lost(info) else {"state": trials.TrialState.FAIL}
+            told = self._study.tell(suggestion, **known)
+        if not own and not lost(info):
             axes = {name: self._axes[name] for name in params}
-            self._study.add_trial(trials.create_trial(params=params, distributions=axes, values=values))
+            attributes = {} if suggestion is None else told.system_attrs
+            self._study.add_trial(
+                trials.create_trial(params=params, distributions=axes, values=values, system_attrs=attributes)
+            )
 
 
 def distribution_of(axis: Axis) -> Any:

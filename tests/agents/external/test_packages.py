@@ -14,7 +14,7 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.agents.external.nearest import NearestCandidate
+from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.registry import install
 from hpo_envs.benchmarks.runs import run
@@ -52,58 +52,69 @@ X = np.array([[0.0, 0.2, 0.5], [0.5, 0.2, 0.5], [1.0, 0.2, 1.0], [0.5, 0.2, 0.6]
 OK, FAILED = {"status": "ok"}, {"status": "failed"}
 
 
-class Scripted(NearestCandidate):
-    """Suggests places one after the other, and notes what it is told."""
+class Scripted(ExternalOptimizer):
+    """Suggests configurations one after the other, and notes what it is told."""
 
-    def __init__(self, problem: Problem, places: list[list[float]]) -> None:
+    def __init__(self, problem: Problem, configs: list[dict[str, Any]]) -> None:
         super().__init__(problem, 0)
-        self.places, self.heard = list(enumerate(places)), []  # type: ignore[var-annotated]
+        self.configs, self.heard, self.adopted = list(enumerate(configs)), [], []  # type: ignore[var-annotated]
 
     def suggest(self) -> tuple[Any, Any]:
-        number, place = self.places.pop(0)
-        return number, np.array(place)
+        return self.configs.pop(0)
 
-    def learn(self, suggestion: Any, action: Any, loss: float | None, info: Mapping[str, Any]) -> None:
-        self.heard.append((suggestion, loss))
+    def adopt(self, suggestion: Any, action: Any) -> Any:
+        self.adopted.append(self.config(action))
+        return suggestion
+
+    def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        self.heard.append((suggestion, reward, info["status"]))
 
 
-def test_rows_are_nearest_not_tried_and_suggestion_receives() -> None:
+def test_rows_that_stand_for_suggestions_are_fresh_and_told() -> None:
     """The constant feature is no dimension; the box is that of the others."""
-    agent = Scripted(Problem(gym.spaces.Discrete(4), features=X), [[0.5, 0.0], [0.5, 0.0], [2.0, 0.9]])
-    assert agent.size == 2
+    agent = Scripted(Problem(gym.spaces.Discrete(4), features=X), [{"x0": 0.5, "x1": 0.5}, {"x0": 0.5, "x1": 0.6}] * 2)
+    assert len(agent.space) == 2
     asked = [agent.ask() for _ in range(3)]
-    assert asked == [1, 3, 2]
-    for row, reward, info in ((3, 0.4, OK), (2, 9.0, FAILED), (0, 0.1, OK), (1, 0.7, OK)):
+    assert asked[:2] == [1, 3]  # rows that equal the suggestions
+    assert asked[2] in (0, 2)
+    assert agent.adopted[:2] == [{"x0": 0.5, "x1": 0.5}, {"x0": 0.5, "x1": pytest.approx(0.6)}]
+    for row, reward, info in ((3, 0.4, OK), (asked[2], 9.0, FAILED), (2 - asked[2], 0.1, OK), (1, 0.7, OK)):
         agent.tell(row, reward, info)
-    assert agent.heard == [(1, -0.4), (2, None), (0, -0.7)]  # row 0 was not asked for
+    assert agent.heard == [(1, 0.4, "ok"), (2, 9.0, "failed"), (0, 0.7, "ok")]  # one row was not asked for
     assert agent.recommend() == 1
 
 
 def test_pairs_are_trained_to_end() -> None:
     space = gym.spaces.MultiDiscrete([4, 3])
-    agent = Scripted(Problem(space, features=X, levels=np.array([1.0, 2.0, 4.0])), [[1.0, 1.0]])
+    agent = Scripted(Problem(space, features=X, levels=np.array([1.0, 2.0, 4.0])), [{"x0": 1.0, "x1": 1.0}])
     assert agent.ask().tolist() == [2, 2]
 
 
-def test_boxes_are_scaled_and_grids_cut() -> None:
-    box = Scripted(Problem(gym.spaces.Box(-1.0, 3.0, (2,))), [[0.0, 0.75]])
+def test_boxes_are_scaled_and_grids_listed() -> None:
+    box = Scripted(Problem(gym.spaces.Box(-1.0, 3.0, (2,))), [{"x0": -1.0, "x1": 2.0}])
     assert box.ask().tolist() == [-1.0, 2.0]
-    grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [[0.49, 1.0]])
+    assert box.adopted == [{"x0": -1.0, "x1": 2.0}]
+    grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [{"x0": 1, "x1": 1}])
     assert grid.ask().tolist() == [1, 1]
+    assert grid.adopted == [{"x0": 1, "x1": 1}]
     assert grid.recommend() in grid.problem.action_space
 
 
-def test_points_of_grid_that_worker_has_are_left_for_those_beside_them() -> None:
-    grid = Scripted(Problem(gym.spaces.MultiDiscrete([4, 2])), [[0.49, 0.9]] * 9)
-    first = [grid.ask().tolist() for _ in range(5)]
-    assert first == [[1, 1], [2, 1], [0, 1], [3, 1], [1, 0]]
-    grid.tell(np.array([2, 1]), 0.5, OK)
-    assert grid.ask().tolist() == [2, 1]  # what was told may be asked for again
-    assert grid.ask().tolist() == [1, 1]  # nothing beside it is left
-    assert grid.heard == [(1, -0.5)]
+@pytest.mark.parametrize(
+    ("space", "config", "rule"),
+    [
+        (gym.spaces.Box(-1.0, 3.0, (2,)), {"x0": 3.5, "x1": 0.0}, r"x0 must be in \[-1, 3\], got 3.5"),
+        (gym.spaces.MultiDiscrete([4, 2]), {"x0": 0, "x1": 2}, "x1 must be one of 0, 1, got 2"),
+    ],
+)
+def test_suggestion_outside_of_space_names_package_rule_and_value(
+    space: gym.Space[Any], config: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"^\S+ made a suggestion outside of the space: {rule}$"):
+        Scripted(Problem(space), [config]).ask()
 
 
-def test_problems_that_are_no_cube() -> None:
+def test_problems_of_other_kinds_are_rejected() -> None:
     with pytest.raises(ValueError, match="objectives must be 1 for this agent, got 2"):
         Scripted(Problem(gym.spaces.Discrete(4), features=X, objectives=2), [])
     with pytest.raises(
@@ -118,7 +129,7 @@ def test_problems_that_are_no_cube() -> None:
         ("syne-bohb", {}, "statsmodels", "syne_tune"),
         ("syne-cqr", {}, "xgboost", "syne_tune"),
         ("syne-cqr", {"scheduler": "TPE"}, "statsmodels", "syne_tune"),
-        ("syne-asha-cqr", {}, "xgboost", "syne_tune"),
+        ("syne-asha", {"scheduler": "ASHACQR"}, "xgboost", "syne_tune"),
         ("optuna", {"sampler": "GPSampler"}, "torch", "live"),
         ("optuna", {"sampler": "CmaEsSampler"}, "cmaes", "optuna"),
     ],

@@ -1,0 +1,177 @@
+"""Optimizers of other packages as agents: their own suggestions in the problem's space, and what is evaluated."""
+
+import abc
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents.base import Agent
+from hpo_envs.agents.candidates import Candidates, Incumbent
+from hpo_envs.agents.external.lookup import look_up
+from hpo_envs.agents.external.packages import Generators
+from hpo_envs.agents.models import Floats
+from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.space import Axis, Space
+
+
+class PendingSuggestions:
+    """Pending suggestions of a package, by action; outcomes may arrive in any order."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, list[Any]] = {}
+
+    def note(self, action: Any, suggestion: Any) -> None:
+        """Record the suggestion of an action."""
+        self._open.setdefault(_key(action), []).append(suggestion)
+
+    def take(self, action: Any) -> Any:
+        """Remove and return the oldest suggestion of an action; None if it has none."""
+        waiting = self._open.get(_key(action))
+        return waiting.pop(0) if waiting else None
+
+
+def _key(action: Any) -> str:
+    return str(np.asarray(action).tolist())
+
+
+class ExternalOptimizer(Agent):
+    """Base class of optimizers of other packages.
+
+    They suggest configurations of the problem's own space: categories, ordered values, integers, logarithms and
+    conditions, as far as the package has them. On a box or a grid the suggestion is evaluated. Where actions are
+    rows, a candidate stands for it, see `look_up`, and the package is told about that one. Of (row, fidelity)
+    pairs, rows are trained to the end unless `level` is overridden. Candidates without hyperparameters have their
+    features for a space.
+
+    Subclasses write `suggest` and `learn`, and may draw from the global generators in all that they override.
+
+    Args:
+        problem: A box, a grid or rows with features.
+        seed: Of `self.rng`, and of what the package draws from.
+
+    Attributes:
+        spaces: What the action space may be.
+        several: Whether there may be several objectives.
+        asked: Pending suggestions.
+        space: The search space.
+
+    Raises:
+        ValueError: Another kind of space, rows without features, or several objectives.
+    """
+
+    parallel = True
+    listens = False
+    spaces: tuple[type, ...] = (gym.spaces.Box, gym.spaces.MultiDiscrete, gym.spaces.Discrete)
+    several = False
+    _rows: Any = None
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        super().__init__(problem, seed)
+        space: Any = problem.action_space
+        if not issubclass(type(space), self.spaces):
+            kinds = ", ".join(s.__name__ for s in self.spaces)
+            raise ValueError(f"action_space must be a {kinds} for this agent, got {space}")
+        if problem.objectives != 1 and not self.several:
+            raise ValueError(f"objectives must be 1 for this agent, got {problem.objectives}")
+        self.asked = PendingSuggestions()
+        self._incumbent = Incumbent()
+        self._generators = Generators(seed)
+        axes: Any = problem.axes
+        self._grid = isinstance(space, gym.spaces.MultiDiscrete) and problem.levels is None
+        if self._grid:
+            counts = space.nvec.ravel()
+            axes = axes or [Axis(tuple(((np.arange(n) + 0.5) / n).tolist())) for n in counts]
+            self._low, self._high = np.zeros(counts.size), counts.astype(np.float64)
+        elif isinstance(space, gym.spaces.Box):
+            self._low, self._high = (np.float64(end).ravel() for end in (space.low, space.high))
+        if self.lists(problem):
+            self._incumbent = self._rows = Candidates(problem)
+            if self._grid:
+                points: Any = (np.indices(space.nvec).reshape(counts.size, -1).T + 0.5) / counts
+            elif axes:
+                points = problem.candidates
+            else:
+                x = self._rows.varying
+                self._low, self._high = x.min(axis=0), x.max(axis=0)
+                points = (x - self._low) / (self._high - self._low)
+            self._points: Floats = points
+        self.space = Space(axes or [Axis(low=a, high=b) for a, b in zip(self._low, self._high, strict=True)])
+
+    @staticmethod
+    def lists(problem: Problem) -> bool:
+        """Return whether the agent chooses among listed candidates: rows, or (row, checkpoint) pairs."""
+        return problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)
+
+    @abc.abstractmethod
+    def suggest(self) -> tuple[Any, Mapping[str, Any]]:
+        """Return the package's next suggestion, and its configuration: natural values by hyperparameter."""
+
+    @abc.abstractmethod
+    def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Report an outcome to the package; `suggestion` is None for an action that was not asked for."""
+
+    def adopt(self, suggestion: Any, action: Any) -> Any:
+        """The suggestion that the package knows an action by, once it is known what is evaluated for its own."""
+        return suggestion
+
+    def level(self, suggestion: Any) -> int | None:
+        """Checkpoint of a pair that a suggestion is trained to; None = the last."""
+        return None
+
+    def row(self, suggestion: Any, point: Any) -> int:
+        """The row of a suggestion, see `look_up`: of those tried least often."""
+        return look_up(self.space, point, self._points, self._rows.free, self.rng)
+
+    def config(self, action: Any) -> dict[str, Any]:
+        """Natural values of an action, by hyperparameter that is active."""
+        return self.space.config(self.coordinates(action))
+
+    def coordinates(self, action: Any) -> Floats:
+        """(d,) coordinates of an action."""
+        if self._rows is not None and not self._grid:
+            return np.asarray(self._points[self._rows.row(action)])
+        return np.asarray((np.float64(action).ravel() + 0.5 * self._grid - self._low) / (self._high - self._low))
+
+    def ask(self) -> Any:
+        """Return the package's next suggestion, or the row that stands for it."""
+        with self._generators.active():
+            suggestion, config = self.suggest()
+            point = self._point(config)
+            if self._rows is None:
+                action = self._action(point)
+            else:
+                action = self._rows.submit(self.row(suggestion, point), self.level(suggestion))
+            self.asked.note(action, self.adopt(suggestion, action))
+        return action
+
+    def _point(self, config: Mapping[str, Any]) -> Floats:
+        """(d,) coordinates of a suggested configuration."""
+        plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in config.items()}
+        try:
+            return self.space.point(plain)
+        except ValueError as error:
+            package = type(self).__module__.removeprefix("hpo_envs.agents.external.").partition(".")[0]
+            raise ValueError(f"{package} made a suggestion outside of the space: {error}") from None
+
+    def _action(self, point: Floats) -> Any:
+        """The action of a box or a grid at a point."""
+        space, place = self.problem.action_space, self._low + point * (self._high - self._low)
+        place = np.minimum(np.floor(place), self._high - 1) if self._grid else place
+        return place.astype(space.dtype).reshape(space.shape)
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Report the outcome to the package."""
+        if self._incumbent.note(action, reward, info):
+            suggestion = self.asked.take(action)
+            if suggestion is not None or self.listens:
+                with self._generators.active():
+                    self.learn(suggestion, action, reward, info)
+
+    def recommend(self) -> Any:
+        """Return the best evaluated action; before the first a random row, or the middle of a box or a grid."""
+        if self._rows is not None:
+            return self._rows.recommend(self.rng)
+        best = self._incumbent.best
+        return self._action(np.full(len(self.space), 0.5)) if best is None else best[1]
