@@ -106,7 +106,8 @@ class SMAC(ExternalOptimizer):
         given: dict[str, Any] = {}
         if rows is not None:
             count = max(1, min(10 * len(self._space), trials // 4))
-            given["initial_design"] = facade.get_initial_design(
+            design = package("smac.initial_design.random_design").RandomInitialDesign
+            given["initial_design"] = design(
                 scenario, n_configs=0, additional_configs=self._space.sample_configuration(count)
             )
             given["acquisition_maximizer"] = _on_list(self._configs)(self._space, seed=scenario.seed)
