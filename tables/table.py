@@ -87,7 +87,7 @@ class Hyperparameter:
             into `values`.
         low: Smallest natural value (0 for categoricals).
         high: Largest natural value (number of choices - 1 for categoricals).
-        log: Whether the [0, 1] scale is logarithmic.
+        log: Whether the [0, 1] scale is logarithmic; a 0 before at least two `values` is its lowest step.
         values: The grid of natural values, or the choices; empty for a continuous or integer range.
         condition: `(parent, choices)`: active only while the parent takes one of the choices; an inactive
             hyperparameter is stored as 0.
@@ -119,6 +119,9 @@ class Hyperparameter:
         x = np.where(inside, x, self.low)
         low, high = self.low, self.high
         if self.log:
+            if low == 0:  # of a list, one step below the others
+                low = self.values[1] ** 2 / self.values[2]
+                x = np.maximum(x, low)
             x, low, high = exact.log(x), float(exact.log(low)), float(exact.log(high))
         return np.where(inside, (x - low) / (high - low) if high > low else 0.0, 0.0)
 

@@ -198,7 +198,7 @@ def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
 def _placed(h: Hyperparameter, raw: Floats) -> Floats:
     """Raw values on a hyperparameter's scale, of which [0, 1] is its range."""
     ends = np.array([h.low, h.high])
-    if h.log:
+    if h.log and h.low > 0:
         raw, ends = exact.log(raw), exact.log(ends)
     low, high = ends
     return (raw - low) / (high - low) if high > low else np.zeros_like(raw)

@@ -28,13 +28,14 @@ sweep.csv has one run per line, with a header:
   0.001,2,adam,0.812,340
   0.01,4,sgd,OOM,
 
-from-csv also takes TSV, Parquet, Arrow, JSON, JSON lines, .gz and .zip, and folders of JSON. Columns that are no score,
-cost, fidelity or repeat are hyperparameters, except names, dates, notes, constants and other measurements; every
-inference is printed, with the option that changes it. An empty score, OOM or failed is a failed run, nan or diverged a
+from-csv also takes TSV, Parquet, Arrow, JSON, JSON lines, .gz and .zip, Optuna's storages and folders of runs.
+Columns that are no score, cost, fidelity or repeat are hyperparameters, except names, dates, notes, constants and other
+measurements; every inference is printed, with the option that changes it (--ask stops at uncertain ones).
+An empty score, OOM or failed is a failed run, nan or diverged a
 diverged one; unfinished runs are left out. The saved table is an environment: TableHPO-NAME-v0, with fidelities also
 TableLC-NAME-v0, which `hpo-envs list table` and `hpo-envs describe` show."""
 
-FROM_CSV_OPTIONS = ("cost", "level", "repeat", "status", "name", "licence", "citation", "max_bytes")
+FROM_CSV_OPTIONS = ("cost", "level", "repeat", "status", "name", "licence", "citation", "max_bytes", "decimal", "ask")
 """Options that are arguments of `from_csv`."""
 
 
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--drop", default="", help="columns to leave out, separated by commas")
     add("--categorical", default="", help="numeric columns without an order, separated by commas")
     add("--log", default="", help="columns on a logarithmic scale, separated by commas")
+    add("--decay", default="", help="columns on a logarithmic scale of 1 - x, such as beta2, separated by commas")
     add("--linear", default="", help="columns on a linear scale, separated by commas")
     add("--fill", nargs="+", default=[], metavar="COLUMN=VALUE", help="value of empty and none in a column")
     add("--duplicates", choices=("one", "repeats"), help="meaning of equal lines (default: inferred)")
@@ -64,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--citation", default="", help="citation of the data")
     add("--out", type=Path, metavar="FILE.npz", help="save here instead (then: table=FILE.npz)")
     add("--replace", action="store_true", help="replace the table saved under this name")
+    add("--decimal", choices=(".", ","), help="decimal separator (default: inferred from the whole file)")
+    add("--ask", action="store_true", help="stop at an uncertain decision, and name the option that settles it")
     add("--dry-run", action="store_true", help="show the inferred columns, save nothing")
     add("--json", action="store_true", help="print one JSON object")
 
@@ -84,7 +88,9 @@ def _from_csv(args: argparse.Namespace) -> Table:
         hyperparameters=words(args.hyperparameters),
         drop=words(args.drop),
         categorical=words(args.categorical),
-        log=dict.fromkeys(words(args.log), True) | dict.fromkeys(words(args.linear), False),
+        log=dict.fromkeys(words(args.log), True)
+        | dict.fromkeys(words(args.linear), False)
+        | dict.fromkeys(words(args.decay), "decay"),
         fill=_pairs("--fill", args.fill),
         duplicates=None if args.duplicates is None else args.duplicates == "one",
         bounds=_bounds(args.bounds),

@@ -14,7 +14,7 @@ from hpo_envs.families import registry
 from hpo_envs.tables import frames, user
 from hpo_envs.tables.checks import one_of, regular
 from hpo_envs.tables.table import Hyperparameter, Provenance, Table
-from hpo_envs.tables.user import roles
+from hpo_envs.tables.user.deciding import definitions
 
 CITATION = (
     "Sebastian Pineda Arango, Hadi S. Jomaa, Martin Wistuba and Josif Grabocka. HPO-B: A Large-Scale Reproducible "
@@ -117,7 +117,7 @@ def _table(space: str, dataset: str, data: Mapping[str, Any], version: str, part
         raise ValueError(f"X and y of {space}/{dataset} must be (n, d) and (n, 1), got {x.shape} and {y.shape}")
     low, high = np.minimum(x.min(axis=0), 0.0), np.maximum(x.max(axis=0), 1.0)
     axes = tuple(Hyperparameter(f"x{j}", "float", float(low[j]), float(high[j])) for j in range(x.shape[1]))
-    metric, note = roles.metric("accuracy", y, "max", None)
+    metric, note = definitions.metric("accuracy", y, "max", None)
     digest = hashlib.sha256(json.dumps([data["X"], data["y"]]).encode()).hexdigest()
     notes = (f"HPO-B {version}, {part} part, search space {space}, data set {dataset}", f"accuracy: {note}")
     table = Table(

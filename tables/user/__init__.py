@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from hpo_envs.tables.table import Table
 
+    build: Callable[..., Table]
+    decide: Callable[..., Any]
+    read: Callable[..., Any]
     from_csv: Callable[..., Table]
     from_frame: Callable[..., Table]
     from_study: Callable[..., Table]
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = [
     "EXAMPLE",
     "PREFIX",
+    "build",
+    "decide",
     "exists",
     "folder",
     "from_csv",
@@ -32,6 +37,7 @@ __all__ = [
     "from_study",
     "load",
     "names",
+    "read",
     "remember",
     "save",
 ]
@@ -39,7 +45,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Every import of the package lists names here, few read a file: the rest is imported when it is needed.
-    if name not in ("from_csv", "from_frame", "from_study"):
+    if name not in ("build", "decide", "read", "from_csv", "from_frame", "from_study"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"{__name__}.reader"), name)
 

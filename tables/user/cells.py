@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -147,33 +146,6 @@ def numeric(cells: Cells) -> bool:
 def codes(cells: Cells) -> Index:
     """(lines,) the same code for equal cells, including empty ones."""
     return np.asarray(pd.factorize(cells, use_na_sentinel=False)[0])
-
-
-_SPREAD = r" *\(?(±|\+/-) *\d*[.,]?\d+(e[+-]?\d+)? ?%?\)?"
-_SPELLINGS = (
-    (_SPREAD, rf"[+-]?\d*[.,]?\d+(e[+-]?\d+)?({_SPREAD})?( ?%)?", "", "numbers after ± left out"),
-    (" ?%", r"[+-]?\d*[.,]?\d+ ?%", "", "percent signs left out"),
-    (",", r"[+-]?\d+(,\d+)?", ".", "decimal commas read as points"),
-    ("'", r"('[+-])?\d*\.?\d+(e[+-]?\d+)?", "", "apostrophes before signs left out"),  # MLflow's, against formulas
-)
-"""Replacements in numbers: pattern, pattern that all must match, replacement, note."""
-
-
-def respelled(cells: Cells, is_word: Callable[[str], bool]) -> tuple[Cells, str]:
-    """Numbers with an uncertainty, a percent sign, a decimal comma or an apostrophe as plain ones, and a note.
-
-    Args:
-        cells: Text.
-        is_word: Whether a text may stand among the numbers, such as `OOM`.
-    """
-    notes = []
-    for sign, pattern, new, note in _SPELLINGS:
-        texts = different(cells)
-        odd = (t for t in texts if not re.fullmatch(pattern, t))
-        if any(re.search(sign, t) for t in texts) and all(map(is_word, odd)):
-            cells = text(each(cells, functools.partial(re.sub, sign, new), None), cells.index)
-            notes.append(note)
-    return cells, ", ".join(notes)
 
 
 def check_whole(name: str, cells: Cells) -> None:

@@ -55,7 +55,7 @@ def to_plain(h: Hyperparameter) -> dict[str, Any]:
     if h.kind == "categorical":
         entry: dict[str, Any] = {"choices": list(h.values)}
     elif h.values:
-        entry = {"values": list(h.values), "log": h.log}
+        entry = {"values": list(h.values), "log": h.log and h.low > 0}
     else:
         whole = h.kind == "int"
         entry = {"low": int(h.low) if whole else h.low, "high": int(h.high) if whole else h.high, "kind": h.kind}

@@ -61,28 +61,6 @@ def test_none_among_numbers_is_remembered_and_can_be_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted", "note"),
-    [
-        (("1,5", "2", None), ["1.5", "2", None], "decimal commas read as points"),
-        (("1,5", "2.5"), ["1,5", "2.5"], ""),
-        (("'-0.5", "2e-3", "'-1e-05"), ["-0.5", "2e-3", "-1e-05"], "apostrophes before signs left out"),
-        (("'-0.5", "-2"), ["'-0.5", "-2"], ""),
-        (("71%", "80.5 %"), ["71", "80.5"], "percent signs left out"),
-        (("71%", "80.5"), ["71%", "80.5"], ""),
-        (("86.7 ± 0.3", "85±1", "OOM", ""), ["86.7", "85", "OOM", ""], "numbers after ± left out"),
-        (("-1e-3 +/- 1e-4", "2"), ["-1e-3", "2"], "numbers after ± left out"),
-        (("86,7 (± 0,3)", "85 ± 0,2"), ["86.7", "85"], "numbers after ± left out, decimal commas read as points"),
-        (("86.7% ± 0.3%", "85 ± 1"), ["86.7% ± 0.3%", "85 ± 1"], ""),
-        (("86.7 ± 0.3 %", "85.1 ± 0.2 %"), ["86.7", "85.1"], "numbers after ± left out"),
-        (("5 ± x", "6"), ["5 ± x", "6"], ""),
-    ],
-)
-def test_spellings_are_changed_only_where_all_cells_have_them(given: Any, wanted: list[Any], note: str) -> None:
-    made, said = cells.respelled(cells.text(given), lambda text: text == "OOM")
-    assert (plain(made), said) == (wanted, note)
-
-
-@pytest.mark.parametrize(
     ("h", "given", "values", "wrong"),
     [
         (Hyperparameter("a", "int", 1, 5), ("1", "2.5", "6", ""), [1, np.nan, np.nan, np.nan], [1, 2]),

@@ -13,8 +13,9 @@ import pytest
 
 from hpo_envs.tables import user
 from hpo_envs.tables.files import unpacked
-from hpo_envs.tables.user import files, sheet
+from hpo_envs.tables.user import frame
 from hpo_envs.tables.user.reader import from_csv
+from hpo_envs.tables.user.reading import files
 from tests.tables.user.helpers import from_text
 
 
@@ -38,7 +39,7 @@ def test_non_file_of_runs(tmp_path: Path, name: str, content: bytes, message: st
 def test_zip_of_several_files_or_too_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("a.csv", "a,b\n1,2\n")
-    assert len(files.of_path(tmp_path / "a.zip").frame) == 1
+    assert len(files.of_path(tmp_path / "a.zip").cells) == 1
     monkeypatch.setattr(unpacked, "SMALL", 5)
     monkeypatch.setattr(unpacked, "RATIO", 0)
     with pytest.raises(ValueError, match="must be at most 5 bytes unpacked"):
@@ -84,18 +85,18 @@ def test_lines_are_counted_as_editor_counts_them(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('# made by hand\nlr,note,acc\n1,"two\nlines",3\n\n2,x,4\n')
     read = files.of_path(tmp_path / "a.csv")
     assert [read.where(i) for i in range(2)] == ["line 4", "line 6"]
-    assert read.frame["note"].tolist() == ["two\nlines", "x"]
-    assert read.frame["lr"].tolist() == [1, 2]
+    assert read["note"].tolist() == ["two\nlines", "x"]
+    assert read["lr"].tolist() == [1, 2]
 
 
 def test_frame_of_mixed_cells_and_levels() -> None:
-    frame = pd.DataFrame({("p", "lr"): [1, "x"], ("p", "n"): [1.5, None]})
-    read = sheet.of_frame(frame, "frame")
-    assert read.frame["p.lr"].tolist() == ["1", "x"]
-    assert np.array_equal(read.frame["p.n"], [1.5, np.nan], equal_nan=True)
-    assert read.digest != sheet.of_frame(frame.iloc[::-1], "frame").digest
+    given = pd.DataFrame({("p", "lr"): [1, "x"], ("p", "n"): [1.5, None]})
+    read = frame.of_frame(given, "frame")
+    assert read["p.lr"].tolist() == ["1", "x"]
+    assert np.array_equal(read["p.n"], [1.5, np.nan], equal_nan=True)
+    assert read.digest != frame.of_frame(given.iloc[::-1], "frame").digest
     with pytest.raises(ValueError, match="must have columns and at least one line"):
-        sheet.of_frame(frame[:0], "frame")
+        frame.of_frame(given[:0], "frame")
 
 
 def test_quoted_file_is_read_as_plain_one(tmp_path: Path) -> None:
@@ -121,13 +122,13 @@ def test_quoted_file_is_read_as_plain_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [".parquet", ".feather", ".csv"])
 def test_no_thread_keeps_file_that_is_read(kind: str, tmp_path: Path) -> None:
     """One that frees it as Python ends brings Python down: `terminate called without an active exception`."""
-    frame, path = pd.DataFrame(np.zeros((3000, 20))).add_prefix("x"), tmp_path / f"a{kind}"
+    made, path = pd.DataFrame(np.zeros((3000, 20))).add_prefix("x"), tmp_path / f"a{kind}"
     if kind == ".parquet":
-        frame.to_parquet(path, row_group_size=100)
+        made.to_parquet(path, row_group_size=100)
     elif kind == ".feather":
-        frame.to_feather(path, chunksize=100)
+        made.to_feather(path, chunksize=100)
     else:
-        frame.to_csv(path, index=False)
+        made.to_csv(path, index=False)
     content = files.content_of(path)
     for _ in range(20):
         before = sys.getrefcount(content)

@@ -14,7 +14,10 @@ from gymnasium.utils.env_checker import check_env
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
-from hpo_envs.tables.user import files, outcomes, sheet
+from hpo_envs.tables.user.deciding import outcomes
+from hpo_envs.tables.user.frame import Frame, of_frame
+from hpo_envs.tables.user.reading import documents, files
+from hpo_envs.tables.user.statement import Statement
 from tests.tables.user.helpers import frame, from_text, write
 
 
@@ -88,15 +91,15 @@ def test_checkpoints_become_levels(tmp_path: Path) -> None:
     env = gym.make("TableLC-v0", table=t, budget=None)
     check_env(env.unwrapped, skip_render_check=True)
     env.reset(seed=0)
-    _, reward, _, _, info = env.step(np.array([1, 1]))
+    _, reward, _, _, info = env.step(np.array([0, 1]))
     assert (reward, info["cost"]) == (-2.0, 6.0)
-    _, reward, _, _, info = env.step(np.array([1, 2]))
+    _, reward, _, _, info = env.step(np.array([0, 2]))
     assert (reward, info["cost"]) == (-1.5, 6.0)
     assert run("hyperband", "TableLC-v0", [0], env_kwargs={"table": t})[0].rewards.max() <= -1.5
     # As a table of final scores, the last checkpoint counts.
     env = gym.make("TableHPO-v0", table=t)
     env.reset()
-    assert env.step(0)[1] == -2.6
+    assert env.step(1)[1] == -2.6
 
 
 def test_costs_that_fall_are_rejected(tmp_path: Path) -> None:
@@ -161,7 +164,7 @@ def test_whole_numbers_that_float64_would_merge_are_rejected() -> None:
     ],
 )
 def test_shapes_of_document(text: str) -> None:
-    assert files.of_json("f.json", text.encode()) == [{"a.b": 1, "c": "x"}, {"a.b": 2, "c": "y"}]
+    assert documents.of_json("f.json", text.encode()).lines == [{"a.b": 1, "c": "x"}, {"a.b": 2, "c": "y"}]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +180,7 @@ def test_shapes_of_document(text: str) -> None:
 )
 def test_non_list_of_runs(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        files.of_json("f.json", text.encode())
+        documents.of_json("f.json", text.encode())
 
 
 def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:
@@ -185,10 +188,10 @@ def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:
         (tmp_path / str(i)).mkdir()
         (tmp_path / str(i) / "args.json").write_text(json.dumps({"lr": i}))
         (tmp_path / str(i) / "out.json").write_text(json.dumps({"acc": i / 10}))
-    sheet = files.of_path(tmp_path)
-    assert sheet.frame["lr"].tolist() == [2, 10]
-    assert sheet.frame["acc"].tolist() == [0.2, 1.0]
-    assert [sheet.where(i) for i in range(2)] == ["run 2", "run 10"]
+    read = files.of_path(tmp_path)
+    assert read["lr"].tolist() == [2, 10]
+    assert read["acc"].tolist() == [0.2, 1.0]
+    assert [read.where(i) for i in range(2)] == ["run 2", "run 10"]
     (tmp_path / "10" / "out.json").write_text("{")
     with pytest.raises(ValueError, match=r"10/out.json: line 1: must be JSON"):
         files.of_path(tmp_path)
@@ -197,8 +200,8 @@ def test_folder_has_file_or_subfolder_for_each_run(tmp_path: Path) -> None:
         files.of_path(tmp_path / "3")
 
 
-def made(**columns: list[Any]) -> sheet.Sheet:
-    return sheet.of_frame(pd.DataFrame(columns, dtype=object), "f")
+def made(**columns: list[Any]) -> Frame:
+    return of_frame(pd.DataFrame(columns, dtype=object), "f")
 
 
 @pytest.mark.parametrize(
@@ -215,12 +218,11 @@ def test_words(word: str, status: int | None) -> None:
 
 
 def test_scores_say_how_run_ended() -> None:
-    acc = sheet.Schema(score=("acc",))
-    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan"]), acc)
+    values, status = outcomes.scores(made(acc=["0.5", "oom", "", "nan"]), ("acc",))
     assert status.tolist() == [0, 1, 1, 2]
     assert np.isnan(values[1:]).all()
     with pytest.raises(ValueError, match="f: line 3, column acc: must be a number, .*, got 'good'"):
-        outcomes.scores(made(acc=["0.5", "good"]), acc)
+        outcomes.scores(made(acc=["0.5", "good"]), ("acc",))
 
 
 def test_failed_run_needs_no_cost() -> None:
@@ -235,10 +237,11 @@ def test_failed_run_needs_no_cost() -> None:
 
 def test_states_are_words_of_one_kind() -> None:
     read = made(state=["done", "killed", "running", None], other=["done", "x", "y", "z"])
-    assert outcomes.states(read, sheet.Schema()).tolist() == [0, 1, 255, 0]  # type: ignore[union-attr]
-    assert outcomes.states(made(status=["done", "x"]), sheet.Schema()) is None
+    column, found = outcomes.states(read, Statement()) or ("", np.empty(0))
+    assert (column, found.tolist()) == ("state", [0, 1, 255, 0])
+    assert outcomes.states(made(status=["done", "x"]), Statement()) is None
     with pytest.raises(ValueError, match="line 3, column other: must be a state such as finished, .*, got 'x'"):
-        outcomes.states(read, sheet.Schema(status="other"))
+        outcomes.states(read, Statement(status="other"))
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,11 @@ CASES: list[tuple[str, dict[str, Any], str, tuple[int, int, int], dict[str, int]
     ("none_missing.csv", {"categorical": ["decay"]}, "decay lr scheduler", (6, 1, 1), {"ok": 6}, EACH,
      ["decay: choice of 4: 0.1, 0.25, 0.5, none"]),
     ("holes.csv", {}, "layers lr schedule", (5, 1, 1), {"ok": 5}, EACH,
-     ["lr: float, 0.005 to 0.1; empty in 1 line, which is left out", "where it is empty the choice is none"]),
+     ["lr: float, 0.005 to 0.1, logarithmic (ratios are even); empty in 1 line, which is left out",
+      "where it is empty the choice is none"]),
     ("german.csv", {"score": "genauigkeit", "goal": "max", "cost": "sekunden"}, "dropout lr optimierer", (4, 1, 1),
-     {"ok": 3, "failed": 1}, "sekunden", ["lr: decimal commas read as points", "genauigkeit: percent signs left out"]),
+     {"ok": 3, "failed": 1}, "sekunden",
+     ["lr: decimal commas read as points", "genauigkeit: decimal commas read as points, percent signs left out"]),
     ("percent.tsv", {}, "lr width", (4, 1, 1), {"ok": 4}, EACH, ["accuracy: score, max, 69 to 82.5"]),
     ("trailing.csv", {}, "lr width", (4, 1, 1), {"ok": 4}, EACH, ["loss: score, min"]),
 ]  # fmt: skip

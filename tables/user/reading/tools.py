@@ -5,47 +5,51 @@ import contextlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.user.cells import as_text, different, each, numbers, of_series, text
-from hpo_envs.tables.user.files import content_of, flat
-from hpo_envs.tables.user.sheet import Recipe, Sheet
+from hpo_envs.tables.user.cells import as_text, different, each, is_text, numbers, of_series, text
+from hpo_envs.tables.user.frame import Frame, Recipe
+from hpo_envs.tables.user.reading.documents import flat
+from hpo_envs.tables.user.reading.files import content_of
+
+RESULTS = ("results.csv.zip", "results.csv", "history.parquet.gzip")
+"""Files of a folder that have all its runs: Syne Tune's and DEHB's."""
 
 
-def read(sheet: Sheet) -> Sheet:
-    """Recognise the tool of an export, and shorten the names of its columns.
+def recognised(frame: Frame) -> Frame:
+    """A frame with the tool whose export it is, the columns of mappings spread, and names of columns shortened.
 
     Raises:
         ValueError: An export without hyperparameters.
     """
-    if any(name.endswith("__MIN") for name in sheet.frame) and "Step" in sheet.frame:
+    if any(name.endswith("__MIN") for name in frame.cells) and "Step" in frame.cells:
         raise ValueError(
-            f"{sheet.source}: must have hyperparameters, got the export of a Weights & Biases chart; export the table "
+            f"{frame.source}: must have hyperparameters, got the export of a Weights & Biases chart; export the table "
             "of runs instead"
         )
-    if not _has(sheet, SKLEARN):
-        _expand(sheet)
-    recipe = sheet.recipe = next((r for r in RECIPES if _has(sheet, r)), Recipe())
-    frame = recipe.prepare(sheet.frame)
+    frame = frame if _has(frame, SKLEARN) else _expanded(frame)
+    recipe = next((r for r in RECIPES if _has(frame, r)), Recipe())
+    cells = recipe.prepare(frame.cells)
     short: dict[str, str] = {}
 
     def matched(pattern: str) -> tuple[str, ...]:
         found = []
-        for name in (n for n in frame if pattern and n not in short):
+        for name in (n for n in cells if pattern and n not in short):
             if match := re.fullmatch(pattern, name):
-                taken = not match[1] or match[1] in frame or match[1] in short.values()
+                taken = not match[1] or match[1] in cells or match[1] in short.values()
                 short[name] = name if taken else match[1]
                 found.append(short[name])
         return tuple(found)
 
-    sheet.settings, sheet.scores = matched(recipe.settings), matched(recipe.scores)
-    sheet.names = {new: old for old, new in short.items() if new != old}
-    sheet.frame = frame.set_axis([short.get(n, n) for n in frame], axis=1)
-    return sheet
+    settings, scores = matched(recipe.settings), matched(recipe.scores)
+    names = {new: old for old, new in short.items() if new != old}
+    cells = cells.set_axis([short.get(n, n) for n in cells], axis=1)
+    return replace(frame, cells=cells, recipe=recipe, settings=settings, scores=scores, names=names)
 
 
 def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
@@ -54,7 +58,7 @@ def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
     Raises:
         ValueError: Metadata of something else.
     """
-    results = next((folder / n for n in ("results.csv.zip", "results.csv") if (folder / n).is_file()), folder)
+    results = next((folder / n for n in RESULTS if (folder / n).is_file()), folder)
     if results == folder or not (folder / "metadata.json").is_file():
         return results, {}
     try:
@@ -68,25 +72,31 @@ def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
         ) from None
 
 
-def _expand(sheet: Sheet) -> None:
-    """Make of a column of mappings, in JSON or as Python prints them, a column for each key: `params.lr`.
+def stated(frame: Frame, known: Mapping[str, Any]) -> Frame:
+    """A frame with what another file says of it; a level that is no column of it is not said."""
+    plain = {k: v for k, v in known.items() if k != "level" or v in frame.cells}
+    return replace(frame, known={**frame.known, **plain})
+
+
+def _expanded(frame: Frame) -> Frame:
+    """A frame with a column for each key, `params.lr`, of a column of mappings, in JSON or as Python prints them.
 
     Raises:
         ValueError: A configuration or summary of which some cells are mappings, others not.
     """
     columns: dict[str, Any] = {}
-    for name, cells in sheet.frame.items():
+    for name, cells in frame.cells.items():
         made = {t: run for t in different(cells) if (run := _mapping(t)) is not None}
         others = {*different(cells)} - made.keys()
         if made and name in ("config", "summary", "params"):
-            sheet.require(~each(cells, others.__contains__, False), str(name), "a mapping")
+            frame.require(~each(cells, others.__contains__, False), str(name), "a mapping")
         if others or not made:
             columns[str(name)] = cells
             continue
         plain = {t: flat(run, str(name)) for t, run in made.items()}
-        made_of = pd.DataFrame([plain.get(t, {}) for t in cells.tolist()], sheet.frame.index, dtype=object)
+        made_of = pd.DataFrame([plain.get(t, {}) for t in cells.tolist()], frame.cells.index, dtype=object)
         columns |= {key: of_series(column) for key, column in made_of.items() if key != name}
-    sheet.frame = pd.DataFrame(columns, sheet.frame.index, copy=False)
+    return replace(frame, cells=pd.DataFrame(columns, frame.cells.index, copy=False))
 
 
 def _mapping(text: str) -> dict[str, Any] | None:
@@ -129,12 +139,39 @@ def of_search(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _has(sheet: Sheet, recipe: Recipe) -> bool:
-    return all(any(re.fullmatch(sign, name) for name in sheet.frame) for sign in recipe.signs)
+def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
+    """SMAC3 has codes for states, a made-up cost of runs that failed, and instances next to seeds."""
+    codes = {"0": "running", "1": "success", "2": "crashed", "3": "timeout", "4": "memory out"}
+    states = as_text(frame["status"]).astype(object).map(lambda t: codes.get(t, t.rpartition(".")[2].strip("'\"{} ")))
+    made: dict[str, Any] = {"status": text(states, frame.index)}
+    failed = states.str.lower().isin(["crashed", "timeout", "memory out", "memoryout"]).to_numpy()
+    for name in (n for n in frame if re.fullmatch(r"cost(\.\d+)?", n)):
+        made[name] = pd.Series(np.where(failed, np.nan, numbers(frame[name])), frame.index)
+    if "instance" in frame and frame["instance"].nunique() > 1:
+        both = zip(as_text(frame["instance"]).astype(object), as_text(frame["seed"]).astype(object), strict=True)
+        made["seed"] = text((f"{instance}/{seed}" for instance, seed in both), frame.index)
+    return frame.assign(**made)
 
+
+def of_keras(frame: pd.DataFrame) -> pd.DataFrame:
+    """The score of a Keras Tuner's trial is one of its metrics, whose direction its name tells."""
+    for name in frame:
+        seen = re.fullmatch(r"metrics\.metrics\.(.+)\.observations", name)
+        if seen and seen[1] not in frame and is_text(frame[name]):
+            pairs = zip(as_text(frame["score"]).astype(object), frame[name].astype(object), strict=True)
+            if all(not isinstance(score, str) or score in str(text) for score, text in pairs):
+                return frame.rename(columns={"score": seen[1]})
+    return frame
+
+
+def _has(frame: Frame, recipe: Recipe) -> bool:
+    return all(any(re.fullmatch(sign, name) for name in frame.cells) for sign in recipe.signs)
+
+
+SETTINGS = "(?:config|args|params|hparams|hyperparameters|settings|trial_params)"
 
 OPTUNA = Recipe(
-    "Optuna", ("number", "state", "values?(_.*)?"), settings=r"params_(.+)", scores=r"values_(.+)|value",
+    "Optuna", ("number", "state", "values?([_.].*)?"), settings=r"params[_.](.+)", scores=r"values[_.](.+)|value",
     cost="duration", run="number", state="state",
 )  # fmt: skip
 
@@ -178,10 +215,35 @@ RECIPES = (
         level="epochs?|st_worker_iter", run="trial_id",
     ),
     SKLEARN,
+    Recipe(
+        "SMAC3", ("config_id", "status", r"cost(\..+)?", r"config\..+"), settings=r"config\.(.+)",
+        scores=r"(cost(?:\.\d+)?)", cost="time", level="budget", repeat="seed", state="status", goal="min",
+        prepare=of_smac,
+    ),
+    Recipe(
+        "Nevergrad", ("#loss", "#num-ask"), settings=r"((?!.*\.indices)[^#]+)", scores="#(loss.*)", run="#uid",
+        goal="min",
+    ),
+    Recipe(
+        "Ax", ("trial_index", "trial_status", r"metrics\..+"), settings=r"config\.(.+)", scores=r"metrics\.(.+)",
+        run="trial_index", state="trial_status",
+    ),
+    Recipe(
+        "Ax", ("trial_index", "arm_name", "trial_status"), run="trial_index", state="trial_status",
+        noted="arm_name|generation_(node|method)",
+    ),
+    Recipe(
+        "DEHB", ("config_id", r"config\.0", "fitness", "fidelity"), settings=r"(config\.\d+)", scores="(fitness)",
+        cost="cost", level="fidelity", run="config_id", goal="min",
+    ),
+    Recipe(
+        "Keras Tuner", (r"hyperparameters\.values\..+", "trial_id"), settings=r"hyperparameters\.values\.(.+)",
+        scores=r"(score|(?:val_)?[a-z]+)", run="trial_id", state="status", prepare=of_keras,
+    ),
     Recipe("Hydra", (r"override\..+",), settings=r"override\.(.+)", scores=r"((?!override\.).+)"),
     Recipe(
-        "", (r"(config|args|params|hparams|hyperparameters|settings)[./].+",),
-        settings=r"(?:config|args|params|hparams|hyperparameters|settings)[./](.+)",
+        "", (SETTINGS + "[./].+",),
+        settings=SETTINGS + "[./](.+)",
         scores=r"(?:metrics?|results?|scores?|summary)[./](.+)", state="state|status",
     ),
 )  # fmt: skip

@@ -1,0 +1,133 @@
+"""A table of decisions: arrays of configurations, scores and costs, in an order that says nothing."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hpo_envs.tables import draws, user
+from hpo_envs.tables.table import Provenance, Table, searched
+from hpo_envs.tables.user import cells
+from hpo_envs.tables.user.cells import Floats, Index
+from hpo_envs.tables.user.deciding.decisions import Decisions
+from hpo_envs.tables.user.frame import Decision
+
+CELLS = 50_000_000
+"""Largest rows x repeats x levels x metrics."""
+
+
+def build(
+    found: Decisions,
+    name: str = "mine",
+    licence: str = "not stated",
+    citation: str = "",
+    explain: Callable[[str], None] = lambda text: None,
+) -> Table:
+    """Make the table of decisions; it is known by its name until the process ends.
+
+    Args:
+        found: What the columns and lines are.
+        name: Of the table.
+        licence: Of the data.
+        citation: Of the data; default: the user's own.
+        explain: Called with each decision, in words.
+
+    Raises:
+        ValueError: Too many cells, or checkpoints that break a law of tables; the line is named.
+    """
+    lines, frame = found.lines, found.frame
+    first, levels = lines.index[~lines["row"].duplicated()].to_numpy(), np.unique(lines["level"])
+    shape = (len(first), int(lines["repeat"].max()) + 1, len(levels))
+    unit = found.stated.level or "full training"
+    if np.prod(shape, dtype=float) * len(found.metrics) > CELLS:
+        raise ValueError(
+            f"{frame.source}: rows x repeats x {unit} x scores must be at most {CELLS}, got {shape[0]} x {shape[1]} x "
+            f"{shape[2]} x {len(found.metrics)}"
+        )
+    size = f"{shape[0]} configurations, up to {shape[1]} run(s) each, {shape[2]} level(s), {len(lines)} lines"
+    order, configs = _hashed(name, [found.values[h.name][first] for h in found.space])
+    keys = [f"row-{r}" for r in order.tolist()]
+    if found.names and len(lines) == len(first):
+        labels = cells.each(cells.as_text(frame[found.names[0]].iloc[first[order]]), str, "").tolist()
+        keys = labels if len(set(labels)) == len(keys) else keys
+    try:
+        arrays = _arrays(found, lines.assign(row=np.argsort(order)[lines["row"]]), levels, shape)
+    except ValueError as error:
+        raise ValueError(f"{frame.source}: {error}") from None
+    file, digest, space = Path(frame.source).name, frame.digest, found.space
+    metrics, cost_unit = found.metrics, found.cost_unit
+    notes = tuple(map(str, (*found.said, Decision("file", (), size))))
+    for note in notes:
+        explain(note)
+    arrays |= {"levels": levels, "source_index": first[order]}
+    del found, frame, lines, first, order  # nobody else may have them: the features need the memory
+    arrays |= searched(space, configs)
+    for array in (a for a in arrays.values() if isinstance(a, np.ndarray)):
+        array.setflags(write=False)  # then the table does not copy it
+    cited = citation or f"{file}, the user's own measurements"
+    return user.remember(
+        Table(
+            name=user.PREFIX + user.check_name(name),
+            keys=tuple(keys),
+            metrics=metrics,
+            provenance=Provenance("measured", file, digest[:40], licence, cited, notes=notes),
+            cost_unit=cost_unit,
+            level_unit=unit,
+            **arrays,
+        )
+    )
+
+
+def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
+    """The order of rows, and (rows, d) stored numbers of the columns in that order: 0 where there is none, and no -0.
+
+    Lines come in the order in which someone tried them, or sorted by score: configurations are hashed, not lines.
+    """
+    hashes = np.zeros(len(columns[0]), np.uint64)
+    for holes in map(np.isnan, columns):
+        hashes = draws.mix_many(hashes, holes.astype(np.uint64))
+    stored = np.column_stack([np.where(np.isnan(values), 0.0, values) + 0.0 for values in columns])
+    for j in range(len(columns)):
+        hashes = draws.mix_many(hashes, stored[:, j].copy().view(np.uint64))
+    key = np.array([int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")], np.uint64)
+    order = np.argsort(draws.mix_many(key, hashes), kind="stable")
+    return order, stored[order]
+
+
+def _arrays(found: Decisions, lines: pd.DataFrame, levels: Floats, shape: tuple[int, int, int]) -> dict[str, Any]:
+    """The arrays of a table with so many (rows, repeats, levels), from lines with their `row` and `repeat`."""
+    values, cost = np.full((*shape, len(found.metrics)), np.nan), np.full(shape, np.nan)
+    status = np.zeros(shape[:2], np.uint8)
+    row, repeat = lines["row"].to_numpy(), lines["repeat"].to_numpy()
+    level, scores = np.searchsorted(levels, lines["level"]), found.scores[lines.index]
+    lost = np.isnan(scores).all(axis=1)
+    if found.stated.level is None:
+        # A failure among several runs is an outcome like theirs: drawn as often, with the worst score.
+        scores[lost & (np.bincount(row)[row] > 1)] = [m.worst for m in found.metrics]
+    else:
+        _check_curves(found, lines.assign(level=level, lost=lost.astype(np.float64)), levels)
+    values[row, repeat, level] = scores
+    cost[row, repeat, level] = lines["cost"]
+    np.maximum.at(status, (row, repeat), lines["status"])
+    return {"values": values, "cost": cost, "status": status}
+
+
+def _check_curves(found: Decisions, lines: pd.DataFrame, levels: Floats) -> None:
+    """Name the line that breaks a law of a table: gaps inside a run, costs that fall, a score after a hole."""
+    now = lines.assign(line=lines.index).sort_values(["row", "repeat", "level"])
+    before = now.groupby(["row", "repeat"]).shift().fillna({"level": -1, "lost": 0, "line": 0})
+    laws = (
+        (now.level != before.level + 1, "{0}: the run must have every {unit} before it, {missing:g} is missing"),
+        (now.cost < before.cost, "{0}, column {cost}: must be the cost since the start of the run, not below {2:g}, "
+         "got {3:g}"),
+        (before.lost > now.lost, "{1}: must have a score, for the run goes on after it"),
+    )  # fmt: skip
+    for broken, text in laws:
+        if broken.any():
+            at = now.line[broken].idxmin()
+            places = (found.frame.where(int(frame.line[at])) for frame in (now, before))
+            names = {"unit": found.stated.level, "cost": found.cost_unit, "missing": levels[int(before.level[at]) + 1]}
+            raise ValueError(text.format(*places, before.cost[at], now.cost[at], **names))

@@ -1,0 +1,100 @@
+"""Scales of numbers: linear, logarithmic, or logarithmic in 1 - x, by how their values are spread."""
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from hpo_envs.tables.user.cells import Floats
+
+Kind = Literal["linear", "log", "decay"]
+
+EVEN = 0.1
+"""Steps that differ by at most this part of their mean are those of a grid."""
+
+NATS = math.log(100.0)
+"""Least difference of two log-likelihoods that decides."""
+
+NARROW = 3.0
+"""Numbers within this factor are nearly the same on both scales."""
+
+
+class Scale(NamedTuple):
+    """The scale of a hyperparameter.
+
+    Attributes:
+        kind: `linear`, `log`, or `decay`: logarithmic in 1 - x.
+        reason: Why.
+        certain: Whether another scale would contradict the values.
+    """
+
+    kind: Kind
+    reason: str
+    certain: bool = True
+
+
+def scale_of(values: Floats, whole: bool) -> Scale:
+    """Decide the scale of numbers.
+
+    The steps of a grid are even on its scale. Draws have the larger likelihood under the uniform distribution between
+    the smallest and the largest on their scale: with m the mean of log x, n log-uniform numbers in [a, b] have
+    -n (log log(b / a) + m), uniform ones -n log(b - a).
+
+    Args:
+        values: (n,) finite numbers, equal ones may repeat.
+        whole: Whether they are integers, which are no decay rates.
+    """
+    grid = np.unique(values)
+    positive = grid[grid > 0]
+    if grid[0] < 0 or len(positive) < 2:
+        return Scale("linear", "")
+    factor = float(positive[-1] / positive[0])
+    if len(grid) == 2:
+        return Scale("log" if grid[0] > 0 and factor >= 10 else "linear", "two values")
+    decay = not whole and grid[0] >= 0 and 0.8 < grid[-1] < 1
+    steps: dict[Kind, float] = {"linear": _unevenness(grid), "log": _unevenness(np.log(positive), factor >= 10)}
+    if grid[0] == 0 and factor < 10:
+        del steps["log"]  # 0 as a step of a logarithmic grid needs one
+    if decay:
+        steps["decay"] = _unevenness(np.log1p(-grid))
+    first, *others = sorted(steps, key=lambda k: steps[k])
+    ahead = not others or steps[first] * 2 <= steps[others[0]]
+    if steps[first] <= EVEN and ahead:
+        return _grid(grid, first)
+    if len(grid) <= 12 and (len(grid) < len(values) or len(grid) <= 5):
+        if ahead or (factor < NARROW and "decay" not in (first, *others[:1])):
+            return _grid(grid, first)
+        drawn = _drawn(grid, decay, whole)
+        likely = min((k for k in steps if k != "decay"), key=lambda k: steps[k])
+        return drawn if drawn.certain else Scale(likely, "the evener steps", certain=False)
+    return _drawn(grid, decay, whole)
+
+
+def _unevenness(points: Floats, apart: bool = True) -> float:
+    """Standard deviation of the steps, relative to their mean; of a single step 0 if its ends are far apart, else 1."""
+    steps = np.diff(points)
+    return float(steps.std() / abs(steps.mean())) if len(steps) > 1 else 1.0 - apart
+
+
+def _grid(grid: Floats, kind: Kind) -> Scale:
+    words = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
+    return Scale(kind, words[kind] + (", 0 is the lowest step" if kind == "log" and grid[0] == 0 else ""))
+
+
+def _drawn(grid: Floats, decay: bool, whole: bool) -> Scale:
+    """The scale of distinct draws, by likelihood."""
+    width = 1.0 if whole else 0.0  # an integer stands for an interval
+    found: dict[Kind, float] = {"linear": -math.log(grid[-1] - grid[0] + width)}
+    if grid[0] > 0:
+        found["log"] = -float(np.log(grid).mean()) - math.log(math.log((grid[-1] + width / 2) / (grid[0] - width / 2)))
+    if decay:
+        rest = 1 - grid
+        found["decay"] = -float(np.log(rest).mean()) - math.log(math.log(rest[0] / rest[-1]))
+    first, *others = sorted(found, key=lambda k: -found[k])
+    ahead = len(grid) * (found[first] - found[others[0]]) if others else math.inf
+    narrow = "decay" not in (first, *others[:1]) and grid[-1] < NARROW * grid[0]
+    if narrow:
+        return Scale("linear", f"within a factor of {NARROW:g}")
+    zero = grid[0] == 0 and (np.log(grid[grid > 0]).std() > 1.5)
+    words = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}
+    return Scale(first, f"{words[first]} is the likeliest", ahead >= NATS and not zero)

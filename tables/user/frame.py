@@ -1,0 +1,210 @@
+"""Frames: the texts and numbers of a file with their places, before anything is decided of them.
+
+Reading a table has three steps, each a function from one frozen record to the next, which can be printed:
+`read` makes a `Frame` of bytes (`files`, `documents`, `tools`), `decide` makes `Decisions` of a frame (`formats`,
+`outcomes`, `roles`, `relations`, `scales`), `build` makes a `Table` of decisions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import is_number
+from hpo_envs.tables.user.cells import Mask, absent, as_text, of_series
+
+SHOWN = 5
+"""Lines that an error names before it counts the rest."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The columns of a tool's export, each as a regular expression that its whole name matches.
+
+    Attributes:
+        tool: Whose export it is.
+        signs: Each is the name of some column: then it is this tool's.
+        settings: Hyperparameters; its group is their name without a prefix. Empty: all that nothing else explains.
+        scores: What was measured; likewise.
+        cost: What a run cost, in seconds.
+        level: The checkpoint, where a run has several lines.
+        run: The name of a run.
+        state: How it ended.
+        repeat: What tells runs of one configuration apart.
+        noted: Bookkeeping, where settings have no prefix.
+        goal: Whether all its scores are to be high or low, if the tool has a rule.
+        prepare: Makes plain columns of what is not.
+    """
+
+    tool: str = ""
+    signs: tuple[str, ...] = ()
+    settings: str = ""
+    scores: str = ""
+    cost: str = ""
+    level: str = ""
+    run: str = ""
+    state: str = ""
+    repeat: str = ""
+    noted: str = ""
+    goal: Literal["max", "min"] | None = None
+    prepare: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
+
+
+class Decision(NamedTuple):
+    """What is decided of some columns, or of the whole.
+
+    Attributes:
+        role: `file`, `score`, `cost`, `level`, `repeat`, `status`, `name`, `hyperparameter` or `ignored`.
+        columns: Their names in the file; empty: the whole.
+        text: The decision and its reason, in words.
+        option: The option that settles it; empty if it is certain.
+    """
+
+    role: str
+    columns: tuple[str, ...]
+    text: str
+    option: str = ""
+
+    def __str__(self) -> str:
+        said = ": ".join(filter(None, [", ".join(self.columns), self.text]))
+        return f"{said}; uncertain, {self.option} settles it" if self.option else said
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Columns, before they have roles.
+
+    Attributes:
+        source: What to call it in errors and in the provenance.
+        cells: A column of cells each, a line per row; its index has their numbers or names.
+        unit: What a line is called ("line", "row", "run").
+        digest: SHA-256 of the content.
+        delimiter: What separates the fields of the file; empty if nothing does.
+        decisions: What the reader decided: what it ignored, how it joined.
+        recipe: Of the tool; `Recipe()` where none is recognised.
+        settings: The hyperparameters, empty if the export does not mark them.
+        scores: What was measured.
+        names: Short name of a column -> name in the file, where they differ.
+        known: What other files say of the columns, by the names of `Statement`.
+    """
+
+    source: str
+    cells: pd.DataFrame
+    unit: str = "line"
+    digest: str = ""
+    delimiter: str = ""
+    decisions: tuple[Decision, ...] = ()
+    recipe: Recipe = Recipe()
+    settings: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines, columns = self.cells.shape
+        tool = f", an export of {self.recipe.tool}" if self.recipe.tool else ""
+        said = [f"{self.source}{tool}: {lines} {self.unit}s, {columns} columns: {', '.join(self.cells)}"]
+        return "\n  ".join([*said, *map(str, self.decisions)])
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __getitem__(self, column: str) -> Any:
+        return self.cells[column]
+
+    def of(self, role: str, text: str, *columns: str, option: str = "") -> Decision:
+        """A decision on columns, under their names in the file."""
+        return Decision(role, tuple(self.names.get(c, c) for c in columns), text, option)
+
+    def only(self, kept: Mask) -> Frame:
+        """Some of the lines, (lines,)."""
+        return self if kept.all() else replace(self, cells=self.cells[kept])
+
+    def where(self, line: int) -> str:
+        """Name of a line in errors."""
+        return f"{self.unit} {self.cells.index[line]}"
+
+    def require(self, good: Mask, name: str, rule: str) -> None:
+        """Raise a ValueError that names the lines of a column, and their cells, which are not `good`, (lines,)."""
+        wrong = np.flatnonzero(~good).tolist()
+        if not wrong:
+            return
+        shown = as_text(self.cells[name].iloc[wrong[:SHOWN]]).astype(object).fillna("")
+        errors = [
+            f"{self.where(i)}, column {name}: must be {rule}"
+            f"{' (decimals take a point)' if re.fullmatch(r'[+-]?[0-9]+,[0-9]+', cell) else ''}, got {cell[:40]!r}"
+            for i, cell in zip(wrong, shown, strict=False)
+        ]
+        more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+        raise ValueError(f"{self.source}: {'; '.join(errors)}{more}")
+
+    def column(self, word: str) -> str:
+        """The column that someone means: by its name, its name in the file, or the only one that ends in it.
+
+        Raises:
+            ValueError: There is none.
+        """
+        names = list(self.cells)
+        if word in names:
+            return word
+        ending = [new for new, old in self.names.items() if word == old]
+        ending = ending or [n for n in names if re.fullmatch(rf".*[./_ ]{re.escape(word)}", n)]
+        return ending[0] if len(ending) == 1 else one_of("column", word, names)
+
+    def one(self, pattern: str) -> str | None:
+        """The first column of a pattern that has a value, None if there is none."""
+        some = (n for n, c in self.cells.items() if re.fullmatch(pattern, n) and not absent(c).all())
+        return next(some, None) if pattern else None
+
+
+def count(n: int, what: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | None = None, **more: Any) -> Frame:
+    """The columns of a pandas DataFrame or of an Arrow table.
+
+    Args:
+        frame: The frame; its index does not count.
+        source: See `Frame`.
+        digest: See `Frame`; default: computed of the cells.
+        lines: Numbers or names of the lines; default: from 2, as in a file.
+        **more: Other fields of a `Frame`.
+
+    Raises:
+        ValueError: No columns, no lines, or a name twice.
+    """
+    frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+    names = [".".join(str(p) for p in n if str(p)) if isinstance(n, tuple) else str(n) for n in frame.columns]
+    for name in (n for j, n in enumerate(names) if n in names[:j]):
+        raise ValueError(f"{source}: columns must have names, each once, got {name!r} twice")
+    if not names or len(frame) == 0:
+        raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
+    frame = frame.set_axis(range(2, len(frame) + 2) if lines is None else list(lines))
+    columns = {name: of_series(c) for j, n in enumerate(names) for name, c in _spread(n, frame.iloc[:, j]).items()}
+    cells = pd.DataFrame(columns, frame.index, copy=False)
+    if not digest:
+        digests = hashlib.sha256(repr(names).encode(errors="replace"))
+        for _, column in cells.items():
+            digests.update(pd.util.hash_pandas_object(column, index=False).to_numpy())
+        digest = digests.hexdigest()
+    return Frame(source, cells, digest=digest, **more)
+
+
+def _spread(name: str, values: pd.Series) -> dict[str, pd.Series]:
+    """A column for each number where all cells are lists of so many."""
+    first = values.iloc[0]
+    size = len(first) if isinstance(first, (list, np.ndarray)) else 0
+    if not 0 < size <= 50 or not all(isinstance(v, (list, np.ndarray)) and len(v) == size for v in values):
+        return {name: values}
+    if not all(is_number(x) for v in values for x in v):
+        return {name: values}
+    return {f"{name}.{i}": pd.Series([v[i] for v in values], values.index) for i in range(size)}

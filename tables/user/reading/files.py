@@ -1,0 +1,170 @@
+"""A file of runs as a frame: CSV, Parquet, Arrow, JSON, JSON lines, an Optuna storage; perhaps zipped."""
+
+import codecs
+import csv
+import functools
+import hashlib
+import io
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from hpo_envs.tables.files import unpacked
+from hpo_envs.tables.user.cells import UNNAMED
+from hpo_envs.tables.user.cells import number as number_of
+from hpo_envs.tables.user.frame import Decision, Frame, of_frame
+from hpo_envs.tables.user.reading import documents, folders, studies
+
+EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
+"""Reads each number as the nearest float; pandas 3.1 always does."""
+
+OPTION = " (max_bytes=, --max-bytes)"
+"""How a user allows larger files."""
+
+content_of = functools.partial(unpacked.content_of, option=OPTION)
+
+
+def of_path(path: Path, most: int | None = None) -> Frame:
+    """Read a file of runs, or a folder of them.
+
+    Args:
+        path: The file or folder.
+        most: Largest size in bytes, unpacked; default: see `content_of`.
+
+    Raises:
+        ValueError: A file of no known kind, or too large; lines are named.
+        OSError: It cannot be read.
+    """
+    if path.is_dir():
+        return folders.of_folder(path, functools.partial(content_of, most=most), of_csv)
+    content = content_of(path, most)
+    digest = hashlib.sha256(content).hexdigest()
+    kind = next((s for s in reversed(path.suffixes) if s not in (".gz", ".zip", ".gzip")), "").lower()
+    if studies.is_storage(content):
+        return studies.of_storage(path, content)
+    if kind in (".json", ".jsonl", ".ndjson"):
+        document = documents.of_json(str(path), content)
+        frame = pd.DataFrame(document.lines, dtype=object)
+        places = range(1, len(frame) + 1)
+        return of_frame(frame, str(path), digest, places, unit="run", decisions=document.decisions)
+    if kind in (".parquet", ".pq", ".arrow", ".feather", ".ipc"):
+        frame = _arrow(path, content, kind, most or unpacked.limit_of(path))
+        return of_frame(frame, str(path), digest, range(1, len(frame) + 1), unit="row")
+    return of_csv(str(path), content, digest)
+
+
+def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
+    """The frame of a Parquet or Arrow file; an index that pandas wrote is no column."""
+    # On this thread and from memory: a thread of Arrow that outlives its stream brings Python down as it ends.
+    from pyarrow import feather, parquet
+
+    try:
+        if kind not in (".parquet", ".pq"):
+            return feather.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
+        file = parquet.ParquetFile(pa.BufferReader(content), pre_buffer=False)
+        size = 8 * file.metadata.num_rows * file.metadata.num_columns
+        if size <= limit:
+            return file.read(use_threads=False).to_pandas()
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path} must be {kind[1:]}, got a file that is none: {str(error)[:80]}") from None
+    raise ValueError(unpacked.TOO_LARGE.format(path, limit, " unpacked" + OPTION, size))
+
+
+def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
+    """The columns of CSV text, with commas, semicolons, tabs or bars between cells, in UTF-8 or UTF-16.
+
+    Raises:
+        ValueError: Lines that are no CSV or have more or fewer cells than the header; they are named.
+    """
+    utf16 = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    try:
+        stream = io.StringIO(content.decode("utf-16" if utf16 else "utf-8-sig"), newline="")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
+    comment = re.compile(r"\s*$|#|sep=", re.I)
+    skipped, first = next(((i, line) for i, line in enumerate(stream) if not comment.match(line)), (0, ""))
+    stream.seek(stream.tell() - len(first))
+    delimiter = max(",;\t|", key=first.count)
+    lines = csv.reader(stream, delimiter=delimiter, strict=True)
+    head: list[tuple[list[str], int, int]] = []  # cells, number of the last line, place behind it
+    numbers, kept, width = [], [], 0
+    try:
+        for cells in itertools.islice(lines, 4):
+            head.append(([c.strip() for c in cells], skipped + lines.line_num, stream.tell()))
+        header, rows = _header(source, [cells for cells, _, _ in head], head[0][1] if head else 1)
+        _, skipped, start = head[rows - 1]
+        stream.seek(start)
+        lines = csv.reader(stream, delimiter=delimiter, strict=True)
+        for cells in lines:  # whose structure is checked; pandas reads what they say
+            kept.append(any(c.strip() for c in cells))
+            numbers.append(skipped + lines.line_num)
+            width = max(width, len(cells))
+            if kept[-1] and (len(cells) < len(header) or any(c.strip() for c in cells[len(header) :])):
+                got = f"must have {len(header)} cells like the header, got {len(cells)}"
+                raise ValueError(f"{source}: line {numbers[-1]}: {got}")
+    except csv.Error as error:
+        raise ValueError(f"{source}: line {skipped + lines.line_num}: must be CSV, got {error}") from None
+    if not any(kept):
+        raise ValueError(f"{source} must have a header and at least one line, got 1 line(s)")
+    commas = re.search(rb'"[^"\n]*\d,\d' if delimiter == "," else rb"\d,\d", content.replace(b"\0", b""))
+    frame = _cells(source, stream, start, delimiter, width, texts=bool(commas))
+    if len(frame) != len(kept):
+        raise ValueError(f"{source} must be CSV without NUL characters, got {len(frame)} lines of {len(kept)}")
+    frame = frame.iloc[:, : len(header)].set_axis(header, axis=1).set_axis(numbers)[kept]
+    # What trails a line is no column: nothing has a name there, nor a value.
+    nothing = [n for n in header if n.startswith(UNNAMED) and frame[n].isna().all()]
+    several = [Decision("file", (), f"{rows} lines of header, read as one")] if rows > 1 else []
+    frame = frame.drop(columns=nothing)
+    return of_frame(frame, source, digest, frame.index, delimiter=delimiter, decisions=tuple(several))
+
+
+def _cells(source: str, stream: io.StringIO, start: int, delimiter: str, width: int, texts: bool) -> pd.DataFrame:
+    """The cells of CSV; as texts where numbers may be written in several ways, or have digits that a float lacks."""
+
+    def read(**options: Any) -> pd.DataFrame:
+        stream.seek(start)
+        return pd.read_csv(
+            stream, sep=delimiter, header=None, names=range(width), index_col=False, skip_blank_lines=False,
+            na_values=[""], keep_default_na=False, low_memory=False, **options,
+        )  # fmt: skip
+
+    try:
+        if texts:
+            return read(dtype=str)
+        frame = read(**EXACT)
+        large = any(c.dtype.kind == "f" and c.abs().max() >= 2**53 for _, c in frame.items())
+        return read(dtype=str) if large else frame
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, OverflowError) as error:
+        raise ValueError(f"{source} must be CSV, got {error}") from None
+
+
+def _header(source: str, rows: list[list[str]], number: int) -> tuple[list[str], int]:
+    """The names of columns, and how many lines they take.
+
+    A second line under names that repeat or are empty has the rest of the names, as pandas writes two levels and
+    spreadsheets merged cells; a third one then may name the index. Under distinct names it has units.
+    """
+    if not rows or not any(rows[0]):
+        raise ValueError(f"{source} must have a header and at least one line, got 0 line(s)")
+    first, below, after = ([*rows, *([[""]] * 2)])[:3]
+    words = len(below) == len(first) and any(below) and not any(re.match(r"[+-]?[.,]?\d", c) for c in below)
+    blank = any(b and not a for a, b in zip(first, below, strict=False))
+    named, used = first, 1
+    if words and (len({*filter(None, first)}) < len([*filter(None, first)]) or blank):
+        filled = list(itertools.accumulate(first, lambda a, b: b or a)) if blank else first
+        named, used = [f"{a}.{b}" if a and b else a or b for a, b in zip(filled, below, strict=True)], 2
+        if after[0] and not any(after[1:]) and len(after) > 2:
+            named, used = [named[0] or after[0], *named[1:]], 3
+    elif words and sum(bool(b) and number_of(c) is not None for b, c in zip(below, after, strict=False)) * 2 > max(
+        2, sum(map(bool, below))
+    ):
+        named, used = [f"{a} ({b})" if b.strip("-–") else a for a, b in zip(first, below, strict=True)], 2
+    for j, column in enumerate(named):
+        if column and column in named[:j]:
+            got = f"columns must have names, each once, got {column!r} as column {j + 1}"
+            raise ValueError(f"{source}: line {number}: {got}")
+    return [c or f"{UNNAMED}{j}" for j, c in enumerate(named)], used

@@ -1,0 +1,90 @@
+"""Studies of Optuna as frames: an object, or a storage, which is a SQLite data base or a journal."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from hpo_envs.tables.checks import extra_module
+from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.user.frame import Frame, of_frame
+from hpo_envs.tables.user.space import space_of
+
+LISTED = 12
+"""Up to so many values of a definition are a list."""
+
+
+def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> Frame:
+    """The trials of an `optuna.Study`; it is the object, so that nothing here depends on Optuna.
+
+    Raises:
+        ValueError: No complete trial.
+    """
+    trials = [t for t in study.get_trials(deepcopy=False) if t.state.is_finished()]
+    if not any(t.state.name == "COMPLETE" for t in trials):
+        raise ValueError(f"study must have a complete trial, got {len(trials)} finished ones")
+    goals = ["min" if d.name == "MINIMIZE" else "max" for d in study.directions]
+    metrics = [f"value_{i}" for i in range(len(goals))] if len(goals) > 1 else ["value"]
+    metrics = list(study.metric_names or metrics)
+    space: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    for t in trials:
+        space |= t.distributions
+        values = t.values or [None] * len(goals)  # those of a pruned one are its last report
+        seconds = t.duration.total_seconds() if t.duration is not None else 0.0
+        rows.append({f"values_{m}": v for m, v in zip(metrics, values, strict=True)})
+        rows[-1] |= {f"params_{k}": str(v) for k, v in t.params.items()}
+        rows[-1] |= {"number": f"trial-{t.number}", "state": t.state.name, "duration": max(seconds, 0.0)}
+    known = {
+        "score": [f"values_{m}" for m in metrics],
+        "goal": goals,
+        "status": "state",
+        "bounds": {f"values_{k}": v for k, v in (bounds or {}).items()},
+        "space": [_axis(f"params_{n}", d, [t.params[n] for t in trials if n in t.params]) for n, d in space.items()],
+    }
+    frame, source = pd.DataFrame(rows, dtype=object), f"Optuna study {study.study_name}"
+    return of_frame(frame, source, lines=[t.number for t in trials], unit="trial", known=known)
+
+
+def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
+    """The definition of a parameter; its range has all trials, those of an earlier, wider one, too."""
+    if hasattr(distribution, "choices"):
+        plain = (bool, int, float, str)
+        distribution = {"choices": [c if isinstance(c, plain) else str(c) for c in distribution.choices]}
+    (h,) = space_of({name: distribution})
+    if h.kind == "categorical":
+        return h
+    low, high = float(min(h.low, *values)), float(max(h.high, *values))
+    listed = h.values if all(v in h.values for v in values) and len(h.values) <= LISTED else ()
+    return dataclasses.replace(h, low=low, high=high, values=listed)
+
+
+def is_storage(content: bytes) -> bool:
+    """Whether bytes are a data base of Optuna's or its journal."""
+    journal = re.match(rb'\s*\{"op_code": ?\d+, ?"worker_id"', content) is not None
+    return journal or (content.startswith(b"SQLite format 3\0") and b"trial_params" in content)
+
+
+def of_storage(path: Path, content: bytes) -> Frame:
+    """The only study of a storage.
+
+    Raises:
+        ValueError: Several studies, or a damaged file.
+    """
+    optuna = extra_module("optuna", "optuna", "studies")
+    try:
+        if content.startswith(b"SQLite"):
+            storage: Any = f"sqlite:///{path}"
+        else:
+            storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(path)))
+        names = optuna.get_all_study_names(storage)
+        study = optuna.load_study(study_name=names[0], storage=storage) if len(names) == 1 else None
+    except Exception as error:  # the data base's own, as many as there are data bases
+        reason = str(error).partition("\n")[0]
+        raise ValueError(f"{path} must be a storage of Optuna's that can be read, got {reason}") from error
+    if study is None:
+        raise ValueError(f"{path} must have one study, got {', '.join(names) or 'none'} (hpo-envs table from-optuna)")
+    return of_study(study)

@@ -1,0 +1,111 @@
+"""What a user states of the columns of a frame; what is not stated is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.user.frame import Frame
+from hpo_envs.tables.user.space import space_of
+
+NO_COST = "evaluations"
+"""Cost without a column: every evaluation costs 1."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What the columns are, as the user states it; missing entries are decided.
+
+    Attributes:
+        score: Column(s) of the metric(s); the first is rewarded.
+        goal: `max` or `min`, for each.
+        cost: Column of what a run cost, cumulative along checkpoints; `evaluations`: every evaluation costs 1.
+        level: Column of the checkpoint, where a run has several lines.
+        repeat: Column that tells runs of one configuration apart (a seed, a fold).
+        status: Column of how a run ended.
+        hyperparameters: Columns to take; default: all that remain.
+        drop: Columns to leave out.
+        categorical: Columns of numbers that have no order.
+        log: Column -> whether its scale is logarithmic, or `decay`: logarithmic in 1 - x.
+        fill: Column -> what an empty cell or `none` means there.
+        bounds: Score -> (lowest, highest) value by its definition.
+        duplicates: Whether lines that are equal in every cell are one run; default: unless configurations are repeated.
+        space: The hyperparameters and their definitions, which are not decided then.
+        decimal: What separates decimals, `.` or `,`.
+        ask: Whether to raise an error instead of guessing.
+    """
+
+    score: tuple[str, ...] = ()
+    goal: tuple[Any, ...] = ()
+    cost: str | None = None
+    level: str | None = None
+    repeat: str | None = None
+    status: str | None = None
+    hyperparameters: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    log: Mapping[str, Any] = field(default_factory=dict)
+    fill: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    duplicates: bool | None = None
+    space: tuple[Hyperparameter, ...] = ()
+    decimal: str | None = None
+    ask: bool = False
+
+
+_LIST, _MAPPING = ("a list of names", Iterable), ("a mapping of columns", Mapping)
+_RULES: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(("score", "goal", "hyperparameters", "drop", "categorical"), _LIST),
+    **dict.fromkeys(("log", "fill", "bounds"), _MAPPING),
+    **dict.fromkeys(("cost", "level", "repeat", "status"), ("the name of a column", str)),
+    **dict.fromkeys(("duplicates", "ask"), ("true or false", bool)),
+    "space": ("a search space", object),
+    "decimal": ("a point or a comma", str),
+}
+
+
+def statement_of(given: Mapping[str, Any], frame: Frame) -> Statement:
+    """A statement of plain data: names of `Statement` with texts, lists or mappings; see `space_of` for the space.
+
+    Args:
+        given: Their values; those that are None or empty are decided.
+        frame: Whose columns they name, see `Frame.column`, and what other files say of them.
+
+    Raises:
+        ValueError: An unknown name, a value of another kind, or a column that is not there or has two roles.
+    """
+    made: dict[str, Any] = {}
+    stated = {key: value for key, value in given.items() if not _empty(value)}
+    known = {k: v for k, v in frame.known.items() if k != "goal" or "score" not in stated}
+    for key, value in (known | stated).items():
+        rule, kind = _RULES[one_of("argument", key, _RULES)]
+        if _empty(value):
+            continue
+        if not isinstance(value, kind) or (key == "decimal" and value not in (".", ",")):
+            raise ValueError(f"{key} must be {rule}, got {value!r}")
+        if kind is Iterable:
+            words = [value] if isinstance(value, str) else map(str, value)
+            made[key] = tuple(words if key == "goal" else map(frame.column, words))
+        elif kind is Mapping:
+            made[key] = {frame.column(column): of_column for column, of_column in value.items()}
+        elif key == "space":
+            made[key] = tuple(replace(h, name=frame.column(h.name)) for h in space_of(value))
+        else:
+            free = (
+                kind is bool or key == "decimal" or (key == "cost" and value == NO_COST and NO_COST not in frame.cells)
+            )
+            made[key] = value if free else frame.column(value)
+    if "space" in made:
+        made["hyperparameters"] = tuple(h.name for h in made["space"])
+    s = Statement(**made)
+    used = [*s.score, *(c for c in (s.cost, s.level, s.repeat) if c is not None and c != NO_COST)]
+    if len(set(used)) < len(used):
+        raise ValueError(f"score, cost, level and repeat must be different columns, got {', '.join(used)}")
+    return s
+
+
+def _empty(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, Sequence, Mapping)) and not value)

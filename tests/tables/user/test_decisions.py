@@ -1,0 +1,227 @@
+"""Decisions on whole files: number formats, scales, units, functions of other columns; what is uncertain is asked."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+import pytest
+
+from hpo_envs.commands.main import main
+from hpo_envs.tables import user
+from hpo_envs.tables.table import Table
+from hpo_envs.tables.user import cells
+from hpo_envs.tables.user.deciding import formats, outcomes, scales
+from tests.tables.user.helpers import from_text, write
+
+
+def definitions(table: Table) -> dict[str, Any]:
+    return {h.name: h for h in table.space}
+
+
+def decided(table: Table, column: str) -> str:
+    return "; ".join(n for n in table.provenance.notes if n.startswith(f"{column}: "))
+
+
+@pytest.mark.parametrize(
+    ("columns", "delimiter", "decimal", "wanted", "note"),
+    [
+        ({"x": ["1,240", "860", "412"]}, ",", None, ["1240", "860", "412"], "thousands"),
+        ({"x": ["1,240", "860"], "y": [0.5, 0.25]}, ";", None, ["1240", "860"], "thousands"),
+        ({"x": ["1,240", "860"], "y": ["0,5", "0,25"]}, ";", None, ["1.240", "860"], "decimal commas"),
+        ({"x": ["1,240", "860"]}, ";", ",", ["1.240", "860"], "decimal commas"),
+        ({"x": ["1,240", "860"]}, ";", ".", ["1240", "860"], "thousands"),
+        ({"x": ["1.240", "2.500"], "y": ["0,5", "0,25"]}, ";", None, ["1240", "2500"], "thousands"),
+        ({"x": ["1,234,567", "12"]}, ";", None, ["1234567", "12"], "thousands"),
+        ({"x": ["1,240.5", "860.25"]}, ";", None, ["1240.5", "860.25"], "thousands"),
+        ({"x": ["1.240,5", "3,2"]}, ";", None, ["1240.5", "3.2"], "decimal commas"),
+        ({"x": ["1'240", "2'500"]}, ";", None, ["1240", "2500"], "thousands"),
+        ({"x": ["1,5", "2", None]}, ";", None, ["1.5", "2", None], "decimal commas"),
+        ({"x": ["1,5", "2.5"]}, ";", None, ["1,5", "2.5"], ""),
+        ({"x": ["'-0.5", "2e-3", "'-1e-05"]}, ",", None, ["-0.5", "2e-3", "-1e-05"], "apostrophes before signs"),
+        ({"x": ["71%", "80.5 %"]}, ",", None, ["71", "80.5"], "percent signs"),
+        ({"x": ["71%", "80.5"]}, ",", None, ["71%", "80.5"], ""),
+        ({"x": ["86.7 ± 0.3", "85±1", "OOM", ""]}, ",", None, ["86.7", "85", "OOM", ""], "numbers after ±"),
+        ({"x": ["86,7 (± 0,3)", "85 ± 0,2"]}, ";", None, ["86.7", "85"], "numbers after ± left out, decimal commas"),
+        ({"x": ["86.7% ± 0.3%", "85 ± 1"]}, ",", None, ["86.7% ± 0.3%", "85 ± 1"], ""),
+        ({"x": ["5 ± x", "6"]}, ",", None, ["5 ± x", "6"], ""),
+        ({"x": ["8 GB", "16 GB"]}, ",", None, ["8", "16"], "numbers in GB"),
+        ({"x": ["8 GB", "512 MB"]}, ",", None, ["8000", "512"], "numbers in MB"),
+        ({"x": ["1.5h", "30 min"]}, ",", None, ["90", "30"], "numbers in min"),
+        ({"x": ["350K", "1M", "2k", "12"]}, ",", None, ["350000", "1000000", "2000", "12"], "powers of ten"),
+        ({"x": ["3x3", "5x5"]}, ",", None, ["3x3", "5x5"], ""),
+        ({"x": ["2024-01-02", "2024-01-03"]}, ",", None, ["2024-01-02", "2024-01-03"], ""),
+    ],
+)
+def test_number_format_is_that_of_file(
+    columns: dict[str, list[Any]], delimiter: str, decimal: str | None, wanted: list[Any], note: str
+) -> None:
+    given = {name: cells.of_series(pd.Series(values)) for name, values in columns.items()}
+    found = formats.spellings(given, delimiter, lambda t: outcomes.meaning(t) is not None, decimal)
+    made = found["x"].cells if "x" in found else given["x"]
+    assert made.astype(object).where(made.notna(), None).tolist() == wanted
+    assert note in found["x"].note if note else not found.get("x", formats.Spelling(None)).note
+
+
+def test_thousands_are_no_decimals() -> None:
+    lines = zip(["500", "1,000", "2,000"] * 2, ["1,240", "860", "412", "95", "1,015", "78"], range(6), strict=True)
+    text = "warmup,k,ppl\n" + "".join(f'"{w}",{k},"{p}"\n' for w, p, k in lines)
+    table = from_text(text.encode(), "ppl", "min", hyperparameters=["warmup", "k"])
+    assert sorted(table.values.ravel()) == [78, 95, 412, 860, 1015, 1240]
+    assert definitions(table)["warmup"].values == (500, 1000, 2000)
+
+
+def test_ambiguous_comma_is_asked_never_stated(capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    text = "lr;ppl\n1;1,240\n2;860\n3;1,015\n"
+    with pytest.raises(ValueError, match=r"column ppl: 1,015 may be 1015 or 1\.015, .* --decimal \. or --decimal ,"):
+        from_text(text.encode(), "ppl")
+    assert from_text(text.encode(), "ppl", decimal=".").values.max() == 1240
+    assert from_text(text.encode(), "ppl", decimal=",").values.max() == 860
+    path = str(write(tmp_path, text))
+    assert main(["table", "from-csv", path, "--dry-run"]) == 2
+    assert "--decimal" in capsys.readouterr().err
+    assert main(["table", "from-csv", path, "--dry-run", "--decimal", "."]) == 0
+    with pytest.raises(ValueError, match="decimal must be a point or a comma, got ';'"):
+        from_text(text.encode(), "ppl", decimal=";")
+
+
+DRAWS: dict[str, tuple[Any, bool, scales.Kind]] = {
+    "lr over two decades": (lambda r, n: 10 ** r.uniform(-5, -3, n), False, "log"),
+    "lr over four decades": (lambda r, n: 10 ** r.uniform(-5, -1, n), False, "log"),
+    "dropout": (lambda r, n: r.uniform(0, 0.5, n), False, "linear"),
+    "units": (lambda r, n: r.integers(1, 500, n).astype(float), True, "linear"),
+    "batch size": (lambda r, n: np.round(np.exp(r.uniform(np.log(8), np.log(1024), n))), True, "log"),
+    "beta1": (lambda r, n: 1 - 10 ** r.uniform(-4, 0, n), False, "decay"),
+    "beta2": (lambda r, n: 1 - 10 ** r.uniform(-6, -1, n), False, "decay"),
+    "momentum": (lambda r, n: r.uniform(0.5, 0.99, n), False, "linear"),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_scales_of_draws_are_right_or_asked(name: str) -> None:
+    draw, whole, kind = DRAWS[name]
+    wrong = {n: 0 for n in (200, 50, 20)}
+    for n in wrong:
+        for seed in range(200):
+            scale = scales.scale_of(draw(np.random.default_rng(seed), n), whole)
+            wrong[n] += scale.certain and scale.kind != kind
+            assert n < 200 or (scale.kind == kind and scale.certain)
+    assert wrong == {200: 0, 50: 0, 20: 0}
+
+
+@pytest.mark.parametrize(
+    ("grid", "kind"),
+    [
+        ([32, 64, 128, 256, 512, 1024, 2048], "log"), ([1e-4 * 2 ** (k / 2) for k in range(21)], "log"),
+        ([1, 3, 10, 30], "log"), ([0.001, 0.01], "log"), ([1, 2, 5, 10, 20, 50], "log"), ([0.1, 0.2, 0.3], "linear"),
+        ([1, 2, 3, 4], "linear"), ([0, 0.1, 0.2, 0.3, 0.5], "linear"), ([0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2], "log"),
+        ([0.9, 0.99, 0.999], "decay"), ([0.1, 0.5, 0.9], "linear"), ([-1, 0, 1], "linear"),
+    ],
+)  # fmt: skip
+def test_scales_of_grids(grid: list[float], kind: str) -> None:
+    found = scales.scale_of(np.repeat(np.array(grid, float), 3), all(g == int(g) for g in grid))
+    assert (found.kind, found.certain) == (kind, True)
+
+
+def test_zero_is_lowest_step_and_decay_is_stored_as_rest() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"wd": rng.choice([0, 1e-6, 1e-5, 1e-4, 1e-3], 60), "beta2": 1 - 10 ** rng.uniform(-4, 0, 60)})
+    table = user.from_frame(frame.assign(acc=rng.uniform(0, 1, 60)), "acc")
+    space = definitions(table)
+    assert (space["wd"].log, space["wd"].low) == (True, 0.0)
+    at = space["wd"].scale([0, 1e-6, 1e-5, 1e-4, 1e-3])
+    np.testing.assert_allclose(at, [0, 0.25, 0.5, 0.75, 1], atol=1e-12)
+    assert space["beta2"].complement
+    found = sorted(table.config(i)["beta2"] for i in range(60))
+    np.testing.assert_allclose(found, np.sort(frame["beta2"]), rtol=1e-12)
+    env = gym.make("TableHPO-v0", table=table)
+    env.reset(seed=0)
+    assert np.isfinite(env.step(0)[1])
+    linear = user.from_frame(frame.assign(acc=frame["wd"]), "acc", log={"beta2": False, "wd": False})
+    assert not any(h.log for h in linear.space)
+    with pytest.raises(ValueError, match=r"column wd: must be in \[0, 1\) to be a decay rate, got 0 to 2"):
+        user.from_frame(frame.assign(acc=frame["wd"], wd=[0, 1, 2] * 20), "acc", log={"wd": "decay"})
+
+
+def test_hyperparameter_with_telling_name_is_kept() -> None:
+    text = b"min_df,mem,loss_weight,acc\n" + b"".join(
+        b"%d,%d GB,%d,.%d\n" % (k % 3, k % 2 + 1, k % 4, k) for k in range(24)
+    )
+    assert [h.name for h in from_text(text, "acc").space] == ["min_df", "mem", "loss_weight"]
+
+
+def test_numbers_with_units_that_hardly_repeat_are_measured() -> None:
+    lines = "".join(f"{k % 4},{8 * (1 + k % 2)} GB,10.{k} GB,{350 + k % 3}K,.{k + 10}\n" for k in range(33))
+    table = from_text(f"layers,ram,peak,params,acc\n{lines}".encode(), "acc")
+    space = definitions(table)
+    assert [*space] == ["layers", "ram", "params"]
+    assert (space["ram"].kind, space["ram"].values) == ("int", (8, 16))
+    assert space["params"].values == (350_000, 351_000, 352_000)
+    assert "GB" in decided(table, "ram")
+    assert "measured" in decided(table, "peak")
+
+
+def grid() -> pd.DataFrame:
+    shape = {"d_model": [128, 256, 512], "heads": [2, 4, 8], "lr": [1e-4, 1e-3, 1e-2]}
+    frame = pd.DataFrame(np.array(np.meshgrid(*shape.values())).reshape(3, -1).T, columns=[*shape])
+    return frame.assign(d_head=frame.d_model / frame.heads, acc=np.random.default_rng(0).uniform(0, 1, len(frame)))
+
+
+def test_functions_of_other_columns_are_named_and_left_out_on_request() -> None:
+    frame = grid()
+    table = user.from_frame(frame, "acc")
+    assert "a function of d_model and heads" in "\n".join(table.provenance.notes)
+    assert [h.name for h in user.from_frame(frame, "acc", drop=["d_head"]).space] == ["d_model", "heads", "lr"]
+    rng = np.random.default_rng(1)
+    laws = pd.DataFrame({"N": rng.uniform(1e7, 1e9, 30), "D": rng.uniform(1e9, 1e11, 30)})
+    laws = laws.assign(tokens_per_param=laws.D / laws.N, loss=rng.uniform(2, 3, 30))
+    notes = "\n".join(user.from_frame(laws, "loss").provenance.notes)
+    assert "tokens_per_param: proportional to D / N" in notes
+    free = user.from_frame(frame.drop(columns="d_head"), "acc").provenance.notes
+    assert not any("function of" in note for note in free)
+
+
+def test_ask_stops_and_decisions_are_returned(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    found = user.decide(user.read(grid()), score="acc")
+    assert [d.columns for d in found.uncertain] == [("d_head",)]
+    assert str(found).count("\n") + 1 == len(found.said)
+    assert "d_head: " in str(found)
+    assert user.build(found, "mine").provenance.sha256 == user.from_frame(grid(), "acc", name="mine").provenance.sha256
+    with pytest.raises(ValueError, match="d_head: a function of d_model and heads.*--drop d_head"):
+        user.decide(user.read(grid()), score="acc", ask=True)
+    assert user.decide(user.read(grid()), score="acc", ask=True, drop=["d_head"]).uncertain == ()
+    grid().to_csv(tmp_path / "a.csv", index=False)
+    assert main(["table", "from-csv", str(tmp_path / "a.csv"), "--ask", "--dry-run"]) == 2
+    assert "--drop d_head" in capsys.readouterr().err
+    assert "11 columns" not in str(user.read(grid()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "params,params,metrics,metrics\nlr,bs,acc,loss\n.1,8,.5,1\n.2,16,.6,2\n.3,8,.7,3\n",
+        "params,,metrics,\nlr,bs,acc,loss\n.1,8,.5,1\n.2,16,.6,2\n.3,8,.7,3\n",
+        ",params,params,metrics,metrics\n,lr,bs,acc,loss\n0,.1,8,.5,1\n1,.2,16,.6,2\n2,.3,8,.7,3\n",
+        ",params,params,metrics,metrics\n,lr,bs,acc,loss\ntrial,,,,\n0,.1,8,.5,1\n1,.2,16,.6,2\n2,.3,8,.7,3\n",
+    ],
+)
+def test_header_of_two_lines_is_read_with_index_and_without(text: str) -> None:
+    table = from_text(text.encode(), "acc")
+    assert [h.name for h in table.space] == ["lr", "bs"]
+    assert sorted(table.values.ravel()) == [0.5, 0.6, 0.7]
+    assert any("lines of header, read as one" in note for note in table.provenance.notes)
+
+
+def test_line_of_units_belongs_to_header() -> None:
+    table = from_text(b"lr,ram,acc\n-,GB,%\n.1,8,50\n.2,16,60\n.3,8,70\n", "acc (%)")
+    assert [h.name for h in table.space] == ["lr", "ram (GB)"]
+    assert len(table) == 3
+
+
+def test_degenerate_table_is_named() -> None:
+    same = b"lr,acc\n.1,.5\n.2,.5\n.3,.5\n.4,.4\n"
+    (note,) = (n for n in from_text(same).provenance.notes if "degenerate" in n)
+    assert "3 lines of 4 have the best score" in note
+    with pytest.raises(ValueError, match="degenerate.*--score"):
+        from_text(same, ask=True)
+    assert not any("degenerate" in n for n in from_text(b"lr,acc\n.1,.5\n.2,.6\n.3,.5\n").provenance.notes)
