@@ -142,6 +142,10 @@ def _cells(source: str, stream: io.StringIO, start: int, delimiter: str, width: 
         raise ValueError(f"{source} must be CSV, got {error}") from None
 
 
+def _named_or(before: str, name: str) -> str:
+    return name or before
+
+
 def _header(source: str, rows: list[list[str]], number: int) -> tuple[list[str], int]:
     """The names of columns, and how many lines they take.
 
@@ -155,7 +159,7 @@ def _header(source: str, rows: list[list[str]], number: int) -> tuple[list[str],
     blank = any(b and not a for a, b in zip(first, below, strict=False))
     named, used = first, 1
     if words and (len({*filter(None, first)}) < len([*filter(None, first)]) or blank):
-        filled = list(itertools.accumulate(first, lambda a, b: b or a)) if blank else first
+        filled = list(itertools.accumulate(first, _named_or)) if blank else first
         named, used = [f"{a}.{b}" if a and b else a or b for a, b in zip(filled, below, strict=True)], 2
         if after[0] and not any(after[1:]) and len(after) > 2:
             named, used = [named[0] or after[0], *named[1:]], 3
