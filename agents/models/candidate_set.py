@@ -6,7 +6,7 @@ code, on the Gaussian process of `learned`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,16 +26,25 @@ from hpo_envs.agents.models.gp.stacked import (
     standardised,
 )
 
-GROUPS = {"hyperparameters": 24, "observed": 2, "posterior": 3, "prior": 2, "stacked": 3}
+GROUPS = {"hyperparameters": 64, "observed": 2, "posterior": 3, "prior": 2, "stacked": 3, "history": 4 + 64}
 """Columns of each group of features, by name:
 
-- `hyperparameters`: the candidates' features from [0, 1] on [-1, 1], then zeros;
+- `hyperparameters`: the candidates' features from [0, 1] on [-1, 1], then zeros (cells have 61);
 - `observed`: the standardised reward of evaluated candidates, and the correlation with the nearest evaluated one;
 - `posterior`: mean above the incumbent, deviation and log expected improvement of a Gaussian process of the episode;
 - `prior`: mean and deviation of what source tasks predict;
-- `stacked`: as `posterior`, of a Gaussian process stacked on the source tasks, as `learned` is.
+- `stacked`: as `posterior`, of a Gaussian process stacked on the source tasks, as `learned` is;
+- `history`: of each evaluation in order, 1, its reward standardised by those so far, its cost and the budget left after
+  it, as shares of the budget, then its features as in `hyperparameters`; zeros where none was made yet.
 
-Column 0 of every set says which candidates were evaluated."""
+`candidates` has what changes: column 0, which says what was evaluated, and the groups in the order in which they are
+named. `hyperparameters` is an array of its own, which stays the same until the next reset, and so is `history`."""
+
+JOINED = ("candidates", "hyperparameters")
+"""Arrays of an observation that are columns of the candidates."""
+
+APART = ("hyperparameters", "history")
+"""Groups that are arrays of their own."""
 
 DEFAULT = ("hyperparameters", "observed", "posterior")
 """Features without source tasks."""
@@ -43,6 +52,9 @@ DEFAULT = ("hyperparameters", "observed", "posterior")
 CONTEXT = 6
 """Numbers of an episode: budget left, evaluations / 20, incumbent, evaluations since it improved / 10, correlation of
 the source tasks' mean with the observations, and whether there are source tasks."""
+
+NEARNESS = 1
+"""Which of the `LENGTHS` sets of length-scales says how near two candidates are."""
 
 BOUND = 8.0
 """Largest absolute value of a column."""
@@ -52,14 +64,25 @@ ALONE = {"log expectation": -60.0, "log deviations": -60.0, "slope": 0.0}
 
 
 def width(features: tuple[str, ...]) -> int:
-    """Number of columns of groups of features, that of evaluated candidates included.
+    """Number of columns of `candidates` with groups of features, that of evaluated candidates included.
 
     Raises:
         ValueError: No group, or one of another name.
     """
     if not isinstance(features, (tuple, list)) or not features or not set(features) <= set(GROUPS):
         raise ValueError(f"features must be a tuple of names among {', '.join(GROUPS)}, got {features!r}")
-    return 1 + sum(GROUPS[name] for name in features)
+    return 1 + sum(GROUPS[name] for name in features if name not in APART)
+
+
+def columns(features: tuple[str, ...]) -> int:
+    """Number of columns of `joined` observations with groups of features."""
+    return width(features) + GROUPS["hyperparameters"] * ("hyperparameters" in features)
+
+
+def joined(observation: Mapping[str, Any]) -> npt.NDArray[np.float32]:
+    """(..., n, columns) `candidates`, and `hyperparameters` where an observation has them."""
+    shown = [observation[name] for name in JOINED if name in observation]
+    return shown[0] if len(shown) == 1 else np.concatenate(shown, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -70,11 +93,13 @@ class CandidateArrays:
         x: (E, n, d) features in [0, 1]; zeros where an episode has fewer candidates or features.
         tables: Which candidates an episode has, and what source tasks predict of them (there may be none).
         lengths: (E, LENGTHS, d) length-scales.
+        widths: (E,) features that an episode has.
     """
 
     x: Floats
     tables: Tables
     lengths: Floats
+    widths: Indices
 
     @classmethod
     def of(
@@ -102,7 +127,7 @@ class CandidateArrays:
             np.ones((1, len(p)), bool),
             (np.arange(n + more) < n)[None],
         )
-        return cls(np.pad(x, ((0, more), (0, 0)))[None], tables, length_scales(d, fitted)[None])
+        return cls(np.pad(x, ((0, more), (0, 0)))[None], tables, length_scales(d, fitted)[None], np.array([d]))
 
     @classmethod
     def stack(cls, spaces: Sequence[CandidateArrays]) -> CandidateArrays:
@@ -121,7 +146,8 @@ class CandidateArrays:
             np.concatenate([t.valid for t in many]),
         )
         x = np.concatenate([wide(s.x, 2, d) for s in spaces])
-        return cls(x, tables, np.concatenate([wide(s.lengths, 2, d, 1.0) for s in spaces]))
+        lengths = np.concatenate([wide(s.lengths, 2, d, 1.0) for s in spaces])
+        return cls(x, tables, lengths, np.concatenate([s.widths for s in spaces]))
 
 
 class CandidateSet:
@@ -131,6 +157,7 @@ class CandidateSet:
         space: The candidates.
         features: Names of groups of columns, see `GROUPS`.
         numbers: Of the stacked process, see `gp.stacked.START`; None: the untrained ones.
+        budget: Most evaluations in `history`.
 
     Attributes:
         valid: (E, n) which candidates an episode has.
@@ -143,15 +170,19 @@ class CandidateSet:
     """
 
     def __init__(
-        self, space: CandidateArrays, features: tuple[str, ...] = DEFAULT, numbers: Mapping[str, float] | None = None
+        self,
+        space: CandidateArrays,
+        features: tuple[str, ...] = DEFAULT,
+        numbers: Mapping[str, float] | None = None,
+        budget: int = 0,
     ) -> None:
         (e, n, d), tables, most = space.x.shape, space.tables, GROUPS["hyperparameters"]
         self._width, self._features, self._space = width(features), features, space
-        if d > most and "hyperparameters" in features:
+        if d > most and {*APART} & {*features}:
             raise ValueError(f"candidates must have at most {most} features for 'hyperparameters', got {d}")
         self.valid, self.free = tables.valid, tables.valid.copy()
         self.rows, self.rewards = np.zeros((e, 0), np.intp), np.zeros((e, 0))
-        self._each, self._near = np.arange(e), np.zeros((e, n))
+        self._each, self._near = np.arange(e), np.zeros((e, n), np.float32)
         self._last, self._precision = np.zeros((e, LENGTHS, n)), 1.0 / np.square(space.lengths)
         stacked = START | dict(numbers or {})
         models = {"posterior": START | ALONE, "stacked": stacked}
@@ -160,6 +191,18 @@ class CandidateSet:
         self._gp = StackedGP(given, tables, self._correlations, 24) if self._models else None
         mean, apart = tables.expected(np.array([stacked["similarity"]]))
         self._prior, self._apart = mean[0], np.sqrt(np.square(apart[0]).sum(axis=1))
+        self._shown = np.zeros((e, n, self._width), np.float32)
+        if "prior" in features:
+            self._show(self._shown, "prior", (self._prior, self._apart))
+        if {*APART} & {*features}:
+            self._static = np.zeros((e, n, most), np.float32)
+            np.multiply(space.x, 2.0, out=self._static[..., :d], casting="same_kind")
+            self._static[..., :d] -= (np.arange(d) < space.widths[:, None])[:, None]
+            self._static[~tables.valid] = 0.0
+        if "observed" in features:
+            self._scaled = np.divide(space.x, space.lengths[:, NEARNESS, None], dtype=np.float32, casting="same_kind")
+            self._squares = np.einsum("end,end->en", self._scaled, self._scaled)
+        self._past, self._left = np.zeros((e, budget, GROUPS["history"]), np.float32), np.ones(e)
 
     def _correlations(self, rows: Indices) -> Floats:
         """(P, E, LENGTHS, n) of the candidates observed last, which all models observe."""
@@ -167,10 +210,16 @@ class CandidateSet:
 
     def observe(self, rows: Indices, rewards: Floats) -> None:
         """Take (E,) candidates evaluated and their (E,) rewards, in any unit, higher is better."""
-        x = self._space.x
-        squares = np.square(x - x[self._each, rows][:, None])
-        self._last = of_square_distances("matern52", self._precision @ np.swapaxes(squares, 1, 2))
-        self._near = np.maximum(self._near, self._last[:, 1])
+        if "observed" in self._features:
+            x, at = self._scaled, self._scaled[self._each, rows]
+            apart = self._squares + self._squares[self._each, rows][:, None] - 2.0 * (x @ at[:, :, None])[:, :, 0]
+            self._near = np.maximum(self._near, of_square_distances("matern52", np.maximum(apart, 0.0)))
+            self._near[self._each, rows] = 1.0
+        if self._gp is not None:
+            squares = np.square(self._space.x - self._space.x[self._each, rows][:, None])
+            self._last = of_square_distances("matern52", self._precision @ np.swapaxes(squares, 1, 2))
+        if (t := self.rows.shape[1]) < self._past.shape[1] and "history" in self._features:
+            self._past[:, t, 4:], self._past[:, t, 0] = self._static[self._each, rows], 1.0
         self.free[self._each, rows] = False
         self.rows = np.concatenate([self.rows, rows[:, None]], axis=1)
         self.rewards = np.concatenate([self.rewards, np.asarray(rewards, np.float64)[:, None]], axis=1)
@@ -178,28 +227,39 @@ class CandidateSet:
             self._gp.observe(np.broadcast_to(rows, (len(self._models), len(rows))))
 
     def observation(self, left: Floats) -> dict[str, npt.NDArray[np.float32]]:
-        """`candidates` (E, n, columns), `mask` (E, n) of those not evaluated, and `context` (E, CONTEXT), all float32.
+        """`candidates` (E, n, width), `mask` (E, n) of those not evaluated, `context` (E, CONTEXT), all float32.
+
+        And, where they are among the features, `hyperparameters` (E, n, 64) and `history` (E, budget, 68).
 
         Args:
             left: (E,) fraction of the budget left.
         """
-        x, at = self._space.x, self._each[:, None]
+        at, out, seen = self._each[:, None], self._shown.copy(), np.zeros(self._near.shape, np.float32)
         z = standardised(self.rewards) if self.rows.size else self.rewards
-        seen, out = np.zeros(x.shape[:2]), np.zeros((*x.shape[:2], self._width), np.float32)
         seen[at, self.rows], out[at, self.rows, 0] = z, 1.0
-        groups = self._posteriors(left) | {
-            "hyperparameters": (*np.moveaxis(2.0 * x - 1.0, 2, 0),),
-            "observed": (seen, self._near),
-            "prior": (self._prior, self._apart),
-        }
-        column = 1
-        for name in self._features:
-            for j, values in enumerate(groups[name]):
-                out[..., column + j] = np.clip(values, -BOUND, BOUND)
-            column += GROUPS[name]
-        out[~self._space.tables.valid] = 0.0
+        for name, columns in (self._posteriors(left) | {"observed": (seen, self._near)}).items():
+            if name in self._features:
+                self._show(out, name, columns)
         context = np.clip(self._context(z, left), -BOUND, BOUND).astype(np.float32)
-        return {"candidates": out, "mask": self.free.astype(np.float32), "context": context}
+        found = {"candidates": out, "mask": self.free.astype(np.float32), "context": context}
+        if "hyperparameters" in self._features:
+            found["hyperparameters"] = self._static
+        if "history" in self._features:
+            found["history"] = self._history(z, left)
+        return found
+
+    def _history(self, z: Floats, left: Floats) -> npt.NDArray[np.float32]:
+        t = min(z.shape[1], self._past.shape[1])
+        if t and not self._past[0, t - 1, 3]:
+            self._past[:, t - 1, 2], self._past[:, t - 1, 3], self._left = self._left - left, left, left
+        self._past[:, :t, 1] = np.clip(z[:, :t], -BOUND, BOUND)
+        return self._past.copy()
+
+    def _show(self, out: npt.NDArray[np.float32], name: str, columns: Iterable[npt.NDArray[Any]]) -> None:
+        """Write the columns of a group."""
+        first = width(("observed", *self._features[: self._features.index(name)])) - GROUPS["observed"]
+        for j, values in enumerate(columns):
+            out[..., first + j] = np.clip(values, -BOUND, BOUND) * self._space.tables.valid
 
     def _posteriors(self, left: Floats) -> dict[str, tuple[Floats, ...]]:
         """By group: (E, n) mean above the incumbent, deviation, and log expected improvement below the largest one."""

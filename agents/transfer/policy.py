@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, candidate_net
-from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet
+from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet, joined
 from hpo_envs.agents.models.gp.stacked import distance
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
@@ -140,7 +140,7 @@ class Policy(CandidateAgent):
         seen = {k: v[0] for k, v in known.observation(np.array([min(max(left, 0.0), 1.0)])).items()}
         total = np.zeros(len(free))
         for member in self._members:
-            scores = candidate_net.scores(member, seen["candidates"], seen["mask"] > 0.5, seen["context"])
+            scores = candidate_net.scores(member, joined(seen), seen["mask"] > 0.5, seen["context"])
             scores = np.where(free, scores.astype(np.float64), -np.inf)
             total += scores - scores.max()
         total /= len(self._members)

@@ -174,7 +174,7 @@ def _trained(archive: Mapping[str, npt.NDArray[Any]], i: int, record: Mapping[st
     features, names = (_texts(record[k]) for k in ("features", "feature_names"))
     hidden = _count(record["hidden"], 512, 0)
     members, candidates = _count(record["members"], 16), _count(record["candidates"], 10**6)
-    shapes = candidate_net.shapes(candidate_set.width(features), hidden)
+    shapes = candidate_net.shapes(candidate_set.columns(features), hidden)
     numbers = {str(k): float(v) for k, v in record["numbers"].items()}
     if not set(numbers) <= set(START) or not all(map(math.isfinite, numbers.values())):
         raise ValueError("numbers of another process")

@@ -25,8 +25,9 @@ from hpo_envs.agents.models.gp.stacked import START, distance, scaled
 from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.policy_file import SourceNetworks
 from hpo_envs.benchmarks import plots
-from hpo_envs.benchmarks.tasks import sampled
-from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks, TaskPool
+from hpo_envs.benchmarks.tasks import pools as table_pools
+from hpo_envs.benchmarks.tasks.pools import TaskPool
+from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks
 from hpo_envs.tables import screen
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
@@ -76,7 +77,7 @@ def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
 @functools.cache
 def usable(family: str) -> tuple[TaskPool, ...]:
     """A family's tables whose best result is above the median one."""
-    return tuple(sampled.pools((family,), objective=OBJECTIVES[family]))
+    return tuple(table_pools.pools((family,), objective=OBJECTIVES[family]))
 
 
 def prior(family: str) -> SourceNetworks:

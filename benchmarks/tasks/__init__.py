@@ -24,10 +24,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hpo_envs.benchmarks.tasks import sampled
+from hpo_envs.benchmarks.tasks import pools, sampled
 from hpo_envs.core.family import Distribution, IdArguments
 from hpo_envs.families.registry import FAMILIES
 from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import Table
 
 __all__ = ["DISTRIBUTIONS", "PARTS", "VERSION", "TaskSplit", "languages", "leave_one_out", "make_vec", "names", "split"]
 
@@ -120,21 +121,24 @@ def _distribution(name: str) -> Distribution:
 
 def make_vec(
     num_envs: int,
-    families: Sequence[str] = sampled.FAMILIES,
+    families: Sequence[str | Table] = pools.FAMILIES,
     without: Sequence[str] = (),
     objective: str | None = None,
+    half: int | None = None,
     **arguments: Any,
 ) -> sampled.SampledTasks:
     """A vectorized environment that draws table, objective, sub-space and subsample at each reset.
 
     Args:
         num_envs: Number of episodes.
-        families: Families of the tables; none: functions of a Gaussian-process prior only.
-        without: Languages left out, by any of their codes.
-        objective: Name of one metric instead of all.
+        families: Families of the tables, and tables of your own; none: prior functions only.
+        without: Languages, by any of their codes, and task groups that are left out.
+        objective: A metric instead of each table's validation score; tables without it are left out.
+        half: 0 or 1: only the configurations in one half of each space, by a hash of their values.
         **arguments: Of `sampled.SampledTasks`: `candidates`, `budget`, `draws`.
 
     Raises:
         ValueError: No such family or language, or no table is left.
     """
-    return sampled.SampledTasks(num_envs, sampled.pools(families, without, objective) if families else [], **arguments)
+    found = pools.pools(families, without, objective, half) if families else []
+    return sampled.SampledTasks(num_envs, found, **arguments)

@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import forest_importance
+from hpo_envs.benchmarks.tasks.pools import shipped
 from hpo_envs.tables import catalogue, screen, store
 from hpo_envs.tables.table import Floats, Table
 
 FEWEST = 40
 """Configurations that the tables of a space have in common."""
 
-TREES = 15
+FOREST = 15
 """Of the forests that importance is read from."""
 
 
@@ -87,12 +88,6 @@ def spaces(tables: Iterable[Table]) -> list[SharedSpace]:
     return [_made(some) for some in alike.values() if len(some) > 1]
 
 
-def shipped() -> list[Table]:
-    """The tables of measured configurations that ship, one for each set of measurements."""
-    names = [n for n in store.names() if n in catalogue.settings() and not store.files(n)]
-    return [store.load(n) for n in names if store.of_configurations(n) and not n.endswith("-grid")]
-
-
 def _space(table: Table) -> tuple[Any, ...]:
     return (table.name.partition("/")[0], tuple(h.name for h in table.space), table.metric_names[0])
 
@@ -144,7 +139,7 @@ def _ranked(columns: Sequence[Floats]) -> Floats:
 def _importance(table: Table) -> dict[str, float]:
     x, axes = forest_importance.space_of(table)
     scores = _scores(table).mean(axis=1)
-    found = forest_importance.importance(x, scores, axes, cutoff=float(np.median(scores)), trees=TREES)
+    found = forest_importance.importance(x, scores, axes, cutoff=float(np.median(scores)), trees=FOREST)
     return dict(zip(found.names, found.main.tolist(), strict=True))
 
 
@@ -207,7 +202,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder of the picture")
     args = parser.parse_args(words)
-    found = spaces(shipped())
+    found = spaces(map(store.load, shipped()))
     print(*lines(found), sep="\n")
     near = [(r, *pair) for s in found for r, pair in zip(between(s), itertools.combinations(s.tables, 2), strict=True)]
     print(f"\n{sum(r > 0.9 for r, *_ in near)} of {len(near)} pairs correlate by more than 0.9")

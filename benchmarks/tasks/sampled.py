@@ -1,9 +1,10 @@
-"""A distribution of tasks as a vectorized environment, which draws table, objective, sub-space and subsample."""
+"""A distribution of tasks as a vectorized environment, which draws table, sub-space and subsample at each reset."""
 
-import functools
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -11,91 +12,21 @@ import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
+from scipy.special import ndtri
 
 from hpo_envs.agents.models.candidate_set import CandidateArrays
-from hpo_envs.agents.models.gp.kernels import of_square_distances
-from hpo_envs.agents.models.gp.stacked import length_scales
+from hpo_envs.agents.models.gp.stacked import LENGTHS, Tables, length_scales, scaled
+from hpo_envs.benchmarks.tasks import priors
+from hpo_envs.benchmarks.tasks.pools import FEW, TaskPool
 from hpo_envs.core.params import check_int, check_ints
-from hpo_envs.families.registry import SPECS, languages_of
-from hpo_envs.tables.catalogue import canonical
-from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.store import load
-from hpo_envs.tables.table import Floats, Table
+from hpo_envs.tables import Floats, Indices, draws
 
-FAMILIES = ("NMTHPO", "NMTLC", "CharHPO", "CharMini")
-"""Families whose tables are tasks: final results of complete tables."""
+SPACES, DRAWS = 256, 4
+"""Spaces of prior functions, and draws of each prior on each, whose random combinations are tasks."""
 
-FEW = 8
-"""Fewest configurations of a pool; a task has at least as many as evaluations."""
-
-
-@dataclass(frozen=True, eq=False)
-class TaskPool:
-    """What tasks are drawn from: one objective of one table.
-
-    Attributes:
-        name: Of the table and the objective.
-        languages: Of the table.
-        x: (N, d) features of its configurations, in [0, 1].
-        y: (N,) rewards, higher is better.
-        feature_names: Of its features.
-        predictions: (J, N) of source tasks.
-        distances: (J,) of their spaces.
-        fitted: (d,) length-scales of the source tasks; None: not known.
-    """
-
-    name: str
-    languages: tuple[str, ...]
-    x: Floats
-    y: Floats
-    feature_names: tuple[str, ...] = ()
-    predictions: Floats | None = None
-    distances: Floats | None = None
-    fitted: Floats | None = None
-
-
-def pools(
-    families: Sequence[str] = FAMILIES, without: Sequence[str] = (), objective: str | None = None
-) -> list[TaskPool]:
-    """Return every objective of every table of some families whose best result is above the median one.
-
-    Args:
-        families: Names among `FAMILIES`.
-        without: Languages left out, by any of their codes.
-        objective: Name of one metric instead of all.
-
-    Raises:
-        ValueError: No such family, a language that none of the tables has, or no table is left.
-    """
-    for family in families:
-        one_of("families", family, FAMILIES)
-    specs = [s for i, s in SPECS.items() if i.partition("-")[0] in families and "-mo-" not in i and len(s.tables) == 1]
-    every = [p for name in dict.fromkeys(s.tables[0] for s in specs) for p in _of(name)]
-    known, left_out = {language for p in every for language in p.languages}, {canonical(code) for code in without}
-    if left_out - known:
-        raise ValueError(f"without must be languages among {', '.join(sorted(known))}, got {sorted(left_out - known)}")
-    found = [p for p in every if not left_out & set(p.languages)]
-    found = [p for p in found if objective is None or p.name.rpartition(" ")[2] == objective]
-    if not found:
-        raise ValueError(f"without must leave a table of {', '.join(families)}, got {without!r}")
-    return found
-
-
-@functools.cache
-def _of(name: str) -> tuple[TaskPool, ...]:
-    """The objectives of a table."""
-    table: Table = load(name)
-    languages = languages_of([name])
-    last = np.maximum((~np.isnan(table.values)).sum(axis=2, keepdims=True) - 1, 0)
-    ends = np.take_along_axis(table.values, last, axis=2)[:, :, 0]
-    worst = np.array([m.worst for m in table.metrics])
-    measured = ~np.isnan(ends).all(axis=(1, 2))
-    values = np.where(np.isnan(ends), worst, ends).mean(axis=1) * [m.sign for m in table.metrics]
-    made = [
-        TaskPool(f"{name} {m.name}", languages, table.features[measured], values[measured, j], table.feature_names)
-        for j, m in enumerate(table.metrics)
-    ]
-    return tuple(p for p in made if len(p.y) >= FEW and np.median(p.y) < p.y.max())
+_GROUP, _POOL, _FUNCTION, _INSIDE, _FEATURE, _LOW, _FRACTION, _MIXED, _WEIGHT, _NOISE, _SOURCES, _FEW, _KEPT = range(13)
+_COMBINED, _ROWS = 16, 32
+"""Counters of the draws of a task; subsample, noise and source tasks follow one another from `_ROWS`."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +36,8 @@ class Draws:
     Attributes:
         fractions: Lowest and highest fraction of a pool's configurations.
         sub_space: Probability that a task has only the configurations within an interval of one feature.
-        functions: Probability that a task is drawn from a Gaussian-process prior over a mixed space instead of a pool.
-        mixed: Probability that the rewards are mixed with a smooth random function.
+        functions: Probability that a task is a draw of a Gaussian process or of random trees instead of a table.
+        mixed: Probability that the rewards of a table are mixed with such a draw.
         sources: Probability that a task has its source tasks, and that it then has only some of them.
     """
 
@@ -117,69 +48,155 @@ class Draws:
     sources: tuple[float, float] = (1.0, 0.25)
 
 
-def draw(
-    pools: Sequence[TaskPool], size: int, least: int, how: Draws, rng: np.random.Generator
-) -> tuple[str, CandidateArrays, Floats]:
-    """Name, candidates and (size,) normalised rewards of one task: 0 is its median configuration, 1 its best."""
-    for _ in range(100):
-        if not pools or rng.random() < how.functions:
-            name, x, y, p, distances, fitted = "function", *_function(size, rng), None, None, None
-        else:
-            pool = pools[int(rng.integers(len(pools)))]
-            rows = _rows(pool.x, size, least, how, rng)
-            name, x, y = pool.name, pool.x[rows], pool.y[rows]
-            p, distances, fitted = pool.predictions, pool.distances, pool.fitted
-            if p is not None and rng.random() < how.sources[0]:
-                few = rng.random() < how.sources[1]
-                kept = rng.choice(len(p), int(rng.integers(2, len(p) + 1)) if few and len(p) > 2 else len(p), False)
-                p, distances = p[kept][:, rows], None if distances is None else distances[kept]
-            else:
-                p = distances = fitted = None
-            if rng.random() < how.mixed and y.std() > 0.0:
-                weight = rng.uniform(0.0, 0.7)
-                y = np.sqrt(1.0 - weight**2) * (y - y.mean()) / y.std() + weight * _smooth(x, rng)
-        low, best = float(np.median(y)), float(y.max())
-        if best > low:
-            reward = np.full(size, -1.0)
-            reward[: len(y)] = np.maximum((y - low) / (best - low), -1.0)
-            return name, CandidateArrays.of(x, size, p, distances, fitted), reward
-    raise ValueError("pools must have configurations of different rewards, got none in 100 draws")
+class DrawnTasks(NamedTuple):
+    """Tasks of E episodes.
+
+    Attributes:
+        keys: (E,) of their draws.
+        pool: (E,) places of their pools.
+        rows: (E, size) configurations of the pool that are candidates.
+        valid: (E, size) whether an episode has so many.
+        rewards: (E, size) 0 for the median candidate and 1 for the best, at least -1.
+    """
+
+    keys: draws.Keys
+    pool: Indices
+    rows: Indices
+    valid: npt.NDArray[np.bool_]
+    rewards: Floats
 
 
-def _rows(x: Floats, size: int, least: int, how: Draws, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    rows = np.arange(len(x))
-    if rng.random() < how.sub_space:
-        column = x[:, int(rng.integers(x.shape[1]))]
-        low = rng.uniform(0.0, 0.4)
-        inside = (column >= np.quantile(column, low)) & (column <= np.quantile(column, low + 0.6))
-        rows = np.flatnonzero(inside) if inside.sum() >= 2 * least else rows
-    count = int(min(size, len(rows), max(least, rng.uniform(*how.fractions) * len(rows))))
-    return rng.choice(rows, count, replace=False)
+class Stock:
+    """Pools as arrays, padded to the largest one, so that tasks of many episodes are drawn at once.
+
+    Args:
+        pools: Tables; each task group has the same probability, and so has each pool of a group.
+        how: How tasks are drawn.
+        least: Fewest configurations of a space of prior functions.
+    """
+
+    def __init__(self, pools: Sequence[TaskPool], how: Draws, least: int) -> None:
+        self.how = how if pools else Draws(how.fractions, how.sub_space, 1.0, 0.0, how.sources)
+        self.pools, rng = list(pools), np.random.default_rng(0)
+        if self.how.functions > 0.0:
+            points = [priors.points(max(least, 128), rng) for _ in range(SPACES)]
+            self.pools += [TaskPool("function", "functions", (), x, np.zeros(len(x))) for x in points]
+        p, n = len(self.pools), max(len(pool.y) for pool in self.pools)
+        d = max(pool.x.shape[1] for pool in self.pools)
+        self.tables, self.sizes = len(pools), np.array([len(pool.y) for pool in self.pools])
+        self.widths = np.array([pool.x.shape[1] for pool in self.pools])
+        self.x, self.y = np.zeros((p, n, d), np.float32), np.zeros((p, 1 + 2 * DRAWS, n))
+        self.order, self.lengths = np.zeros((p, d + 1, n), np.int32), np.ones((p, LENGTHS, d))
+        self.order[:, 0] = np.arange(n)
+        for i, pool in enumerate(self.pools):
+            m, w = pool.x.shape
+            self.x[i, :m, :w], self.lengths[i, :, :w] = pool.x, length_scales(w, pool.fitted)
+            self.y[i, 0, :m] = scaled(pool.y)
+            if self.how.sub_space > 0.0:
+                self.order[i, 1 : w + 1, :m] = np.argsort(pool.x.T, axis=1, kind="stable")
+            if i >= len(pools) or self.how.mixed > 0.0:
+                for at, prior in enumerate((priors.smooth, priors.stepwise)):
+                    self.y[i, 1 + at * DRAWS : 1 + (at + 1) * DRAWS, :m] = prior(pool.x, DRAWS, rng)
+        groups = {pool.group: 0 for pool in pools}
+        for pool in pools:
+            groups[pool.group] += 1
+        share = [1.0 / (len(groups) * groups[pool.group]) for pool in pools]
+        self.until = np.cumsum(share) if pools else np.zeros(0)
+
+    def draw(self, keys: draws.Keys, size: int, least: int) -> DrawnTasks:
+        """The tasks of E keys.
+
+        Raises:
+            ValueError: No task with different rewards in a hundred draws.
+        """
+        found = self._once(keys, size, least)
+        flat = np.flatnonzero(np.isnan(found.rewards[:, 0]))
+        for attempt in range(1, 100):
+            if not len(flat):
+                return found
+            again = self._once(draws.mix_many(keys[flat], attempt), size, least)
+            for array, values in zip(found, again, strict=True):
+                array[flat] = values
+            flat = flat[np.isnan(found.rewards[flat, 0])]
+        raise ValueError("pools must have configurations of different rewards, got none in 100 draws")
+
+    def _once(self, keys: draws.Keys, size: int, least: int) -> DrawnTasks:
+        how, each = self.how, np.arange(len(keys))
+        u = draws.uniform_many(draws.mix_many(keys[:, None], np.arange(_ROWS + size)))
+        table = u[:, _FUNCTION] >= how.functions
+        pool = np.minimum(np.searchsorted(self.until, u[:, _GROUP], side="right"), max(self.tables - 1, 0))
+        pool = np.where(table, pool, self.tables + (u[:, _POOL] * (len(self.pools) - self.tables)).astype(np.intp))
+        n, feature, start = self.sizes[pool], np.zeros(len(keys), np.intp), np.zeros(len(keys), np.intp)
+        narrow = np.floor(0.6 * n).astype(np.intp)
+        inside = table & (u[:, _INSIDE] < how.sub_space) & (narrow >= 2 * least)
+        feature[inside] = 1 + (u[inside, _FEATURE] * self.widths[pool[inside]]).astype(np.intp)
+        start[inside] = (u[inside, _LOW] * (n - narrow)[inside]).astype(np.intp)
+        m = np.where(inside, narrow, n)
+        fraction = how.fractions[0] + u[:, _FRACTION] * (how.fractions[1] - how.fractions[0])
+        count = np.minimum(np.minimum(size, m), np.where(table, np.maximum(least, fraction * m), size).astype(np.intp))
+        picked = _some(u[:, _ROWS : _ROWS + size], m)
+        rows = self.order[pool[:, None], feature[:, None], start[:, None] + picked].astype(np.intp)
+        valid = np.arange(size) < count[:, None]
+        y = self.y[pool[:, None], 0, rows]
+        mixed = ~table | (u[:, _MIXED] < how.mixed)
+        at = np.flatnonzero(mixed)
+        weight = np.where(table[at], 0.7 * u[at, _WEIGHT], 1.0)
+        combined = ndtri(u[at, _COMBINED : _COMBINED + DRAWS])
+        combined /= np.sqrt(np.square(combined).sum(axis=1, keepdims=True))
+        prior = 1 + DRAWS * (u[at, _COMBINED + DRAWS] < 0.5)[:, None] + np.arange(DRAWS)
+        functions = self.y[pool[at][:, None, None], prior[:, :, None], rows[at][:, None]]
+        y[at] *= np.sqrt(1.0 - weight**2)[:, None]
+        y[at] += weight[:, None] * (combined[:, None] @ functions)[:, 0]
+        noisy = np.flatnonzero(~table)
+        noise = draws.uniform_many(draws.mix_many(keys[noisy, None], np.arange(size) + _ROWS + size))
+        y[noisy] += 0.3 * u[noisy, _NOISE][:, None] * ndtri(noise)
+        ordered = np.sort(np.where(valid, y, np.inf), axis=1)
+        low = 0.5 * (ordered[each, (count - 1) // 2] + ordered[each, count // 2])
+        lead = ordered[each, count - 1] - low
+        rewards = np.maximum((y - low[:, None]) / np.where(lead > 0.0, lead, np.nan)[:, None], -1.0)
+        rewards[~valid & (lead > 0.0)[:, None]] = -1.0
+        return DrawnTasks(keys.copy(), pool, rows, valid, rewards)
+
+    def space(self, drawn: DrawnTasks) -> CandidateArrays:
+        """The candidates of tasks."""
+        pool, rows, valid = drawn.pool, drawn.rows, drawn.valid
+        d = int(self.widths[pool].max())
+        x = self.x[pool[:, None], rows, :d]
+        x[~valid] = 0.0
+        return CandidateArrays(x, self._sources(drawn), self.lengths[pool, :, :d], self.widths[pool])
+
+    def _sources(self, drawn: DrawnTasks) -> Tables:
+        """What source tasks predict, of the episodes that have some."""
+        keys, pool, rows, valid, _ = drawn
+        most = max((0 if p.predictions is None else len(p.predictions)) for p in self.pools)
+        e, n = rows.shape
+        found = Tables(np.zeros((e, most, n)), np.zeros((e, most)), np.zeros((e, most), bool), valid)
+        u = draws.uniform_many(draws.mix_many(draws.mix_many(keys, _SOURCES)[:, None], np.arange(2 + most)))
+        for i in np.flatnonzero([self.pools[k].predictions is not None for k in pool]) if most else ():
+            source, kept = self.pools[pool[i]], valid[i]
+            p = source.predictions
+            if p is None or u[i, 0] >= self.how.sources[0]:
+                continue
+            order, j = np.argsort(u[i, 2 : 2 + len(p)]), len(p)
+            if u[i, 1] < self.how.sources[1] and j > 2:
+                j = 2 + int(u[i, 1] / self.how.sources[1] * (j - 1))
+            found.predictions[i, :j, : kept.sum()] = scaled(p[order[:j]][:, rows[i, kept]])
+            found.distances[i, :j] = 0.0 if source.distances is None else source.distances[order[:j]]
+            found.used[i, :j] = True
+        return found
 
 
-def _smooth(x: Floats, rng: np.random.Generator) -> Floats:
-    """(n,) a draw of a Gaussian process over (n, d) features, with length-scales drawn for each feature."""
-    lengths = length_scales(x.shape[1], None)[1] * rng.lognormal(0.0, 0.7, x.shape[1])
-    scaled = x / lengths
-    squares = np.square(scaled[:, None] - scaled[None]).sum(axis=2)
-    k = of_square_distances("matern52", squares) + 1e-6 * np.eye(len(x))
-    return np.asarray(np.linalg.cholesky(k) @ rng.standard_normal(len(x)))
-
-
-def _function(size: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """(size, d) points of a space of real, integer and categorical hyperparameters, and (size,) rewards."""
-    columns: list[Floats] = []
-    for _ in range(int(rng.integers(2, 9))):
-        kind, u = rng.random(), rng.random(size)
-        if kind < 0.5:
-            columns.append(u)
-        elif kind < 0.8:
-            steps = int(rng.integers(2, 6))
-            columns.append(np.minimum(np.floor(u * steps), steps - 1) / (steps - 1))
-        else:
-            columns += [*np.eye(k := int(rng.integers(2, 5)))[:, np.minimum((u * k).astype(int), k - 1)]]
-    x = np.stack(columns, axis=1)
-    return x, _smooth(x, rng) + rng.uniform(0.0, 0.3) * rng.standard_normal(size)
+def _some(u: Floats, m: Indices) -> Indices:
+    """(E, size) different numbers below (E,) limits, in random order, by Fisher and Yates; beyond a limit any."""
+    e, size = u.shape
+    kind = np.int16 if m.max() < 2**15 else np.int32
+    order, each = np.tile(np.arange(m.max(), dtype=kind), (e, 1)), np.arange(e)
+    for t in range(min(size, order.shape[1])):
+        at = np.minimum(t + (u[:, t] * np.maximum(m - t, 1)).astype(np.intp), order.shape[1] - 1)
+        order[each, t], order[each, at] = order[each, at], order[each, t]
+    out = np.zeros((e, size), np.intp)
+    out[:, : order.shape[1]] = order[:, :size]
+    return np.minimum(out, m[:, None] - 1)
 
 
 class SampledTasks(VectorEnv[Any, Any, Any]):
@@ -189,7 +206,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
     indices carry no information from one episode to another. The reward is normalised: 0 for the median and 1 for the
     best candidate of the task, at least -1. The observation is reward, best reward and budget left;
     `CandidateObservation` shows the candidates. All episodes have the same budget, end in the same
-    step and start anew in it (SAME_STEP).
+    step and start anew in it (SAME_STEP). `info["task"]` (num_envs,) is the place of a task's pool in `pools`, which
+    says table, metric and group; -1 is a prior function.
 
     Args:
         num_envs: Number of episodes.
@@ -216,16 +234,17 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         copies: int = 1,
     ) -> None:
         self.num_envs, self.budget = check_int("num_envs", num_envs), check_int("budget", budget)
-        self.pools, self.size, self._draws = list(pools), check_int("candidates", candidates, FEW), draws or Draws()
+        self.pools, self.size = list(pools), check_int("candidates", candidates, FEW)
         if budget > min([candidates, *(len(p.y) for p in pools)]):
             raise ValueError(f"budget must be at most the candidates of the smallest task, got {budget}")
+        self._stock = Stock(self.pools, draws or Draws(), self.size)
         self.autoreset_mode, self.render_mode = AutoresetMode.SAME_STEP, None
         self.metadata = {"autoreset_mode": self.autoreset_mode}
         self.single_observation_space = Box(np.array([-1.0, -1.0, 0.0], np.float32), np.ones(3, np.float32))
         self.single_action_space = Discrete(self.size)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._streams, self._episode, self._count = np.zeros(num_envs, np.int64), 0, budget
+        self._streams, self._episode, self._count = np.zeros(num_envs, np.uint64), 0, budget
         self._each, self._copies = np.arange(num_envs), check_int("copies", copies)
         self._best: Floats = np.zeros(num_envs)
 
@@ -234,7 +253,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         super().reset(seed=seed)
         if seed is not None or not self._episode:
             first = int(self.np_random.integers(2**40)) if seed is None else seed
-            self._streams, self._episode = first + self._each // self._copies, 0
+            self._streams, self._episode = (first + self._each // self._copies).astype(np.uint64), 0
         self._begin()
         return self._observe(), self._mask()
 
@@ -244,8 +263,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         never = np.zeros(self.num_envs, bool)
         if not self._episode:
             raise gym.error.ResetNeeded("step() must follow reset(): no episode is running.")
-        actions = actions % self._space.tables.valid.sum(axis=1)
-        self._reward = self._rewards[self._each, actions]
+        actions = actions % self._sizes
+        self._reward = self._drawn.rewards[self._each, actions]
         self._best = np.maximum(self._best, self._reward)
         self._free[self._each, actions] = False
         self._count += 1
@@ -254,33 +273,39 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         if self._count < self.budget:
             return self._observe(), reward, never, never.copy(), info | self._mask()
         final = np.fromiter(self._observe(), object, self.num_envs)
+        info |= {"task": self._codes(), "_task": ~never}
         info = {"final_obs": final, "_final_obs": ~never, "final_info": info, "_final_info": ~never}
         self._begin()
         return self._observe(), reward, ~never, never.copy(), info | self._mask()
 
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of the running episodes' tasks: table and metric, or `function`."""
+        return tuple(self._stock.pools[i].name for i in self._drawn.pool)
+
     def candidates(self) -> CandidateArrays:
         """The candidates of the running episodes."""
-        return self._space
+        return self._stock.space(self._drawn)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """(num_envs, candidates) which were not evaluated."""
         return self._free.copy()
 
     def _begin(self) -> None:
-        drawn = [
-            draw(self.pools, self.size, self.budget, self._draws, np.random.default_rng([int(s), self._episode]))
-            for s in self._streams
-        ]
-        self.tasks, spaces, rewards = zip(*drawn, strict=True)
-        self._space, self._rewards = CandidateArrays.stack(spaces), np.stack(rewards)
-        self._free = self._space.tables.valid.copy()
+        keys = draws.mix_many(self._streams, self._episode)
+        self._drawn = self._stock.draw(keys, self.size, self.budget)
+        self._free, self._sizes = self._drawn.valid.copy(), self._drawn.valid.sum(axis=1)
         self._reward = np.full(self.num_envs, -1.0)
         self._best = self._reward
         self._count, self._episode = 0, self._episode + 1
+
+    def _codes(self) -> npt.NDArray[np.int64]:
+        return np.where(self._drawn.pool < len(self.pools), self._drawn.pool, -1)
 
     def _observe(self) -> npt.NDArray[np.float32]:
         left = np.full(self.num_envs, 1.0 - self._count / self.budget)
         return np.stack([self._reward, self._best, left], axis=1).astype(np.float32)
 
     def _mask(self) -> dict[str, Any]:
-        return {"action_mask": self._free.astype(np.int8), "_action_mask": np.ones(self.num_envs, bool)}
+        ones = np.ones(self.num_envs, bool)
+        return {"action_mask": self._free.astype(np.int8), "_action_mask": ones, "task": self._codes(), "_task": ones}

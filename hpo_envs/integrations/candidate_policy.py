@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from hpo_envs.agents.models import candidate_net
+from hpo_envs.agents.models.candidate_set import JOINED
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.families.registry import languages_of
 from hpo_envs.wrappers.candidates import ObservedCandidates
@@ -35,19 +36,21 @@ class CandidateNetwork(BaseFeaturesExtractor):
     """
 
     def __init__(self, observation_space: spaces.Dict, hidden: int = 16, skip: float = 0.0) -> None:
-        n, columns = observation_space["candidates"].shape  # type: ignore[misc]
+        shapes = {name: space.shape or () for name, space in observation_space.items()}
+        n, columns = shapes["candidates"][0], sum(shapes.get(name, (0, 0))[1] for name in JOINED)
         super().__init__(observation_space, n + hidden)
-        shapes = candidate_net.shapes(columns, hidden)
-        for name in dict.fromkeys(key.partition(".")[0] for key in shapes):
-            out, into = shapes[f"{name}.weight"]
-            setattr(self, name, nn.Linear(into, out, bias=f"{name}.bias" in shapes))
+        layers = candidate_net.shapes(columns, hidden)
+        for name in dict.fromkeys(key.partition(".")[0] for key in layers):
+            out, into = layers[f"{name}.weight"]
+            setattr(self, name, nn.Linear(into, out, bias=f"{name}.bias" in layers))
         for zero in (self.score, self.skip):  # without `skip` the policy starts uniform
             nn.init.zeros_(zero.weight)
         nn.init.constant_(self.skip.weight[:, -1:], skip)
 
     def forward(self, observation: dict[str, torch.Tensor]) -> torch.Tensor:
         """Scores and state."""
-        x, context = observation["candidates"], observation["context"]
+        shown = [observation[name] for name in JOINED if name in observation]
+        x, context = torch.cat(shown, dim=2), observation["context"]
         columns = x.shape[2]
         weight, bias = self.inner.weight, self.inner.bias
         base = context @ weight[:, columns:].T + bias

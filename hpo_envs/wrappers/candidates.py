@@ -61,8 +61,15 @@ class ObservedCandidates(Rule):
             "mask": (1.0, (self.size,)),
             "context": (candidate_set.BOUND, (candidate_set.CONTEXT,)),
         }
-        lows = {"candidates": -1.0, "mask": 0.0, "context": -1.0}
-        self.observation_space = Dict({k: Box(lows[k] * b, b, shape, np.float32) for k, (b, shape) in shapes.items()})
+        most, lows = candidate_set.GROUPS, {"mask": 0.0}
+        if "hyperparameters" in self.features:
+            shapes["hyperparameters"] = (1.0, (self.size, most["hyperparameters"]))
+        self._budget = 0
+        if "history" in self.features:
+            self._budget = int(getattr(self._base, "budget", 0) or self._base.params.budget)
+            shapes["history"] = (candidate_set.BOUND, (self._budget, most["history"]))
+        ends = {name: (lows.get(name, -1.0) * high, high, shape) for name, (high, shape) in shapes.items()}
+        self.observation_space = Dict({name: Box(*end, np.float32) for name, end in ends.items()})
         self.action_space = Discrete(self.size)
 
     def observe(
@@ -81,10 +88,13 @@ class ObservedCandidates(Rule):
             space = self._base.candidates() if self._sampled else self._drawn()
             if space.x.shape[1] != self.size:
                 raise ValueError(f"candidates must be those of the sampled tasks, {space.x.shape[1]}, got {self.size}")
-            self._set = CandidateSet(space, self.features, self.numbers)
+            self._set = CandidateSet(space, self.features, self.numbers, self._budget)
         else:
             self._set.observe(self._chosen, observation[:, self._reward_at].astype(float))
-        return self._set.observation(observation[:, -1].astype(float))
+        shown = self._set.observation(observation[:, -1].astype(float))
+        if not hasattr(self._base, "num_envs") and "hyperparameters" in shown:
+            shown["hyperparameters"] = shown["hyperparameters"].copy()  # Gymnasium's contract for scalar environments
+        return shown
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
         """The environment's actions for candidates."""
@@ -114,9 +124,11 @@ class CandidateObservation(ScalarForm):
     """Shows the configurations as a set of fixed size, of which an action names one.
 
     The observation is a `Dict` of `candidates` (n, columns), `mask` (n,) of those not evaluated, and `context`
-    (`candidate_set.CONTEXT`,), all float32. Tables of any size form one batch: a larger one is subsampled at each
-    reset, a smaller one filled up with zeros that no mask allows; their indices count from the first candidate again.
-    `action_masks()` is what masked learners read. Vectorized, all episodes begin and end together.
+    (`candidate_set.CONTEXT`,), all float32; with the groups of these names also `hyperparameters` (n, 64), one array
+    until the next reset of a vectorized environment, and `history` (budget, 68). Tables of any size form one batch: a
+    larger one is subsampled at each reset, a smaller one filled up with zeros that no mask allows; their indices count
+    from the first candidate again. `action_masks()` is what masked learners read. Vectorized, all episodes begin and
+    end together.
 
     Args:
         env: An environment with one table with features, a row per action, one objective and a budget of evaluations;

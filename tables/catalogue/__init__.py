@@ -93,6 +93,7 @@ class TableSetting(NamedTuple):
         annotation: What is predicted, or whose judgement is met.
         model: Class of the models.
         language: Code of the language, besides English where there are two, see `canonical`.
+        objective: Metric on validation data by which configurations are chosen; empty if none was measured.
     """
 
     table: str
@@ -100,6 +101,7 @@ class TableSetting(NamedTuple):
     annotation: str
     model: str
     language: str
+    objective: str
 
     @property
     def group(self) -> str:

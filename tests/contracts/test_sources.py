@@ -158,7 +158,8 @@ def test_no_folder_has_more_than_fifteen_entries() -> None:
     links = {ROOT / "hpo_envs" / layer for layer in LAYERS}
     folders = {p.parent for p in MODULES.values()}
     entries = {f: len({p.name for p in f.iterdir() if p not in links} - none) for f in folders}
-    lists = {ROOT / "hpo_envs" / "families", ROOT / "tables" / "datasets"}  # a folder for each: they grow with the data
+    datasets = ROOT / "tables" / "datasets"
+    lists = {ROOT / "hpo_envs" / "families", datasets, datasets / "textmini" / "tasks"}  # they grow with the data
     assert {folder: count for folder, count in entries.items() if count > 15 and folder not in lists} == {}
 
 

@@ -18,8 +18,8 @@ class NMTLCEnv(CurvesEnv):
     Zhang and Duh (2024) published the validation curves of 2,483 training runs for a study of successive halving:
     Transformers trained from scratch on six corpora, most of them those of NMTHPO (Zhang and Duh 2020), and large
     language models fine-tuned with low-rank adapters on two. Upstream names a third corpus of fine-tuned models, German
-    to English; the released file has none of its curves. One step trains one system up to one checkpoint, continuing from the checkpoint reached before, and pays only the
-    new part. One episode is one optimisation run.
+    to English; the released file has none of its curves. One step trains one system up to one checkpoint, continuing
+    from the checkpoint reached before, and pays only the new part. One episode is one optimisation run.
 
     Ids: `NMTLC-zhen-v0` (148 rows x 157 checkpoints), `NMTLC-ruen-v0` (193 x 165), `NMTLC-jaen-v0` (177 x 569),
     `NMTLC-enja-v0` (179 x 423), `NMTLC-swen-v0` (819 x 133), `NMTLC-soen-v0` (646 x 77), `NMTLC-ft-fren-v0`

@@ -1,5 +1,6 @@
 """The sixteen hyperparameters of CharHPO in smaller ranges, and the configurations drawn from them."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ _KEY = 0x43686172
 """Seed of the draws of the configurations."""
 
 
+@functools.cache
 def space(architecture: str) -> tuple[Hyperparameter, ...]:
     """The search space of an architecture, in the order of CharHPO's.
 
@@ -37,6 +39,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
     return tuple(of_name.get(h.name, h) for h in hyperparameters.space(architecture))
 
 
+@functools.cache
 def drawn(architecture: str) -> Floats:
     """(128, 16) the configurations in the order in which they are trained, inactive hyperparameters at 0."""
     searched = space(architecture)

@@ -22,7 +22,7 @@ FEATURES = ("hyperparameters", "observed", "posterior")
 
 
 def trained(languages: tuple[str, ...] = ("chi",), names: tuple[str, ...] = (), scale: float = 1.0) -> PolicyWeights:
-    rng, shapes = np.random.default_rng(0), candidate_net.shapes(candidate_set.width(FEATURES), 4)
+    rng, shapes = np.random.default_rng(0), candidate_net.shapes(candidate_set.columns(FEATURES), 4)
     weights = {name: scale * rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
     return PolicyWeights("some", frozenset(languages), FEATURES, 32, 4, (weights,), names)
 

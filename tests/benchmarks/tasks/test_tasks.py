@@ -6,6 +6,7 @@ import pytest
 from gymnasium.utils.env_checker import data_equivalence
 
 from hpo_envs.benchmarks import tasks
+from hpo_envs.core.family import IdArguments
 from hpo_envs.families import registry
 from hpo_envs.tables.datasets.charmini import LANGUAGES, SHARED_TASK
 
@@ -16,7 +17,7 @@ def labels(split: tasks.TaskSplit, part: str) -> list[str]:
     return [str(task) for task in getattr(split, part)]
 
 
-def language_of(name: str, task: tasks.Task) -> str:
+def language_of(name: str, task: IdArguments) -> str:
     """From the label that is in the id or in its arguments."""
     env_id, kwargs = task
     label = next(iter(kwargs.values()))[0] if kwargs else env_id.removesuffix("-v0").partition("-")[2]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.agents.models import candidate_net
+from hpo_envs.agents.models.candidate_set import joined
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.benchmarks import tasks
 from hpo_envs.benchmarks.tasks.sampled import Draws
@@ -55,7 +56,7 @@ def test_scores_follow_permutations_and_equal_numpys_for_any_number(candidates: 
     np.testing.assert_allclose(scores(policy, moved), found[:, order], atol=1e-5)
     for i in range(3):
         mask = seen["mask"][i] > 0.5
-        ours = candidate_net.scores(policy.weights(), seen["candidates"][i], mask, seen["context"][i])
+        ours = candidate_net.scores(policy.weights(), joined(seen)[i], mask, seen["context"][i])
         np.testing.assert_allclose(ours - ours[0], found[i] - found[i, 0], atol=1e-4)
     with torch.no_grad():
         values = [policy.predict_values(policy.obs_to_tensor(x)[0]) for x in (moved, seen)]
@@ -64,7 +65,7 @@ def test_scores_follow_permutations_and_equal_numpys_for_any_number(candidates: 
 
 def test_weights_have_the_shapes_that_files_expect() -> None:
     policy, envs = random_policy(24)
-    columns = envs.single_observation_space["candidates"].shape[1]
+    columns = sum(envs.single_observation_space[name].shape[1] for name in ("candidates", "hyperparameters"))
     assert {k: v.shape for k, v in policy.weights().items()} == candidate_net.shapes(columns, policy.hidden)
 
 

@@ -13,7 +13,7 @@ import hpo_envs.wrappers.vector as vector
 from hpo_envs import wrappers
 from hpo_envs.agents.models.candidate_set import GROUPS
 from hpo_envs.benchmarks import tasks
-from hpo_envs.benchmarks.tasks import sampled
+from hpo_envs.benchmarks.tasks import pools
 
 EVERY = tuple(GROUPS)
 
@@ -64,7 +64,7 @@ def test_columns_say_what_was_evaluated_and_actions_name_candidates() -> None:
         seen, rewards[action], *_, info = env.step(action)
         found = env.unwrapped.table.configs == np.array([[*info["config"].values()]])
         features = env.unwrapped.table.features[found.all(axis=1)][0]
-        assert np.allclose(seen["candidates"][action, 3:9], 2 * features - 1, atol=1e-6)
+        assert np.allclose(seen["hyperparameters"][action, :6], 2 * features - 1, atol=1e-6)
     assert np.flatnonzero(seen["candidates"][:, 0]).tolist() == [0, 7, 12]
     assert np.flatnonzero(seen["mask"] == 0).tolist() == [0, 7, 12]
     order = sorted(rewards, key=rewards.__getitem__)
@@ -99,15 +99,15 @@ def test_training_defaults_add_up_to_the_best_normalised_reward() -> None:
 
 
 def test_sampled_tasks_leave_languages_out_and_end_together() -> None:
-    with pytest.raises(ValueError, match="without must be languages among"):
+    with pytest.raises(ValueError, match="without must be languages or task groups among"):
         tasks.make_vec(2, without=("xx",))
-    names = {p.name.partition(" ")[0] for p in sampled.pools(without=("ron", "jpn"))}
+    names = {p.name.partition(" ")[0] for p in pools.pools(without=("ron", "jpn"))}
     assert {"nmthpo/swen", "charmini/eng-lstm"} <= names
     assert not [n for n in names if "rom" in n or "ja" in n]
     envs = wrappers.for_training(tasks.make_vec(3, candidates=40, budget=5), 40)
     seen, _ = envs.reset(seed=1)
     again = wrappers.for_training(tasks.make_vec(2, candidates=40, budget=5), 40).reset(seed=2)[0]
-    assert np.array_equal(seen["candidates"][1:, :, :25], again["candidates"][:, :, :25])
+    assert np.array_equal(seen["hyperparameters"][1:], again["hyperparameters"])
     total = np.zeros(3)
     for step in range(10):
         masks = envs.action_masks()

@@ -24,7 +24,7 @@ def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Senten
     for name, content in {"train": train, "validation": development, "test": test}.items():
         sentences = [_unmarked(sentence) for sentence in conllu(content, 3)]
         fives = [[s for s in sentences[i : i + 5] if s[0]] for i in range(0, len(sentences), 5)]
-        found[name] = [(sum((s[0] for s in five), ()), sum((s[1] for s in five), ())) for five in fives if five]
+        found[name] = [tuple(tuple(x for s in five for x in s[i]) for i in range(2)) for five in fives if five]  # type: ignore[misc]
     return found
 
 

@@ -1,0 +1,123 @@
+"""What tasks are drawn from: the validation scores of measured tables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables import Floats, catalogue, draws, store
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.table import LOST, Table
+
+FAMILIES = ("NMTHPO", "NMTLC", "CharHPO", "CharMini", "TextMini", "TaskSet", "CellMini", "NASBenchNLP")
+"""Families whose tables are tasks, by what configurations reach in the end."""
+
+FEW = 8
+"""Fewest configurations of a pool; a task has at least as many as evaluations."""
+
+_HALVES = 0x48616C66
+"""Key of the halves of a space."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskPool:
+    """What tasks are drawn from: the configurations of one table and their scores.
+
+    Attributes:
+        name: Of the table and the metric.
+        group: The task group of the table; pools of a group share one weight.
+        languages: Of the table.
+        x: (N, d) features of its configurations, in [0, 1].
+        y: (N,) rewards, higher is better.
+        feature_names: Of its features.
+        predictions: (J, N) of source tasks.
+        distances: (J,) of their spaces.
+        fitted: (d,) length-scales of the source tasks; None: not known.
+    """
+
+    name: str
+    group: str
+    languages: tuple[str, ...]
+    x: Floats
+    y: Floats
+    feature_names: tuple[str, ...] = ()
+    predictions: Floats | None = None
+    distances: Floats | None = None
+    fitted: Floats | None = None
+
+
+def pools(
+    families: Sequence[str | Table] = FAMILIES,
+    without: Sequence[str] = (),
+    objective: str | None = None,
+    half: int | None = None,
+) -> list[TaskPool]:
+    """The tables of some families whose best configuration is above the median one.
+
+    Args:
+        families: Names among `FAMILIES`, and tables of your own.
+        without: Languages, by any of their codes, and task groups that are left out.
+        objective: A metric instead of each table's validation score; tables without it are left out.
+        half: 0 or 1: only the configurations in one half of each space, see `in_half`.
+
+    Raises:
+        ValueError: No such family or half, a language or group that none of the tables has, or no table is left.
+    """
+    named = [one_of("families", family, FAMILIES).lower() for family in families if not isinstance(family, Table)]
+    if half not in (None, 0, 1):
+        raise ValueError(f"half must be None, 0 or 1, got {half!r}")
+    names = [name for name in shipped() if name.partition("/")[0] in named]
+    own = [table for table in families if isinstance(table, Table)]
+    given = [*(_shipped(name, objective, half) for name in names), *(_of(table, objective, half) for table in own)]
+    every = [pool for pool in given if pool]
+    known = {word for p in every for word in (p.group, *p.languages)}
+    left_out = {catalogue.canonical(word) for word in without}
+    if left_out - known:
+        raise ValueError(
+            f"without must be languages or task groups among {', '.join(sorted(known))}, got {sorted(left_out - known)}"
+        )
+    found = [p for p in every if not left_out & {p.group, *p.languages}]
+    if not found:
+        raise ValueError(f"without must leave a table of {', '.join(map(str, families))}, got {without!r}")
+    return found
+
+
+def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
+    """(rows,) whether a configuration is in a half of its space: by a hash of its values, so in all tables alike."""
+    key = draws.mix_many(np.array([_HALVES], np.uint64), np.zeros(len(table)))
+    for column in np.asarray(table.configs, np.float64).T + 0.0:  # no negative zero
+        key = draws.mix_many(key, column.copy().view(np.uint64))
+    return np.asarray((key >> np.array(63, np.uint64)).astype(int) == half)
+
+
+def shipped() -> list[str]:
+    """Names of the tables of measured configurations that ship, one for each set of measurements."""
+    names = [n for n in store.names() if n in catalogue.settings() and not store.files(n)]
+    return [n for n in names if store.of_configurations(n) and not n.endswith("-grid")]
+
+
+def scores(table: Table, metric: str) -> Floats:
+    """(rows, repeats) final rewards; runs without a result have the metric's worst value."""
+    m, ends = table.metrics[table.metric(metric)], table.ends(metric)
+    return np.asarray(m.sign * np.where(np.isnan(ends) | np.isin(table.status, LOST), m.worst, ends))
+
+
+@functools.cache
+def _shipped(name: str, objective: str | None, half: int | None) -> TaskPool | None:
+    return _of(store.load(name), objective, half)
+
+
+def _of(table: Table, objective: str | None, half: int | None) -> TaskPool | None:
+    setting = catalogue.settings().get(table.name)
+    metric = objective or (setting.objective if setting else table.metric_names[0])
+    if metric not in table.metric_names or not table.feature_names:
+        return None
+    y, kept = scores(table, metric).mean(axis=1), np.ones(len(table), bool) if half is None else in_half(table, half)
+    if kept.sum() < FEW or np.median(y[kept]) >= y[kept].max():
+        return None
+    group, languages = (setting.group, (setting.language,)) if setting else (table.name, ())
+    return TaskPool(f"{table.name} {metric}", group, languages, table.features[kept], y[kept], table.feature_names)

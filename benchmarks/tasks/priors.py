@@ -1,0 +1,56 @@
+"""Random functions of configurations: draws of Gaussian processes and of regression trees."""
+
+import numpy as np
+
+from hpo_envs.tables import Floats
+
+WAVES = 96
+"""Random Fourier features of a draw."""
+
+TREES, DEPTH = 24, 4
+"""Regression trees of a draw, and their depth."""
+
+
+def smooth(x: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """(count, n) draws of a Gaussian process over (n, d) features, each with mean 0 and deviation 1.
+
+    Its kernel is Matern 5/2, by random Fourier features (Rahimi and Recht 2007); length-scales are drawn for each
+    feature, around a medium one.
+    """
+    d = x.shape[1]
+    lengths = 0.5 * np.sqrt(d / 6.0) * rng.lognormal(0.0, 0.7, d)
+    waves = rng.standard_normal((d, WAVES)) / lengths[:, None] * np.sqrt(5.0 / rng.chisquare(5.0, WAVES))
+    return _scaled((np.cos(x @ waves + rng.uniform(0.0, 2.0 * np.pi, WAVES)) @ rng.standard_normal((WAVES, count))).T)
+
+
+def stepwise(x: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """(count, n) sums of random regression trees over (n, d) features, each with mean 0 and deviation 1.
+
+    All nodes of a depth share a feature and a threshold; some features matter more than others.
+    """
+    d = x.shape[1]
+    weights = rng.dirichlet(np.full(d, 0.5))
+    features = rng.choice(d, (count, TREES, DEPTH), p=weights)
+    thresholds = x[rng.integers(len(x), size=features.shape), features]
+    leaf = ((x.T[features] > thresholds[..., None]) << np.arange(DEPTH)[:, None]).sum(axis=2)
+    return _scaled(np.take_along_axis(rng.standard_normal((count, TREES, 2**DEPTH)), leaf, axis=2).sum(axis=1))
+
+
+def points(n: int, rng: np.random.Generator) -> Floats:
+    """(n, d) features of points of a space of 2 to 8 real, integer and categorical hyperparameters."""
+    columns: list[Floats] = []
+    for _ in range(int(rng.integers(2, 9))):
+        kind, u = rng.random(), rng.random(n)
+        if kind < 0.5:
+            columns.append(u)
+        elif kind < 0.8:
+            steps = int(rng.integers(2, 6))
+            columns.append(np.minimum(np.floor(u * steps), steps - 1) / (steps - 1))
+        else:
+            columns += [*np.eye(k := int(rng.integers(2, 5)))[:, np.minimum((u * k).astype(int), k - 1)]]
+    return np.stack(columns, axis=1)
+
+
+def _scaled(values: Floats) -> Floats:
+    spread = values.std(axis=1, keepdims=True)
+    return np.asarray((values - values.mean(axis=1, keepdims=True)) / np.where(spread > 0.0, spread, 1.0))
