@@ -15,7 +15,8 @@ Ids that draw a task at each reset (`NMTHPO-v0`, `CharHPO-v0`) take a whole part
 `hpo_envs.wrappers.for_training` shows these, with the reward that a learner wants by default.
 
 No language but English is on both sides of a split, so that what is measured is generalisation to data that were not
-seen. Splits never change: another division is another version.
+seen. Splits never change: another division is another version. `unseen` divides sampled tasks on three levels: another
+table, other configurations, another family.
 """
 
 from __future__ import annotations
@@ -30,7 +31,18 @@ from hpo_envs.families.registry import FAMILIES
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Table
 
-__all__ = ["DISTRIBUTIONS", "PARTS", "VERSION", "TaskSplit", "languages", "leave_one_out", "make_vec", "names", "split"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "PARTS",
+    "VERSION",
+    "TaskSplit",
+    "languages",
+    "leave_one_out",
+    "make_vec",
+    "names",
+    "split",
+    "unseen",
+]
 
 PARTS = ("train", "validation", "test")
 
@@ -113,6 +125,34 @@ def leave_one_out(name: str) -> dict[str, TaskSplit]:
         language: TaskSplit(name, d.part(tuple(o for o in every if o != language)), (), d.part((language,)))
         for language in every
     }
+
+
+def unseen(level: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arguments of `make_vec` for training and for testing on what was not seen.
+
+    Args:
+        level: `table`: other task groups are seen; `configurations`: the other half of the spaces; `family`: other
+            families, without the task groups that they share with it.
+        name: Task group (`table`), or family.
+
+    Raises:
+        ValueError: No such level, group or family.
+    """
+    groups = pools.groups()
+    every = sorted({group for some in groups.values() for group in some})
+    one_of("level", level, ("table", "configurations", "family"))
+    if level == "table":
+        of = [family for family, some in groups.items() if one_of("name", name, every) in some]
+        return {"without": (name,)}, {
+            "families": of,
+            "without": tuple(g for g in every if g != name and any(g in groups[f] for f in of)),
+        }
+    one_of("name", name, pools.FAMILIES)
+    if level == "configurations":
+        return {"half": 0}, {"half": 1, "families": [name]}
+    others = [family for family in pools.FAMILIES if family != name]
+    shared = tuple(sorted(groups[name] & {g for family in others for g in groups[family]}))
+    return {"families": others, "without": shared}, {"families": [name]}
 
 
 def _distribution(name: str) -> Distribution:

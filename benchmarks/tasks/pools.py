@@ -100,6 +100,17 @@ def shipped() -> list[str]:
     return [n for n in names if store.of_configurations(n) and not n.endswith("-grid")]
 
 
+def groups() -> dict[str, set[str]]:
+    """The task groups of each family of `FAMILIES` that has validation scores."""
+    found: dict[str, set[str]] = {family: set() for family in FAMILIES}
+    of = {family.lower(): family for family in FAMILIES}
+    for name in shipped():
+        setting = catalogue.settings()[name]
+        if setting.objective and name.partition("/")[0] in of:
+            found[of[name.partition("/")[0]]].add(setting.group)
+    return found
+
+
 def scores(table: Table, metric: str) -> Floats:
     """(rows, repeats) final rewards; runs without a result have the metric's worst value."""
     m, ends = table.metrics[table.metric(metric)], table.ends(metric)

@@ -60,8 +60,9 @@ def test_halves_divide_every_space_alike() -> None:
     assert np.array_equal(first, ~in_half(one, 1))
     halves = {tuple(row): half for row, half in zip(other.configs.tolist(), in_half(other, 0).tolist(), strict=True)}
     assert [halves[tuple(row)] for row in one.configs.tolist()] == first.tolist()
-    (seen,), (hidden,) = (pools(["TextMini"], ["eng", "vie", "mlt", "wol"], None, half) for half in (0, 1))
-    assert len(seen.y) + len(hidden.y) == len(store.load("textmini/languages-joint"))
+    seen, hidden = ({p.name: len(p.y) for p in pools(["TextMini"], half=half)} for half in (0, 1))
+    for name, count in seen.items():
+        assert count + hidden[name] == len(store.load(name.partition(" ")[0]))
 
 
 @pytest.mark.parametrize("m", [20, 7, 3])
@@ -160,3 +161,21 @@ def test_tables_of_ones_own_are_tasks() -> None:
     envs = tasks.make_vec(4, [mine])
     envs.reset(seed=0)
     assert {*envs.tasks} <= {"function", "user/mine bleu"}
+
+
+def test_unseen_tables_and_families_share_no_task_group_with_training() -> None:
+    for level, name in (("table", "BANKING77, intent"), ("family", "NMTLC"), ("family", "TextMini")):
+        train, test = ({p.group for p in pools(**arguments)} for arguments in tasks.unseen(level, name))
+        assert test
+        assert not train & test
+        assert (test == {name}) == (level == "table")
+
+
+def test_unseen_configurations_are_the_other_half() -> None:
+    train, test = (pools(**arguments) for arguments in tasks.unseen("configurations", "NMTHPO"))
+    seen = {p.name: {tuple(row) for row in p.x.tolist()} for p in train}
+    for p in test:
+        assert p.name.startswith("nmthpo/")
+        assert not seen[p.name] & {tuple(row) for row in p.x.tolist()}
+    with pytest.raises(ValueError, match="level must be one of .*, got 'tables', did you mean 'table'"):
+        tasks.unseen("tables", "NMTHPO")
