@@ -17,7 +17,7 @@ import numpy.typing as npt
 from hpo_envs.agents import Agent
 from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import provenance
-from hpo_envs.benchmarks.runs.episodes import Episodes
+from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.families import registry
 from hpo_envs.tables import VERSION, frames, plugins
 from hpo_envs.tables.table import STATUSES
@@ -69,6 +69,11 @@ class Run:
     def __repr__(self) -> str:
         h = self.header
         return f"<Run of {h['agent']} on {h['env']}, seed {self.seed}: {len(self)} evaluations>"
+
+    @property
+    def reset_seed(self) -> int:
+        """The seed with which `env.reset` draws this run's episode, made with its `shuffle` and `subsample`."""
+        return seeds_of(self.header["env"], self.seed)[0]
 
     def _repr_html_(self) -> str:
         h = self.header

@@ -24,8 +24,11 @@ from hpo_envs.tables import Floats, Indices, draws
 SPACES, DRAWS = 256, 4
 """Spaces of prior functions, and draws of each prior on each, whose random combinations are tasks."""
 
+LARGEST = 16.0
+"""Bound of rewards in the units of an episode."""
+
 _GROUP, _POOL, _FUNCTION, _INSIDE, _FEATURE, _LOW, _FRACTION, _MIXED, _WEIGHT, _NOISE, _SOURCES, _FEW, _KEPT = range(13)
-_COMBINED, _ROWS = 16, 32
+_COMBINED, _UNITS, _ROWS = 16, 28, 32
 """Counters of the draws of a task; subsample, noise and source tasks follow one another from `_ROWS`."""
 
 
@@ -204,10 +207,11 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
 
     An action is the index of a candidate, `Discrete(candidates)`, counted from the first again where a task has fewer;
     indices carry no information from one episode to another. The reward is normalised: 0 for the median and 1 for the
-    best candidate of the task, at least -1. The observation is reward, best reward and budget left;
-    `CandidateObservation` shows the candidates. All episodes have the same budget, end in the same
-    step and start anew in it (SAME_STEP). `info["task"]` (num_envs,) is the place of a task's pool in `pools`, which
-    says table, metric and group; -1 is a prior function.
+    best candidate of the task, at least -1. The observation is reward, best reward and budget left, where rewards are
+    in a random unit of each episode: nothing that is observed says how good the best candidate is.
+    `CandidateObservation` shows the candidates. All episodes have the same budget, end in the same step and start anew
+    in it (SAME_STEP). `info["task"]` (num_envs,) is the place of a task's pool in `pools`, which says table, metric and
+    group; -1 is a prior function.
 
     Args:
         num_envs: Number of episodes.
@@ -240,7 +244,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         self._stock = Stock(self.pools, draws or Draws(), self.size)
         self.autoreset_mode, self.render_mode = AutoresetMode.SAME_STEP, None
         self.metadata = {"autoreset_mode": self.autoreset_mode}
-        self.single_observation_space = Box(np.array([-1.0, -1.0, 0.0], np.float32), np.ones(3, np.float32))
+        self.single_observation_space = Box(*np.array([[-LARGEST, -LARGEST, 0.0], [LARGEST, LARGEST, 1.0]], np.float32))
         self.single_action_space = Discrete(self.size)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -296,7 +300,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         self._drawn = self._stock.draw(keys, self.size, self.budget)
         self._free, self._sizes = self._drawn.valid.copy(), self._drawn.valid.sum(axis=1)
         self._reward = np.full(self.num_envs, -1.0)
-        self._best = self._reward
+        self._best, u = self._reward, draws.uniform_many(draws.mix_many(keys[:, None], np.arange(_UNITS, _UNITS + 2)))
+        self._zero, self._unit = ndtri(u[:, 0]), 2.0 * u[:, 1]
         self._count, self._episode = 0, self._episode + 1
 
     def _codes(self) -> npt.NDArray[np.int64]:
@@ -304,7 +309,8 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
 
     def _observe(self) -> npt.NDArray[np.float32]:
         left = np.full(self.num_envs, 1.0 - self._count / self.budget)
-        return np.stack([self._reward, self._best, left], axis=1).astype(np.float32)
+        shown = (self._zero + self._unit * reward for reward in (self._reward, self._best))
+        return np.stack([*shown, left], axis=1).astype(np.float32)
 
     def _mask(self) -> dict[str, Any]:
         ones = np.ones(self.num_envs, bool)

@@ -55,3 +55,13 @@ def test_headers_are_each_runs_own() -> None:
     assert copy == plain
     copy["a"][1]["b"].append(3)
     assert plain == {"a": [1, {"b": [2]}], "c": None}
+
+
+def test_reset_seed_draws_the_episode_of_a_run() -> None:
+    for env_id in ("NMTHPO-zhen-v0", "NMTLC-zhen-v0"):
+        one = run("random", env_id, seeds=[3, 11])[1]
+        env = gym.make(env_id, shuffle=one.header["shuffle"], subsample=one.header["subsample"])
+        env.reset(seed=one.reset_seed)
+        for action, reward, cost in zip(one.actions, one.rewards, one.costs, strict=True):
+            _, found, *_, info = env.step(action)
+            assert (found, info["cost"]) == (reward, cost)

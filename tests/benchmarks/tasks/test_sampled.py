@@ -179,3 +179,19 @@ def test_unseen_configurations_are_the_other_half() -> None:
         assert not seen[p.name] & {tuple(row) for row in p.x.tolist()}
     with pytest.raises(ValueError, match="level must be one of .*, got 'tables', did you mean 'table'"):
         tasks.unseen("tables", "NMTHPO")
+
+
+def test_observed_rewards_are_in_a_unit_of_each_episode_and_do_not_show_the_best() -> None:
+    envs = SampledTasks(300, [pool("a", "a", 60)], 40, 39, Draws(functions=0.0))
+    envs.reset(seed=0)
+    seen, truth = [], []
+    for action in range(39):
+        observation, reward, done, *_ = envs.step(np.full(300, action))
+        if done[0]:
+            break
+        seen.append(observation[:, 0])
+        truth.append(reward)
+    seen, truth = np.array(seen), np.array(truth)
+    assert all(np.corrcoef(seen[:, i], truth[:, i])[0, 1] > 0.9999 for i in range(300))
+    tops = seen[:, truth.max(axis=0) == 1.0].max(axis=0)
+    assert np.std(tops) > 0.5
