@@ -112,11 +112,11 @@ def _fixed_kernels() -> dict[str, Registration]:
     bo, graph = "search.bo:BayesianOptimisation", "search.graph_search:GraphSearch"
     rows = (
         ("bo-ei", "BO_EI", bo, GRID, "ei", "Gaussian process, fixed {} kernel, EI"),
-        ("graph-ei", "GB_EI", graph, GRID, "ei", "finite-set Gaussian process on a kNN graph, {}, EI"),
+        ("graph-ei", "GB_EI", graph, GRID, "ei", "finite-set process on a kNN graph, {}, EI; fitted to NMTHPO"),
         ("graph-eif", "GB_EIF", "search.graph_search:GraphInfluence", GRID, None,
-         "label propagation on a graph, {}, expected influence"),
+         "label propagation on a graph, {}, expected influence; fitted to NMTHPO"),
         ("bo-ehvi", "BO", bo, "objectives", "ehvi", "Gaussian processes, fixed {} kernel, EHVI"),
-        ("graph-ehvi", "GB", graph, "objectives", "ehvi", "finite-set Gaussian processes on a graph, {}, EHVI"),
+        ("graph-ehvi", "GB", graph, "objectives", "ehvi", "finite-set processes on graphs, {}, EHVI, fitted to NMTHPO"),
     )  # fmt: skip
     entries = {}
     for letter, kernel in (("M", "matern52"), ("R", "rbf")):
@@ -198,6 +198,9 @@ AGENTS: dict[str, Registration] = {
     "freeze-thaw": _entry("multifidelity.freeze_thaw:FreezeThaw", "features levels",
         "freeze-thaw Bayesian optimisation: pauses and continues runs by their curves, and by other tables' curves",
         slow=("sources",)),
+    "curve-ranker": _entry("multifidelity.curve_ranker:CurveRanker", "levels",
+        "successive halving whose survivors a trained network chooses by their learning curves",
+        unseen="hpo_envs.agents.multifidelity.curve_ranker:has_unseen"),
     "asha": _entry("multifidelity.asha:ASHA", "levels", "asynchronous successive halving, for parallel workers"),
     "botorch": _external("botorch:BoTorch", GRID, "BoTorch's Gaussian process, LogEI at every candidate", "botorch"),
     "botorch-nei": _external("botorch:BoTorch", GRID, "BoTorch's Gaussian process, qLogNEI at every candidate",

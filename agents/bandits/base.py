@@ -18,6 +18,20 @@ from hpo_envs.tables.checks import one_of
 STOPPING = ("pi", "glr")
 
 
+def logit(score: float, low: float, high: float) -> float:
+    """Log odds of a score's place between its metric's bounds, which maps them to the real line (section 4.2).
+
+    Raises:
+        ValueError: The score is not strictly between the bounds.
+    """
+    if not low < score < high:
+        raise ValueError(
+            f"score must lie strictly between the metric's bounds {low:g} and {high:g} for the logit transform, "
+            f"got {score!r}"
+        )
+    return float(np.log((score - low) / (high - score)))
+
+
 class ArmsAgent(Agent):
     """Base of the agents that choose the best of a few noisy arms.
 
@@ -30,14 +44,22 @@ class ArmsAgent(Agent):
         batch: Evaluations in one action.
         belief: Sufficient statistics of the scores, and pi.
 
+    Args:
+        problem: Of arms.
+        bounds: Of the metric: the model of the scores is of their `logit`; None: of the scores themselves.
+
     Raises:
-        ValueError: The action space is neither form, or has one arm.
+        ValueError: The action space is neither form, or has one arm, or the bounds are not two numbers, the lower
+            first.
     """
 
     parallel = True
 
-    def __init__(self, problem: Problem, seed: int) -> None:
+    def __init__(self, problem: Problem, seed: int, *, bounds: tuple[float, float] | None = None) -> None:
         super().__init__(problem, seed)
+        if bounds is not None and not -np.inf < bounds[0] < bounds[1] < np.inf:
+            raise ValueError(f"bounds must be two finite numbers, the lower first, got {bounds!r}")
+        self.bounds = bounds
         self.arms, self.batch = _shape(problem.action_space)
         self._vector = isinstance(problem.action_space, gym.spaces.MultiDiscrete)
         self.belief = Belief(self.arms)
@@ -60,10 +82,13 @@ class ArmsAgent(Agent):
         action = info.get("action", action)
         if self._vector:
             for arm, score in zip(action, info["scores"], strict=True):
-                self.belief.add(int(arm), float(score))
+                self._add(int(arm), float(score))
         else:
-            self.belief.add(int(action), float(reward))
+            self._add(int(action), float(reward))
         self.update()
+
+    def _add(self, arm: int, score: float) -> None:
+        self.belief.add(arm, score if self.bounds is None else logit(score, *self.bounds))
 
     def recommend(self) -> Any:
         """Return the arm with the best mean; in the batched form a batch of it."""
@@ -94,15 +119,23 @@ class ConfidentAgent(ArmsAgent):
             `glr`: the generalised likelihood ratio for Gaussians with unknown variances exceeds
             log((1 + log t) / delta) (Jourdan, Degenne and Kaufmann 2023); a frequentist rule, more cautious.
         initial: Evaluations of each arm before the first decision, at least 3 (section 4.2, footnote 3).
+        **options: See `ArmsAgent`.
 
     Raises:
         ValueError: An argument out of its range.
     """
 
     def __init__(
-        self, problem: Problem, seed: int, *, confidence: float | None = 0.95, stopping: str = "pi", initial: int = 3
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        confidence: float | None = 0.95,
+        stopping: str = "pi",
+        initial: int = 3,
+        **options: Any,
     ) -> None:
-        super().__init__(problem, seed)
+        super().__init__(problem, seed, **options)
         if confidence is not None and not 0.0 < confidence < 1.0:
             raise ValueError(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}")
         self.confidence, self.stopping = confidence, one_of("stopping", stopping, STOPPING)

@@ -12,7 +12,6 @@ independent Gaussian scores. If all models were evaluated on the same splits, it
 
 import argparse
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,20 +51,6 @@ def read_scores(path: Path | str) -> dict[str, list[float]]:
     return scores
 
 
-def logit(score: float, low: float, high: float) -> float:
-    """Log odds of a score's place between its metric's bounds, which maps them to the real line (section 4.2).
-
-    Raises:
-        ValueError: The score is not strictly between the bounds.
-    """
-    if not low < score < high:
-        raise ValueError(
-            f"score must lie strictly between the metric's bounds {low:g} and {high:g} for the logit transform, "
-            f"got {score!r}"
-        )
-    return float(np.log((score - low) / (high - score)))
-
-
 def advise(
     scores: Mapping[str, Sequence[float]],
     *,
@@ -100,15 +85,15 @@ def advise(
         raise ValueError(f"scores must have at least two models, got {len(names)}")
     if few := [f"{name} has {len(values)}" for name, values in scores.items() if len(values) < MINIMUM]:
         raise ValueError(f"each model must have at least {MINIMUM} evaluations, got too few: {', '.join(few)}")
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"bounds must be two finite numbers, the lower first, got {bounds!r}")
     batch, sign = whole("batch", batch, 1), -1.0 if lower_is_better else 1.0
     one_of("transform", transform, ("none", "logit"))
     counts, means, squares = moments(scores.values())
-    agent = TTTS(Problem(gym.spaces.Discrete(len(names))), seed, confidence=confidence)
+    of_rewards = (-high, -low) if lower_is_better else (low, high)
+    problem = Problem(gym.spaces.Discrete(len(names)))
+    agent = TTTS(problem, seed, confidence=confidence, bounds=of_rewards if transform == "logit" else None)
     for i, name in enumerate(names):
         for score in scores[name]:
-            agent.tell(i, sign * (logit(score, low, high) if transform == "logit" else score), {})
+            agent.tell(i, sign * score, {})
     pi = best_probability(agent.belief.posterior())
     top, deviations = int(pi.argmax()), np.sqrt(squares / (counts - 1.0))
     decided = bool(pi[top] > confidence)

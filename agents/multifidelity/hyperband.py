@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.agents.base import Planned
 from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
@@ -86,13 +87,16 @@ class Halving(OnCandidates, Planned):
         self.fresh, self._spent = fresh, 0.0
         super().__init__(problem, seed)
 
+    def start(self, n: int) -> npt.NDArray[np.intp]:
+        """(at most n,) rows of a new bracket."""
+        drawn = self.rng.permutation(self.candidates.count)
+        if self.fresh:
+            drawn = drawn[np.argsort(self.candidates.times[drawn] > 0, kind="stable")]
+        return drawn[:n]
+
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
         """Train rung after rung; diverged runs never survive."""
-        rows = self.candidates
-        drawn = self.rng.permutation(rows.count)
-        if self.fresh:
-            drawn = drawn[np.argsort(rows.times[drawn] > 0, kind="stable")]
-        alive = drawn[: rungs[0][0]]
+        rows, alive = self.candidates, self.start(rungs[0][0])
         for i, (_, resource) in enumerate(rungs):
             level = min(rows.level_of(max(resource, 1)) + self.shift, len(rows.levels) - 1)
             scores = np.full(len(alive), -np.inf)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from tqdm.auto import tqdm
 
@@ -22,9 +22,9 @@ from hpo_envs.tables.files import atomic
 
 Record = dict[str, Any]
 
-Verdict = Literal["agrees", "differs", "reported", "not published"]
-"""On a published number: ours is equal up to chance and rounding, or not; nobody can say (an extreme of many runs has
-no standard error); or there is none."""
+Verdict = Literal["agrees", "differs", "not at hand", "never published"]
+"""On a published number: ours is equal up to chance and rounding, or not; or what it needs is public and not on this
+machine, or was never released."""
 
 Claim = Literal["holds", "fails", "open"]
 """On a statement: `open` where our numbers allow both."""
@@ -73,14 +73,14 @@ def expected(paper: str) -> dict[tuple[str, ...], Published]:
     return found
 
 
-def judge(difference: float, tolerance: float) -> Verdict:
+def judge(difference: float, tolerance: float) -> Literal["agrees", "differs"]:
     """`agrees` if ours minus published is within the tolerance, else `differs`."""
     return "agrees" if abs(difference) <= tolerance else "differs"
 
 
 def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Counts of the verdicts of `compared.csv`."""
-    return {v: sum(r["verdict"] == v for r in records) for v in ("agrees", "differs", "reported")}
+    return {v: sum(r["verdict"] == v for r in records) for v in get_args(Verdict)}
 
 
 COMPARED = ("where", "quantity", "published", "ours", "verdict", "mechanism")
@@ -159,7 +159,7 @@ class Reproduction(contextlib.ExitStack):
             published: As printed.
             ours: Empty if nothing computes it.
             verdict: On it.
-            why: Mechanism, unless `agrees`; default: that of `mechanisms.csv`.
+            why: Unless `agrees`, the mechanism, or where what it needs is; default: that of `mechanisms.csv`.
         """
         mechanism = "" if verdict == "agrees" else why or _mechanism(self.paper, where, quantity)
         values = (where, quantity, published, ours, verdict, mechanism)
@@ -179,28 +179,32 @@ Parts = Mapping[str, Callable[[Reproduction], Sequence[Mapping[str, Any]] | None
 """Name of a part -> what computes it; the rows that it returns, if any, are printed and written under its name."""
 
 
-def reproduce(paper: str, parts: Parts, out: Path, *, only: str | None = None, **settings: Any) -> int:
+def reproduce(
+    paper: str, parts: Parts, out: Path, *, only: str | None = None, studies: Parts | None = None, **settings: Any
+) -> int:
     """Run all parts of a paper, or one; return 0.
 
     Args:
         paper: Its name.
         parts: Its parts, in order.
         out: Folder for results, created.
-        only: The requested part; None: all.
+        only: The requested part; None: all of `parts`.
+        studies: Further parts, which run only if one is requested.
         **settings: Others of `Reproduction`.
 
     Raises:
         ValueError: Unknown part.
     """
+    every = {**parts, **(studies or {})}
     if only is not None:
-        one_of("only", only, parts)
+        one_of("only", only, every)
     with Reproduction(out, paper=paper, **settings) as r:
         out.mkdir(parents=True, exist_ok=True)
-        for name in parts if only is None else (only,):
+        for name, part in parts.items() if only is None else ((only, every[only]),):
             before = len(r.compared)
-            if rows := parts[name](r):
+            if rows := part(r):
                 r.write(name, rows)
-                show(f"{name}: {(parts[name].__doc__ or '').splitlines()[0]}", rows)
+                show(f"{name}: {(part.__doc__ or '').splitlines()[0]}", rows)
             if new := r.compared[before:]:
                 counts = ", ".join(f"{n} {verdict}" for verdict, n in counted(new).items())
                 print(f"{name}: of {len(new)} published numbers {counts}")

@@ -132,7 +132,7 @@ def main(arguments=None):
     )
     story.say("""What differs. The paper minimises the root mean squared error; on these scores no weights have a
         smaller one than a constant, so correlation is rewarded here (`objective="rmse"` is the paper's). Its pSQM
-        labels are of other test sets in the same release, and its LaBSE scores are not public: docs/cushlepor.md says
+        labels are of other test sets in the same release, and its LaBSE scores need that model: docs/cushlepor.md says
         what can be shown.""")
 
     drawn, (left, right) = figure(2)

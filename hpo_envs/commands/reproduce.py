@@ -17,8 +17,8 @@ from hpo_envs.tables.files import atomic
 
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
 """Name -> folder below `benchmarks`. Its docstring says what it is about; its module `reproduce` has
-`main(out, *, trials, jobs, seed, only) -> int`, `PARTS`, functions by the names that `only` may take, and `QUICK`, the
-trials of `--quick`."""
+`main(out, *, trials, jobs, seed, only) -> int`, `PARTS` and perhaps `STUDIES`, functions by the names that `only` may
+take (studies run by name alone), and `QUICK`, the trials of `--quick`."""
 
 ALL = "all"
 """Every paper, on one page."""
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         return _all(args, args.out or Path("papers"))
     module = _module(args.paper)
     if args.only is not None:
-        one_of("--only", args.only, module.PARTS)
+        one_of("--only", args.only, {**module.PARTS, **getattr(module, "STUDIES", {})})
     return _one(args, module, args.out or Path("studies") / f"reproduce-{args.paper}", only=args.only)
 
 
@@ -118,7 +118,8 @@ def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Papers reproduced</title>'
         f"<style>{STYLE}</style></head><body><h1>Papers reproduced</h1>"
         f"<p>Made by <code>{escape(command)}</code>, hpo_envs {VERSION}. <em>agrees</em>: equal up to chance and "
-        "rounding; <em>differs</em>: not, with the mechanism; <em>reported</em>: not judged, with the reason.</p>"
+        "rounding; <em>differs</em>: not, with the mechanism; <em>not at hand</em>: what it needs is public, "
+        "with where it is; <em>never published</em>: what it needs was never released.</p>"
         f"{_overview(titles, found)}{''.join(sections)}</body></html>\n"
     )
     atomic.write(folder / "index.html", page)

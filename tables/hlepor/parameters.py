@@ -54,6 +54,10 @@ PRESETS: dict[str, Parameters] = {
     "hlepor-en-cs": Parameters(9.0, 1.0, 2, 2.0, 1.0, 7.0),
     "hlepor-en-ru": Parameters(9.0, 1.0, 2, 2.0, 1.0, 7.0),
     "hlepor-en-de": Parameters(9.0, 1.0, 2, 3.0, 7.0, 1.0),
+    **dict.fromkeys(("hlepor-cs-en", "hlepor-es-en", "hlepor-ru-en"), Parameters(1.0, 9.0, 2, 2.0, 1.0, 7.0)),
+    **dict.fromkeys(
+        ("hlepor-de-en", "hlepor-fr-en", "hlepor-en-es", "hlepor-en-fr"), Parameters(9.0, 1.0, 2, 2.0, 1.0, 3.0)
+    ),
     "cushlepor-lm-zh-en": Parameters(2.85, 4.73, 1, 1.01, 11.13, 4.62),
     "cushlepor-psqm-zh-en": Parameters(9.09, 3.55, 3, 1.01, 14.98, 1.57),
     "cushlepor-lm-en-de": Parameters(2.95, 2.68, 2, 1.0, 11.79, 1.87),
@@ -62,10 +66,10 @@ PRESETS: dict[str, Parameters] = {
 }
 """Published settings (Han et al. 2021).
 
-`default`, `hlepor-en-cs`, `hlepor-en-ru`: section 3.1, the values of the public code; `hlepor-en-de`: section 4, tuned
-by hand (ratio HPR:ELP:NPP of 1:3:7 in Han et al. 2013); `cushlepor-*`: section 5.1, submitted to WMT21, tuned towards
-LaBSE (`lm`) or professional raters (`psqm`); `cushlepor-lm-en-de-first`: the first fit to LaBSE, in the discussion.
-The paper's appendix with hand-tuned values of further pairs is not reproduced here.
+`default`: section 3.1, the values of the public code; `hlepor-*`: appendix A, tuned by hand for WMT 2013; that of en-de
+is the one which section 4 suggests; `cushlepor-*`: section 5.1, submitted to WMT21, tuned towards LaBSE (`lm`) or
+professional raters (`psqm`); `cushlepor-lm-en-de-first`: the first fit to LaBSE, section 4. The appendix is in the
+LaTeX source of github.com/poethan/cushLEPOR.
 """
 
 

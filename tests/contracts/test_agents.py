@@ -47,7 +47,7 @@ ALLOWED = {name: {"seen": True} for name, e in AGENTS.items() if e.unseen}
 TRANSFER = {name: "family" if e.sources else None for name, e in AGENTS.items()}
 """Whose tables an agent learns from on the stages: those that cannot do without have some."""
 
-WAITING = ("hyperband", "successive-halving")
+WAITING = ("curve-ranker", "hyperband", "successive-halving")
 """Agents that need each result before their next action, and refuse simulated workers."""
 
 COVERS = tuple(sorted({entry.target.partition(":")[0] for entry in AGENTS.values()}))

@@ -11,25 +11,30 @@ from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
 from hpo_envs.benchmarks.plots import COLOURS, panels, save
 from hpo_envs.tables import hlepor, store
-from hpo_envs.tables.datasets.cushlepor import build, text_metrics
+from hpo_envs.tables.datasets.cushlepor import agreement, build, semantic, text_metrics
 from hpo_envs.tables.table import Floats, Table
 
 TABLE = "cushlepor/ted-ende"
 """English to German: the talks of WMT 2021."""
 
-PSQM = "cushlepor/newstest2020-ende-psqm"
-"""The labels that the paper's three RMSEs are to."""
+PSQM, NEWS = "cushlepor/newstest2020-ende-psqm", "cushlepor/newstest2021-ende-mqm"
+"""The labels that the paper's RMSEs are to; news of WMT 2021 with MQM scores."""
+
+SETTINGS = {
+    "pSQM": {"hLEPOR": "hlepor-en-de", "cushLEPOR": "cushlepor-psqm-en-de"},
+    "LaBSE": {"hLEPOR": "hlepor-en-de", "cushLEPOR": "cushlepor-lm-en-de-first"},
+}
+"""Target -> settings of figures 3 and 5: that of en-de which section 4 suggests, and the one tuned on the target."""
 
 
 def published(r: Reproduction) -> None:
-    """The published numbers, and what of them can be shown."""
-    computed = examples() | to_psqm()
+    """The published numbers next to ours where their data are at hand."""
+    computed = examples() | to_psqm() | to_labse() | of_systems()
     for (quantity,), p in common.expected("cushlepor").items():
-        ours = computed.get(quantity)
-        verdict: common.Verdict = "reported" if ours is None else p.judge(ours)
-        needs = f"Not computed: {p.details['why not']}." if ours is None and p.details["why not"] else ""
-        text = "" if ours is None else f"{ours:.5f}"
-        r.compare_published(p.details["source"], quantity, p.text, text, verdict, needs)
+        ours, needs = computed.get(quantity), p.details["needs"]
+        verdict: common.Verdict = ("not at hand" if needs else "never published") if ours is None else p.judge(ours)
+        text, where = ("", f"{needs}." if needs else "") if ours is None else (f"{ours:.5f}", "")
+        r.compare_published(p.details["source"], quantity, p.text, text, verdict, where)
 
 
 def examples() -> dict[str, float]:
@@ -45,7 +50,7 @@ def to_psqm() -> dict[str, float]:
     if store.missing(PSQM):
         return {}
     table = store.load(PSQM)
-    found = rmses(table)
+    found = rmses(table, "pSQM")
     try:
         bleu = text_metrics.of_table(PSQM)["sentence BLEU"]
     except ModuleNotFoundError as error:
@@ -54,10 +59,25 @@ def to_psqm() -> dict[str, float]:
     return {**found, "RMSE to pSQM of BLEU": _rmse(bleu, human(table))}
 
 
-def rmses(table: Table) -> dict[str, float]:
-    """RMSE of the default hLEPOR and of the published cushLEPOR(pSQM) on all segments."""
-    found = scores(table, {"hLEPOR": "default", "cushLEPOR": "cushlepor-psqm-en-de"})
-    return {f"RMSE to pSQM of {name}": _rmse(x, human(table)) for name, x in found.items()}
+def to_labse() -> dict[str, float]:
+    """RMSEs to LaBSE's similarities of the same translations; nothing without the texts and the model."""
+    table = semantic.of_news(PSQM)
+    return {} if table is None else rmses(table, "LaBSE")
+
+
+def of_systems() -> dict[str, float]:
+    """Correlation of systems' means on the rated segments of newstest2021; nothing as long as they are not there."""
+    if store.missing(NEWS):
+        return {}
+    everything = agreement.Agreement(store.load(NEWS), held_out=())
+    (found,) = everything.evaluate(np.array([hlepor.preset("cushlepor-lm-en-de").vector()]))
+    return {"system-level Pearson of cushLEPOR(LM) en-de News": float(found["system_pearson"][0])}
+
+
+def rmses(table: Table, target: str) -> dict[str, float]:
+    """RMSE of hLEPOR and of the published cushLEPOR on all segments of a table with scores of a target."""
+    found = scores(table, SETTINGS[target])
+    return {f"RMSE to {target} of {name}": _rmse(x, human(table)) for name, x in found.items()}
 
 
 def _rmse(x: Floats, y: Floats) -> float:

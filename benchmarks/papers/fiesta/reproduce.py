@@ -1,8 +1,9 @@
 """The paper's tables and figures again, with a verdict on every published number."""
 
 import functools
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -49,7 +50,7 @@ def note(
     level = "" if delta is None else f"{delta:g}"
     published = common.expected("fiesta").get((table, row, level, quantity))
     found = verdict(quantity, ours, error, runs, published)
-    if published is not None and not departure:
+    if published is not None and found and not departure:
         spread = "" if np.isnan(error) else f" ± {error:.2g}"
         label = " ".join(filter(None, (row, level and f"delta {level}", quantity)))
         r.compare_published(where, label, published.text, f"{ours:.4g}{spread}", found)
@@ -58,28 +59,32 @@ def note(
     return dict(zip(COLUMNS, values, strict=True))
 
 
-def verdict(quantity: str, ours: float, error: float, n: int, published: common.Published | None) -> common.Verdict:
-    """Return whether a published number and ours are the same but for chance.
+def verdict(
+    quantity: str, ours: float, error: float, n: int, published: common.Published | None
+) -> common.Verdict | Literal[""]:
+    """Return whether a published number and ours are the same but for chance; empty if none is published.
 
-    The published number's own standard error is taken to be ours, scaled to its number of runs. Extremes of a
-    few hundred runs have no such error: they are reported without a verdict.
+    The published number's own standard error is taken to be ours, scaled to its number of runs. Extremes are compared
+    by `selections.scale`, and ours is moved to what is expected of as many runs as the paper's.
 
     Args:
         quantity: `mean`, `correct`, `min` or `max`; another one of no runs has to be equal.
         ours: Our value.
-        error: Its standard error.
+        error: Its standard error; of an extreme its scale.
         n: Our runs.
         published: The paper's value, rounded to a whole number there.
 
     Returns:
-        `agrees` (within three standard errors of the difference, plus the rounding), `differs`, or `reported`.
+        `agrees` (within three standard errors of the difference, or what a logistic variable stays within as often,
+        plus the rounding), or `differs`.
     """
     if published is None:
-        return "not published"
+        return ""
     if not published.details["runs"]:
         return common.judge(ours - published.value, 0.0)
-    if quantity not in ("mean", "correct"):
-        return "reported"
+    if quantity in ("min", "max"):
+        further = error * math.log(int(published.details["runs"]) / n) * (1.0 if quantity == "max" else -1.0)
+        return common.judge(ours + further - published.value, math.log(2.0 / 0.0027 - 1.0) * error + 0.5)
     if quantity == "correct":  # at 100 % the observed error is 0: add one failure to either side
         p = (ours / 100.0 * n + 1.0) / (n + 2.0)
         error = max(error, 100.0 * (p * (1.0 - p) / n) ** 0.5)
@@ -233,8 +238,20 @@ def _draw_budgets(points: dict[str, dict[int, tuple[float, float]]], path: Path)
     return save(fig, path)
 
 
+def difficulty(r: Reproduction) -> list[Record]:
+    """Appendix A: H, the sum of 1 / gap^2 over all models but the best, and H times the largest variance of a model."""
+    rows: list[Record] = []
+    for name in ("tdsa8", "tdsa12", "ner", "gaussian"):
+        scores = store.load(f"fiesta/{name}").values[:, :, 0, 0]
+        gaps = np.sort(scores.mean(axis=1).max() - scores.mean(axis=1))[1:]
+        rows.append({"table": name, "H": f"{(gaps**-2.0).sum():.4g}", "smallest gap": f"{gaps[0]:.4g}"})
+        if scores.shape[1] > 1:
+            rows[-1]["H variance"] = f"{(gaps**-2.0).sum() * scores.var(axis=1, ddof=1).max():.4g}"
+    return rows
+
+
 PARTS: common.Parts = {
-    part.__name__: part for part in (table1, table2, table3, uncounted, figure1, figure2, figure3, figure4)
+    part.__name__: part for part in (table1, table2, table3, uncounted, figure1, figure2, figure3, figure4, difficulty)
 }
 
 QUICK = 10

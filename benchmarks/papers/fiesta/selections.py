@@ -85,15 +85,25 @@ class Selections:
         return len(self.right)
 
     def summary(self) -> dict[str, tuple[float, float]]:
-        """Value and standard error (NaN if there is none) of `min`, `mean`, `max` and `correct` (per cent)."""
-        n, x, p = len(self), self.evaluations, float(self.right.mean())
+        """Value of `min`, `mean`, `max` and `correct` (per cent), with standard errors; of extremes their scale."""
+        n, x, p = len(self), np.sort(self.evaluations), float(self.right.mean())
         spread = float(x.std(ddof=1)) if n > 1 else 0.0
         return {
-            "min": (float(x.min()), float("nan")),
+            "min": (float(x[0]), scale(x)),
             "mean": (float(x.mean()), spread / n**0.5),
-            "max": (float(x.max()), float("nan")),
+            "max": (float(x[-1]), scale(-x[::-1])),
             "correct": (100.0 * p, 100.0 * (p * (1.0 - p) / n) ** 0.5),
         }
+
+
+def scale(x: npt.NDArray[np.int64], count: int = 10) -> float:
+    """Scale of a sample's smallest value, from its `count` smallest, ascending.
+
+    With an exponential tail of scale s the k-th smallest lies (1 + 1/2 + ... + 1/(k - 1)) s above the smallest on
+    average, and extremes of two samples of one size differ by a logistic variable of scale s.
+    """
+    k = min(count, len(x))
+    return float(x[k - 1] - x[0]) / sum(1.0 / i for i in range(1, k)) if k > 1 else 0.0
 
 
 def select(

@@ -1,7 +1,7 @@
 """The paper's figures and tables again, as far as the released data allow.
 
-Not reproducible, because nothing was released of it: figure 3 (choice of hyperparameters), figures 9 and 13 (word
-similarity) and Table 3 (GLUE).
+Not here: figure 3 (choice of hyperparameters), whose runs were never released; figures 9 and 13 (word similarity) and
+Table 3 (GLUE), which need the weights of the models: upstream's README links them.
 """
 
 import functools

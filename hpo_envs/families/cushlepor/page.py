@@ -100,7 +100,8 @@ class CushLEPOREnv(BoxEnv):
 
     ## Arguments
     - `pair="ted-ende"`: test set and languages.
-    - `labels="mqm"`: human scores; news of 2020 also has `"psqm"`, which its ids use.
+    - `labels="mqm"`: human scores; news of 2020 also has `"psqm"`, which its ids use, and `"mqm-edited"`: the
+      translations with the edits that raters made, from which `"mqm"` is free.
     - `reference=None`: reference translation that hLEPOR compares with, a letter: `"B"` (default) or `"A"` for Chinese
       to English talks, `"A"` elsewhere. Upstream calls them `ref` (A) and `refB`.
     - `table=None`: a `Table` of `hpo_envs.tables.datasets.cushlepor.build` instead of the one of the id: its
@@ -127,8 +128,8 @@ class CushLEPOREnv(BoxEnv):
     published weights tuned on LaBSE, 0.140 / 0.141 with those tuned on pSQM; against A 0.119 / 0.056, 0.112 / 0.052 and
     0.076 / 0.049.
 
-    The paper tuned on the pSQM labels of newstest2020 (RMSE 0.28 against 0.29), and on LaBSE similarities, which are
-    not public (figures 1, 2 and 5).
+    The paper tuned on the pSQM labels of newstest2020 (RMSE 0.28 against 0.29), and on similarities of LaBSE (0.09
+    against 0.19), a target that `hpo_envs.tables.datasets.cushlepor.semantic` makes of texts.
 
     ## References
     Lifeng Han, Irina Sorokina, Gleb Erofeev and Serge Gladkoff. cushLEPOR: customising hLEPOR metric using Optuna for

@@ -3,8 +3,8 @@
 PAIRS = tuple(f"{test_set}-{pair}" for test_set in ("ted", "newstest2020", "newstest2021") for pair in ("ende", "zhen"))
 """Test set and language pair, as in ids."""
 
-LABELS = ("mqm", "psqm")
-"""Kinds of human labels."""
+LABELS = ("mqm", "psqm", "mqm-edited")
+"""Kinds of human labels; `mqm-edited` has the translations with the edits that raters of newstest2020 made."""
 
 REFERENCES = {"ted-zhen": ("B", "A")}
 """References that a pair can be scored against, its default first; the other pairs have `A`, the first one."""
@@ -17,8 +17,10 @@ NEWS = tuple(
     for labels in (
         "2020-ende-psqm",
         "2020-ende-mqm",
+        "2020-ende-mqm-edited",
         "2020-zhen-psqm",
         "2020-zhen-mqm",
+        "2020-zhen-mqm-edited",
         "2021-ende-mqm",
         "2021-zhen-mqm",
     )

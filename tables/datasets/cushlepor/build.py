@@ -5,11 +5,12 @@ is. Its metrics are the human score and the sufficient statistics of hLEPOR (`hp
 parameter vector can be scored without the text. The environments of `hpo_envs.families.cushlepor.page` do that.
 
 Upstream (google/wmt-mqm-human-evaluation) has two files a test set: error spans with the text, and averaged segment
-scores; for newstest2020 also pSQM labels, scores of 0 to 6 by professional translators, on which the paper tuned. Read
-without quoting; spans are marked with <v> and </v> in the text. Segment scores are minus the MQM points (0 best, -25
-worst); the human score is 1 + score / 25, or the mean pSQM score / 6, in [0, 1]. Every system but the references is
-scored against the reference. References are called ref, ref.A, ref-A, refB, Human-A.0 and the like, and not the same in
-the two files.
+scores; for newstest2020 also pSQM labels, scores of 0 to 6 by professional translators, on which the paper tuned. Some
+of the files are quoted (`text.quoted`); spans are marked with <v> and </v> in the text. Raters of newstest2020 could
+edit the translation that they rated; `.no-postedits` files have it unedited, and are read unless edits are asked for.
+Segment scores are minus the MQM points (0 best, -25 worst); the human score is 1 + score / 25, or the mean pSQM score /
+6, in [0, 1]. Every system but the references is scored against the reference. References are called ref, ref.A, ref-A,
+refB, Human-A.0 and the like, and not the same in the two files.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ UNHASHED = NAMES
 
 POINT_DECIMALS = 1
 """Digits of the MQM points of TED talks, which are averages over raters."""
+
+UNEDITED = ".no-postedits"
+"""Part of the names of files whose translations are free of raters' edits."""
 
 Segment = cushlepor_text.Segment
 
@@ -62,9 +66,11 @@ def files(name: str) -> tuple[str, ...]:
 
 def upstream(name: str) -> tuple[str, str]:
     """Upstream files of a table: spans with text, and averaged scores or pSQM labels."""
-    test_set, pair, labels = (*name.partition("/")[2].split("-"), "mqm")[:3]
+    test_set, pair, *rest = name.partition("/")[2].split("-")
+    labels = rest[-1] if rest else "mqm"
     folder = f"wmt-mqm/{test_set}/{pair}"
-    spans = f"{folder}/mqm_{test_set}_{pair}.tsv"
+    unedited = UNEDITED if test_set == "newstest2020" and labels != "edited" else ""
+    spans = f"{folder}/mqm_{test_set}_{pair}{unedited}.tsv"
     scores = f"psqm_{test_set}_{pair}.tsv" if labels == "psqm" else f"mqm_{test_set}_{pair}.avg_seg_scores.tsv"
     return (spans, f"{folder}/{scores}")
 
@@ -111,23 +117,27 @@ def segments_of(name: str, read: Callable[[str], bytes]) -> list[Segment]:
     return cushlepor_text.parse(read(spans), read(scores), spans, scores)
 
 
-def from_folder(folder: str | Path, name: str | None = None, *, reference: str | None = None) -> Table:
+def from_folder(
+    folder: str | Path, name: str | None = None, *, reference: str | None = None, edited: bool = False
+) -> Table:
     """Build a table from a downloaded folder of the upstream repository, such as `ted/zhen` or `newstest2020/ende`.
 
-    The folder must hold one `mqm*.tsv` with spans and text. Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or
-    computed from the spans where there is no such file.
+    The folder must hold one `mqm*.tsv` with spans and text, and may hold a second one, `.no-postedits`.
+    Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or computed from the spans where there is no such file.
 
     Args:
         folder: Where the two files lie.
         name: Name of the table, by default `cushlepor/<test set>-<pair>` from the folder's last two parts.
         reference: Which reference to score against, a letter (`ref` and `ref.A` are A); by default the first.
+        edited: Whether to read the translations with raters' edits where there is a file without.
 
     Raises:
         ValueError: Not those files, or no such reference.
     """
     where = Path(folder).resolve()
     scores = sorted(where.glob("mqm*.avg_seg_scores.tsv"))
-    spans = [p for p in sorted(where.glob("mqm*.tsv")) if p.name.count(".") == 1]
+    unedited = [] if edited else sorted(where.glob(f"mqm*{UNEDITED}.tsv"))
+    spans = unedited or [p for p in sorted(where.glob("mqm*.tsv")) if p.name.count(".") == 1]
     if len(spans) != 1 or len(scores) > 1:
         raise ValueError(
             f"folder must hold one mqm*.tsv and at most one mqm*.avg_seg_scores.tsv, got {len(spans)} and "

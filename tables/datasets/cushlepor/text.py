@@ -1,5 +1,6 @@
 """Reads translations with human scores: the files of a WMT test set with MQM or pSQM labels, or a user's TSV."""
 
+import csv
 import math
 import re
 from collections import Counter
@@ -10,6 +11,7 @@ from hpo_envs.tables import exact
 
 _REFERENCE = re.compile(r"(?:ref|human)[-_. ]?([A-Z]?)(?:\.\d+)?", re.IGNORECASE)
 _SPAN = re.compile(r"</?v>")
+_QUOTED = re.compile(r'(?m)(^|\t)"(?:[^"\n]|"")*"(?=\t|\r?$)')
 
 WORST_MQM = 25.0
 """MQM points of a segment with five major errors or a non-translation: the cap of the scheme (Freitag et al. 2021)."""
@@ -140,22 +142,27 @@ def _join(
 def _rows(
     content: bytes, file: str, needed: tuple[str, ...], of_segments: bool = True
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line numbers and fields by column name (lower case) of a TSV without quoting; blank lines are left out.
+    """Line numbers and fields by column name (lower case) of a TSV; blank lines are left out.
 
     Args:
         content: The file.
         file: Its name, for messages.
         needed: Columns that it must have.
-        of_segments: Whether its `seg_id` must be a number; such files may lack fields at the end of a line.
+        of_segments: Whether it is upstream's: its `seg_id` must be a number, fields at the end of a line may be
+            missing, and it may be `quoted`.
     """
-    lines = [line.rstrip("\r") for line in content.decode("utf-8-sig").split("\n")]
+    text = content.decode("utf-8-sig")
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    unquote = of_segments and quoted(text)
+    table = csv.reader(lines, delimiter="\t", strict=True) if unquote else (line.split("\t") for line in lines)
+    next(iter(table))
     header = [c.strip().lower() for c in lines[0].split("\t")]
     if not set(needed) <= set(header):
         raise ValueError(f"{file}, line 1: must name the columns {', '.join(needed)}, got {lines[0]!r}")
-    for number, line in enumerate(lines[1:], start=2):
+    for number, (line, fields) in enumerate(zip(lines[1:], table, strict=True), start=2):
         if not line.strip():
             continue
-        row = dict(zip(header, fields := line.split("\t"), strict=False))
+        row = dict(zip(header, fields, strict=False))
         if of_segments and not (set(needed) <= row.keys() and row["seg_id"].isdigit()):
             raise ValueError(
                 f"{file}, line {number}: must have {len(header)} fields and a numeric seg_id, got {line!r}"
@@ -163,6 +170,15 @@ def _rows(
         if not of_segments and len(fields) != len(header):
             raise ValueError(f"{file}, line {number}: must have {len(header)} fields, got {len(fields)}")
         yield number, row
+
+
+def quoted(text: str) -> bool:
+    """Whether a TSV is quoted like a CSV: it has fields in quotes, inner quotes doubled, and no other quote.
+
+    Some of upstream's files are, others have quotes as they occur in the texts. No segment has a line break.
+    """
+    rest, count = _QUOTED.subn(r"\1", text)
+    return count > 0 and '"' not in rest
 
 
 def _texts(content: bytes, file: str) -> tuple[dict[tuple[str, int], str], dict[int, str]]:

@@ -5,6 +5,17 @@ WIKITEXT2, PTB, PTB_FINAL = "nasbenchnlp/wikitext2", "nasbenchnlp/ptb", "nasbenc
 TABLES = (WIKITEXT2, PTB, PTB_FINAL)
 """Names of the tables."""
 
+TRAINING = {
+    "nhid": 600,
+    "batch_size": 20,
+    "dropout": 0.1,
+    "dropouth": 0.25,
+    "dropouti": 0.4,
+    "dropoute": 0.0,
+    "wdrop": 0.1,
+}
+"""Settings of training that all released logs record (section 3); defaults of the released script differ."""
+
 EPOCHS = 50
 """Epochs of a full training (section 3)."""
 

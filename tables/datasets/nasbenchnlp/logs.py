@@ -97,7 +97,7 @@ def read_log(content: bytes, where: str) -> TrainingLog:
             architecture=data["recepie_id"],
             experiment=data["experiment_id"],
             started=data["init_time"],
-            recipe=data["recepie"],
+            recipe=recipe if isinstance(recipe := data["recepie"], str) else json.dumps(recipe),
             cell=parse(data["recepie"]),
             parameters=data["num_params"],
             losses=losses,

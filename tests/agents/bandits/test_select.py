@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hpo_envs.agents.bandits.base import logit
 from hpo_envs.agents.bandits.best_arm import best_probability, moments, posterior
-from hpo_envs.agents.bandits.select import advise, logit, main, read_scores
+from hpo_envs.agents.bandits.select import advise, main, read_scores
 
 WIDE = "bert,lstm,svm\n.812,.790,.744\n.805,.797,.751\n.809,.801,\n,.795,.748\n"
 SCORES = {"bert": [0.812, 0.805, 0.809], "lstm": [0.790, 0.797, 0.801, 0.795], "svm": [0.744, 0.751, 0.748]}
@@ -96,7 +97,7 @@ def test_ties_are_said() -> None:
         (WIDE, ["--batch", "0"], "batch must be an int >= 1, got 0"),
         (WIDE, ["--transform", "log"], "transform must be one of none, logit"),
         (WIDE, ["--transform", "logit", "--bounds", "0", ".8"], "score must lie strictly between the metric's bounds"),
-        (WIDE, ["--bounds", "1", "0"], "bounds must be two finite numbers"),
+        (WIDE, ["--transform", "logit", "--bounds", "1", "0"], "bounds must be two finite numbers"),
         (None, [], "scores.csv"),
     ],
 )

@@ -59,15 +59,15 @@ def test_published_numbers_are_written_with_mechanism_of_what_differs(tmp_path: 
     def part(r: Reproduction) -> None:
         r.compare_published("Table 2", "ttts delta 0.05 mean", "130", "150", "differs")
         r.compare_published("Table 2", "nonadaptive delta 0.05 mean", "281", "280", "agrees")
-        r.compare_published("Table 9", "x", "1", "", "reported", "Not computed.")
+        r.compare_published("Table 9", "x", "1", "", "not at hand", "There.")
 
     common.reproduce("fiesta", {"part": part}, tmp_path)
     rows = atomic.read_csv(tmp_path / "compared.csv")
-    assert [row["verdict"] for row in rows] == ["differs", "agrees", "reported"]
-    assert [row["mechanism"][:14] for row in rows] == ["The authors' n", "", "Not computed."]
+    assert [row["verdict"] for row in rows] == ["differs", "agrees", "not at hand"]
+    assert [row["mechanism"][:14] for row in rows] == ["The authors' n", "", "There."]
 
 
-@pytest.mark.parametrize("folder", ["charhpo", "cushlepor", "fiesta", "nasbenchnlp"])
+@pytest.mark.parametrize("folder", ["charhpo", "cushlepor", "fiesta", "nasbenchnlp", "nmtlc"])
 def test_every_committed_difference_has_mechanism(folder: str) -> None:
     rows = atomic.read_csv(HERE / folder / "results" / "compared.csv")
     assert {row["verdict"] for row in rows} <= set(typing.get_args(common.Verdict))

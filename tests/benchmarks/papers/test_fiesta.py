@@ -18,12 +18,25 @@ from hpo_envs.benchmarks.papers.fiesta.selections import select
         ("mean", 135.0, 3.0, 500, "130", "agrees"),
         ("correct", 97.0, 0.17, 10_000, "99", "differs"),
         ("correct", 100.0, 0.0, 500, "99", "agrees"),
-        ("max", 1.0, np.nan, 500, "1000", "reported"),
+        ("max", 900.0, 20.0, 500, "1000", "agrees"),
+        ("max", 860.0, 20.0, 500, "1000", "differs"),
+        ("min", 43.0, 1.0, 500, "27", "differs"),
+        ("min", 43.0, 2.4, 500, "27", "agrees"),
     ],
 )
 def test_verdicts(quantity: str, ours: float, error: float, runs: int, published: str, verdict: str) -> None:
     of_paper = Published(published, {"runs": str(runs)})
     assert reproduce.verdict(quantity, ours, error, runs, of_paper) == verdict
+    # The published 500 runs reach 32 further than 100.
+    assert reproduce.verdict("max", 860.0, 20.0, 100, Published("1000", {"runs": "500"})) == "agrees"
+
+
+def test_scale_of_extremes_is_that_of_an_exponential_tail() -> None:
+    samples = np.sort(np.random.default_rng(0).exponential(7.0, (2000, 500)), axis=1)
+    assert np.mean([settings.scale(-x[::-1]) for x in samples]) == pytest.approx(7.0, rel=0.03)
+    apart = samples[:1000, -1] - samples[1000:, -1]
+    assert np.mean(np.abs(apart) <= 7.0 * np.log(2 / 0.0027 - 1)) > 0.99
+    assert settings.scale(np.array([3])) == 0.0
 
 
 def test_every_published_number_is_met_by_row(tmp_path: Path) -> None:

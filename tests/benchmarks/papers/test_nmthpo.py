@@ -36,7 +36,7 @@ def test_verdict_of_entry() -> None:
     assert entry(11.6, 4.0, "10", "3").verdict == "differs"
     assert entry(8.4, 4.0, "10", "3").verdict == "differs"
     assert entry(10.2, 4.0, "10", "3").z == 0.0
-    assert entry(8.0, 4.0, None).verdict == "not published"
+    assert entry(8.0, 4.0, None).verdict == "not at hand"
 
 
 def _claims(**changed: float) -> dict[str, str]:

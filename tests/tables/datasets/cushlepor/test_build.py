@@ -1,6 +1,8 @@
 """CushLEPOR tables: reading upstream's files and users' TSVs, the stand-in, and the numbers of the measured table."""
 
+import csv
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +10,12 @@ import pytest
 
 from hpo_envs.tables import hlepor, store
 from hpo_envs.tables.datasets.cushlepor import build as cushlepor
+from hpo_envs.tables.datasets.cushlepor import semantic
+from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
+from hpo_envs.tables.datasets.cushlepor.build import UNEDITED
 from hpo_envs.tables.datasets.cushlepor.score import main
+from hpo_envs.tables.datasets.cushlepor.text import Segment
+from hpo_envs.tables.files.folder import data_folder
 from tests.helpers import ROOT
 from tests.tables.datasets.cushlepor.test_text import psqm_files
 
@@ -156,13 +163,58 @@ def test_news_is_built_from_labels_or_scores():
     labels, spans = psqm_files()
     scores = b"system mqm_avg_score seg_id\nOPPO.1535 -5.0 1\nOPPO.1535 -2.5 2\nHuman-A.0 0 1\n"
     content = {
-        "wmt-mqm/newstest2020/ende/mqm_newstest2020_ende.tsv": spans,
+        "wmt-mqm/newstest2020/ende/mqm_newstest2020_ende.no-postedits.tsv": spans,
+        "wmt-mqm/newstest2020/ende/mqm_newstest2020_ende.tsv": spans.replace(b"a red boat", b"one red boat here"),
         "wmt-mqm/newstest2020/ende/psqm_newstest2020_ende.tsv": labels,
         "wmt-mqm/newstest2020/ende/mqm_newstest2020_ende.avg_seg_scores.tsv": scores,
     }
     for labelled, human in (("psqm", [0.75, 0.5]), ("mqm", [0.8, 0.9])):
         t = cushlepor.build(f"cushlepor/newstest2020-ende-{labelled}", content.__getitem__)
         assert t.values[:, 0, 0, 0] == pytest.approx(human)
+    lengths = {
+        labels: cushlepor.build(f"cushlepor/newstest2020-ende-{labels}", content.__getitem__).values[0, 0, 0, 1]
+        for labels in ("mqm", "mqm-edited")
+    }
+    assert lengths == {"mqm": 3.0, "mqm-edited": 4.0}  # tokens of the first translation
+    assert all(
+        UNEDITED not in f for name in (NAME, "cushlepor/newstest2021-zhen-mqm") for f in cushlepor.upstream(name)
+    )
+
+
+def test_folder_is_read_without_edits_unless_asked_for(tmp_path):
+    folder = write_test_set(tmp_path / "newstest2020" / "zhen")
+    original = (folder / "mqm_x_zhen.tsv").read_text(encoding="utf-8")
+    (folder / "mqm_x_zhen.no-postedits.tsv").write_text(original, encoding="utf-8")
+    edited = "\n".join(
+        line.replace("\tNo-error", " and more\tNo-error", 1) if line.startswith("Mi-SS") else line
+        for line in original.split("\n")
+    )
+    (folder / "mqm_x_zhen.tsv").write_text(edited, encoding="utf-8")
+    plain, with_edits = cushlepor.from_folder(folder), cushlepor.from_folder(folder, edited=True)
+    assert "no-postedits" in plain.provenance.notes[0]
+    assert "no-postedits" not in with_edits.provenance.notes[0]
+
+
+def test_quoted_file_is_the_same_table(tmp_path):
+    """Upstream has files with quotes as they are in the text, and files that are quoted like a CSV."""
+    raw, quoted = (write_test_set(tmp_path / form / "zhen") / "mqm_x_zhen.tsv" for form in ("raw", "quoted"))
+    content = raw.read_text(encoding="utf-8").replace("a red boat", '"a red boat"')  # a text that is a quotation
+    raw.write_text(content, encoding="utf-8")
+    with open(quoted, "w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, delimiter="\t").writerows(line.split("\t") for line in content.splitlines())
+    forms = [cushlepor_text.quoted(file.read_text(encoding="utf-8")) for file in (raw, quoted)]
+    one, other = (cushlepor.from_folder(file.parent, "cushlepor/x") for file in (raw, quoted))
+    assert forms == [False, True]
+    assert np.array_equal(one.values, other.values)
+    with pytest.raises(ValueError, match="must hold"):
+        cushlepor.from_folder(tmp_path / "raw")
+
+
+@pytest.mark.parametrize("name", ["ted-ende", "ted-zhen"])
+def test_talks_are_not_quoted(name):
+    spans, _ = cushlepor.upstream(f"cushlepor/{name}")
+    if (data_folder() / spans).is_file():
+        assert not cushlepor_text.quoted(store.read(spans).decode("utf-8"))
 
 
 def test_table_of_chinese_talks():
@@ -228,3 +280,46 @@ def test_errors_name_argument(
     with pytest.raises(SystemExit, match="2"):
         main([w.format(tmp_path / "my.tsv") for w in words])
     assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def encoder_folder(tmp_path):
+    """LaBSE's modules (BERT, first token, dense layer, unit length), tiny and with random weights."""
+    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from transformers import BertConfig, BertModel, BertTokenizer
+
+    torch.manual_seed(0)
+    bert, words = (
+        tmp_path / "bert",
+        ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"a red boat old mill the it".split()],
+    )
+    bert.mkdir()
+    (bert / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(bert)
+    BertTokenizer(str(bert / "vocab.txt")).save_pretrained(bert)
+    layers = [models.Transformer(str(bert)), models.Pooling(8, pooling_mode="cls"), models.Dense(8, 8)]
+    SentenceTransformer(modules=[*layers, models.Normalize()]).save(str(tmp_path / "encoder"))
+    return str(tmp_path / "encoder")
+
+
+def test_semantic_target_of_a_tiny_encoder(encoder_folder):
+    encoder = semantic.load(encoder_folder, local=True)
+    texts = ["a red boat", "the old mill", "the old mill"], ["a red boat", "a red boat", "the mill"]
+    found = semantic.similarities(encoder, *texts)
+    vectors = encoder.encode([*texts[0], *texts[1]])
+    angles = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in zip(vectors[:3], vectors[3:], strict=True)]
+    assert found == pytest.approx(np.clip(angles, 0, 1), abs=1e-6)
+    assert found[0] == pytest.approx(1.0)
+    segments = [Segment("A", "d", i, h, r, 0.5) for i, (h, r) in enumerate(zip(*texts, strict=True), start=1)]
+    assert semantic.table(segments, "cushlepor/x", encoder).values[:, 0, 0, 0] == pytest.approx(found)
+
+
+def test_missing_encoder_is_named(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(ModuleNotFoundError, match="pip install sentence-transformers"):
+        semantic.load(str(tmp_path))
+    if store.missing("cushlepor/newstest2020-ende-psqm"):
+        assert semantic.of_news("cushlepor/newstest2020-ende-psqm") is None

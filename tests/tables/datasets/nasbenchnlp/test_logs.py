@@ -58,6 +58,33 @@ def test_log_is_read() -> None:
     assert not run.diverged
 
 
+def test_log_is_read_as_its_writer_made_it() -> None:
+    """Upstream's training script dumps its arguments with the curves; a recipe is a JSON string there, or an object."""
+    recipe = EXAMPLES["RNN"].to_json()
+    written = {"data": "data/ptb", **names.TRAINING, **log(train_losses=[7.0, 6.0, math.nan])}
+    forms = [json.dumps(recipe) if not isinstance(recipe, str) else recipe, recipe]
+    forms[1] = json.loads(forms[0])
+    quoted, unquoted = (read_log(json.dumps(written | {"recepie": form}).encode(), "x.json") for form in forms)
+    assert isinstance(forms[0], str)
+    assert isinstance(forms[1], dict)
+    assert quoted.cell == unquoted.cell == EXAMPLES["RNN"]
+    assert quoted.diverged
+    assert np.array_equal(quoted.losses, unquoted.losses, equal_nan=True)
+    assert isinstance(unquoted.recipe, str)
+    doubly = json.dumps(written | {"recepie": json.dumps(forms[0])}).encode()
+    with pytest.raises(ValueError, match="must be an object with one entry per node, got str"):
+        read_log(doubly, "x.json")
+
+
+@needs_upstream
+def test_all_logs_have_settings_of_training() -> None:
+    with zipfile.ZipFile(io.BytesIO(store.read(names.LOGS))) as archive:
+        members = [m for m in archive.namelist() if m.endswith(".json") and "/." not in m]
+        for member in members:
+            data = json.loads(archive.read(member))
+            assert {name: data[name] for name in names.TRAINING} == names.TRAINING, member
+
+
 def test_literal_nan_means_divergence() -> None:
     text = json.dumps(log(train_losses=[7.0, 6.0, math.nan]))
     assert "NaN" in text

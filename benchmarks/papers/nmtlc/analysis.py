@@ -1,0 +1,55 @@
+"""Successive halving on whole tables of curves: pure functions of arrays."""
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.tables.table import Floats, Table
+
+Rows = npt.NDArray[np.intp]
+
+
+def curves(table: Table, metric: str) -> Floats:
+    """(rows, levels) oriented values of a metric, of all runs that have one; after a run's end its last value."""
+    values = np.array(table.values[:, 0, :, table.metric(metric)])
+    values *= 1.0 if table.metrics[table.metric(metric)].goal == "max" else -1.0
+    for j in range(1, values.shape[1]):
+        values[:, j] = np.where(np.isnan(values[:, j]), values[:, j - 1], values[:, j])
+    return values[np.isfinite(values).all(axis=1)]
+
+
+def halve(
+    promoted_by: Floats, levels: Floats, rows: Rows, eta: float, minimum: float, best: bool = False
+) -> tuple[Rows, float]:
+    """Successive halving of some rows: the survivors, best first, and the cost as a share of training all of them.
+
+    Args:
+        promoted_by: (rows, levels) what survivors are chosen by, higher is better.
+        levels: (levels,) resources.
+        rows: Those that start.
+        eta: 1 / eta survive each rung.
+        minimum: Resource of the first rung as a share of the last one.
+        best: Whether the best value up to a rung counts, instead of its last one.
+    """
+    seen = np.maximum.accumulate(promoted_by, axis=1) if best else promoted_by
+    share, spent, reached = minimum, 0.0, 0.0
+    while True:
+        level = max(int(np.searchsorted(levels, min(share, 1.0) * levels[-1] * (1 + 1e-9), side="right")) - 1, 0)
+        resource = float(levels[level] / levels[-1])
+        spent += len(rows) * max(resource - reached, 0.0)
+        reached = max(resource, reached)
+        rows = rows[np.argsort(-seen[rows, level], kind="stable")]
+        if share >= 1.0:
+            return rows, spent
+        rows, share = rows[: max(int(len(rows) / eta), 1)], share * eta
+
+
+def regret(final: Floats, chosen: int) -> float:
+    """Normalised regret of a row: 0 the best of the table, 1 the median or worse."""
+    best, median = float(final.max()), float(np.median(final))
+    return float(np.clip((best - final[chosen]) / max(best - median, 1e-12), 0.0, 1.0))
+
+
+def rank_of_winner(promoted_by: Floats, final: Floats, level: int) -> float:
+    """Share of rows that are ahead of the final winner at a checkpoint: 0 if it leads."""
+    winner = int(np.argmax(final))
+    return float((promoted_by[:, level] > promoted_by[winner, level]).mean())
