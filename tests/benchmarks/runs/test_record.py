@@ -3,6 +3,8 @@
 import functools
 import operator
 
+import gymnasium as gym
+
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.benchmarks.runs.record import EpisodeLog, called, copied
 
