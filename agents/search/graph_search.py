@@ -80,7 +80,8 @@ class GraphSearch(OnGraph, PosteriorSearch):
     The prior covariance of all candidates is K = (2 beta (Laplacian + I / sigma^2))^-1; the posterior of the
     unlabelled nodes is then the harmonic solution, smoothed by 1/sigma^2, with a variance, and EI or EHVI apply. The
     paper gives no values; the defaults, `precision` 0.05 and `sigma2` 50 for one objective, 0.5 and 3 for two, were
-    fitted to its Tables 3 and 4. On other tables 1 and 1 are as good or better (part `unseen` of `reproduce nmthpo`).
+    fitted to its Tables 3 and 4; on tables of other data they are no better than 1 and 1 throughout (part `unseen` of
+    `reproduce nmthpo`).
 
     Formula:
         w_ij = k(x_i, x_j) if i is among the nearest neighbours of j, or j among those of i; else 0

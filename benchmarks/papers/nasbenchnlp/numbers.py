@@ -165,7 +165,9 @@ def compare(r: Reproduction) -> None:
     for (where, quantity), p in common.expected("nasbenchnlp").items():
         value = ours.get((where, quantity))
         if value is None:
-            r.compare_published(where, quantity, p.text, "", p.details["otherwise"], NEEDS[p.details["needs"]])
+            never = p.details["needs"] == "method"
+            without: common.Verdict = "never published" if never else "not at hand"
+            r.compare_published(where, quantity, p.text, "", without, NEEDS[p.details["needs"]])
         else:
             text = f"{value[0] if isinstance(value, tuple) else value:.6g}"
             r.compare_published(where, quantity, p.text, text, verdict(p.text, value))

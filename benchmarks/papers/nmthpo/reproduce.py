@@ -143,7 +143,7 @@ UNSEEN = (
 
 def unseen(r: Reproduction) -> list[Record]:
     """Mean and final normalised regret of the variants beside `bo` on tables that none of their constants has seen."""
-    methods = {"random": ("random", {}), "bo": ("bo", {})}
+    methods: dict[str, tuple[str, dict[str, Any]]] = {"random": ("random", {}), "bo": ("bo", {})}
     for method in settings.SINGLE:
         methods |= {f"{method}, {v}": (method, more) for v, more in settings.variants(method).items()}
     todo = [(i, agent, more, list(r.seeds(UNSEEN_SEEDS))) for i in UNSEEN for agent, more in methods.values()]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.agents.multifidelity import curve_ranker as ranker
 from hpo_envs.families import registry
@@ -33,10 +34,10 @@ def rewards(table: Table) -> tuple[Floats, Floats, Floats]:
     return values[known], values[known].max(axis=1), np.asarray(table.levels, np.float64)
 
 
-def looked_at(levels: Floats, resource: float) -> list[int]:
+def looked_at(levels: Floats, resource: float) -> npt.NDArray[np.intp]:
     """The `POINTS` checkpoints at which the agent looks at a run up to a resource, in units of the first one."""
     looks = resource * ETA ** (np.arange(1 - ranker.POINTS, 1) / ranker.STEPS)
-    return [max(int(np.searchsorted(levels / levels[0], r * (1 + 1e-9), side="right")) - 1, 0) for r in looks]
+    return np.maximum(np.searchsorted(levels / levels[0], looks * (1 + 1e-9), side="right") - 1, 0)
 
 
 def rung(data: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:

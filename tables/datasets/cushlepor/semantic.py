@@ -46,7 +46,7 @@ def similarities(encoder: Any, hypotheses: Sequence[str], references: Sequence[s
     vectors = encoder.encode(texts, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
     of = dict(zip(texts, np.asarray(vectors, np.float64), strict=True))
     cosines = [float(of[h] @ of[r]) for h, r in zip(hypotheses, references, strict=True)]
-    return np.clip(np.array(cosines), 0.0, 1.0)
+    return np.asarray(np.clip(cosines, 0.0, 1.0), np.float64)
 
 
 def table(segments: Sequence[Segment], name: str, encoder: Any) -> Table:
