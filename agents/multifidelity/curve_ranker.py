@@ -69,7 +69,7 @@ def _leaky(x: Floats) -> Floats:
     return np.where(x > 0, x, SLOPE * x)
 
 
-class Trained(NamedTuple):
+class RankerWeights(NamedTuple):
     """A network, and what it was trained on.
 
     Attributes:
@@ -84,7 +84,7 @@ class Trained(NamedTuple):
 
 
 @functools.cache
-def shipped() -> tuple[Trained, ...]:
+def shipped() -> tuple[RankerWeights, ...]:
     """All shipped weights."""
     found = []
     for record in json.loads(WEIGHTS.read_text()):
@@ -92,11 +92,11 @@ def shipped() -> tuple[Trained, ...]:
         ends = np.cumsum([int(np.prod(s)) for s in shapes().values()])
         parts = np.split(flat, ends[:-1])
         arrays = {name: part.reshape(s) for (name, s), part in zip(shapes().items(), parts, strict=True)}
-        found.append(Trained(record["name"], frozenset(record["languages"]), arrays))
+        found.append(RankerWeights(record["name"], frozenset(record["languages"]), arrays))
     return tuple(found)
 
 
-def unseen(languages: Sequence[str]) -> list[Trained]:
+def unseen(languages: Sequence[str]) -> list[RankerWeights]:
     """The shipped weights that saw none of the languages, those of most tables first."""
     return sorted((w for w in shipped() if not w.languages & {*languages}), key=lambda w: -len(w.languages))
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from hpo_envs.tables import Floats as Floats
 from hpo_envs.tables.table import Hyperparameter
 
-Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 Cells = Any

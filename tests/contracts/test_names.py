@@ -16,9 +16,6 @@ CONVENTION = {
     "hpo_envs/families/textmini/training/": "Training",  # a module per model, as in the next line
     "tables/datasets/textmini/spaces/": "[A-Z_]*",
     "tables/datasets/textmini/tasks/": "[A-Z]*",  # a module per task
-    "agents/external/": "OnCandidates",
-    "tables/datasets/cushlepor/": "NAMES|Arrays",
-    "tables/user/": "Floats|Runs?|STATES|WORDS",
     "benchmarks/papers/": "Entry|Key",  # reproductions stand alone, under the names that their papers have
 }
 """Modules that share names, because each of them is chosen by its own name, and these names."""

@@ -12,7 +12,7 @@ from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
 
 
-class OnCandidates(AnySampler):
+class CandidateSampler(AnySampler):
     """Base class of samplers of Optuna that maximise their criterion over all unevaluated candidates.
 
     Densities, Gaussian process and acquisition functions are Optuna's with its defaults; only what they are maximised
@@ -49,7 +49,7 @@ class OnCandidates(AnySampler):
         return self.chosen
 
 
-class TPE(OnCandidates):
+class TPE(CandidateSampler):
     """Tree-structured Parzen estimator (Bergstra et al. 2011) of Optuna, the sampler of the cushLEPOR paper.
 
     On boxes and grids it samples as Optuna does. On rows the densities are evaluated at every candidate: those of a
@@ -80,7 +80,7 @@ class TPE(OnCandidates):
         super().__init__(problem, seed, sampler=_tpe, **{"constant_liar": True, **settings})
 
 
-class GP(OnCandidates):
+class GP(CandidateSampler):
     """Gaussian process of Optuna (Akiba et al. 2019), its criterion evaluated at every candidate, on the features.
 
     Formula:
@@ -108,7 +108,7 @@ class GP(OnCandidates):
         super().__init__(flat, seed, sampler=_gp, **settings)
 
 
-def _startup(base: Any, agent: OnCandidates) -> Any:
+def _startup(base: Any, agent: CandidateSampler) -> Any:
     """A sampler class whose first suggestions are random candidates."""
 
     class Startup(base):  # type: ignore[misc]
@@ -124,7 +124,7 @@ def _startup(base: Any, agent: OnCandidates) -> Any:
     return Startup
 
 
-def _tpe(agent: OnCandidates | None) -> Any:
+def _tpe(agent: CandidateSampler | None) -> Any:
     base = package("optuna").samplers.TPESampler
     if agent is None:
         return base
@@ -157,7 +157,7 @@ def _tpe(agent: OnCandidates | None) -> Any:
     return TPE
 
 
-def _gp(agent: OnCandidates) -> Any:
+def _gp(agent: CandidateSampler) -> Any:
     base = package("optuna").samplers.GPSampler
 
     class GP(_startup(base, agent)):  # type: ignore[misc]

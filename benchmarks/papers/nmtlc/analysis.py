@@ -1,11 +1,9 @@
 """Successive halving on whole tables of curves: pure functions of arrays."""
 
 import numpy as np
-import numpy.typing as npt
 
+from hpo_envs.tables import Indices
 from hpo_envs.tables.table import Floats, Table
-
-Rows = npt.NDArray[np.intp]
 
 
 def curves(table: Table, metric: str) -> Floats:
@@ -18,8 +16,8 @@ def curves(table: Table, metric: str) -> Floats:
 
 
 def halve(
-    promoted_by: Floats, levels: Floats, rows: Rows, eta: float, minimum: float, best: bool = False
-) -> tuple[Rows, float]:
+    promoted_by: Floats, levels: Floats, rows: Indices, eta: float, minimum: float, best: bool = False
+) -> tuple[Indices, float]:
     """Successive halving of some rows: the survivors, best first, and the cost as a share of training all of them.
 
     Args:

@@ -18,7 +18,7 @@ from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.datasets.nmtlc import TABLES
 from hpo_envs.tables.table import Floats, Table
 
-STEPS, ROWS, RATE, DECAY = 1500, 48, 3e-3, 1e-3
+STEPS, TRAINED_ROWS, RATE, DECAY = 1500, 48, 3e-3, 1e-3
 """Rungs, rows of each, learning rate and weight decay of Adam; chosen before any result was looked at."""
 
 ETA, DECIMALS = 3.0, 4
@@ -43,7 +43,7 @@ def looked_at(levels: Floats, resource: float) -> npt.NDArray[np.intp]:
 def rung(data: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
     """Inputs of the network for a random rung, (n, POINTS) and (n, 3), and (n,) the best reward of each run."""
     values, best, levels = data
-    rows = rng.permutation(len(values))[:ROWS]
+    rows = rng.permutation(len(values))[:TRAINED_ROWS]
     share = float(np.exp(rng.uniform(np.log(levels[0] / levels[-1]), np.log(1.0 / ETA))))
     curves = values[np.ix_(rows, looked_at(levels, share * levels[-1] / levels[0]))]
     return *ranker.inputs(curves, share), best[rows]

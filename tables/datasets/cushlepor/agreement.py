@@ -22,7 +22,7 @@ METRICS = (
 )
 """Rewarded metrics. Correlations with a constant are 0."""
 
-NAMES = tuple(m.name for m in METRICS)
+METRIC_NAMES = tuple(m.name for m in METRICS)
 
 
 class Split:

@@ -16,7 +16,7 @@ PACKED = ("cushlepor/ted-ende",)
 DECIMALS = 6
 """Digits of the packed scores."""
 
-NAMES = ("sentence BLEU", "chrF")
+TEXT_METRICS = ("sentence BLEU", "chrF")
 
 
 def of_table(name: str) -> dict[str, Floats]:
@@ -28,7 +28,7 @@ def of_table(name: str) -> dict[str, Floats]:
     """
     if name in PACKED:
         data = packs.read(build.pack(name))
-        return {score: packs.unscaled(data[score], DECIMALS) for score in NAMES}
+        return {score: packs.unscaled(data[score], DECIMALS) for score in TEXT_METRICS}
     segments = build.segments_of(name, store.read)
     return sentence_scores([s.hypothesis for s in segments], [s.reference for s in segments])
 
@@ -42,6 +42,6 @@ def sentence_scores(hypotheses: Sequence[str], references: Sequence[str]) -> dic
     metrics = extra_module("sacrebleu.metrics", "mt", "sentence BLEU and chrF")
     pairs = list(zip(hypotheses, references, strict=True))
     found = {}
-    for name, metric in zip(NAMES, (metrics.BLEU(effective_order=True), metrics.CHRF()), strict=True):
+    for name, metric in zip(TEXT_METRICS, (metrics.BLEU(effective_order=True), metrics.CHRF()), strict=True):
         found[name] = np.array([metric.sentence_score(h, [r]).score / 100.0 for h, r in pairs])
     return found

@@ -167,7 +167,7 @@ def _metrics(frame: Frame, stated: Statement, scores: Floats) -> tuple[tuple[Met
     return tuple(made), said + definitions.degenerate(frame, stated, scores)
 
 
-def _related(frame: Frame, space: definitions.Space, scores: Floats) -> list[Decision]:
+def _related(frame: Frame, space: definitions.DecidedSpace, scores: Floats) -> list[Decision]:
     """A decision on each hyperparameter that others, or the score, determine."""
     some = np.flatnonzero(~np.isnan(scores))[:: len(frame) // relations.LINES + 1]
     columns = {n: space.values[n][some] for n in frame.cells if n in space.values}

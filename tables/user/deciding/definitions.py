@@ -24,7 +24,7 @@ HOLES = 5
 """At most one line in so many is left out because it lacks a number that nothing explains."""
 
 
-class Space(NamedTuple):
+class DecidedSpace(NamedTuple):
     """A search space.
 
     Attributes:
@@ -59,7 +59,7 @@ def columns_of(frame: Frame, stated: Statement) -> dict[str, Column]:
 
 def space_of(
     frame: Frame, stated: Statement, columns: Mapping[str, Column], units: Mapping[str, str], first: Mask
-) -> Space:
+) -> DecidedSpace:
     """Define the hyperparameters.
 
     Args:
@@ -104,7 +104,7 @@ def space_of(
         raise ValueError("hyperparameters must be at least one that varies, got none")
     names = list(found)
     late = {n for n, h in found.items() if h.condition and names.index(h.condition[0]) > names.index(n)}
-    return Space(tuple(found[n] for n in sorted(names, key=lambda n: n in late)), values, kept, said)
+    return DecidedSpace(tuple(found[n] for n in sorted(names, key=lambda n: n in late)), values, kept, said)
 
 
 def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask]:
@@ -159,9 +159,9 @@ def hyperparameter(
         raise ValueError(f"column {name}: must be positive to be logarithmic, got {low:g}")
     if log == "decay" and not 0 <= low <= high < 1:
         raise ValueError(f"column {name}: must be in [0, 1) to be a decay rate, got {low:g} to {high:g}")
-    scale = scales.scale_of(known, whole) if log is None else scales.Scale(_STATED[log], "")
+    scale = scales.scale_of(known, whole) if log is None else scales.DecidedScale(_STATED[log], "")
     if scale.kind == "log" and low == 0 and not listed:
-        scale = scales.Scale("linear", f"{scale.reason}, but for 0", certain=False)
+        scale = scales.DecidedScale("linear", f"{scale.reason}, but for 0", certain=False)
     kind: Any = "int" if whole else "float"
     if scale.kind == "decay":
         h = Hyperparameter(name, kind, 1 - high, 1 - low, True, (), complement=True)

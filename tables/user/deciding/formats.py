@@ -41,7 +41,7 @@ class Spelling(NamedTuple):
     unit: str = ""
 
 
-class _Parts(NamedTuple):
+class _NumberParts(NamedTuple):
     """The parts of texts that are numbers in some format."""
 
     digits: dict[str, str]
@@ -94,7 +94,7 @@ def _fractions(cells: Cells) -> bool:
     return bool((some % 1 > 0).any())
 
 
-def _parts(cells: Cells, is_word: Callable[[str], bool]) -> _Parts | None:
+def _parts(cells: Cells, is_word: Callable[[str], bool]) -> _NumberParts | None:
     """The digits and units of a column, None if it has texts that are neither numbers nor words for lost runs."""
     digits, units, signs = {}, {}, set()
     numbers = 0
@@ -114,7 +114,7 @@ def _parts(cells: Cells, is_word: Callable[[str], bool]) -> _Parts | None:
         return None
     notes = ["numbers after ± left out"] if "±" in signs else []
     notes += ["apostrophes before signs left out"] if "'" in signs else []
-    return _Parts(digits, units, notes)
+    return _NumberParts(digits, units, notes)
 
 
 def _marks(texts: Collection[str], decimal: str | None) -> str:
@@ -155,7 +155,7 @@ _THOUSANDS = "separators of thousands left out"
 _SAID = {"comma": "decimal commas read as points", "comma3": _THOUSANDS, "point3": _THOUSANDS}
 
 
-def _spelling(cells: Cells, parts: _Parts, mark: str) -> Spelling:
+def _spelling(cells: Cells, parts: _NumberParts, mark: str) -> Spelling:
     plain = {cell: _plain(t, mark) for cell, t in parts.digits.items()}
     if mark == "none" or any(number(t) is None for t in plain.values()):
         return Spelling(cells)

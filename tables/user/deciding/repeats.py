@@ -9,7 +9,7 @@ import pandas as pd
 
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.cells import Floats, absent
-from hpo_envs.tables.user.deciding.definitions import Space
+from hpo_envs.tables.user.deciding.definitions import DecidedSpace
 from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.statement import Statement
 
@@ -19,7 +19,7 @@ def runs(
     stated: Statement,
     names: Sequence[str],
     lines: pd.DataFrame,
-    space: Space,
+    space: DecidedSpace,
     scores: Floats,
     repeat: str | None,
 ) -> tuple[pd.DataFrame, list[Decision]]:

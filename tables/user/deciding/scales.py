@@ -19,7 +19,7 @@ NARROW = 3.0
 """Numbers within this factor are nearly the same on both scales."""
 
 
-class Scale(NamedTuple):
+class DecidedScale(NamedTuple):
     """The scale of a hyperparameter.
 
     Attributes:
@@ -33,7 +33,7 @@ class Scale(NamedTuple):
     certain: bool = True
 
 
-def scale_of(values: Floats, whole: bool) -> Scale:
+def scale_of(values: Floats, whole: bool) -> DecidedScale:
     """Decide the scale of numbers.
 
     The steps of a grid are even on its scale. Draws have the larger likelihood under the uniform distribution between
@@ -47,10 +47,10 @@ def scale_of(values: Floats, whole: bool) -> Scale:
     grid = np.unique(values)
     positive = grid[grid > 0]
     if grid[0] < 0 or len(positive) < 2:
-        return Scale("linear", "")
+        return DecidedScale("linear", "")
     factor = float(positive[-1] / positive[0])
     if len(grid) == 2:
-        return Scale("log" if grid[0] > 0 and factor >= 10 else "linear", "two values")
+        return DecidedScale("log" if grid[0] > 0 and factor >= 10 else "linear", "two values")
     decay = not whole and grid[0] >= 0 and 0.8 < grid[-1] < 1
     steps: dict[Kind, float] = {"linear": _unevenness(grid), "log": _unevenness(np.log(positive), factor >= 10)}
     if grid[0] == 0 and factor < 10:
@@ -66,7 +66,7 @@ def scale_of(values: Floats, whole: bool) -> Scale:
             return _grid(grid, first)
         drawn = _drawn(grid, decay, whole)
         likely = min((k for k in steps if k != "decay"), key=lambda k: steps[k])
-        return drawn if drawn.certain else Scale(likely, "the evener steps", certain=False)
+        return drawn if drawn.certain else DecidedScale(likely, "the evener steps", certain=False)
     return _drawn(grid, decay, whole)
 
 
@@ -76,12 +76,12 @@ def _unevenness(points: Floats, apart: bool = True) -> float:
     return float(steps.std() / abs(steps.mean())) if len(steps) > 1 else 1.0 - apart
 
 
-def _grid(grid: Floats, kind: Kind) -> Scale:
+def _grid(grid: Floats, kind: Kind) -> DecidedScale:
     words = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
-    return Scale(kind, words[kind] + (", 0 is the lowest step" if kind == "log" and grid[0] == 0 else ""))
+    return DecidedScale(kind, words[kind] + (", 0 is the lowest step" if kind == "log" and grid[0] == 0 else ""))
 
 
-def _drawn(grid: Floats, decay: bool, whole: bool) -> Scale:
+def _drawn(grid: Floats, decay: bool, whole: bool) -> DecidedScale:
     """The scale of distinct draws, by likelihood."""
     width = 1.0 if whole else 0.0  # an integer stands for an interval
     found: dict[Kind, float] = {"linear": -math.log(grid[-1] - grid[0] + width)}
@@ -94,7 +94,7 @@ def _drawn(grid: Floats, decay: bool, whole: bool) -> Scale:
     ahead = len(grid) * (found[first] - found[others[0]]) if others else math.inf
     narrow = "decay" not in (first, *others[:1]) and grid[-1] < NARROW * grid[0]
     if narrow:
-        return Scale("linear", f"within a factor of {NARROW:g}")
+        return DecidedScale("linear", f"within a factor of {NARROW:g}")
     zero = grid[0] == 0 and (np.log(grid[grid > 0]).std() > 1.5)
     words = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}
-    return Scale(first, f"{words[first]} is the likeliest", ahead >= NATS and not zero)
+    return DecidedScale(first, f"{words[first]} is the likeliest", ahead >= NATS and not zero)

@@ -10,7 +10,7 @@ from hpo_envs.tables.user.frame import Decision
 DEPTH = 20
 """Deepest nesting that becomes columns."""
 
-Run = dict[str, Any]
+RunDocument = dict[str, Any]
 
 SMAC = ("config_id", "instance", "seed", "budget", "cost", "time", "status", "starttime", "endtime", "additional_info")
 """Fields of a line of SMAC3's run history, where these have no names."""
@@ -26,7 +26,7 @@ class Document(NamedTuple):
         decisions: What of it was ignored or joined.
     """
 
-    lines: list[Run]
+    lines: list[RunDocument]
     listed: bool = True
     joined: bool = False
     decisions: tuple[Decision, ...] = ()
@@ -82,7 +82,7 @@ def _listed(document: Mapping[str, Any], alone: bool) -> Document:
     return Document([{"name": k, **v} for k, v in document.items()])
 
 
-def _table(value: Any, document: Mapping[str, Any]) -> list[Run]:
+def _table(value: Any, document: Mapping[str, Any]) -> list[RunDocument]:
     """The lines of a part of a document; empty if it has none."""
     if isinstance(value, Mapping) and value and all(isinstance(v, Mapping) for v in value.values()):
         return [{"": key, **line} for key, line in value.items()]
@@ -100,7 +100,7 @@ def _table(value: Any, document: Mapping[str, Any]) -> list[Run]:
     return [dict(zip(names, row, strict=True)) for row in rows] if fits and names else []
 
 
-def _joined(document: Mapping[str, Any], tables: Mapping[str, list[Run]]) -> Document | None:
+def _joined(document: Mapping[str, Any], tables: Mapping[str, list[RunDocument]]) -> Document | None:
     """The table of a document to which others are joined by a key; what no key joins is ignored. None if none is."""
     best: tuple[int, str, dict[str, tuple[str, str]]] = (0, "", {})
     for main in tables:
@@ -122,7 +122,7 @@ def _joined(document: Mapping[str, Any], tables: Mapping[str, list[Run]]) -> Doc
     return Document(lines, joined=True, decisions=tuple(said))
 
 
-def _key(lines: list[Run], name: str, table: list[Run]) -> tuple[str, str] | None:
+def _key(lines: list[RunDocument], name: str, table: list[RunDocument]) -> tuple[str, str] | None:
     """Field of lines, and of a table where no value comes twice, by which the one names lines of the other."""
     stem = re.sub(r"s$", "", name.lower())
     for key in table[0]:
@@ -148,9 +148,9 @@ def _ax(document: Mapping[str, Any]) -> Document | None:
         return None
     lines = []
     for index, trial in experiment["trials"].items():
-        run: Run = trial.get("generator_run") or next(iter(trial.get("generator_runs", ())), {})
+        run: RunDocument = trial.get("generator_run") or next(iter(trial.get("generator_runs", ())), {})
         arm = next(iter(run.get("arms", ())), trial.get("arm", {})) or {}
-        line: Run = {"trial_index": index, "trial_status": (trial.get("status") or {}).get("name")}
+        line: RunDocument = {"trial_index": index, "trial_status": (trial.get("status") or {}).get("name")}
         line |= {f"config.{k}": v for k, v in (arm.get("parameters") or {}).items()}
         for text in re.findall(r"'value': '(\{\"trial_index.*?\})'", str(experiment["data_by_trial"].get(index))):
             data = json.loads(text)
@@ -166,7 +166,7 @@ def _trainer(document: Mapping[str, Any]) -> Document | None:
     if not isinstance(history, list) or not all(isinstance(line, Mapping) for line in history):
         return None
     shared = {f"trial_params.{k}": v for k, v in (document.get("trial_params") or {}).items()}
-    merged: dict[Any, Run] = {}
+    merged: dict[Any, RunDocument] = {}
     for line in history:  # what was logged at one step is one line
         place = line.get("step", len(merged))
         merged[place] = merged.get(place, {}) | {
@@ -199,13 +199,13 @@ def parse(source: str, content: bytes) -> Any:
         raise ValueError(f"{source}{at} must be JSON, got {getattr(error, 'msg', error)}") from None
 
 
-def flat(value: Any, prefix: str = "") -> Run:
+def flat(value: Any, prefix: str = "") -> RunDocument:
     """A run's nested values under names with dots; lists and deeper levels stay one value."""
     if isinstance(value, Mapping) and [*value] == ["__enum__"]:
         value = value["__enum__"]
     if not isinstance(value, Mapping) or prefix.count(".") > DEPTH:
         return {prefix or "value": value}
-    made: Run = {}
+    made: RunDocument = {}
     for key, inner in value.items():
         name = f"{prefix}.{key}" if prefix else str(key)
         made |= flat(inner, name)

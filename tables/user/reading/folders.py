@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from hpo_envs.tables.user.frame import Decision, Frame, of_frame
-from hpo_envs.tables.user.reading.documents import Document, Run, flat, of_json
+from hpo_envs.tables.user.reading.documents import Document, RunDocument, flat, of_json
 
 BOOKKEEPING = re.compile(
     r"(basic-variant|searcher|experiment)[-_]state.*|tuner.*|(tokenizer|special_tokens|vocab|added_tokens).*|"
@@ -109,9 +109,9 @@ def _document(path: Path, content: bytes, csv: Callable[[str, bytes], Frame]) ->
 
 def _runs_in(
     label: str, paths: list[Path], read: Read, csv: Callable[[str, bytes], Frame], digest: Callable[[bytes], Any]
-) -> tuple[list[tuple[str, Run]], list[Decision]]:
+) -> tuple[list[tuple[str, RunDocument]], list[Decision]]:
     """Runs of the files of one place, with names ("" if the folder's will do), and what was ignored."""
-    records: dict[str, Run] = {}
+    records: dict[str, RunDocument] = {}
     lists: dict[str, Document] = {}
     for path in paths:
         content = read(path)
@@ -122,7 +122,7 @@ def _runs_in(
         else:
             records[str(path)] = found.lines[0]
     said: list[Decision] = []
-    shared: Run = {}
+    shared: RunDocument = {}
     settings = next((name for name in records if Path(name).name == "params.json"), None)
     if settings and "result.json" in {path.name for path in paths}:
         shared = {f"config.{k}": v for k, v in records.pop(settings).items()}  # Ray Tune's, whose results repeat it
@@ -158,7 +158,7 @@ def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
     return kept
 
 
-def _without_bookkeeping(rows: list[tuple[str, Run]]) -> tuple[list[tuple[str, Run]], list[Decision]]:
+def _without_bookkeeping(rows: list[tuple[str, RunDocument]]) -> tuple[list[tuple[str, RunDocument]], list[Decision]]:
     """The runs that share a key with others, which is a setting or a score, and a decision on the others."""
     seen = collections.Counter(key for _, run in rows for key in run if not GENERAL.fullmatch(key))
     most = max(seen.values(), default=0)
@@ -170,7 +170,7 @@ def _without_bookkeeping(rows: list[tuple[str, Run]]) -> tuple[list[tuple[str, R
     return [(name, run) for name, run in rows if name not in lost], [said]
 
 
-def _foreign(run: Run, common: set[str], seen: Mapping[str, int]) -> bool:
+def _foreign(run: RunDocument, common: set[str], seen: Mapping[str, int]) -> bool:
     """Whether a record has none of the keys of runs, or less than half of them and mostly keys of its own."""
     shared, own = common & run.keys(), [key for key in run if seen[key] == 1]
     return not shared or (len(shared) * 2 < len(common) and len(own) > len(shared))
