@@ -29,15 +29,16 @@ class TextMiniEnv(LookupEnv):
     """Hyperparameter optimisation of small models of text on different tasks, measured by this project.
 
     ## Description
-    Classifiers of texts and taggers of words, trained within seconds by `benchmarks.study.measure` on tasks that
-    differ: intents of requests, polarity, subjectivity, product reviews, languages, names; words and parts of speech
-    of Vietnamese, parts of speech of Maltese and Nigerian Pidgin, dependency labels of Wolof, named entities. One
-    step looks up a training to its end. One episode is one optimisation run. Configurations can be retrained and
-    compared (`benchmarks.study.measure TextMini --check 12`), and `TextMiniLive-*-v0` trains at each step.
+    Classifiers of texts, taggers of words and models that inflect them, trained within seconds by
+    `benchmarks.study.measure` on tasks that differ: intents of requests, polarity, product reviews, mentions of
+    entities, languages, names, case of Russian words; words and tones of Vietnamese, parts of speech and punctuation of
+    Maltese, dependency labels of Wolof, named entities; inflection of Swahili. One step looks up a training to its end.
+    One episode is one optimisation run. Configurations can be retrained and compared (`benchmarks.study.measure
+    TextMini --check 12`), and `TextMiniLive-*-v0` trains at each step.
 
     Ids: `TextMini-{task}-{model}-v0`. Model classes: `joint`, a choice among seven classifiers with their
     hyperparameters and the n-grams that they see; `crf`, conditional random fields; `neural`, an encoder of words or
-    characters; `tagger`, a neural tagger (`docs/textmini.md` lists tasks, spaces and tables). Learning curves:
+    characters; `tagger`, a neural tagger; `lstm`, an attentive LSTM (`docs/textmini.md` lists all). Learning curves:
     `TextMiniLC-*-v0`.
 
     ## Action Space
