@@ -66,12 +66,12 @@ def test_all_papers_are_on_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         module = importlib.import_module(f"hpo_envs.benchmarks.{folder}.reproduce")
         monkeypatch.setattr(module, "main", functools.partial(main, paper))
     assert command.main(["reproduce", "all", "--quick", "--jobs", "2", "--seed", "4", "--out", str(tmp_path)]) == 0
-    assert sorted(seen) == ["charhpo", "cushlepor", "fiesta", "nasbenchnlp", "nmthpo"]
+    assert sorted(seen) == ["charhpo", "cushlepor", "fiesta", "nasbenchnlp", "nmthpo", "nmtlc"]
     assert seen["fiesta"]["jobs"] == 2
     assert seen["fiesta"]["trials"] < 500
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "hpo-envs reproduce all --quick --seed 4" in text
-    assert text.count("<summary>Table 1: 1 agrees</summary>") == 5
+    assert text.count("<summary>Table 1: 1 agrees</summary>") == 6
 
 
 AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "fiesta-gaussian*"]
