@@ -1,0 +1,128 @@
+"""Runs in folders and documents of several tables, in the form in which tools write them."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.tables import user
+
+RNG = np.random.default_rng(1)
+RUNS = [(float(10 ** RNG.uniform(-5, -2)), int(RNG.choice([16, 32, 64]))) for _ in range(12)]
+
+
+def loss(lr: float, bs: int, epoch: int) -> float:
+    return abs(math.log10(lr) + 3) + 1 / (epoch + 1) + bs / 1000
+
+
+def put(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+def lightning(at: Path, i: int, lr: float, bs: int) -> None:
+    put(at / f"version_{i}" / "hparams.yaml", f"lr: {lr}\nbs: {bs}\nmodel:\n  name: lstm\n")
+    lines = [f"{e},{10 * e + 5},1.5,\n{e},{10 * e + 9},,{loss(lr, bs, e)}\n" for e in range(3)]
+    put(at / f"version_{i}" / "metrics.csv", "epoch,step,train_loss,val_loss\n" + "".join(lines))
+
+
+def trainer(at: Path, i: int, lr: float, bs: int) -> None:
+    log: list[dict[str, Any]] = []
+    for e in range(3):
+        log.append({"loss": 1.5, "learning_rate": lr / (e + 1), "epoch": e, "step": 10 * e})
+        log.append({"eval_loss": loss(lr, bs, e), "eval_runtime": 1.5 + i, "epoch": e, "step": 10 * e})
+    for e in range(3):
+        state = {"best_metric": 1.0, "log_history": log[: 2 * e + 2], "trial_params": {"lr": lr, "bs": bs}}
+        put(at / f"run-{i}" / f"checkpoint-{10 * e}" / "trainer_state.json", state)
+        put(at / f"run-{i}" / f"checkpoint-{10 * e}" / "tokenizer.json", {"added_tokens": [{"id": 1}, {"id": 2}]})
+
+
+def keras(at: Path, i: int, lr: float, bs: int) -> None:
+    metrics = {"val_loss": {"direction": "min", "observations": [{"value": [loss(lr, bs, 2)], "step": 2}]}}
+    trial = {"trial_id": f"{i:02d}", "hyperparameters": {"space": [], "values": {"lr": lr, "bs": bs}}}
+    trial |= {"metrics": {"metrics": metrics}, "score": loss(lr, bs, 2), "best_step": 2, "status": "COMPLETED"}
+    put(at / f"trial_{i:02d}" / "trial.json", trial)
+    oracle = {"hyperparameters": {"space": [], "values": {"lr": 1}}, "start_order": ["00"], "end_order": ["00"]}
+    put(at / "oracle.json", oracle | {"seed": 3, "run_times": {"00": 1}, "retry_queue": [], "tried_so_far": ["x"]})
+    put(at / "tuner0.json", {})
+
+
+def mlflow(at: Path, i: int, lr: float, bs: int) -> None:
+    put(at / "0" / f"r{i}" / "meta.yaml", "run_id: x\n")
+    put(at / "0" / f"r{i}" / "params" / "lr", str(lr))
+    put(at / "0" / f"r{i}" / "params" / "bs", str(bs))
+    put(at / "0" / f"r{i}" / "metrics" / "val_loss", "".join(f"1700 {loss(lr, bs, e)} {e}\n" for e in range(3)))
+
+
+def wandb(at: Path, i: int, lr: float, bs: int) -> None:
+    config = f"wandb_version: 1\n\nlr:\n  desc: null\n  value: {lr}\nbs:\n  desc: null\n  value: {bs}\n"
+    put(at / f"run-{i}" / "files" / "config.yaml", config)
+    put(
+        at / f"run-{i}" / "files" / "wandb-summary.json", {"val_loss": loss(lr, bs, 2), "_runtime": 10 + i, "_step": 30}
+    )
+    put(at / f"run-{i}" / "files" / "wandb-metadata.json", {"os": "x", "host": "h"})
+
+
+@pytest.mark.parametrize(
+    ("write", "levels"),
+    [(lightning, 3), (trainer, 3), (keras, 1), (mlflow, 1), (wandb, 1)],
+    ids=["lightning", "trainer", "keras", "mlflow", "wandb"],
+)
+def test_each_run_of_tree_is_read_once(write: Any, levels: int, tmp_path: Path) -> None:
+    for i, (lr, bs) in enumerate(RUNS):
+        write(tmp_path / "runs", i, lr, bs)
+    table = user.from_csv(tmp_path / "runs")
+    assert sorted(h.name for h in table.space) == ["bs", "lr"]
+    assert all(h.log for h in table.space)
+    assert table.metrics[0].goal == "min"
+    assert table.values.shape[:3] == (12, 1, levels)
+    found = {table.config(i)["lr"]: table.values[i, 0, -1, 0] for i in range(12)}
+    assert found == pytest.approx({lr: loss(lr, bs, 2) for lr, bs in RUNS})
+    assert write is not keras or any(n.startswith("oracle.json: ") for n in table.provenance.notes)
+
+
+def history(form: str) -> dict[str, Any]:
+    """A run history of SMAC3 1, 2.0 or 2.3, whose first run crashed."""
+    data: list[Any] = []
+    for i, (lr, bs) in enumerate(RUNS):
+        cost = loss(lr, bs, 2) if i else 2147483647.0
+        if form == "1":
+            state = {"__enum__": f"StatusType.{'SUCCESS' if i else 'CRASHED'}"}
+            data.append([[i + 1, None, 0, 0.0], [cost, 1.2, state, 17.0, 18.0, {}]])
+        elif form == "2.0":
+            data.append([i + 1, None, 0, None, cost, 1.2, 1 if i else 2, 17.0, 18.0, {}])
+        else:
+            names = ("config_id", "instance", "seed", "budget", "cost", "time", "cpu_time", "status")
+            data.append(dict(zip(names, (i + 1, None, 0, None, cost, 1.2, 1.1, 1 if i else 2), strict=True)))
+    configs = {str(i + 1): {"lr": lr, "bs": bs} for i, (lr, bs) in enumerate(RUNS)}
+    return {"stats": {}, "data": data, "config_origins": dict.fromkeys(configs, "Random"), "configs": configs}
+
+
+@pytest.mark.parametrize("form", ["1", "2.0", "2.3"])
+def test_history_of_smac_is_joined_by_configuration(form: str, tmp_path: Path) -> None:
+    put(tmp_path / "smac" / "runhistory.json", history(form))
+    put(tmp_path / "smac" / "scenario.json", {"name": "x", "n_trials": 12})
+    put(tmp_path / "smac" / "configspace.json", {"hyperparameters": [{"name": "lr"}, {"name": "bs"}]})
+    table = user.from_csv(tmp_path / "smac")
+    assert sorted(h.name for h in table.space) == ["bs", "lr"]
+    assert (table.metrics[0].name, table.metrics[0].goal, table.cost_unit) == ("cost", "min", "seconds")
+    assert np.bincount(table.status.ravel()).tolist() == [11, 1]
+    assert np.nanmin(table.values) == pytest.approx(min(loss(lr, bs, 2) for lr, bs in RUNS[1:]))
+    said = "\n".join(table.provenance.notes)
+    assert "configs: joined to data by config_id" in said
+    assert "scenario.json" in said
+
+
+def test_tables_of_document_are_joined_and_others_named(tmp_path: Path) -> None:
+    experiments = [{"id": i, "lr": lr, "bs": bs} for i, (lr, bs) in enumerate(RUNS)]
+    results = [{"experiment_id": i, "val_loss": loss(lr, bs, 2)} for i, (lr, bs) in enumerate(RUNS)]
+    put(
+        tmp_path / "a.json", {"experiments": experiments, "results": results, "authors": [{"name": "a"}, {"name": "b"}]}
+    )
+    table = user.from_csv(tmp_path / "a.json")
+    assert [h.name for h in table.space] == ["experiment.lr", "experiment.bs"]
+    assert len(table) == 12
+    assert any(n.startswith("authors: ") and "ignored" in n for n in table.provenance.notes)
