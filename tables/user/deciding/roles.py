@@ -15,9 +15,10 @@ from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.statement import Statement
 
 LOWER = {"loss", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "wer", "cer", "nll", "seconds", "time",
-         "latency", "runtime", "duration", "memory", "regret", "ter"}  # fmt: skip
+         "latency", "runtime", "duration", "memory", "vram", "regret", "ter", "fpr", "fnr", "fdr"}  # fmt: skip
 HIGHER = {"accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", "recall", "score", "r2", "rouge",
-          "comet", "reward", "em", "map", "mrr", "likelihood"}  # fmt: skip
+          "comet", "reward", "em", "map", "mrr", "likelihood", "meteor", "ndcg", "mcc", "npv", "specificity",
+          "sensitivity", "iou"}  # fmt: skip
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
 """Names of columns that name the runs, if hardly a value comes twice."""
@@ -257,7 +258,9 @@ def _measured(frame: Frame, column: str, lost: Mask, unit: str) -> Why:
     cells, goal = frame[column], goal_of(column)
     empty = absent(cells)
     full = int((~empty).sum())
-    rare = cells.nunique() * 2 > len(cells)
+    distinct = cells.nunique()
+    fractions = goal is not None and distinct > 12 and bool((numbers(cells) % 1 > 0).any())
+    rare = distinct * 2 > len(cells) or fractions  # a score of many runs may repeat, but is no grid
     called = goal is not None or re.fullmatch(TIMES, column.lower().strip()) is not None
     quantity = unit in DERIVED or unit.endswith("B") or unit in ("%", "bytes")
     role = "--score" if goal == "max" else "--cost"

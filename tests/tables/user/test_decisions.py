@@ -225,3 +225,14 @@ def test_degenerate_table_is_named() -> None:
     with pytest.raises(ValueError, match="degenerate.*--score"):
         from_text(same, ask=True)
     assert not any("degenerate" in n for n in from_text(b"lr,acc\n.1,.5\n.2,.6\n.3,.5\n").provenance.notes)
+
+
+def test_other_scores_are_measured_also_where_they_repeat() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"k": np.arange(60) % 5, "w": np.arange(60) % 4, "MCC": rng.uniform(0, 1, 60)})
+    frame = frame.assign(
+        accuracy_dev=rng.integers(40, 60, 60) / 100, FPR=rng.uniform(0, 1, 60), acc=rng.uniform(0, 1, 60)
+    )
+    table = user.from_frame(frame, "acc")
+    assert [h.name for h in table.space] == ["k", "w"]
+    assert "measured" in next(n for n in table.provenance.notes if "accuracy_dev" in n)
