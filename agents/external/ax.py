@@ -29,6 +29,13 @@ class Ax(ExternalOptimizer):
         next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`, which is attached
         as a trial in place of x*
 
+    Given:
+        space: ranges, log ranges, choices, dependent parameters; integers of a wide range as reals
+        initial: Ax's Sobol points, as many as it asks for
+        choice: argmax of its acquisition function on the space; on rows looked up
+        told: the evaluated row, an attached trial; the suggested one is abandoned
+        settings: `initialize_with_center=False` on rows, since the middle is none of them; seeds
+
     Paper: Miles Olson et al. Ax: A Platform for Adaptive Experimentation. AutoML Conference 2025.
 
     Complexity: a fit and gradient ascent a suggestion, about a second; O(n d) for the look-up among n rows.
@@ -69,7 +76,8 @@ class Ax(ExternalOptimizer):
         if self._rows is None:
             return suggestion
         self._client.mark_trial_abandoned(suggestion)
-        return self._client.attach_trial({n: _stored(self._axis(n), v) for n, v in self.config(action).items()})
+        config = {a.name: a.natural(0.5) for a in self.space.axes if len(a.when) > 1} | self.config(action)
+        return self._client.attach_trial({n: _stored(self._axis(n), v) for n, v in config.items()})
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Complete the trial, or mark it as failed."""
@@ -89,8 +97,8 @@ def parameters_of(space: Space) -> list[Any]:
     for j, (name, axis) in enumerate(zip(space.names, space.axes, strict=True)):
         if axis.choices or axis.single:
             choices = axis.choices or (axis.natural(0.0),)
-            children = [(n, a) for n, a in zip(space.names, space.axes, strict=True) if a.parent == j]
-            dependent = {_stored(axis, c): [n for n, a in children if k in a.when] for k, c in enumerate(choices)}
+            children = [a for a in space.axes if a.parent == j and len(a.when) == 1]  # Ax knows no others
+            dependent = {_stored(axis, c): [a.name for a in children if k in a.when] for k, c in enumerate(choices)}
             made.append(configs.ChoiceParameterConfig(
                 name=name, values=[_stored(axis, c) for c in choices], parameter_type=_type(axis),
                 is_ordered=axis.kind != "categorical", dependent_parameters=dependent if children else None,

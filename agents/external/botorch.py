@@ -32,6 +32,13 @@ class BoTorch(OnCandidates):
         qLogNEHVI(x) = log of the expected gain in hypervolume, likewise
         next = argmax over untried candidates
 
+    Given:
+        space: the features in [0, 1]; it models reals
+        initial: random candidates (`initial`)
+        choice: the acquisition function at every untried candidate, in place of gradient ascent
+        told: the evaluated candidate, which is the suggested one
+        settings: none
+
     Paper: Maximilian Balandat et al. BoTorch: A Framework for Efficient Monte-Carlo Bayesian Optimization. NeurIPS
     2020. Sebastian Ament et al. Unexpected Improvements to Expected Improvement for Bayesian Optimization. NeurIPS
     2023. Samuel Daulton, Maximilian Balandat and Eytan Bakshy. Parallel Bayesian Optimization of Multiple Noisy

@@ -22,6 +22,13 @@ class DEHB(ExternalOptimizer):
         v = x_a + 0.5 (x_b - x_c) of the population one checkpoint below, crossed over with a member at rate 0.5
         next = the untried row that stands for v, see `look_up`, at the bracket's checkpoint
 
+    Given:
+        space: the ConfigurationSpace, with ordinals, logarithms and conditions
+        initial: DEHB's random population
+        choice: differential evolution's offspring, on rows looked up; a promoted configuration keeps its row
+        told: the evaluated row, as the configuration of the job
+        settings: seed, one worker
+
     Paper: Noor Awad, Neeratyoy Mallik and Frank Hutter. DEHB: Evolutionary Hyperband for Scalable, Robust and
     Efficient Hyperparameter Optimization. IJCAI 2021.
 

@@ -19,14 +19,17 @@ from hpo_envs.tables.checks import one_of
 class Nevergrad(ExternalOptimizer):
     """An optimizer of Nevergrad, by default NGOpt, which picks one by dimension and budget (Meunier et al. 2022).
 
-    The space is one of Nevergrad's parameters: choices, transition choices, scalars and logarithms, and nested
-    dictionaries for conditions. It starts from a random configuration, on rows one of them: NGOpt picks deterministic
-    optimizers, too, and from the middle of the space they would make the same run for every seed.
-
     Formula:
         x* = the optimizer's suggestion
-        next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`; told for x*:
-        what NGOpt picks (COBYLA) may wait for its own points for ever
+        next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`
+
+    Given:
+        space: scalars, logarithms, integers, choices, transition choices, and nested dictionaries for conditions
+        initial: a random configuration, on rows one of them; the optimizer's own points after it
+        choice: the optimizer's suggestion; on rows looked up
+        told: its suggestion, with the outcome of the row: what NGOpt picks (COBYLA) may wait for its own for ever
+        settings: starts at random, since deterministic optimizers would make the same run for every seed; number of
+            workers, doubled when so many results are pending
 
     Paper: Laurent Meunier et al. Black-Box Optimization Revisited: Improving Algorithm Selection Wizards Through
     Massive Benchmarking. IEEE Transactions on Evolutionary Computation 26(3):490-500, 2022. Implementation: Jeremy

@@ -1,10 +1,13 @@
 """Other packages: importing them, and the global generators that they draw from as one agent's own."""
 
 import contextlib
+import functools
 import importlib
 import random
+import re
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -20,15 +23,34 @@ def package(name: str, needed_by: str = "") -> Any:
         needed_by: What of another package needs it; default: the agents of its own.
 
     Raises:
-        ModuleNotFoundError: It is not installed; the message says how to install it.
+        ModuleNotFoundError: It is not installed, or too old; the message says how to install it.
     """
+    top = name.partition(".")[0]
+    who = f"with {needed_by}" if needed_by else f"of {top}"
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except ModuleNotFoundError as error:
-        top = name.partition(".")[0]
-        who = f"with {needed_by}" if needed_by else f"of {top}"
         message = f"agents {who} need {error.name}: {install(top)}"
         raise ModuleNotFoundError(message, name=error.name) from None
+    if old := _too_old(top):
+        raise ModuleNotFoundError(f"agents {who} need {old}: {install(top)}", name=top)
+    return module
+
+
+@functools.cache
+def _too_old(module: str) -> str:
+    """What is wrong with the version of a package, by the oldest one that the extras allow; empty: nothing."""
+    distribution = {"ax": "ax-platform", "syne_tune": "syne-tune"}.get(module, module)
+    for line in metadata.requires("hpo_envs") or ():
+        if (rule := re.match(rf"{distribution}>=([\d.]+)", line)) and _parts(rule[1]) > _parts(
+            found := metadata.version(distribution)
+        ):
+            return f"{distribution}>={rule[1]}, got {found}"
+    return ""
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in re.match(r"[\d.]*", version)[0].split(".") if part]  # type: ignore[index]
 
 
 class Generators:

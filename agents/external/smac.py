@@ -31,15 +31,20 @@ PLANNED = 100
 class SMAC(ExternalOptimizer):
     """SMAC3 with random forests (Lindauer et al. 2022): its facades, settings untouched.
 
-    The space is the problem's own: categories, ordinals, integers, logarithms and conditions of ConfigSpace. Where
-    there are candidates, SMAC's random configurations are random candidates, and its acquisition function is evaluated
-    at all of them in place of its local search; its initial design are random candidates, as many as the facade asks
-    for. On a box it works as it is. Where it has nothing left to suggest, it ends with a random candidate.
+    Where SMAC has nothing left to suggest, it ends with a random candidate.
 
     Formula:
         m(x), s(x) = mean and standard deviation over the trees of a random forest of log costs
         next = argmax over untried candidates of expected improvement; a random one with the facade's probability
         multi-fidelity: Hyperband over checkpoints, with a forest for the highest checkpoint that has enough runs
+
+    Given:
+        space: the ConfigurationSpace, with categories, ordinals, integers, logarithms and conditions
+        initial: random rows, as many as the facade's Sobol design has; on boxes that design
+        choice: its acquisition function at every untried row in place of its local search; its random
+            configurations are random rows
+        told: the evaluated row, which is the suggested one
+        settings: `deterministic=True`, as tables answer; `n_trials` is the budget, or 100; seed
 
     Paper: Marius Lindauer et al. SMAC3: A Versatile Bayesian Optimization Package for Hyperparameter Optimization.
     Journal of Machine Learning Research 23(54):1-9, 2022.

@@ -26,8 +26,7 @@ NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels", "TPE": "
 class SyneTune(ExternalOptimizer):
     """A scheduler of Syne Tune (Salinas et al. 2022), with its defaults, asked by one worker or several.
 
-    Hyperparameters are Syne Tune's choices, ordinals, integers, floats and logarithms. It has no conditions: inactive
-    values are suggested, and ignored. On learning curves every checkpoint is reported, and the run continues
+    On learning curves every checkpoint is reported, and the run continues
     until the scheduler stops it or it ends.
 
     Formula:
@@ -35,6 +34,13 @@ class SyneTune(ExternalOptimizer):
         ASHA: a run stops at a rung 1, 3, 9, ... where it is not among the best third of those that were there
         BOHB, ASHACQR: ASHA, whose configurations are drawn with kernel densities, or with CQR, of the last values
         on rows the untried one that stands for next, see `look_up`
+
+    Given:
+        space: choices, ordinals, integers, floats and logarithms; it has no conditions, inactive values are ignored
+        initial: the scheduler's random configurations
+        choice: the scheduler's suggestion; on rows looked up
+        told: the evaluated row, as the configuration of the trial; on learning curves every checkpoint
+        settings: seed
 
     Paper: David Salinas et al. Syne Tune: A Library for Large Scale Hyperparameter Tuning and Reproducible Research.
     AutoML Conference 2022. David Salinas et al. Optimizing Hyperparameters with Conformal Quantile Regression. ICML

@@ -91,6 +91,7 @@ def describe(name: str) -> dict[str, Any]:
         "passed_on": forwarded(cls),
         "ids": fitting(name),
         "page": doc.text,
+        "given": doc.items("Given"),
         **{heading.lower(): doc.sections.get(heading, "") for heading in ("Formula", "Paper", "Complexity")},
     }
 
@@ -189,6 +190,9 @@ def page(facts: dict[str, Any]) -> str:
     for heading in ("formula", "paper", "complexity"):
         if facts[heading]:
             lines += ["", f"{heading.capitalize()}:", textwrap.indent(facts[heading], "    ")]
+    if facts["given"]:
+        lines += ["", "Given:"]
+        lines += [_wrapped(f"    {k:<10}", v, 14) for k, v in facts["given"].items()]
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "Formula", "Paper", "Complexity", "Example")
+SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "Formula", "Paper", "Complexity", "Given", "Example")
 """Headings that a docstring may have; every other line is text."""
 
 

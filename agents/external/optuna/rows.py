@@ -60,6 +60,13 @@ class TPE(CandidateSampler):
         next = argmax over untried rows of sum over active j of log l_j(x_j) - log g_j(x_j)
         on boxes and grids: argmax of log l(x) - log g(x) among draws from l
 
+    Given:
+        space: categories, integers, floats, logarithms, while their condition holds; ordered values by index
+        initial: ten random rows; on boxes and grids Optuna's random points
+        choice: its densities at every untried row, in place of draws from them
+        told: the evaluated row, which is the suggested one
+        settings: `constant_liar=True`, for pending evaluations; seed
+
     Paper: James Bergstra, Remi Bardenet, Yoshua Bengio and Balazs Kegl. Algorithms for Hyper-Parameter
     Optimization. NeurIPS 2011. Implementation: Takuya Akiba et al. Optuna: A Next-generation Hyperparameter
     Optimization Framework. KDD 2019.
@@ -85,6 +92,13 @@ class GP(CandidateSampler):
 
     Formula:
         next = argmax over untried rows of log EI(x), or of log EHVI(x) with several objectives
+
+    Given:
+        space: the features in [0, 1]; it has no conditions
+        initial: ten random rows
+        choice: its acquisition function at every untried row, in place of its local search
+        told: the evaluated row, which is the suggested one
+        settings: seed
 
     Paper: Takuya Akiba, Shotaro Sano, Toshihiko Yanase, Takeru Ohta and Masanori Koyama. Optuna: A Next-generation
     Hyperparameter Optimization Framework. KDD 2019.

@@ -26,15 +26,19 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
 class AnySampler(ExternalOptimizer):
     """Any sampler of Optuna (Akiba et al. 2019), as it is.
 
-    Hyperparameters have Optuna's distributions, and are suggested while their condition holds: categories, integers,
-    floats, logarithms; lists of ordered values are ints, by index. Those without a name are `x0`, `x1`, ... Where
-    actions are rows, an untried one stands for the suggestion, see `look_up`: the suggested trial is told as failed,
-    and one with its attributes is added for the row. Where actions are (row, checkpoint) pairs, rows are trained to the
-    end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
+    Hyperparameters without a name are `x0`, `x1`, ... Where actions are (row, checkpoint) pairs, rows are trained to
+    the end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
 
     Formula:
         x* = the sampler's suggestion, by default the argmax of l(x) / g(x) of TPE
         next = x* on boxes and grids; on rows the untried one that stands for x*
+
+    Given:
+        space: categories, integers, floats, logarithms, suggested while their condition holds; ordered values by index
+        initial: the sampler's own
+        choice: the sampler's suggestion; on rows looked up
+        told: the evaluated row, an added trial with the attributes of the suggested one, which is told as failed
+        settings: seed
 
     Paper: Takuya Akiba, Shotaro Sano, Toshihiko Yanase, Takeru Ohta and Masanori Koyama. Optuna: A Next-generation
     Hyperparameter Optimization Framework. KDD 2019.
@@ -191,6 +195,13 @@ class CMAES(AnySampler):
     Formula:
         x ~ N(m, s^2 C) for each member of a generation
         m, s, C <- weighted recombination of the best half, step-size control, rank-one and rank-mu updates
+
+    Given:
+        space: integers, floats, logarithms; categories and what depends on them are drawn at random by Optuna
+        initial: the sampler's own
+        choice: the sampler's suggestion
+        told: the suggestion, which is evaluated
+        settings: seed
 
     Paper: Nikolaus Hansen and Andreas Ostermeier. Completely Derandomized Self-Adaptation in Evolution Strategies.
     Evolutionary Computation 9(2):159-195, 2001. Implementation: Optuna with the package cmaes.

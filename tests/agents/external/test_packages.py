@@ -5,6 +5,7 @@ import random
 import re
 import sys
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,18 @@ def test_agents_draw_from_their_own_states_and_leave_global_ones_alone() -> None
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before  # type: ignore[index]  # noqa: NPY002
 
 
-def test_what_is_not_installed_says_which_extra_brings_it() -> None:
+def test_what_is_not_installed_or_too_old_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert package("json") is json
     with pytest.raises(
         ModuleNotFoundError, match=r'^agents of nowhere need nowhere: pip install "hpo_envs\[nowhere\]"$'
     ):
         package("nowhere.inside")
     assert [install(n) for n in ("ax", "optuna")] == [f'pip install "hpo_envs[{e}]"' for e in ("optimizers", "optuna")]
+    monkeypatch.setattr(metadata, "requires", lambda name: ["numpy>=1", 'smac>=2.4; extra == "optimizers"'])
+    monkeypatch.setattr(metadata, "version", lambda name: "2.3.9rc1")
+    monkeypatch.setitem(sys.modules, "smac", json)
+    with pytest.raises(ModuleNotFoundError, match=r"^agents of smac need smac>=2.4, got 2.3.9rc1: pip install \S+$"):
+        package("smac")
     assert install("dehb").startswith("pip install --no-deps dehb")
 
 
