@@ -14,7 +14,6 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.benchmarks.live.problems import PROBLEMS
 from hpo_envs.tables.store import TableNotInstalled
 
-
 LOOPS: dict[str, tuple[str, dict[str, Any], Callable[[Any, Any, float], None]]] = {
     "tpe": ("optuna", {}, lambda twin, suggestion, score: twin._study.tell(suggestion, score))
 }
