@@ -65,7 +65,10 @@ ALLOWED = {
             *(f"textmini/training/{name}" for name in ("classifiers", "encoders", "features")),
         )
     },
-    "tables/user/roles.py": "the decimal logarithm's ceiling",
+    "tables/datasets/cushlepor/semantic.py": "vectors of a language model, in tables that are the user's",
+    "tables/user/deciding/definitions.py": "the decimal logarithm's ceiling",
+    "tables/user/deciding/relations.py": "a likelihood, whose threshold is far from its round-off",
+    "tables/user/deciding/scales.py": "likelihoods, whose thresholds are far from their round-off",
     "tables/user/points.py": "Sobol points are whole numbers over a power of two",
     "families/function/example.py": "the function of an example",
 }

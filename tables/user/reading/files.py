@@ -163,8 +163,8 @@ def _header(source: str, rows: list[list[str]], number: int) -> tuple[list[str],
         named, used = [f"{a}.{b}" if a and b else a or b for a, b in zip(filled, below, strict=True)], 2
         if after[0] and not any(after[1:]) and len(after) > 2:
             named, used = [named[0] or after[0], *named[1:]], 3
-    elif words and sum(bool(b) and number_of(c) is not None for b, c in zip(below, after, strict=False)) * 2 > max(
-        2, sum(map(bool, below))
+    elif words and 2 * len([c for b, c in zip(below, after, strict=False) if b and number_of(c) is not None]) > max(
+        2, len([*filter(None, below)])
     ):
         named, used = [f"{a} ({b})" if b.strip("-–") else a for a, b in zip(first, below, strict=True)], 2
     for j, column in enumerate(named):
