@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import MultiDiscrete
 
+from hpo_envs.core.engines.ends import filled
 from hpo_envs.core.infos import STATUS_COLUMN, Info, configs_of
 from hpo_envs.core.params import (
     Floats,
@@ -30,7 +31,7 @@ from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
 from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.store import load_tables
-from hpo_envs.tables.table import LOST, ByHash, Table
+from hpo_envs.tables.table import ByHash, Table
 
 VARIANTS = ("paper", "released")
 COST_HIGH = 1e9
@@ -259,21 +260,6 @@ def _prepare(
         status=flat(status.astype(np.uint8)),
         templates=templates,
     )
-
-
-def filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """(rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) checkpoints at which runs end.
-
-    A run that diverged or failed ends after its last value, with every metric at its worst; others keep their last.
-    """
-    known = (~np.isnan(t.values)).sum(axis=2)
-    lost = np.isin(t.status, LOST)
-    ends = np.clip(known[..., objective] - 1 + lost, 0, len(t.levels) - 1)
-    last = np.maximum(np.minimum(np.arange(len(t.levels))[:, None], known[:, :, None] - 1), 0)
-    values = np.take_along_axis(t.values, last, axis=2)
-    worst = np.array([m.worst for m in t.metrics])
-    fallen = lost[..., None, None] & (np.arange(len(t.levels))[:, None] >= known[:, :, None])
-    return np.where(fallen | np.isnan(values), worst, values), ends.reshape(-1).astype(np.int64)
 
 
 def _costs(t: Table, ends: npt.NDArray[np.int64], cost: str | None, variant: str) -> tuple[Floats, str]:

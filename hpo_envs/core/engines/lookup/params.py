@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from hpo_envs.core.engines.curves.params import filled
+from hpo_envs.core.engines.ends import filled
 from hpo_envs.core.infos import STATUS_COLUMN, Info, InfoColumn, configs_of
 from hpo_envs.core.params import (
     Floats,
