@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from hpo_envs.agents.candidates import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
@@ -45,12 +47,12 @@ class Nevergrad(ExternalOptimizer):
     Raises:
         ModuleNotFoundError: Nevergrad is not installed.
         ValueError: No such optimizer; another kind of space.
-        TypeError: By `ask`: metamodels of Nevergrad 1.0.12, which NGOpt picks for several pending results in few
-            dimensions, need NumPy below 2.4 (its issue 1612).
     """
 
     def __init__(self, problem: Problem, seed: int, *, optimizer: str = "NGOpt") -> None:
         ng = package("nevergrad")
+        # Metamodels of 1.0.12 take `float` of an array with one element, which NumPy 2.4 refuses (its issue 1612).
+        package("nevergrad.optimization.metamodel").float = lambda value: np.asarray(value).item()
         super().__init__(problem, seed)
         known = ng.optimizers.registry
         one_of("optimizer", optimizer, sorted(known))

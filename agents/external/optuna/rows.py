@@ -80,8 +80,10 @@ class TPE(CandidateSampler):
 
     Raises:
         ModuleNotFoundError: Optuna is not installed.
-        ValueError: Rows without features.
+        ValueError: Rows without features, or several objectives.
     """
+
+    several = False
 
     def __init__(self, problem: Problem, seed: int, **settings: Any) -> None:
         super().__init__(problem, seed, sampler=_tpe, **{"constant_liar": True, **settings})

@@ -10,6 +10,7 @@ from hpo_envs import agents
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.space import Axis
 from hpo_envs.benchmarks.runs import problem_of
+from tests.helpers import missing_extra
 
 IDS = ("CharHPO-g2p-geo-transformer-v0", "CharHPO-v0")
 """A table and a box with the same hyperparameters."""
@@ -87,6 +88,59 @@ def test_smac_sees_categories_ordinals_logs_and_conditions(env_id: str) -> None:
         for config, row in zip(configs, agent.said, strict=True):
             ours = agent.space.config(agent._points[row])
             assert config == {n: pytest.approx(v) if isinstance(v, float) else v for n, v in ours.items()}
+
+
+def of_nevergrad(agent: Any) -> dict[str, str]:
+    def kinds(parameters: Any) -> dict[str, str]:
+        found = {}
+        for name, p in parameters.items():
+            found[name] = type(p).__name__ + ("Integer" if getattr(p, "integer", False) else "")
+            if name == "scheduler":
+                for choice in p.choices:
+                    inner = kinds({n: v for n, v in choice.items() if n != name})
+                    assert inner.keys() == ACTIVE[choice["scheduler"].value]
+                    found |= inner
+        return found
+
+    return kinds(agent._parameter)
+
+
+def of_ax(agent: Any) -> dict[str, str]:
+    found = {}
+    for name, p in agent._client._experiment.search_space.parameters.items():
+        ranged = ("Log" if p.log_scale else "") + p.parameter_type.name
+        found[name] = ranged if not hasattr(p, "values") else "Ordered" if p.is_ordered else "Choice"
+        if name == "scheduler":
+            assert {k: set(v) for k, v in p.dependents.items()} == ACTIVE
+    return found
+
+
+def of_syne_tune(agent: Any) -> dict[str, str]:
+    space = agent._scheduler.config_space
+    scales = {n: type(d.get_sampler()).__name__.strip("_") for n, d in space.items()}
+    return {n: type(d).__name__ + scales[n].removeprefix("Uniform") for n, d in space.items()}
+
+
+NATIVE = {
+    "nevergrad": (of_nevergrad, ("Choice", "TransitionChoice", "ScalarInteger", "Scalar", "Log")),
+    "ax": (of_ax, ("Choice", "Ordered", "FLOAT", "FLOAT", "LogFLOAT")),  # integers of a wide range are reals
+    "syne-cqr": (of_syne_tune, ("Categorical", "Ordinal", "Integer", "Float", "FloatLogUniform")),
+}
+"""What three more agents have in place of a category, ordered values, an integer, a real number and a logarithm."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize("name", NATIVE)
+def test_other_packages_see_kinds_and_conditions(name: str, env_id: str) -> None:
+    if missing_extra(name):
+        pytest.skip("package not installed")
+    kinds_of, expected = NATIVE[name]
+    agent = played(name, env_id, 4)
+    names = ("scheduler", "batch_size", "warmup_samples", "dropout", "learning_rate")
+    kinds = kinds_of(agent)
+    assert tuple(kinds[n] for n in names) == expected
+    assert set(kinds) == set(agent.space.names)
 
 
 def test_smac_ends_where_its_space_is_exhausted() -> None:
