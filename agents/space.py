@@ -109,6 +109,7 @@ class Space:
         self.axes = tuple(axis if axis.name else replace(axis, name=f"x{j}") for j, axis in enumerate(axes))
         self.names = tuple(axis.name for axis in self.axes)
         self._grids = [np.array(a.values) for a in axes]
+        self._when = [np.isin(np.arange(len(axes[a.parent].values)), a.when) for a in axes]  # by the parent's value
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -122,7 +123,7 @@ class Space:
         active = np.ones(x.shape, bool)
         for j, axis in enumerate(self.axes):
             if axis.parent >= 0:
-                active[:, j] = active[:, axis.parent] & np.isin(self.values(x, axis.parent), axis.when)
+                active[:, j] = active[:, axis.parent] & self._when[j][self.values(x, axis.parent)]
         return active
 
     def config(self, point: Floats) -> dict[str, Any]:
