@@ -50,6 +50,7 @@ class Registration:
         sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.
         external: Whether it is another package's optimizer, compared by name only: `all` must not depend on what is
             installed.
+        picks: Agents of which it makes one.
         package: Distribution of a plugin; empty: this one.
     """
 
@@ -65,6 +66,7 @@ class Registration:
     unseen: str | None = None
     sources: bool = False
     external: bool = False
+    picks: tuple[str, ...] = ()
     package: str = ""
 
     @property
@@ -190,7 +192,9 @@ AGENTS: dict[str, Registration] = {
         fit=True, initial=4),
     "tst-tpe": _transfer("transfer.task_tpe:TaskTPE", "Parzen estimator mixed over tasks by their similarity", True),
     "auto": _entry("transfer.auto:Auto", f"{CUBE} arms cells objectives box-objectives",
-        "the agent that was best on problems of this kind; the default of tune", open=True),
+        "the agent that was best on problems of this kind; the default of tune", open=True,
+        picks=("asha", "bo", "bo-spread", "box-bo", "freeze-thaw", "learned", "quantile-copula", "random",
+            "regularized-evolution", "sh", "smac-like", "stacked-gp", "ttts", "warm-gp")),
     "successive-halving": _entry("multifidelity.hyperband:SuccessiveHalving", "levels",
         "successive halving: train many rows a little, the best of them longer"),
     "hyperband": _entry("multifidelity.hyperband:Hyperband", "levels",

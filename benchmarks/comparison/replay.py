@@ -84,9 +84,8 @@ class Replay:
                     alike = block.take(some)
                     _Runs(alike, self._problems_of(alike)).check()
         except _MismatchError as error:
-            now = provenance.of_environment(registry.find(env).vector_entry_point)  # type: ignore[union-attr]
-            before = block.header.get("environment_source", {})
-            changed = "" if now.items() <= before.items() else "; its code has changed since"
+            now = provenance.of_environment(registry.require_spec("env", env)).numbers
+            changed = "" if now == block.header.get("numbers", {}) else "; its number version was raised since"
             raise ValueError(f"{part}: {error}{changed}") from None
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
             raise ValueError(f"{part} must have runs as hpo_envs writes them, got {error!r}") from error

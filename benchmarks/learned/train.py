@@ -18,7 +18,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.gp.stacked import START, StackedGP
 from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.runs import transfer
-from hpo_envs.benchmarks.runs.loop import one_blas_thread
+from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.families import registry
 from hpo_envs.tables import screen
 from hpo_envs.tables.catalogue import canonical

@@ -1,12 +1,17 @@
-"""Limits of a run: time and memory."""
+"""Limits of a run: time, memory and threads."""
 
 import contextlib
 import ctypes
+import functools
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 RUN_SECONDS = 3600.0
 """Default time limit of a run."""
@@ -148,3 +153,20 @@ def available() -> int | None:
             return next(int(line.split()[1]) * 1024 for line in stream if line.startswith("MemAvailable"))
     except (OSError, StopIteration):
         return None
+
+
+def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
+    """A context in which BLAS uses one thread; small kernels are ten times slower with two.
+
+    Only libraries that are loaded already are limited, so SciPy's is loaded first.
+    """
+    import scipy.linalg  # noqa: F401
+
+    limiter: contextlib.AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
+    return limiter
+
+
+@functools.lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Loaded thread-pool libraries, cached by the number of modules."""
+    return ThreadpoolController()

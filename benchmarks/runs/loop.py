@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,6 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
-from threadpoolctl import ThreadpoolController
 
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
@@ -23,6 +20,7 @@ from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.frame import Runs
+from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.benchmarks.runs.pool import AgentPool
 from hpo_envs.benchmarks.runs.record import EpisodeLog, copied, header_of, records
 from hpo_envs.core.params import is_integer
@@ -133,7 +131,11 @@ def run(
         logs = _loop(envs, episodes, pool, start, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         versions = isolate.versions() if isolate and isolate.elsewhere else None
-        shared = header_of(envs, agent, env_id, kwargs, hyperparameters, bool(isolate), versions, transfer)
+        shared = header_of(episodes.params, env_id, kwargs, agent, hyperparameters, bool(isolate), versions)
+        if transfer:
+            from hpo_envs.benchmarks.runs.transfer import sources_of
+
+            shared["transfer"] = sources_of(envs, transfer).header()
         answers, random = pool.recommend(), pool.random([len(log.costs) for log in logs])
         training_languages = pool.training_languages()
         headers, recommended = [], []
@@ -168,23 +170,6 @@ def _watch(
 
     with tqdm(total=total, desc=name, unit=" evaluations") as bar:
         yield bar.update
-
-
-def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
-    """A context in which BLAS uses one thread; small kernels are ten times slower with two.
-
-    Only libraries that are loaded already are limited, so SciPy's is loaded first.
-    """
-    import scipy.linalg  # noqa: F401
-
-    limiter: contextlib.AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-    return limiter
-
-
-@functools.lru_cache(maxsize=1)
-def _libraries(modules: int) -> ThreadpoolController:
-    """Loaded thread-pool libraries, cached by the number of modules."""
-    return ThreadpoolController()
 
 
 def _loop(

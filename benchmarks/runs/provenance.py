@@ -1,60 +1,40 @@
-"""Provenance of a run: sha256 of the source of every module that an agent or an environment imports.
+"""Provenance of a run: number versions of this package's code, digests of anybody else's.
 
-Imports are read from the sources, wherever in a module they stand; nothing is imported for it. Modules of Python and of
-installed packages are left out, except the package of the agent itself, and so are modules that only load tables, whose
-content has its own sha256. Not covered: modules imported by computed names, data files of a user's agent, and what a
-process changes after its imports.
+A number version (`numbers.csv`) belongs to a family or to an agent; `tests/regression/digests.py record` raises it when
+any recorded number changes. Code from outside has no such record: of each of its modules there is the sha256, found by
+imports that are read from the sources, wherever in a module they stand; nothing is imported for it. Modules of Python
+and of installed packages are left out, except the package of the agent itself. Not covered: what code from outside
+takes from `agents/models`, but for the version of this package; modules imported by computed names, data files of a
+user's agent, and what a process changes after its imports.
 """
 
 import ast
+import csv
 import functools
 import hashlib
 import importlib.util
 import inspect
 import itertools
-import json
 import linecache
+import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 from zipimport import zipimporter
 
+import hpo_envs
 from hpo_envs import agents
+from hpo_envs.core.family import Spec
 
 LENGTH = 16
 """Hexadecimal digits kept of each sha256."""
 
-CHOOSES = "hpo_envs.agents.transfer.auto"
-"""The module of ours that makes agents by name."""
-
-WITHOUT_NUMBERS = (
-    "hpo_envs.core.figures",
-    "hpo_envs.core.rendering",
-    "hpo_envs.core.family",
-    "hpo_envs.families.registry",
-    "hpo_envs.families",
-    "hpo_envs.agents",
-    "hpo_envs.agents.registry",
-    "hpo_envs.benchmarks",
-    "hpo_envs.benchmarks.plots",
-    "hpo_envs.benchmarks.runs.frame",
-    "hpo_envs.benchmarks.analysis.regret",
-    "hpo_envs.tables",
-    "hpo_envs.tables.checks",
-    "hpo_envs.tables.frames",
-    "hpo_envs",
-)
-"""Modules that draw, make frames, check arguments or list what exists: no number of a run depends on them."""
-
-BEHIND_A_HASH = ("hpo_envs.tables.files", "hpo_envs.tables.store", "hpo_envs.tables.catalogue", "hpo_envs.tables.user")
-"""Modules that only load a table, whose content is known by its sha256."""
-
-LOOP = ("hpo_envs.benchmarks.runs", "hpo_envs.benchmarks.runs.episodes", "hpo_envs.benchmarks.runs.pool")
-"""Modules of the run loop, which count for every environment."""
+FOLDERS = ("agents", "benchmarks", "hpo_envs", "tables")
+"""Folders of the package in a clone."""
 
 MAIN = ("__main__", "__mp_main__")
 """Names of the script that runs; the latter as multiprocessing calls it."""
@@ -66,27 +46,91 @@ PACKAGES = frozenset({"site-packages", "dist-packages"})
 """Names of the folders that packages are installed in, of which there may be several."""
 
 
-def of_agent(agent: str | Callable[..., Any]) -> dict[str, str]:
-    """Digests by module of the code of an agent, or of any other callable.
+class Code(NamedTuple):
+    """What decides the numbers of a run besides its arguments.
 
-    For a registered name, its fixed hyperparameters have a digest, too, and its weights (`data/MODULE.*` next to the
-    module). For a function or class of a script or notebook, the digest is of what it needs, see `needed`; where that
-    cannot be found, of the whole file, or without a source of the compiled code, and its name then ends with WHOLE or
-    COMPILED.
+    Attributes:
+        numbers: Number versions of this package's code, by family or agent.
+        outside: Digests of the modules from outside, by their names; of a function or class of a script or notebook, of
+            what it needs, see `needed`; where that cannot be found, of the whole file, or without a source of the
+            compiled code, and its name then ends with WHOLE or COMPILED.
+    """
+
+    numbers: dict[str, int]
+    outside: dict[str, str]
+
+
+def of_agent(agent: str | Callable[..., Any]) -> Code:
+    """The code of an agent; of one from outside, with the number versions of the agents whose modules it imports.
 
     Args:
-        agent: Registered name, `module:factory`, or a callable.
+        agent: Registered name, `module:factory`, or any callable.
     """
-    if isinstance(agent, str):
-        module = agent.partition(":")[0]
-        return closure((module,), module.partition(".")[0]) if ":" in agent else closure((f"agent:{agent}",))
-    parts = [(_module(part), part) for part in _definitions(agent)]
-    found = closure([name for name, _ in parts], parts[0][0].partition(".")[0])
-    script = [part for name, part in parts if name in MAIN]
-    loose = [part for name, part in parts if name not in sys.modules and _functions(part)]
-    for name in MAIN:
-        found.pop(name, None)
-    return dict(sorted({**found, **_of_script(script), **_of_loose(loose)}.items()))
+    entry = agents.entry(agent) if isinstance(agent, str) and ":" not in agent else None
+    if entry is not None and not entry.package:
+        return Code(_numbers("agent", (entry.alias_of or str(agent), *entry.picks)), {})
+    if entry is not None or isinstance(agent, str):
+        module = (entry.target if entry else str(agent)).partition(":")[0]
+        outside, ours = closure((module,), module.partition(".")[0])
+    else:
+        parts = [(_module(part), part) for part in _definitions(agent)]
+        outside, ours = closure([name for name, _ in parts], parts[0][0].partition(".")[0])
+        script = [part for name, part in parts if name in MAIN]
+        loose = [part for name, part in parts if name not in sys.modules and _functions(part)]
+        others = {name: digest for name, digest in outside.items() if name not in MAIN}
+        outside = dict(sorted({**others, **_of_script(script), **_of_loose(loose)}.items()))
+    names = [name for name, e in agents.AGENTS.items() if e.target.partition(":")[0] in ours]
+    return Code(_numbers("agent", names), outside)
+
+
+def of_environment(spec: Spec, arguments: Mapping[str, Any] | None = None) -> Code:
+    """The code of an environment.
+
+    Args:
+        spec: Its id.
+        arguments: Of the environment; functions among them count, also those named `module:function`.
+    """
+    module = spec.vector_entry_point.partition(":")[0]
+    outside = closure((module,))[0]
+    for value in (arguments or {}).values():
+        if callable(value) or (isinstance(value, str) and ":" in value):
+            outside |= of_agent(value).outside
+    return Code(_numbers("family", (spec.family,)), outside)
+
+
+def _numbers(kind: str, names: Collection[str]) -> dict[str, int]:
+    """Number versions of the families or agents among some names that have one."""
+    return {name: version for (k, name), version in _versions().items() if k == kind and name in names}
+
+
+@functools.cache
+def _versions() -> dict[tuple[str, str], int]:
+    """Number versions by kind, `agent` or `family`, and name."""
+    with Path(__file__).with_name("numbers.csv").open(encoding="utf-8", newline="") as stream:
+        return {(row["kind"], row["name"]): int(row["version"]) for row in csv.DictReader(stream)}
+
+
+@functools.cache
+def suite() -> dict[str, Any]:
+    """Git `commit` of this package and its `uncommitted` files, or `record`, the sha256 of the installed RECORD.
+
+    Empty where neither can be had. It is kept with runs and compared with nothing.
+    """
+    root = Path(hpo_envs.__file__).resolve().parents[1]
+    if (root / ".git").exists():
+        try:
+            commit = _git(root, "rev-parse", "HEAD").strip()
+            changed = _git(root, "status", "--porcelain", "--untracked-files=all", "--", *FOLDERS).splitlines()
+        except (OSError, subprocess.SubprocessError):
+            return {}
+        return {"commit": commit, "uncommitted": [line[3:] for line in changed]}
+    record = next(root.glob("hpo_envs-*.dist-info/RECORD"), None)
+    return {} if record is None else {"record": _digest(record.read_bytes())}
+
+
+def _git(root: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(root), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout  # noqa: S603 (our own)
 
 
 def imprecise(sources: Mapping[str, str]) -> list[str]:
@@ -94,51 +138,26 @@ def imprecise(sources: Mapping[str, str]) -> list[str]:
     return [name for name in sources if name.endswith((WHOLE, COMPILED))]
 
 
-def of_environment(entry_point: str, arguments: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Digests by module of the code of an environment, and of the loop that runs agents on it.
+def closure(names: Sequence[str], own: str = "") -> tuple[dict[str, str], set[str]]:
+    """Modules that are reached by imports.
 
     Args:
-        entry_point: `module:Class`.
-        arguments: Of the environment; functions among them count, also those named `module:function`.
-    """
-    found = closure((entry_point.partition(":")[0], *LOOP))
-    for value in (arguments or {}).values():
-        if callable(value) or (isinstance(value, str) and ":" in value):
-            found |= of_agent(value)
-    return found
-
-
-def closure(names: Sequence[str], own: str = "") -> dict[str, str]:
-    """Digests of all modules of this project or of the user that are reached by imports.
-
-    Args:
-        names: Modules, or registered agents after `agent:`.
+        names: Modules to begin with.
         own: Package that counts as the user's even if it is installed.
 
     Returns:
-        Digests by such names; files next to a module are named `module/file`.
+        Digests of the user's modules by name, sorted; and what is reached of this package, where imports end.
     """
-    found: dict[str, str] = {}
-    todo = [*names]
+    found, ours, todo = dict[str, str](), set[str](), [*names]
     while todo:
         name = todo.pop()
-        if name in found:
-            continue
-        if name.startswith("agent:"):
-            entry = agents.entry(name.removeprefix("agent:"))
-            if entry.kwargs:
-                found[name] = _digest(json.dumps(dict(entry.kwargs), sort_keys=True, default=repr).encode())
-            module = entry.target.partition(":")[0]
-            own = module.partition(".")[0] if entry.package else own
-            todo.append(module)
-        elif (path := _file(name, own)) is not None:
+        if name.partition(".")[0] == "hpo_envs":
+            ours.add(name)
+        elif name not in found and (path := _file(name, own)) is not None:
             state = _on_disk(path).stat()
             found[name], reached = _read(name, path, state.st_mtime_ns, state.st_size)
             todo.extend(reached)
-            if name.startswith("hpo_envs.agents."):
-                weights = sorted(path.parent.glob(f"data/{path.stem}.*"))
-                found |= {f"{name}/data/{w.name}": _digest(w.read_bytes()) for w in weights}
-    return dict(sorted(found.items()))
+    return dict(sorted(found.items())), ours
 
 
 def _digest(data: bytes) -> str:
@@ -266,8 +285,6 @@ def _imports(tree: ast.Module, name: str, path: Path) -> Iterator[str]:
             base = ".".join(filter(None, [*parts, node.module]))
             yield from _parents(base)
             yield from (f"{base}.{alias.name}" for alias in node.names)
-        elif name == CHOOSES and isinstance(node, ast.Constant) and node.value in agents.AGENTS:
-            yield f"agent:{node.value}"
 
 
 def _parents(name: str) -> Iterator[str]:
@@ -277,13 +294,10 @@ def _parents(name: str) -> Iterator[str]:
 
 @functools.cache
 def _file(name: str, own: str) -> Path | None:
-    """The file of a module of this project or of the user; None for all others, and for what is no module."""
+    """The file of a module of the user; None for all others, and for what is no module."""
     top = name.partition(".")[0]
-    if name in WITHOUT_NUMBERS or name.startswith(BEHIND_A_HASH) or not top:
+    if not top:
         return None
-    if top == "hpo_envs":
-        ours = Path(__file__).parents[2].joinpath(*name.split(".")[1:])
-        return next((p for p in (ours.with_suffix(".py"), ours / "__init__.py") if p.is_file()), None)
     module = sys.modules.get(name)
     if getattr(module, "__spec__", None) is None and module is not None:  # a script
         file = getattr(module, "__file__", None)

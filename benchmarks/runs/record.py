@@ -18,6 +18,7 @@ from hpo_envs.agents import Agent
 from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
+from hpo_envs.core.params import Params
 from hpo_envs.families import registry
 from hpo_envs.tables import VERSION, frames, plugins
 from hpo_envs.tables.table import STATUSES
@@ -38,11 +39,12 @@ class Run:
         costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
         recommended: The action that the agent recommends at the end; a row of it is the table's, too.
         header: What was run: env id and arguments, `shuffle`, `subsample`, table name, kind and sha256, what
-            scores are measured with (`scales.Scale`), agent and hyperparameters, versions, and the digests of the
-            source of every module that the agent and the environment import; `random_search` where the agent had no
-            evaluation in which it could have differed from that; `seen` where its weights were fitted to tables of the
-            problem's languages, with these; where agents could learn from other tables, `transfer`: from which (id,
-            table, kind, sha256, languages), and the problem's languages, which these do not have.
+            scores are measured with (`scales.Scale`), agent and hyperparameters, versions, `numbers`, `agent_numbers`,
+            `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, where this package's code came
+            from; `random_search` where the agent had no evaluation in which it could have differed from that; `seen`
+            where its weights were fitted to tables of the problem's languages, with these; where agents could learn
+            from other tables, `transfer`: from which (id, table, kind, sha256, languages), and the problem's languages,
+            which these do not have.
         evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
             table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
@@ -179,48 +181,47 @@ def _truths(episodes: Episodes, actions: Sequence[Any]) -> Sequence[Any]:
 
 
 def header_of(
-    envs: Any,
-    agent: str | Callable[..., Agent],
+    params: Params,
     env_id: str,
     env_kwargs: Mapping[str, Any],
+    agent: str | Callable[..., Agent],
     hyperparameters: Mapping[str, Any],
     isolated: bool = False,
     versions: Mapping[str, str] | None = None,
-    transfer: str | None = None,
 ) -> dict[str, Any]:
     """Header of runs before they start, as plain JSON.
 
     Args:
-        envs: An environment of the id, scalar or batched, made with `env_kwargs`.
-        agent: As of `run`.
+        params: Of an environment of the id, made with `env_kwargs`.
         env_id: Registered id.
         env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
+        agent: As of `run`.
         hyperparameters: Arguments of the agent.
         isolated: Whether the agent has a process of its own.
         versions: What it runs on, if that is the interpreter of another environment.
-        transfer: Whose tables agents may learn from, see `run`.
     """
+    own = provenance.of_agent(agent)
+    code = provenance.of_environment(registry.require_spec("env_id", env_id), env_kwargs)
     header = {
         "env": env_id,
         "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "shuffle", "subsample")},
-        "shuffle": bool(envs.unwrapped.params.view.shuffle),
-        "subsample": float(envs.unwrapped.params.view.subsample),
-        "budget": float(envs.unwrapped.budget),
-        "cost_unit": envs.unwrapped.params.budget_unit,
-        "objectives": list(envs.unwrapped.objectives),
+        "shuffle": bool(params.view.shuffle),
+        "subsample": float(params.view.subsample),
+        "budget": float(params.budget),
+        "cost_unit": params.budget_unit,
+        "objectives": list(params.objectives),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", None) or called(agent),
         "hyperparameters": dict(hyperparameters),
         "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
-        "agent_source": provenance.of_agent(agent),
-        "environment_source": provenance.of_environment(registry.find(env_id).vector_entry_point, env_kwargs),  # type: ignore[union-attr]
+        "agent_numbers": own.numbers,
+        "agent_source": own.outside,
+        "numbers": code.numbers,
+        "environment_source": code.outside,
+        "suite": provenance.suite(),
         "versions": {"hpo_envs": VERSION, "python": platform.python_version(), **_versions(), **_plugin(env_id)},
     }
     if isolated:
         header["isolated"] = True
-    if transfer:
-        from hpo_envs.benchmarks.runs import transfer as tables
-
-        header["transfer"] = tables.sources_of(envs, transfer).header()
     plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
     return plain
 

@@ -179,9 +179,9 @@ def digest_of(blocks: Iterable[Block]) -> str:
 
 
 def _contents(block: Block) -> Callable[[int], bytes]:
-    """What is hashed of a run: header, seed and scale, then type, shape and bytes of each array."""
+    """What is hashed of a run: header, seed and scale, then type, shape and bytes of each array; not the commit."""
     whole = ({**block.header, **own} for own in block.rest)
-    headers = [json.dumps({k: v for k, v in h.items() if k != "scale"}, sort_keys=True) for h in whole]
+    headers = [json.dumps({k: v for k, v in h.items() if k not in ("scale", "suite")}, sort_keys=True) for h in whole]
     scales = block.scales or [json.dumps(block.header.get("scale"), sort_keys=True)] * len(block)
     seeds, which, starts = block.seeds.tolist(), block.which.tolist(), block.starts.tolist()
     arrays = sorted(block.arrays.items())

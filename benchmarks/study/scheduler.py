@@ -18,6 +18,7 @@ from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action
 from hpo_envs.benchmarks.runs.executors import Executor, WorkerLost
 from hpo_envs.benchmarks.runs.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.runs.record import header_of
+from hpo_envs.benchmarks.runs.transfer import sources_of
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.store import Store
@@ -226,13 +227,11 @@ def _probe(
         problem = problem_of(envs, environment.transfer)
         fitting = [c for c in entrants if c.fits(problem)]
         _, info = envs.reset(seed=[seeds_of(environment.id, seed)[0]])
-        table = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
-        headers = []
-        for c in fitting:
-            plain = header_of(
-                envs, c.algorithm, environment.id, kwargs, c.hyperparameters, transfer=environment.transfer
-            )
-            headers.append({**c.describe(plain), **table})
+        shared: dict[str, Any] = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
+        if environment.transfer:
+            shared["transfer"] = sources_of(envs, environment.transfer).header()
+        made = envs.unwrapped.params, environment.id, kwargs
+        headers = [{**c.describe(header_of(*made, c.algorithm, c.hyperparameters)), **shared} for c in fitting]
     finally:
         envs.close()
     return problem, fitting, headers

@@ -31,11 +31,11 @@ from hpo_envs.benchmarks.study import parquet
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of, layout_of
 from hpo_envs.tables.files import atomic
 
-RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen")
+RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen", "suite")
 """Header keys that may differ between runs of one agent on one id."""
 
-CODE_KEYS = ("agent_source", "agent_versions", "environment_source", "versions")
-"""Header keys of code digests."""
+CODE_KEYS = ("agent_numbers", "agent_source", "agent_versions", "environment_source", "numbers", "versions")
+"""Header keys of what runs depend on besides their arguments."""
 
 
 def code_of(header: Mapping[str, Any]) -> str:
@@ -44,7 +44,7 @@ def code_of(header: Mapping[str, Any]) -> str:
     return hashlib.sha256(code.encode()).hexdigest()[:8]
 
 
-AGENT_KEYS = ("agent", "algorithm", "hyperparameters", "agent_versions", "agent_source", "isolated")
+AGENT_KEYS = ("agent", "algorithm", "hyperparameters", *CODE_KEYS[:3], "isolated")
 """Header keys that may differ between agents on one id."""
 
 RunKey = tuple[str, str, int]

@@ -12,10 +12,9 @@ import numpy as np
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.executors import Executor, Serial, WorkerLost
-from hpo_envs.benchmarks.runs.loop import one_blas_thread
+from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.core.engines.function.calls import Outcome
-from hpo_envs.core.engines.function.params import FunctionParams
-from hpo_envs.core.engines.function.scalar import reward_of
+from hpo_envs.core.engines.function.params import FunctionParams, reward_of
 from hpo_envs.tables import exact
 from hpo_envs.tuning.record import Evaluation, SearchRecord, plain
 from hpo_envs.tuning.workers import Job, JobResult, perform

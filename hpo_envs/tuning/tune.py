@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import importlib
 import inspect
 import json
 import os
@@ -18,12 +17,12 @@ from threadpoolctl import threadpool_limits
 from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.base import whole
+from hpo_envs.agents.registry import load
 from hpo_envs.benchmarks.analysis.scales import Scales
-from hpo_envs.benchmarks.runs.loop import one_blas_thread
-from hpo_envs.benchmarks.runs.provenance import CHOOSES, imprecise
+from hpo_envs.benchmarks.runs.limits import one_blas_thread
+from hpo_envs.benchmarks.runs.provenance import imprecise
 from hpo_envs.benchmarks.runs.record import called, header_of
 from hpo_envs.core.engines.function.params import FunctionParams, count_of
-from hpo_envs.core.engines.function.scalar import FunctionEnv
 from hpo_envs.tables.checks import nearest
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
@@ -164,7 +163,7 @@ def tune(
         header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
         _warn(header["run"])
         if agent == "auto":
-            header["picked"] = importlib.import_module(CHOOSES).chosen(problem, hyperparameters.get("late", True))
+            header["picked"] = load("hpo_envs.agents.transfer.auto:chosen")(problem, hyperparameters.get("late", True))
         if accept_changed:
             folder, header = apart(folder, header)
             params = dataclasses.replace(params, folder=folder / "checkpoints")
@@ -280,7 +279,7 @@ def _header(
     """Search space as plain data."""
     p, table = params, params.table
     env_id = IDS[p.levels is not None]
-    run = header_of(FunctionEnv(p), agent, env_id, {"function": p.function}, hyperparameters)
+    run = header_of(p, env_id, {"function": p.function}, agent, hyperparameters)
     run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
     run["scale"] = Scales(env_id, p, {}).of(0).header()
     header = {

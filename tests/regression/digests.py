@@ -19,9 +19,14 @@ processors with AVX-512 become that machine by `OPENBLAS_CORETYPE=SkylakeX`.
 After a change that is meant, or with a new id or agent, say in the CHANGELOG what changed, and record it (`--ids` and
 `--agents` narrow all commands; with `--journal FILE` a run that was stopped goes on). In part, on another machine than
 that of the record, agents have `-` for a digest and are compared by outcome everywhere.
+
+Recording raises the number version (`benchmarks/runs/numbers.csv`) of each family with other steps, and of each agent
+with other runs on an id whose steps are the same. Agents of other packages have few digests or none: whoever changes
+what one does raises its number by hand.
 """
 
 import argparse
+import csv
 import functools
 import hashlib
 import json
@@ -45,6 +50,9 @@ import gymnasium as gym  # noqa: E402
 import numpy as np  # noqa: E402
 
 FOLDER = Path(__file__).with_name("digests")
+NUMBERS = Path(__file__).parents[2] / "benchmarks" / "runs" / "numbers.csv"
+COLUMNS = ("kind", "name", "version", "sha256")
+"""Of the number versions: `family` or `agent`, its name, the version, and the sha256 of what was recorded of it."""
 SEEDS = (0, 1)
 STEPS = 200
 
@@ -265,6 +273,64 @@ def write(record: Mapping[str, str], folder: Path = FOLDER) -> None:
         folder.joinpath("machine.json").write_text(json.dumps(machine(), indent=1) + "\n", encoding="utf-8")
 
 
+Numbers = dict[tuple[str, str], tuple[int, str]]
+"""Number version, and sha256 of what was recorded, by kind and name."""
+
+
+def numbers() -> Numbers:
+    """The number versions."""
+    with NUMBERS.open(encoding="utf-8", newline="") as stream:
+        return {(row["kind"], row["name"]): (int(row["version"]), row["sha256"]) for row in csv.DictReader(stream)}
+
+
+def of_key(key: str) -> tuple[str, str]:
+    """Kind and name of what a digest is of."""
+    from hpo_envs.families import registry
+
+    env_id, _, what = key.split("/")
+    if what not in STEPPED:
+        return "agent", what.removesuffix(SOURCES)
+    family = registry.family_of(env_id)
+    return "family", family.name if family else ""
+
+
+def recorded(record: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    """Sha256 of what was recorded, for every family and agent."""
+    from hpo_envs import agents
+    from hpo_envs.families import registry
+
+    owners = [("family", name) for name in registry.FAMILIES]
+    owners += [("agent", name) for name, entry in agents.AGENTS.items() if entry.alias_of is None]
+    lines: dict[tuple[str, str], list[str]] = {owner: [] for owner in sorted(owners)}
+    for key in sorted(record):
+        lines.get(of_key(key), []).append(f"{key}\t{record[key]}\n")
+    return {owner: hashlib.sha256("".join(some).encode()).hexdigest()[:16] for owner, some in lines.items()}
+
+
+def raised(known: Numbers, before: Mapping[str, str], after: Mapping[str, str], changed: Iterable[str]) -> Numbers:
+    """The number versions after a record was made.
+
+    Args:
+        known: Those before.
+        before: The record before; where it is not that of `known`, nobody knows what changed.
+        after: The record now.
+        changed: Keys whose digests are others now.
+    """
+    changed = {*changed}
+    moved = {key.partition("/")[0] for key in changed if key.endswith(STEPPED)}
+    owners = {of_key(key) for key in changed if key.endswith(STEPPED) or key.partition("/")[0] not in moved}
+    owners |= {owner for owner, sha256 in recorded(before).items() if known.get(owner, (1, sha256))[1] != sha256}
+    now = recorded(after)
+    return {o: (known[o][0] + (o in owners) if o in known else 1, sha256) for o, sha256 in now.items()}
+
+
+def write_numbers(rows: Numbers) -> None:
+    """Replaces the number versions."""
+    with NUMBERS.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerows([COLUMNS, *((*owner, *row) for owner, row in rows.items())])
+
+
 def here(folder: Path = FOLDER) -> bool:
     """Whether the record is that of the like of this machine, or there is none yet."""
     path = folder / "machine.json"
@@ -360,13 +426,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before, now = read(args.folder), compute(todo, args.jobs, args.journal, args.apart)
     if args.action == "check":
         return report(before, now, here(args.folder))
+    old, bits = before, here(args.folder)
     if not partial:
         before = {}
         args.folder.joinpath("machine.json").unlink(missing_ok=True)
-    elif not here(args.folder):
+    elif not bits:
         fresh = {key: re.sub(r"^\w{10}\t", ELSEWHERE, value) for key, value in now.items()}
         now = {key: before[key] if same(key, before.get(key, ""), now[key], False) else fresh[key] for key in now}
     write({**before, **now}, args.folder)
+    if args.folder == FOLDER:
+        changed = (key for key in now if key in old and not same(key, old[key], now[key], bits))
+        known, after = numbers(), raised(numbers(), old, read(), changed)
+        write_numbers(after)
+        for (kind, name), (version, _) in after.items():
+            if version > known.get((kind, name), (version, ""))[0]:
+                print(f"number version of the {kind} {name} raised to {version}")
     print(f"{len(now)} digests recorded")
     return 0
 

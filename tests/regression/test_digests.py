@@ -14,6 +14,7 @@ from tests.regression import digests, results
 
 RECORD = digests.read()
 SMALL = digests.small(RECORD)
+NUMBERS = digests.numbers()
 
 
 @pytest.mark.parametrize("env_id", sorted({key.partition("/")[0] for key in SMALL}))
@@ -29,6 +30,30 @@ def test_everything_is_recorded_and_nothing_that_is_gone() -> None:
     missing = {name for name, entry in AGENTS.items() if not entry.installed}
     gone = RECORD.keys() - now
     assert sorted(key for key in gone if key.rpartition("/")[2] not in missing) == []
+
+
+def test_number_versions_are_those_of_the_record() -> None:
+    assert {owner: sha256 for owner, (_, sha256) in NUMBERS.items()} == digests.recorded(RECORD), digests.CHANGED
+
+
+def test_a_changed_digest_raises_the_number_version_of_what_it_is_of_and_of_nothing_else() -> None:
+    def raised(*keys: str, known: digests.Numbers = NUMBERS, **more: str) -> set[str]:
+        after = {**RECORD, **dict.fromkeys(keys, "other"), **more}
+        now = digests.raised(known, RECORD, after, keys)
+        assert {owner: sha256 for owner, (_, sha256) in now.items()} == digests.recorded(after)
+        return {name for (kind, name), (version, _) in now.items() if version != known.get((kind, name), (1, ""))[0]}
+
+    bo, warm, steps = (f"NMTHPO-zhen-v0/measured/{what}" for what in ("bo", "warm-gp+sources", "batched"))
+    assert {bo, warm, steps} <= RECORD.keys()
+    assert raised() == set()
+    assert raised(bo) == {"bo"}
+    assert raised(bo, warm) == {"bo", "warm-gp"}
+    assert raised(steps, bo) == {"NMTHPO"}  # runs on that id are others because steps are
+    assert raised(steps, "CharHPO-v0/surrogate/bo") == {"NMTHPO", "bo"}
+    assert raised(**{"NMTHPO-zhen-v0/measured/sr": "a new key"}) == set()
+    # A record that was changed by other means, such as a merge, is not trusted.
+    assert raised(known={**NUMBERS, ("agent", "sr"): (1, "other")}) == {"sr"}
+    assert raised(known={k: v for k, v in NUMBERS.items() if k[1] != "sr"}) == set()
 
 
 def test_agents_of_this_package_are_compared() -> None:

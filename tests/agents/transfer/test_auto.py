@@ -1,5 +1,7 @@
 """What `auto` picks on each kind of problem, and that it is that agent."""
 
+import inspect
+import re
 import warnings
 from typing import Any
 
@@ -48,12 +50,13 @@ def test_its_runs_are_those_of_agent_that_it_picks() -> None:
     assert (one.header["agent"], two.header["agent"]) == ("auto", "bo-spread")
 
 
-def test_hyperparameters_go_on_and_headers_name_code_of_all_that_it_may_pick() -> None:
+def test_hyperparameters_go_on_and_headers_name_all_that_it_may_pick() -> None:
     problem = problem_of(gym.make("NMTHPO-zhen-v0"))
     assert isinstance(auto := make("auto", problem, 0, initial=4), BayesianOptimisation)
     assert auto.initial == 4
-    assert set(provenance.of_agent("bo-spread")) <= set(provenance.of_agent("auto"))
-    assert "hpo_envs.agents.bandits.top_two" in provenance.of_agent("auto")
+    named = {name for name in re.findall(r'"([\w-]+)"', inspect.getsource(chosen)) if name in AGENTS}
+    assert {*AGENTS["auto"].picks} == named
+    assert provenance.of_agent("auto").numbers.keys() == {"auto", *named}
 
 
 def test_on_leaderboard_it_is_level_with_best_agent_of_each_track() -> None:

@@ -1,6 +1,7 @@
-"""Provenance of a run: digests of the modules that are imported, read from the sources."""
+"""Provenance of a run: number versions, and digests of modules from outside, whose sources are read."""
 
 import ast
+import hashlib
 import importlib
 import os
 import py_compile
@@ -11,28 +12,38 @@ from pathlib import Path
 
 import pytest
 
+from hpo_envs.agents import AGENTS
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs import provenance
-from hpo_envs.families.registry import SPECS, find
+from hpo_envs.families.registry import FAMILIES, SPECS, find
+
+VERSIONS = provenance._versions()
 
 
-def test_agent_is_its_modules_and_not_whole_package() -> None:
-    one = provenance.of_agent("bo")
-    assert {"hpo_envs.agents.search.bo", "hpo_envs.agents.models.gp.kernels", "hpo_envs.agents.base"} <= one.keys()
-    assert not any(name.startswith(("hpo_envs.agents.bandits", "hpo_envs.tables", "hpo_envs.core")) for name in one)
+def test_code_of_this_package_is_known_by_its_number_versions() -> None:
+    assert provenance.of_agent("bo") == ({"bo": VERSIONS["agent", "bo"]}, {})
+    assert provenance.of_agent("BO_EI_M") == provenance.of_agent("bo-ei-matern52")
     assert provenance.of_agent(RandomSearch) == provenance.of_agent("random")
-    assert all(len(digest) == provenance.LENGTH for digest in one.values())
+    assert provenance.of_agent("hpo_envs.agents.random:RandomSearch") == provenance.of_agent("random")
+    assert provenance.of_environment(SPECS["NMTHPO-swen-v0"]) == ({"NMTHPO": VERSIONS["family", "NMTHPO"]}, {})
+    for name, entry in AGENTS.items():
+        assert all(("agent", n) in VERSIONS for n in (entry.alias_of or name, *entry.picks)), name
+    assert {("family", name) for name in FAMILIES} <= VERSIONS.keys()
 
 
-def test_environment_is_its_engine_its_page_and_loop() -> None:
-    one = provenance.of_environment(SPECS["NMTHPO-swen-v0"].vector_entry_point)
-    assert {
-        "hpo_envs.core.engines.lookup.batched",
-        "hpo_envs.core.env",
-        "hpo_envs.tables.draws",
-        *provenance.LOOP,
-    } <= one.keys()
-    assert not any(".curves" in name or ".charhpo" in name or ".figures" in name or ".plots" in name for name in one)
+def test_commit_and_uncommitted_files_are_known_in_a_clone_and_record_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance.hpo_envs, "__file__", str(tmp_path / "hpo_envs" / "__init__.py"))
+    suite = provenance.suite.__wrapped__
+    assert suite() == {}
+    (tmp_path / "hpo_envs-0.dist-info").mkdir()
+    (tmp_path / "hpo_envs-0.dist-info" / "RECORD").write_text("hpo_envs/__init__.py,sha256=0,0\n")
+    assert suite() == {"record": hashlib.sha256(b"hpo_envs/__init__.py,sha256=0,0\n").hexdigest()[: provenance.LENGTH]}
+    said = {"rev-parse": "abc\n", "status": " M agents/a.py\n?? tables/b c.py\n"}
+    monkeypatch.setattr(provenance, "_git", lambda root, command, *more: said[command])
+    (tmp_path / ".git").mkdir()
+    assert suite() == {"commit": "abc", "uncommitted": ["agents/a.py", "tables/b c.py"]}
 
 
 def test_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,26 +57,17 @@ def test_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: pyte
     (folder / "deep.py").write_text("value = 1\n")
     (folder / "other.py").write_text("value = 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = provenance.closure(("theirs.agent",))
-    mine = {name for name in before if name.startswith("theirs")}
-    assert mine == {"theirs", "theirs.agent", "theirs.tools", "theirs.deep"}
-    assert "hpo_envs.agents.random" in before
-    assert not any(name.startswith("numpy") for name in before)
+    numbers, before = provenance.of_agent("theirs.agent:Agent")
+    assert before.keys() == {"theirs", "theirs.agent", "theirs.tools", "theirs.deep"}
+    assert numbers == provenance.of_agent("random").numbers
     (folder / "deep.py").write_text("value = 2\n")
     os.utime(folder / "deep.py", (0, 0))
-    after = provenance.closure(("theirs.agent",))
+    after = provenance.of_agent("theirs.agent:Agent").outside
     assert {name for name in before if before[name] != after[name]} == {"theirs.deep"}
 
 
-def test_what_name_fixes_and_weights_beside_module_count() -> None:
-    assert provenance.of_agent("bo")["agent:bo"] != provenance.of_agent("bo-spread")["agent:bo-spread"]
-    weights = {n for n in provenance.of_agent("learned") if n.startswith("hpo_envs.agents.transfer.learned/data/")}
-    assert weights == {"hpo_envs.agents.transfer.learned/data/learned.json"}
-    assert not any("/" in name for name in provenance.of_environment(SPECS["NMTHPO-swen-v0"].vector_entry_point))
-
-
 def test_installed_agent_is_its_package_and_not_what_it_depends_on() -> None:
-    found = provenance.of_agent("pytest:main")
+    found = provenance.of_agent("pytest:main").outside
     assert "pytest" in found
     assert not any(name.startswith("pluggy") for name in found)
 
@@ -73,15 +75,14 @@ def test_installed_agent_is_its_package_and_not_what_it_depends_on() -> None:
 def test_code_of_function_that_is_optimised_counts() -> None:
     spec = find("FunctionHPO-v0")
     assert spec is not None
-    point = spec.vector_entry_point
-    assert __name__ not in provenance.of_environment(point)
+    assert __name__ not in provenance.of_environment(spec).outside
     for function in (
         test_installed_agent_is_its_package_and_not_what_it_depends_on,
         f"{__name__}:test_installed_agent_is_its_package_and_not_what_it_depends_on",
         Callable(),
         Callable().method,
     ):
-        assert __name__ in provenance.of_environment(point, {"function": function, "budget": 3})
+        assert __name__ in provenance.of_environment(spec, {"function": function, "budget": 3}).outside
 
 
 class Callable:
@@ -115,7 +116,7 @@ def unused():
     return {unused}
 if __name__ == "__main__":
     tuned = print({budget})
-    print(sorted(provenance.of_agent({function}).items()))
+    print(sorted(provenance.of_agent({function}).outside.items()))
 """
 """Its function calls a function, which makes an object, which reads a constant."""
 
@@ -161,7 +162,7 @@ exec("def nowhere(c): return helper(c)")
 named = lambda c: helper(c)
 ours = [train, cached, C, C(), C().method, made, made(), named, lambda c: helper(c), functools.partial(max, key=helper)]
 others = [nowhere, module["alone"], math.sqrt, len, np.sum, np.tanh, operator.itemgetter(1), str.upper, "x".upper, dict]
-print([provenance.of_agent(thing) for thing in [*ours, *others]])
+print([provenance.of_agent(thing).outside for thing in [*ours, *others]])
 """
 
 
@@ -205,7 +206,7 @@ def test_modules_of_zip_archive_count(tmp_path: Path, monkeypatch: pytest.Monkey
             archive.writestr("zipped_tools.py", f"value = {value}\n")
         importlib.invalidate_caches()
         os.utime(tmp_path / "zipped.zip", (value, value))
-        return provenance.closure(("zipped_agent",))
+        return provenance.closure(("zipped_agent",))[0]
 
     monkeypatch.syspath_prepend(str(tmp_path / "zipped.zip"))
     first = digests(1)
@@ -221,5 +222,5 @@ def test_looking_at_code_runs_none_of_it(tmp_path: Path, monkeypatch: pytest.Mon
     (folder / "agent.py").write_text("from unread.inner import tools\nraise SystemExit('imported')\n")
     (folder / "tools.py").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
-    found = provenance.of_agent("unread.inner.agent:Agent")
+    found = provenance.of_agent("unread.inner.agent:Agent").outside
     assert list(found) == ["unread", "unread.inner", "unread.inner.agent", "unread.inner.tools"]

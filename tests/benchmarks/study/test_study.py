@@ -213,25 +213,32 @@ def test_changed_code_is_rejected(tmp_path: Path, mine: str) -> None:
     source = kept[0].header["agent_source"]
     (tmp_path / f"{mine}.py").write_text(MINE.replace(str(UNLUCKY), "[99]"))
     importlib.reload(sys.modules[mine])
-    assert source.keys() == {mine, *(m for m in source if m.startswith("hpo_envs."))}
+    assert source.keys() == {mine}
     with pytest.raises(ValueError, match=f"agent_source {mine} '{source[mine]}'"):
         conduct(study, tmp_path / "runs")
 
 
-def test_versions_of_environment_are_not_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    digests = provenance.of_environment
+def test_number_versions_are_not_mixed_and_other_commits_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = provenance._versions()
 
-    def go_on(version: str, agent: Any = "random", **more: Any) -> set[str]:
-        monkeypatch.setattr(provenance, "of_environment", lambda *a: {**digests(*a), "hpo_envs.core.env": version})
+    def go_on(commit: str, agent: Any = "random", raised: tuple[str, ...] = (), **more: Any) -> set[str]:
+        new = {owner: version + (owner[1] in raised) for owner, version in versions.items()}
+        monkeypatch.setattr(provenance, "_versions", lambda: new)
+        monkeypatch.setattr(provenance, "suite", lambda: {"commit": commit, "uncommitted": [f"agents/{commit}.py"]})
         data = {**SMALL, "environments": ["NMTHPO-zhen-v0"], "agents": [agent], **more}
         return {agent for _, agent in conduct(from_data(data), tmp_path).pairs}
 
-    assert go_on("A") == {"random"}
+    assert go_on("A", seeds=2) == {"random"}
+    assert go_on("B", raised=("bo", "NMTLC")) == {"random"}  # another commit, which raised what these runs do not need
+    assert [run.header["suite"]["commit"] for run in store.read(tmp_path)] == ["A", "A", "B", "B", "B"]
     assert go_on("A", {"name": "x", "algorithm": "bo-ucb", "hyperparameters": {"beta": 4.0}}) == {"x"}
     kept = files_of(tmp_path)
+    own, other = versions["agent", "random"], versions["family", "NMTHPO"]
     for agent in ("bo-ei-rbf", "random"):
-        with pytest.raises(ValueError, match=f"environment_source hpo_envs.core.env 'A', {agent} would add 'B'"):
-            go_on("B", agent)
+        with pytest.raises(ValueError, match=f"numbers NMTHPO {other}, {agent} would add {other + 1}"):
+            go_on("A", agent, ("NMTHPO",))
+    with pytest.raises(ValueError, match=f"agent_numbers random {own}, random would add {own + 1}"):
+        go_on("A", raised=("random",))
     for change, rule in (({"budget": 5}, "budget"), ({"shuffle": False}, "shuffle")):
         with pytest.raises(ValueError, match=f"has runs of NMTHPO-zhen-v0 with {rule}"):
             go_on("A", **change)

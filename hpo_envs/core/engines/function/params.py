@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
-from hpo_envs.core.engines.function.calls import Form, Function, check_signature, form_of, name_of, resolve
+from hpo_envs.core.engines.function.calls import Form, Function, Outcome, check_signature, form_of, name_of, resolve
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
 from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.table import Metric, Provenance, Table, searched
@@ -274,3 +274,10 @@ def _table(
         level_unit="full training" if epochs is None else "epochs",
         **searched(points.space, raw),
     )
+
+
+def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
+    """(m,) rewards: the metrics, negative where lower is better; the worst there is of a call that failed."""
+    if outcome.status in ("failed", "diverged"):
+        return params.low.copy()
+    return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])

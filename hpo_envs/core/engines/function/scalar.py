@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hpo_envs.core.engines.episodes import Episode, EpisodeEnv, Step
 from hpo_envs.core.engines.function.calls import Outcome, PausableTraining, call
-from hpo_envs.core.engines.function.params import FunctionParams
+from hpo_envs.core.engines.function.params import FunctionParams, reward_of
 from hpo_envs.core.infos import STATUS_CODES, Info, numeric
 from hpo_envs.core.params import Floats, check_action, check_box
 from hpo_envs.tables import exact
@@ -136,13 +136,6 @@ class _Run:
     def __init__(self, training: PausableTraining) -> None:
         self.training, self.best, self.paid = training, -np.inf, 0
         self.outcomes: dict[int, Outcome] = {}
-
-
-def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
-    """(m,) rewards: the metrics, negative where lower is better; the worst there is of a call that failed."""
-    if outcome.status in ("failed", "diverged"):
-        return params.low.copy()
-    return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])
 
 
 class FunctionEnv(EpisodeEnv):
