@@ -3,9 +3,12 @@
 import contextlib
 import difflib
 import importlib
+import math
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,19 @@ def shown(value: Any) -> str:
     except Exception:
         text = f"<{type(value).__name__}>"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def scalar(value: Any) -> Any:
+    """A number of another library as Python's; anything else as it is.
+
+    That is a Decimal or a fraction as a float; a number, an array or a tensor of one element by its own `item`.
+    """
+    if isinstance(value, (Decimal, Fraction)):
+        return float(value)
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and math.prod(shape) == 1:
+        return value.item() if hasattr(value, "item") else float(value) if hasattr(value, "__float__") else value
+    return value
 
 
 def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed: str = "") -> str:

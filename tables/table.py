@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import Floats as Floats
 from hpo_envs.tables import exact, frames
-from hpo_envs.tables.checks import nearest, one_of, shown
+from hpo_envs.tables.checks import nearest, one_of, scalar, shown
 
 STATUSES = ("ok", "failed", "diverged", "truncated")
 """Names of the codes in `Table.status`.
@@ -137,11 +137,15 @@ class Hyperparameter:
         Raises:
             ValueError: It is outside of the range, or none of the values.
         """
+        value = value if type(value) in map(type, self.values) else scalar(value)
         if self.values:
-            same = [v == value and isinstance(v, bool) == isinstance(value, bool) for v in self.values]
-            if True not in same:
+            same = [
+                j for j, v in enumerate(self.values) if v == value and isinstance(v, bool) == isinstance(value, bool)
+            ]
+            if not same:
                 raise ValueError(f"{self.name} must be one of {', '.join(map(repr, self.values))}, got {shown(value)}")
-            return float(same.index(True)) if self.kind == "categorical" else float(value)
+            at = min(same, key=lambda j: type(self.values[j]) is not type(value))  # 1 and 1.0 may be two choices
+            return float(at) if self.kind == "categorical" else float(value)
         low, high = self.bounds
         if not is_number(value) or not low <= value <= high or (self.kind == "int" and value != int(value)):
             kind = "an int" if self.kind == "int" else "a number"

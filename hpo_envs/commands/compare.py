@@ -169,7 +169,7 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
     assert out is not None
     for env, most in outcome.capped.items():
         print(f"\n{env}: budget reduced to {most} evaluations, the whole table")
-    for (env, agent), trace in outcome.errors.items():
+    for (env, agent), trace in outcome.errors.items() if args.debug else ():
         print(f"\n{agent} on {env} stopped:\n{trace}", file=sys.stderr)
     for said in comparison.save():
         print(f"\n{said}")
@@ -185,9 +185,14 @@ def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int
             f"{len(outcome.skipped)} pairs, such as {outcome.skipped[0][1]} on {outcome.skipped[0][0]}"
         )
     if outcome.errors:
-        print(f"\nstopped (see above): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id")
+        print(
+            f"\nstopped (--debug shows tracebacks): {len(outcome.errors)} of {len(outcome.pairs)} pairs of agent and id"
+        )
+        where: dict[tuple[str, str], list[str]] = {}
         for (env, agent), trace in outcome.errors.items():
-            print(f"  {agent} on {env}: {trace.strip().splitlines()[-1][:200]}")
+            where.setdefault((agent, trace.strip().splitlines()[-1][:200]), []).append(env)
+        for (agent, why), envs in where.items():
+            print(f"  {agent} on {envs[0]}{f' and {len(envs) - 1} more' * (len(envs) > 1)}: {why}")
     seconds = time.perf_counter() - start
     print(f"\n{outcome.made} runs made in {seconds:.1f} s, {outcome.found} already stored; runs and summaries: {out}/")
     print(f"sha256 of all results: {comparison.digest()}")

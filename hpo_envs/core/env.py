@@ -24,6 +24,7 @@ from hpo_envs.core.family import complete
 from hpo_envs.core.infos import Info, InfoColumn, MaskedInfo, blank, column, mapped, merge, provenance_info, scatter
 from hpo_envs.core.params import HasParams, Params, check_int, check_options, is_integer, unmasked
 from hpo_envs.tables import draws
+from hpo_envs.tables.checks import shown
 from hpo_envs.tables.table import Table
 
 MODES, FPS = ("human", "rgb_array", "ansi"), 4
@@ -54,7 +55,9 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     is repeated, which nobody wants: train with the rewards of `hpo_envs.wrappers` (`for_training`).
 
     ## Information
-    Numbers are NumPy scalars. Texts are also encoded as numbers: at reset `table_code` (index in
+    `env.action_space.sample(info["action_mask"])` draws a useful action; `env.action_masks()` is the same mask as bool,
+    for maskable policies. Numbers are NumPy scalars (`env.unwrapped.config(action)` is a configuration in Python's own
+    types, for `json.dumps`). Texts are also encoded as numbers: at reset `table_code` (index in
     `env.unwrapped.tables`), `kind_code` (0 measured, 1 surrogate), `sha256_code` ((32,) uint8); at each step
     `status_code` (0 `ok`, 1 `failed`, 2 `diverged`, 3 `truncated`).
 
@@ -122,6 +125,23 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     def rows(self) -> npt.NDArray[np.int64]:
         """(k,) the table row of each of this episode's actions; the same in every episode unless overridden."""
         return self.params.view.rows(self._key, len(self.table))
+
+    def config(self, action: Any) -> dict[str, Any]:
+        """The configuration that an action evaluates in this episode: natural values of Python's own types, for JSON.
+
+        Those of `info["config"]` are NumPy's, which wrappers turn into tensors. Empty where actions set nothing.
+
+        Raises:
+            ValueError: An action outside the space.
+        """
+        config = self._config(action).items()
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in config}
+
+    def _config(self, action: Any) -> dict[str, Any]:
+        """See `config`."""
+        if not self.action_space.contains(unmasked(action)):
+            raise ValueError(f"action must be in {self.action_space}, got {shown(action)}")
+        return {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
         """Seeds the environment; what each form of episode does besides, its class says.

@@ -1,6 +1,7 @@
 """The contract of environments: Gymnasium's, seeds, bounds, copies, errors; and of their batched form: the same."""
 
 import functools
+import json
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -226,6 +227,47 @@ def _bad_arguments(subject: Subject) -> None:
                 continue
 
 
+def _masks(subject: Subject) -> None:
+    """Masks are those that `sample` takes, and maskable policies."""
+    env = subject.scalar(**subject.short).unwrapped
+    space = env.action_space
+    space.seed(3)
+    _, info = env.reset(seed=3)
+    for _ in range(12):
+        mask = info.get("action_mask")
+        require(
+            hasattr(env, "action_masks") == (mask is not None), "info and action_masks() must both have a mask, or none"
+        )
+        if mask is None:
+            return
+        flat = env.action_masks()
+        require(flat.dtype == bool and np.array_equal(flat, mask), "action_masks() must be the mask of info, as bool")
+        action = space.sample(mask)
+        require(action in space, f"a masked sample must be in the space, got {action!r}")
+        sizes = np.atleast_1d(getattr(space, "nvec", getattr(space, "n", 0)))
+        require(mask[np.cumsum(sizes) - sizes + action].all(), f"a masked sample must be useful, got {action!r}")
+        *_, terminated, _, info = env.step(action)
+        if terminated:
+            _, info = env.reset()
+
+
+def _configurations(subject: Subject) -> None:
+    """`config(action)` is what `info` says of the action, as JSON has it."""
+    env = subject.scalar(**subject.short).unwrapped
+    env.action_space.seed(2)
+    env.reset(seed=2)
+    for _ in range(4):
+        action = env.action_space.sample()
+        config = env.config(action)
+        require(json.loads(json.dumps(config)) == config, f"config must be plain data, got {config!r}")
+        *_, terminated, _, info = env.step(action)
+        if info.get("finished", True):
+            said = info.get("config", {})
+            require(same(config, said), f"config must be info['config'], {said!r}, got {config!r}")
+        if terminated:
+            env.reset()
+
+
 ENV_RULES: dict[str, Callable[[Subject], None]] = {
     "gymnasium": _gymnasium,
     "bounds": _bounds,
@@ -236,6 +278,8 @@ ENV_RULES: dict[str, Callable[[Subject], None]] = {
     "reset-needed": _reset_needed,
     "bad-actions": _bad_actions,
     "bad-arguments": _bad_arguments,
+    "masks": _masks,
+    "configurations": _configurations,
     **BATCH_RULES,
 }
 """Rules of environments by name."""

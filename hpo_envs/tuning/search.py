@@ -28,6 +28,9 @@ MISTAKES = (
 FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
 """A frame of a traceback."""
 
+SMALL = 10_000
+"""Most points of a search space that may be exhausted."""
+
 OURS = ("/core/engines/function/calls.py", "/tuning/workers.py")
 """Files whose frames lie above the function's own."""
 
@@ -65,9 +68,16 @@ class Search:
         self._hide = not (sys.stderr.isatty() if progress is None else progress)
         self._lines, self._failures = progress is None and self._hide, progress is not False
         self._tolerate = tolerate
-        known = [e.config for e in record.evaluations if e.given]
-        self._points = [point for point in points if plain(point) not in known]
+        known = [(e.config, e.action) for e in record.evaluations if e.given]
+        # 1, 1.0 and True are equal, but may be three choices.
+        self._points = [
+            p for p in points if not any(plain(p) == c and np.array_equal(params.action_of(p), a) for c, a in known)
+        ]
+        small = params.kind != "fidelity" and params.points.size <= SMALL
+        self._untried = {tuple(row) for row in params.points.grid().tolist()} if small else None
         self._replay()
+        for evaluation in record.evaluations:
+            self._try(evaluation)
 
     def _replay(self) -> None:
         """Ask and tell the agent as it was asked and told; from where it answers otherwise, it is only told."""
@@ -99,7 +109,12 @@ class Search:
     @property
     def unfinished(self) -> bool:
         """Whether there is anything left to do."""
-        return bool(self._record.running) or (self._left() > 0 and not self._agent.done)
+        return bool(self._record.running) or self._open
+
+    @property
+    def _open(self) -> bool:
+        """Whether another evaluation may begin."""
+        return self._left() > 0 and not self._agent.done and self._untried != set()
 
     def run(self, pool: Executor, workers: int) -> None:
         """Run until the budget is used or the agent is done.
@@ -118,7 +133,7 @@ class Search:
             out = len(running)
             self._advance(bar)
             while True:
-                while out < most and self._left() > 0 and not self._agent.done:
+                while out < most and self._open:
                     pool.submit(perform, self._job(self._begin()))
                     out += 1
                 if not out:
@@ -138,6 +153,9 @@ class Search:
                 self._advance(bar)
         if self._failures:
             self._name_mistakes()
+        if self._failures and self._untried == set() and self._left() > 0:
+            tried = f"{self._record.spent:g} of {self._params.budget:g} {self._params.budget_unit}"
+            print(f"search space exhausted after {tried}: every configuration is evaluated", file=sys.stderr)
 
     def _name_mistakes(self) -> None:
         """Say which mistakes a search went on with, such as one in a branch for a single choice."""
@@ -188,9 +206,15 @@ class Search:
     def _begin(self) -> Evaluation:
         if self._points:
             config = self._points.pop(0)
-            return self._record.begin(self._params.action_of(config), config, given=True)
+            return self._try(self._record.begin(self._params.action_of(config), config, given=True))
         action = self._ask()
-        return self._record.begin(action, self._params.points.config(self._params.stored(action)))
+        return self._try(self._record.begin(action, self._params.points.config(self._params.stored(action))))
+
+    def _try(self, evaluation: Evaluation) -> Evaluation:
+        """Note that a configuration is evaluated, where all of the space may be."""
+        if self._untried:
+            self._untried.discard(tuple(self._params.stored(np.asarray(evaluation.action)).tolist()))
+        return evaluation
 
     def config(self, evaluation: Evaluation) -> dict[str, Any]:
         """Arguments of the function: choices as the space has them, numbers that the user gave to the last digit."""

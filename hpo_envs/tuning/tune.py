@@ -23,9 +23,10 @@ from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.benchmarks.runs.provenance import imprecise
 from hpo_envs.benchmarks.runs.record import called, header_of
 from hpo_envs.core.engines.function.params import FunctionParams, count_of
-from hpo_envs.tables.checks import nearest
+from hpo_envs.tables.checks import nearest, scalar
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
+from hpo_envs.tables.table import is_number
 from hpo_envs.tuning import prior
 from hpo_envs.tuning.record import NAME, SearchRecord, apart, encoded
 from hpo_envs.tuning.search import Search
@@ -126,7 +127,8 @@ def tune(
     """
     check_main()
     workers, sources = whole("workers", workers, 1), tuple(sources)
-    if seconds is not None and not seconds > 0:
+    budget, seconds, epochs, candidates, seed = map(scalar, (budget, seconds, epochs, candidates, seed))
+    if seconds is not None and not (is_number(seconds) and seconds > 0):
         raise ValueError(f"seconds must be None or a number > 0, got {seconds!r}")
     unit = budget_unit or ("evaluations" if epochs is None else "epochs")
     agent = agent or "auto"

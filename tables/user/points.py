@@ -69,18 +69,25 @@ class Points:
             raw[j] = h.stored(config[h.name])
         return raw
 
+    @property
+    def size(self) -> float:
+        """Number of points, counting those that conditions make equal; infinite with a range of floats."""
+        return math.prod(map(_size, self.space))
+
+    def grid(self) -> Floats:
+        """(n, d) stored numbers of all points of a finite space, each once."""
+        sizes = [int(_size(h)) for h in self.space]
+        grid = np.indices(sizes).reshape(len(sizes), -1).T
+        return np.unique(self.raw((grid + 0.5) / np.array(sizes)), axis=0)  # conditions make some equal
+
     def candidates(self, count: int, seed: int) -> Floats:
         """(n, d) stored numbers: the whole grid if it has at most `count` points, else so many quasi-random ones.
 
         They are distinct, in an order that the seed decides, and those of a smaller count come first, unless that makes
         the difference between a part and the whole grid. Scrambled Sobol points (Owen 1998).
         """
-        sizes = [_size(h) for h in self.space]
-        if math.prod(sizes) <= count:
-            grid = np.indices([int(s) for s in sizes]).reshape(len(sizes), -1).T
-            raw = self.raw((grid + 0.5) / np.array(sizes))
-            # Conditions make some points of the grid equal.
-            return np.random.default_rng(seed).permutation(np.unique(raw, axis=0))
+        if self.size <= count:
+            return np.random.default_rng(seed).permutation(self.grid())
         from scipy.stats import qmc
 
         engine = qmc.Sobol(len(self.space), scramble=True, rng=np.random.default_rng(seed))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables.checks import extra_module, one_of
+from hpo_envs.tables.checks import extra_module, one_of, scalar
 from hpo_envs.tables.table import Hyperparameter, is_number
 
 LOG = 100.0
@@ -94,6 +94,7 @@ def _entry(name: str, value: Any) -> Hyperparameter:
         value = _of_optuna(value)
     # JSON and TOML have no tuples: a list that ends in one of the words is a range, too.
     elif isinstance(value, tuple) or (isinstance(value, list) and len(value) > 2 and value[-1] in WORDS):
+        value = tuple(map(scalar, value))
         words = value[2:]
         if not 2 <= len(value) <= 4 or not all(map(is_number, value[:2])) or not set(words) <= set(WORDS):
             raise ValueError(f"{name} must be (low, high), perhaps with {', '.join(WORDS)} after them, got {value!r}")
@@ -121,9 +122,8 @@ def _entry(name: str, value: Any) -> Hyperparameter:
 
 def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
     """A hyperparameter with the ends of a range."""
-    low: Any = given.get("low")
-    high: Any = given.get("high")
-    log, step = bool(given.get("log", False)), given.get("step")
+    low, high, step = (scalar(given.get(key)) for key in ("low", "high", "step"))
+    log = bool(given.get("log", False))
     if not is_number(low) or not is_number(high):
         raise ValueError(f"{name} must have numbers as low and high, or choices or values, got {dict(given)!r}")
     whole = isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer))
@@ -141,7 +141,9 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
 
 def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperparameter:
     """Choices; numbers are in order unless `ordered` says otherwise."""
-    values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    values = [*map(scalar, values)]
+    for v in (v for v in values if hasattr(v, "shape")):
+        raise ValueError(f"choices of {name} must be values, got {type(v).__name__} of shape {tuple(v.shape)}")
     if not values or any(a == b and type(a) is type(b) for a, b in itertools.combinations(values, 2)):
         raise ValueError(f"choices of {name} must be distinct and at least one, got {values!r}")
     numbers = all(map(is_number, values))

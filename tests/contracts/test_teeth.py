@@ -137,6 +137,17 @@ class Generous(NMTHPOEnv):
         super().__init__(*args, budget=budget if budget else 20, **kwargs)
 
 
+class Overmasked(NMTHPOEnv):
+    def step(self, action: Any) -> Any:
+        *rest, info = super().step(action)
+        return *rest, info | {"action_mask": np.ones_like(info["action_mask"])}
+
+
+class Numpys(NMTHPOEnv):
+    def config(self, action: Any) -> dict[str, Any]:
+        return {name: np.float32(0.5) for name in super().config(action)}
+
+
 class Sloppy(NMTHPOVectorEnv):
     def step(self, actions: Any) -> Any:
         observation, reward, *rest = super().step(actions)
@@ -175,6 +186,8 @@ ENVS: list[tuple[str, type[NMTHPOEnv], type[NMTHPOVectorEnv] | None, str]] = [
     ("reset-needed", Restarting, None, "a step after the end must raise a ResetNeeded, got none"),
     ("bad-actions", Lenient, None, "action 'x' must raise a ValueError, got none"),
     ("bad-arguments", Generous, None, "budget=0 must raise a ValueError, got none"),
+    ("masks", Overmasked, None, r"action_masks\(\) must be the mask of info, as bool"),
+    ("configurations", Numpys, None, "TypeError: Object of type float32 is not JSON serializable"),
     ("batch-next-step", Honest, Sloppy, "the reward must be that of the scalar form"),
     ("batch-same-step", Honest, Forgetful, r"info\['final_obs'\] must be that of the scalar form"),
     ("batch-copy", Honest, Copying, "copy=False must return the same array each time"),

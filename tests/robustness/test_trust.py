@@ -256,8 +256,9 @@ def test_bad_agent_stops_alone_and_table_says_why(
     names = ",".join(["random", *(f"{bad}:{name}" for name in why)])
     command = ["compare", "--env", "NMTHPO-zhen-v0", "--seeds", "2", "--jobs", str(jobs)]
     assert main([*command, "--agents", names, "--out", str(tmp_path / "runs")]) == 1
-    out = capsys.readouterr().out
-    assert f"stopped (see above): {len(why)} of {len(why) + 1} pairs of agent and id" in out
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    assert f"stopped (--debug shows tracebacks): {len(why)} of {len(why) + 1} pairs of agent and id" in out
     for name, reason in why.items():
         (line,) = [x for x in out.splitlines() if x.startswith(f"  {bad}:{name} on NMTHPO-zhen-v0: ")]
         assert reason in line

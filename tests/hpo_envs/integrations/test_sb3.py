@@ -58,6 +58,19 @@ def test_masked_policy_never_evaluates_row_twice() -> None:
         assert len(set(own.tolist())) == 29
 
 
+def test_masked_policy_of_several_parts_avoids_what_mask_forbids() -> None:
+    env = gym.make("NASBenchNLP-cell-v0")
+    model = MaskablePPO("MlpPolicy", env, n_steps=8, batch_size=8, n_epochs=1, seed=0, device="cpu")
+    observation, info = env.reset(seed=0)
+    for _ in range(10):
+        action, _ = model.predict(observation, action_masks=get_action_masks(env), deterministic=False)
+        starts = np.cumsum(env.action_space.nvec) - env.action_space.nvec
+        assert info["action_mask"][starts + action].all()
+        observation, _, terminated, _, info = env.step(action)
+        if terminated:
+            observation, info = env.reset()
+
+
 def test_what_is_asked_for_is_passed_on() -> None:
     same_step = {"autoreset_mode": AutoresetMode.SAME_STEP, "budget": 2}
     keys = ("cost", "status", "config", "action_mask", "nothing")

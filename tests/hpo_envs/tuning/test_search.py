@@ -1,10 +1,14 @@
 """The loop: what agents are told, what the budget pays, and how a search goes on."""
 
+import re
 import signal
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hpo_envs.agents import Agent
@@ -137,3 +141,64 @@ def test_agent_that_is_done_ends_search() -> None:
 
     assert issubclass(Short, Agent)
     assert len(tune(helpers.train, helpers.SPACE, agent=Short, budget=5, progress=False)) == 1
+
+
+@pytest.mark.parametrize(
+    "score",
+    [Decimal("0.5"), Fraction(1, 2), np.array(0.5), np.array([0.5]), np.float32(0.5), pd.Series([0.5])],
+    ids=lambda score: type(score).__name__,
+)
+def test_scores_are_numbers_of_any_library(score: Any) -> None:
+    tuned = tune(lambda config: {"score": score, "cost": score}, {"x": (0.0, 1.0)}, budget=1, progress=False)
+    assert tuned.best.metrics == {"score": 0.5}
+    assert tuned.best.spent == 1.0
+
+
+@pytest.mark.parametrize(
+    "score, shown", [([0.5], "list [0.5]"), (np.array([1.0, 2.0]), "ndarray [1. 2.]"), (1j, "complex 1j")]
+)
+def test_scores_that_are_no_numbers_are_refused_with_their_type(score: Any, shown: str) -> None:
+    with pytest.raises(ValueError, match=f"a mapping with score, finite, got {re.escape(shown)}. Nothing") as error:
+        tune(lambda config: score, {"x": (0.0, 1.0)}, budget=1, progress=False)
+    assert "\n" not in str(error.value)
+
+
+def test_arguments_are_numbers_of_any_library() -> None:
+    one = np.array([1.0])
+    given: dict[str, Any] = {"budget": Decimal(2), "seconds": one, "bounds": (Decimal(0), one), "seed": np.array(3)}
+    tuned = tune(lambda config: config["x"], {"x": (Decimal(0), one)}, points=[{"x": Fraction(1, 4)}], **given)
+    assert next(iter(tuned)).config == {"x": 0.25}
+    with pytest.raises(ValueError, match=r"choices of x must be values, got ndarray of shape \(2,\)"):
+        tune(lambda config: 1.0, {"x": [one, np.ones(2)]})
+
+
+def test_points_keep_types_of_choices(tmp_path: Path) -> None:
+    points: list[dict[str, Any]] = [{"x": 1.0}, {"x": True}, {"x": 1}, {"x": "1"}]
+    given: dict[str, Any] = {"points": points, "out": tmp_path, "progress": False}
+    for budget in (2, 4):  # goes on with the other two
+        tuned = tune(_typed, {"x": ["1", 1, True, 1.0, None]}, budget=budget, **given)
+        assert [repr(e.config["x"]) for e in tuned] == ["1.0", "True", "1", "'1'"][:budget]
+        assert [e.metrics["score"] for e in tuned] == [1.0, 0.0, 0.0, 0.0][:budget]
+
+
+def _typed(config: dict[str, Any]) -> float:
+    return float(type(config["x"]) is float)
+
+
+@pytest.mark.parametrize("agent", ["auto", "random", "tpe"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_search_of_exhausted_space_stops(
+    agent: str, workers: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space = {"a": ["x", "y"], "b": {"choices": [1, 2], "if": {"a": ["x"]}}}
+    given: dict[str, Any] = {"agent": agent, "workers": workers, "executor": "threads", "out": tmp_path}
+    tuned = tune(_typed_a, space, budget=60, **given)
+    assert {tuple(e.config.values()) for e in tuned} == {("x", 1), ("x", 2), ("y",)}
+    assert len(tuned) < 60
+    said = f"search space exhausted after {len(tuned)} of 60 evaluations: every configuration is evaluated"
+    assert capsys.readouterr().err.splitlines()[-1] == said
+    assert len(tune(_typed_a, space, budget=60, **given)) == len(tuned)
+
+
+def _typed_a(config: dict[str, Any]) -> float:
+    return float(config["a"] == "x")

@@ -56,6 +56,11 @@ class BoxEnv(HPOEnv):
         info = {**provenance_info(self.tables, self._table_index), **p.function.labels[self._table_index]}
         return self._seen[0].copy(), info
 
+    def _config(self, action: Any) -> dict[str, Any]:
+        function, task = self.params.function, self._table_index
+        point = check_box(action, self.params.action_space.shape, "action")[0]
+        return function.config(task, function.evaluate(np.array([task]), point[None]).configs[0].tolist())
+
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
         """Evaluate one configuration."""
         p = self.params

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.core.infos import STATUS_CODES, Info
 from hpo_envs.core.params import Floats, Objectives, Params, bounds_of, box, check_budget, rewarded
+from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.tables.cells.grammar import SIZES, SLOTS, actions_of, cell_of, mutate
 from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
 from hpo_envs.tables.table import Metric, Table
@@ -106,7 +106,7 @@ class CellParams(Params):
             tables=(table,),
             rewarded=chosen,
             vector=not isinstance(objective, str),
-            action_space=MultiDiscrete([*SIZES]),
+            action_space=MaskedMultiDiscrete([*SIZES]),
             observation_space=box((MAX_NODES * NODE + 1, 0, 1), (m, low, high), (m, low, high), (2, 0, 1)),
             budget=check_budget(budget, float(len(table)), "evaluations"),
             shown=(*(m.name for m in shown), "seconds"),

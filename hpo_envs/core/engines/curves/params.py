@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import MultiDiscrete
 
 from hpo_envs.core.engines.ends import filled
 from hpo_envs.core.infos import STATUS_COLUMN, Info, configs_of
@@ -27,6 +26,7 @@ from hpo_envs.core.params import (
     check_objective,
     rewarded,
 )
+from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.core.subsample import View
 from hpo_envs.tables import draws
 from hpo_envs.tables.checks import one_of, shown
@@ -123,7 +123,7 @@ class CurveParams(Params):
         whole = p.rows * len(p.levels) if p.cost_unit == "evaluations" else np.nanmax(p.full, axis=1).sum()
         return dataclasses.replace(
             p,
-            action_space=MultiDiscrete([view.size(p.rows), len(p.levels)]),
+            action_space=MaskedMultiDiscrete([view.size(p.rows), len(p.levels)]),
             budget=check_budget(budget, float(whole), p.cost_unit, TRAININGS * float(np.nanmean(p.full))),
             workers=check_int("workers", workers, high=1_000_000),
             view=view,
@@ -244,7 +244,7 @@ def _prepare(
         tables=(t,),
         rewarded=chosen,
         vector=not isinstance(objective, str),
-        action_space=MultiDiscrete([len(t), len(grid)]),
+        action_space=MaskedMultiDiscrete([len(t), len(grid)]),
         observation_space=space,
         cost_unit=unit,
         budget=0.0,

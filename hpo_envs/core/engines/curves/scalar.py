@@ -121,6 +121,9 @@ class CurvesEnv(HPOEnv):
         self._live = not terminated
         return observation, reward, terminated, False, info
 
+    def _config(self, action: Any) -> dict[str, Any]:
+        return self.table.config(int(self.rows[check_action(action, self._sizes)[0]]))
+
     def _done(self) -> bool:
         """Return whether nothing is left to train, or the steps are used up."""
         return self._count >= self._limit or self._floor == self._levels

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hpo_envs.tables.checks import scalar
+
 Function = Callable[..., Any]
 Form = Literal["score", "epochs", "checkpoints"]
 """Calls of a user's function: `function(config)` that returns a score, or yields one after each epoch; or
@@ -120,7 +122,8 @@ def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
 def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
     """The outcome of a call by what it returned: a number, or a mapping of names to numbers and what else."""
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
-    numbers = {str(k): _number(v) for k, v in given.items() if _is_number(v)}
+    plain = {str(k): scalar(v) for k, v in given.items()}
+    numbers = {k: float(v) for k, v in plain.items() if isinstance(v, (bool, int, float, np.floating))}
     cost = numbers.pop("cost", None) if "cost" not in objectives else numbers["cost"]
     if cost is not None and not (math.isfinite(cost) and cost >= 0):
         return Outcome("failed", seconds=seconds, error=f"cost must be a finite number >= 0, got {cost}")
@@ -140,20 +143,9 @@ def _complaint(objectives: tuple[str, ...], returned: Any) -> str:
     if isinstance(returned, Mapping) and not set(objectives) <= set(returned):
         names = ", ".join(map(str, returned)) or "nothing"
         return f"function must return {rule}, finite, got one with {names[:200]} (objective= names the score)"
-    got = repr(returned) if isinstance(returned, str) else str(returned)
-    return f"function must return {rule}, finite, got {got[:200]}"
-
-
-def _number(value: Any) -> float:
-    """A number as a float; one with a gradient without it."""
-    return float(value.detach() if hasattr(value, "detach") else value)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, (bool, int, float, np.number, np.bool_)):
-        return not isinstance(value, np.complexfloating)
-    # Scalars of torch, JAX and the like are arrays without a dimension.
-    return getattr(value, "shape", None) == () and hasattr(value, "__float__")
+    got = repr(returned) if isinstance(returned, str) else " ".join(str(returned).split())
+    kind = "" if isinstance(returned, (str, int, float, type(None), Mapping)) else f"{type(returned).__name__} "
+    return f"function must return {rule}, finite, got {kind}{got[:200]}"
 
 
 class PausableTraining:

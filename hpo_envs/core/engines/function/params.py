@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Discrete
 
 from hpo_envs.core.engines.function.calls import Form, Function, Outcome, check_signature, form_of, name_of, resolve
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
-from hpo_envs.tables.checks import one_of, shown
+from hpo_envs.core.spaces import MaskedMultiDiscrete
+from hpo_envs.tables.checks import one_of, scalar, shown
 from hpo_envs.tables.table import Metric, Provenance, Table, searched
 from hpo_envs.tables.user.points import Points, axes_of
 from hpo_envs.tables.user.space import space_of
@@ -98,7 +99,7 @@ class FunctionParams(Params):
         d = len(table.feature_names) if actions == "candidates" else len(points.space)
         low, high = bounds_of(chosen).T
         m, parts = len(chosen), 0 if epochs is None else 1
-        spaces = Box(-1.0, 1.0, (d,), np.float32), Discrete(len(raw)), MultiDiscrete([len(raw), epochs or 1])
+        spaces = Box(-1.0, 1.0, (d,), np.float32), Discrete(len(raw)), MaskedMultiDiscrete([len(raw), epochs or 1])
         start = -1 if actions == "box" else 0
         return cls(
             kind="box" if actions == "box" else "rows" if epochs is None else "fidelity",
@@ -198,8 +199,8 @@ def metrics_of(
     ends = bounds if isinstance(bounds, Mapping) else {} if bounds is None else dict.fromkeys(names, bounds)
     made = []
     for name, g in zip(names, goals, strict=True):
-        low, high = ends.get(name, (-CAP, CAP))
-        if not (np.isfinite([low, high]).all() and low < high):
+        low, high = map(scalar, ends.get(name, (-CAP, CAP)))
+        if not (_finite(low) and _finite(high) and low < high):
             raise ValueError(f"bounds of {name} must be two finite numbers, low < high, got {low!r} and {high!r}")
         made.append(Metric(name, "", g, float(low), float(high), "returned by the function"))  # type: ignore[arg-type]
     for name in ends:
@@ -223,7 +224,7 @@ def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floa
     signs = np.array([m.sign for m in metrics])
     rewards = []
     for name, value in (("best", best), ("reference", reference)):
-        scores = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+        scores = tuple(map(scalar, value if isinstance(value, (tuple, list)) else (value,)))
         if len(scores) != len(metrics) or not all(_finite(s) for s in scores):
             numbers = "a finite number" if len(metrics) == 1 else f"{len(metrics)} finite numbers"
             raise ValueError(f"{name} must be {numbers} where best or reference is given, got {shown(value)}")

@@ -194,3 +194,7 @@ class FunctionEnv(EpisodeEnv):
 
     params: FunctionParams
     episode = FunctionEpisode
+
+    def _config(self, action: Any) -> dict[str, Any]:
+        p = self.params
+        return p.points.config(p.stored(self.episode.check(p, action)[0]))

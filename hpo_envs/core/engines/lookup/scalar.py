@@ -137,6 +137,9 @@ class LookupEnv(HPOEnv):
             index = index * size + value
         return index
 
+    def _config(self, action: Any) -> dict[str, Any]:
+        return self.table.config(int(self.rows[self._index_of(action)]))
+
     def _draw(self, at: int) -> int:
         """The cell of the next repeat of a row: the k-th evaluation in an episode is hash(key, row, k)."""
         k = self._pulls.get(at, 0)

@@ -1,0 +1,25 @@
+"""Action spaces with masks."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import MultiDiscrete
+
+
+class MaskedMultiDiscrete(MultiDiscrete):
+    """A `MultiDiscrete` whose `sample` also takes the flat mask of `info["action_mask"]` and `action_masks()`."""
+
+    def sample(self, mask: Any = None, probability: Any = None) -> npt.NDArray[Any]:
+        """Draw an action.
+
+        Args:
+            mask: (sum of sizes,) int8 or bool, the values of the parts one after the other; or, as Gymnasium has it, a
+                tuple of (size,) int8, one for each part.
+            probability: As Gymnasium has it.
+        """
+        if isinstance(mask, np.ndarray):
+            if mask.shape != (self.nvec.sum(),):
+                raise ValueError(f"mask must have shape ({self.nvec.sum()},), one entry per value, got {mask.shape}")
+            mask = tuple(np.split(mask.astype(np.int8), np.cumsum(self.nvec)[:-1]))
+        return super().sample(mask, probability)
