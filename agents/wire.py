@@ -111,8 +111,8 @@ def encode_space(space: Space[Any]) -> dict[str, Any]:
     Raises:
         ValueError: Not a `Discrete`, `MultiDiscrete` or `Box`.
     """
-    kind = type(space).__name__
-    if kind not in SPACES:
+    kind = next((made.__name__ for made in type(space).__mro__ if made.__name__ in SPACES), None)
+    if kind is None:
         raise ValueError(f"action_space must be a {', '.join(SPACES)} to be encoded, got {space}")
     return {"kind": kind, "dtype": str(space.dtype)} | {n: np.asarray(getattr(space, n)).tolist() for n in SPACES[kind]}
 

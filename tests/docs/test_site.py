@@ -92,7 +92,7 @@ def run_shell(text: str) -> None:
             if words and SHELL.match(words[0]):
                 run_command(words[1:])
             if words[1:2] == ["-c"] and words[0] in ("python", "duckdb"):
-                exec(words[2], {}) if words[0] == "python" else duckdb.sql(words[2]).fetchall()
+                exec(words[2], {}) if words[0] == "python" else duckdb.connect().sql(words[2]).fetchall()
             if "-m" in words[1:2] and "python" in words[0] and words[2].startswith("hpo_envs"):
                 assert importlib.util.find_spec(words[2]), words
             for word in words:
