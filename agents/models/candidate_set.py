@@ -183,12 +183,13 @@ class CandidateSet:
         self.valid, self.free = tables.valid, tables.valid.copy()
         self.rows, self.rewards = np.zeros((e, 0), np.intp), np.zeros((e, 0))
         self._each, self._near = np.arange(e), np.zeros((e, n), np.float32)
-        self._last, self._precision = np.zeros((e, LENGTHS, n)), 1.0 / np.square(space.lengths)
         stacked = START | dict(numbers or {})
         models = {"posterior": START | ALONE, "stacked": stacked}
         self._models = [name for name in models if name in features]
         given = np.array([[*models[name].values()] for name in self._models])
         self._gp = StackedGP(given, tables, self._correlations, 24) if self._models else None
+        if self._models:
+            self._last, self._precision = np.zeros((e, LENGTHS, n)), 1.0 / np.square(space.lengths)
         mean, apart = tables.expected(np.array([stacked["similarity"]]))
         self._prior, self._apart = mean[0], np.sqrt(np.square(apart[0]).sum(axis=1))
         self._shown = np.zeros((e, n, self._width), np.float32)

@@ -7,6 +7,7 @@ table. All suggestions are the sampler's; no initial design.
 """
 
 import argparse
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ def ids(family: str) -> list[str]:
     return [i for i in one if np.isfinite(regrets(i)).all()]
 
 
+@functools.cache
 def regrets(env_id: str) -> Floats:
     """(n,) regret of each configuration, 0 best and 1 median of the table or worse; NaN where these are equal."""
     params = gym.make(env_id, disable_env_checker=True).unwrapped.params  # type: ignore[attr-defined]

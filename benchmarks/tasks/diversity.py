@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis import forest_importance
+from hpo_envs.benchmarks.tasks.pools import scores as final_scores
 from hpo_envs.benchmarks.tasks.pools import shipped
 from hpo_envs.tables import catalogue, screen, store
 from hpo_envs.tables.table import Floats, Table
@@ -97,11 +98,8 @@ def _keys(table: Table) -> list[tuple[float, ...]]:
 
 
 def _scores(table: Table) -> Floats:
-    """(rows, repeats) final scores of the first metric, higher is better; runs without a result have the worst."""
-    metric = table.metrics[0]
-    ends = np.where(table.status < 1, table.ends(metric.name), np.nan)
-    cut = np.where(table.status == 3, table.ends(metric.name), ends)  # truncated runs keep their last
-    return np.asarray(metric.sign * np.where(np.isnan(cut), metric.worst, cut))
+    """(rows, repeats) final rewards by the first metric."""
+    return final_scores(table, table.metric_names[0])
 
 
 def _made(tables: Sequence[Table]) -> SharedSpace:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -27,7 +28,7 @@ SPACES, DRAWS = 256, 4
 LARGEST = 16.0
 """Bound of rewards in the units of an episode."""
 
-_GROUP, _POOL, _FUNCTION, _INSIDE, _FEATURE, _LOW, _FRACTION, _MIXED, _WEIGHT, _NOISE, _SOURCES, _FEW, _KEPT = range(13)
+_GROUP, _POOL, _FUNCTION, _INSIDE, _FEATURE, _LOW, _FRACTION, _MIXED, _WEIGHT, _NOISE, _SOURCES = range(11)
 _COMBINED, _UNITS, _ROWS = 16, 28, 32
 """Counters of the draws of a task; subsample, noise and source tasks follow one another from `_ROWS`."""
 
@@ -79,7 +80,7 @@ class Stock:
     """
 
     def __init__(self, pools: Sequence[TaskPool], how: Draws, least: int) -> None:
-        self.how = how if pools else Draws(how.fractions, how.sub_space, 1.0, 0.0, how.sources)
+        self.how = how if pools else replace(how, functions=1.0)
         self.pools, rng = list(pools), np.random.default_rng(0)
         if self.how.functions > 0.0:
             points = [priors.points(max(least, 128), rng) for _ in range(SPACES)]
@@ -100,11 +101,8 @@ class Stock:
             if i >= len(pools) or self.how.mixed > 0.0:
                 for at, prior in enumerate((priors.smooth, priors.stepwise)):
                     self.y[i, 1 + at * DRAWS : 1 + (at + 1) * DRAWS, :m] = prior(pool.x, DRAWS, rng)
-        groups = {pool.group: 0 for pool in pools}
-        for pool in pools:
-            groups[pool.group] += 1
-        share = [1.0 / (len(groups) * groups[pool.group]) for pool in pools]
-        self.until = np.cumsum(share) if pools else np.zeros(0)
+        groups = Counter(pool.group for pool in pools)
+        self.until = np.cumsum([1.0 / (len(groups) * groups[pool.group]) for pool in pools])
 
     def draw(self, keys: draws.Keys, size: int, least: int) -> DrawnTasks:
         """The tasks of E keys.

@@ -1,6 +1,7 @@
 """Successive halving on whole tables of curves: pure functions of arrays."""
 
 import numpy as np
+import numpy.typing as npt
 
 from hpo_envs.tables import Indices
 from hpo_envs.tables.table import Floats, Table
@@ -13,6 +14,11 @@ def curves(table: Table, metric: str) -> Floats:
     for j in range(1, values.shape[1]):
         values[:, j] = np.where(np.isnan(values[:, j]), values[:, j - 1], values[:, j])
     return values[np.isfinite(values).all(axis=1)]
+
+
+def level_at(levels: Floats, resource: npt.ArrayLike) -> Indices:
+    """The last checkpoint at or before a resource, or each of several; the first one where there is none."""
+    return np.maximum(np.searchsorted(levels, np.asarray(resource) * (1 + 1e-9), side="right") - 1, 0)
 
 
 def halve(
@@ -31,7 +37,7 @@ def halve(
     seen = np.maximum.accumulate(promoted_by, axis=1) if best else promoted_by
     share, spent, reached = minimum, 0.0, 0.0
     while True:
-        level = max(int(np.searchsorted(levels, min(share, 1.0) * levels[-1] * (1 + 1e-9), side="right")) - 1, 0)
+        level = int(level_at(levels, min(share, 1.0) * levels[-1]))
         resource = float(levels[level] / levels[-1])
         spent += len(rows) * max(resource - reached, 0.0)
         reached = max(resource, reached)

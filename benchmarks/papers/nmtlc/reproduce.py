@@ -109,7 +109,7 @@ def survivors(r: Reproduction) -> list[Record]:
         final = analysis.curves(table, names[-1]).max(axis=1)
         for name in names:
             by = np.maximum.accumulate(analysis.curves(table, name), axis=1)
-            at = [max(int(np.searchsorted(levels, s * levels[-1] * (1 + 1e-9), side="right")) - 1, 0) for s in SHARES]
+            at = analysis.level_at(levels, np.array(SHARES) * levels[-1])
             ahead = [analysis.rank_of_winner(by, final, level) for level in at]
             drawn[corpus if len(names) == 1 else f"{corpus}, {name}"] = ahead
             shares = {f"at 1/{1 / s:g}": f"{a:.3f}" for s, a in zip(SHARES, ahead, strict=True)}

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.multifidelity import curve_ranker as ranker
+from hpo_envs.benchmarks.papers.nmtlc import analysis
 from hpo_envs.families import registry
 from hpo_envs.tables import screen, store
 from hpo_envs.tables.checks import extra_module
@@ -26,18 +27,14 @@ ETA, DECIMALS = 3.0, 4
 
 def rewards(table: Table) -> tuple[Floats, Floats, Floats]:
     """(rows, levels) rewards of each run, after its end the last one; (rows,) best of each; (levels,) resources."""
-    values = -np.log(table.values[:, 0, :, table.metric("perplexity")])
-    values[~np.isfinite(values)] = np.nan
-    for j in range(1, values.shape[1]):
-        values[:, j] = np.where(np.isnan(values[:, j]), values[:, j - 1], values[:, j])
-    known = np.isfinite(values).all(axis=1)
-    return values[known], values[known].max(axis=1), np.asarray(table.levels, np.float64)
+    values = -np.log(-analysis.curves(table, "perplexity"))
+    return values, values.max(axis=1), np.asarray(table.levels, np.float64)
 
 
 def looked_at(levels: Floats, resource: float) -> npt.NDArray[np.intp]:
     """The `POINTS` checkpoints at which the agent looks at a run up to a resource, in units of the first one."""
     looks = resource * ETA ** (np.arange(1 - ranker.POINTS, 1) / ranker.STEPS)
-    return np.maximum(np.searchsorted(levels / levels[0], looks * (1 + 1e-9), side="right") - 1, 0)
+    return analysis.level_at(levels / levels[0], looks)
 
 
 def rung(data: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:

@@ -26,6 +26,8 @@ FAMILIES: tuple[dict[str, Decimal], ...] = (
 )  # fmt: skip
 """Units of one quantity, in terms of the first."""
 
+TIME_UNITS = FAMILIES[1].keys()
+
 
 class Spelling(NamedTuple):
     """How a column writes its numbers.

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hpo_envs.tables.user.cells import CHOICES, UNNAMED, Mask, absent, different, numbers, numeric
+from hpo_envs.tables.user.deciding.formats import TIME_UNITS
 from hpo_envs.tables.user.deciding.outcomes import scorable
 from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.statement import Statement
@@ -58,25 +59,6 @@ NAMES = "names the runs, no hyperparameter"
 
 
 TAKE = "--hyperparameters"
-DERIVED = {
-    "s",
-    "ms",
-    "us",
-    "m",
-    "min",
-    "mins",
-    "minutes",
-    "h",
-    "hr",
-    "hrs",
-    "hours",
-    "sec",
-    "secs",
-    "seconds",
-    "d",
-    "days",
-}
-"""Units of times; with bytes they are those of measurements."""
 
 
 class Roles(NamedTuple):
@@ -262,7 +244,7 @@ def _measured(frame: Frame, column: str, lost: Mask, unit: str) -> Why:
     fractions = goal is not None and distinct > 12 and bool((numbers(cells) % 1 > 0).any())
     rare = distinct * 2 > len(cells) or fractions  # a score of many runs may repeat, but is no grid
     called = goal is not None or re.fullmatch(TIMES, column.lower().strip()) is not None
-    quantity = unit in DERIVED or unit.endswith("B") or unit in ("%", "bytes")
+    quantity = unit in TIME_UNITS or unit.endswith("B") or unit in ("%", "bytes")
     role = "--score" if goal == "max" else "--cost"
     how = f"({role} {quote(column)} uses it, {TAKE} takes it in)"
     if rare and (called or quantity):
