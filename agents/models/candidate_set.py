@@ -220,7 +220,7 @@ class CandidateSet:
             squares = np.square(self._space.x - self._space.x[self._each, rows][:, None])
             self._last = of_square_distances("matern52", self._precision @ np.swapaxes(squares, 1, 2))
         if (t := self.rows.shape[1]) < self._past.shape[1] and "history" in self._features:
-            self._past[:, t, 4:], self._past[:, t, 0] = self._static[self._each, rows], 1.0
+            self._past[:, t, 4:] = self._static[self._each, rows]
         self.free[self._each, rows] = False
         self.rows = np.concatenate([self.rows, rows[:, None]], axis=1)
         self.rewards = np.concatenate([self.rewards, np.asarray(rewards, np.float64)[:, None]], axis=1)
@@ -251,8 +251,9 @@ class CandidateSet:
 
     def _history(self, z: Floats, left: Floats) -> npt.NDArray[np.float32]:
         t = min(z.shape[1], self._past.shape[1])
-        if t and not self._past[0, t - 1, 3]:
-            self._past[:, t - 1, 2], self._past[:, t - 1, 3], self._left = self._left - left, left, left
+        if t and not self._past[0, t - 1, 0]:  # the first look since the last evaluation
+            self._past[:, t - 1, 0], self._past[:, t - 1, 2], self._past[:, t - 1, 3] = 1.0, self._left - left, left
+            self._left = left
         self._past[:, :t, 1] = np.clip(z[:, :t], -BOUND, BOUND)
         return self._past.copy()
 

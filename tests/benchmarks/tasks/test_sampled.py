@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hpo_envs import wrappers
+from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet
 from hpo_envs.benchmarks import tasks
 from hpo_envs.benchmarks.tasks import priors
 from hpo_envs.benchmarks.tasks.pools import TaskPool, in_half, pools, scores
@@ -145,6 +146,16 @@ def test_history_is_what_was_evaluated_in_order() -> None:
         shown = np.take_along_axis(seen["history"][:, : step + 1, 1], order, axis=1)
         assert (np.diff(shown, axis=1) >= -1e-6).all()
     assert envs.observation_space.contains({name: value for name, value in seen.items()})
+
+
+def test_history_stays_the_same_when_it_is_looked_at_again() -> None:
+    x = np.random.default_rng(0).random((6, 3))
+    seen = CandidateSet(CandidateArrays.of(x), FEATURES, budget=2)
+    for row, left in ((4, 0.5), (1, 0.0)):
+        seen.observe(np.array([row]), np.array([float(row)]))
+        first, again = (seen.observation(np.array([left]))["history"] for _ in range(2))
+        assert np.array_equal(first, again)
+    assert first[0, :, :4].tolist() == [[1.0, 1.0, 0.5, 0.5], [1.0, -1.0, 0.5, 0.0]]
 
 
 def test_what_no_table_has_is_refused() -> None:
