@@ -15,8 +15,8 @@ from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
 from hpo_envs.benchmarks.report import plots, sentences, terminal
-from hpo_envs.benchmarks.runs import Run, Runs
-from hpo_envs.benchmarks.study import expected, study
+from hpo_envs.benchmarks.runs import Run
+from hpo_envs.benchmarks.study import expected, flat, parquet, study
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
 from hpo_envs.benchmarks.study.scheduler import StudyState, conduct
 from hpo_envs.benchmarks.study.store import Store
@@ -203,9 +203,17 @@ class Comparison:
         scored, first, found = self._parts
         return summary.whole(self._scores, scored, first, found, facts, with_fronts=with_fronts)
 
-    def frame(self) -> Any:
-        """The evaluations as a pandas DataFrame, as `Runs.to_frame` makes it."""
-        return Runs(run for block in self.blocks() for run in block.runs()).to_frame()
+    def frame(self, table: str = "evaluations") -> Any:
+        """One of the two tables of runs, see `hpo_envs.benchmarks.study.flat`, as a pandas DataFrame.
+
+        Args:
+            table: `runs` or `evaluations`.
+
+        Raises:
+            ValueError: No such table.
+        """
+        made = {"runs": flat.runs, "evaluations": flat.all_evaluations}
+        return made[one_of("table", table, made)](self.blocks()).to_pandas()
 
     def plot(self, track: str | None = None, axes: Any = None) -> Any:
         """Draw the ranking of a track with its intervals; return matplotlib's axes.
@@ -244,13 +252,14 @@ class Comparison:
         return page
 
     def save(self) -> Iterator[str]:
-        """Write `summary.csv` and pictures of the incumbents into the folder; yield the runs of each id.
+        """Write `runs.parquet`, `summary.csv` and pictures into the folder; yield the runs of each id.
 
         Raises:
             ValueError: Runs are in no folder, or a symbolic link is where something is written.
         """
         if self.folder is None:
             raise ValueError("folder must be given to save a comparison, got None")
+        parquet.write(flat.runs(self.blocks()), atomic.inside(self.folder, self.folder / "runs.parquet"))
         try:
             scored, first, _ = self._parts
             cells = self.scores["cells"]

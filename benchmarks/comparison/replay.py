@@ -22,6 +22,7 @@ from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import pool as strict
 from hpo_envs.benchmarks.runs import provenance, transfer
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
+from hpo_envs.benchmarks.study import flat, parquet
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.families import registry
 from hpo_envs.tables import Array
@@ -83,6 +84,8 @@ class Replay:
                 for some in np.split(runs, cuts):
                     alike = block.take(some)
                     _Runs(alike, self._problems_of(alike)).check()
+            if not np.array_equal(parquet.regret_of(part), flat.regret_of(block), equal_nan=True):
+                raise _MismatchError(f"regret of {block.header['agent']} on {env} must follow from rewards and scale")
         except _MismatchError as error:
             now = provenance.of_environment(registry.require_spec("env", env)).numbers
             changed = "" if now == block.header.get("numbers", {}) else "; its number version was raised since"
@@ -203,6 +206,7 @@ class _Runs:
         self.stored = dict(block.arrays)
         self.actions, self.recommended = self.stored.pop("action"), self.stored.pop("recommended")
         self.truth = self.stored.pop("recommended_truth", None)
+        self.stored.pop("seconds", None)
         self.problems, self.envs, self.params = problems, problems.envs, problems.params
         self.episodes = problems.episodes
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.analysis import regret, scales
+from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.benchmarks.study.block import Block, blocks_of
@@ -171,7 +171,7 @@ class Scores:
             cell = self.cells.setdefault((env, agent), AgentRuns(rank, header))
             if rank < cell.rank:
                 cell.rank, cell.header = rank, header
-            for some in _lengths(block, index):
+            for some in block.alike(index):
                 self._score(block, some, cell)
 
     def _check(self, h: Header, env: str) -> None:
@@ -195,7 +195,7 @@ class Scores:
     def _score(self, block: Block, index: npt.NDArray[np.intp], cell: AgentRuns) -> None:
         """Scores runs of equal length with one source of their scales."""
         seeds = block.seeds[index]
-        scales = [_scale(block, i) for i in index.tolist()]
+        scales = [block.scale(i) for i in index.tolist()]
         if block.starts[index[0] + 1] == block.starts[index[0]]:
             where = f"{agent_of(cell.header)} on {environment_of(cell.header)} with seed {seeds[0]}"
             raise ValueError(f"runs must have an evaluation, got none by {where}")
@@ -208,7 +208,7 @@ class Scores:
         own = block.rest[block.which[index[0]]]
         random = np.full(len(index), "random_search" in block.header or "random_search" in own)
         raw, budget = regret.raw(cell), float(cell.header["budget"])
-        cell.pieces.append(ScoredRuns(budget, raw, seeds, random, flat, *_measured(block, index, scales)))
+        cell.pieces.append(ScoredRuns(budget, raw, seeds, random, flat, *_measured(block, index)))
         for f in np.unique(flat).tolist():
             at = min(np.flatnonzero(flat == f).tolist(), key=seeds.__getitem__)
             if f not in cell.first or seeds[at] < cell.first[f][0]:
@@ -271,37 +271,12 @@ def _groups(block: Block) -> Iterable[npt.NDArray[np.intp]]:
     return (np.flatnonzero(block.which == k) for k in known[np.argsort(first)])
 
 
-def _scale(block: Block, i: int) -> dict[str, Any]:
-    return block.each_scale[i] or scales.scale_of(block.header_of(i))
-
-
-def _lengths(block: Block, index: npt.NDArray[np.intp]) -> Iterable[npt.NDArray[np.intp]]:
-    """Indices of runs, by the number of their evaluations and the source of their scales."""
-    groups: dict[Any, list[int]] = {}
-    for i, length in zip(index.tolist(), np.diff(block.starts)[index].tolist(), strict=True):
-        groups.setdefault((length, _scale(block, i)["source"]), []).append(i)
-    return map(np.array, groups.values())
-
-
-def _measured(block: Block, index: npt.NDArray[np.intp], scales: list[dict[str, Any]]) -> list[Floats]:
+def _measured(block: Block, index: npt.NDArray[np.intp]) -> list[Any]:
     """The arrays of `ScoredRuns` of runs that are equally long."""
-    parts, rewards = [], block.arrays["reward"]
-    alone = rewards.ndim > 1 or "truth" in block.arrays
-    length = block.starts[index[0] + 1] - block.starts[index[0]]
-    for some in np.array_split(np.arange(len(index)), -(-len(index) // TOGETHER)):
-        header, at = block.header_of(int(index[some[0]])), block.starts[index[some]][:, None] + np.arange(length)
-        if alone:
-            runs = [block.run(int(i)) for i in index[some]]
-            after = np.stack([regret.after(run) for run in runs])
-            final = np.array([regret.final(run, own) for run, own in zip(runs, after, strict=True)])
-        else:
-            best, reference = (np.array([scales[i][k] for i in some]) for k in ("best", "reference"))
-            after = regret.normalised(np.maximum.accumulate(rewards[at], axis=1), best, reference)
-            final = after[:, -1]
-        costs = block.arrays["cost"][at]
-        spent = costs.sum(axis=1) / float(header["budget"])
-        parts.append([regret.averaged(header, costs, after), final, after, _narrow(costs), spent])
-    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+    at = block.at(index)
+    costs = block.arrays["cost"][at]
+    spent = costs.sum(axis=1) / float(block.header_of(int(index[0]))["budget"])
+    return [block.mean[index], block.final[index], block.regret[at], _narrow(costs), spent]
 
 
 def _narrow(costs: Floats) -> npt.NDArray[Any]:

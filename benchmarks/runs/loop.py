@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ def run(
         check = actions.checker(envs.single_action_space)
         whole = episodes.params.budget * len(seeds) if episodes.params.budget_unit == "evaluations" else None
         watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
-        logs = _loop(envs, episodes, pool, start, seeds, target, watch, check, f"{name} on {env_id}")
+        logs, steps = _loop(envs, episodes, pool, start, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         versions = isolate.versions() if isolate and isolate.elsewhere else None
         shared = header_of(episodes.params, env_id, kwargs, agent, hyperparameters, bool(isolate), versions)
@@ -153,7 +154,7 @@ def run(
                 recommended.append(actions.recommendation(check, answer, envs.unwrapped.params.mutate is not None))
             except ValueError as error:
                 raise ValueError(f"what {name} on {env_id}, seed {seed}, recommends {error}") from None
-        runs = records(logs, seeds, episodes, recommended, headers)
+        runs = records(logs, seeds, episodes, recommended, headers, steps)
     envs.close()
     return Runs(runs, {t.provenance.sha256: t for t in episodes.params.tables})
 
@@ -182,8 +183,10 @@ def _loop(
     progress: Callable[[int], object] | None,
     check: actions.Checker,
     who: str,
-) -> list[EpisodeLog]:
+) -> tuple[list[EpisodeLog], npt.NDArray[np.float32]]:
     """Step the batch until every episode has ended, its agent is done or its target is met.
+
+    Also returns (steps, 2) seconds of `ask` and `tell` per running episode.
 
     What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
     copies. `start` is what `reset` returned.
@@ -191,6 +194,8 @@ def _loop(
     observations, infos = start
     logs, several = [EpisodeLog() for _ in seeds], episodes.params.moves > 1
     # A cell is told by its moves.
+    uneven = several or episodes.params.kind == "arms"  # a step may be no evaluation, or several
+    steps: list[tuple[float, float]] = []
     in_no_table = episodes.params.kind == "box" or (episodes.params.live and not several)
     running, process = list(range(len(seeds))), os.getpid()
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
@@ -198,6 +203,7 @@ def _loop(
     idle = envs.single_action_space.sample()
     batch = np.stack([np.asarray(idle)] * len(seeds))
     while running:
+        begun = time.perf_counter()
         if pool.observes:
             masks = infos["action_mask"][running] if "action_mask" in infos else None
             pool.observe(running, observations[running], masks)
@@ -208,6 +214,7 @@ def _loop(
             except ValueError as error:
                 number = len(logs[i].costs)
                 raise ValueError(f"action {number} of {who}, seed {seeds[i]}, {error}") from None
+        asking = time.perf_counter() - begun
         if os.getpid() != process:  # a child that an agent forked has returned, too: the parent has the run
             os._exit(0)
         batch[running] = asked
@@ -229,14 +236,18 @@ def _loop(
                     logs[i].configs.append(dict(info["config"]))
                 if target is not None and target(row, reward):  # asked of the last evaluation, too: it may be counting
                     ended[k] = True
+        begun = time.perf_counter()
         done = pool.tell(running, asked, rewards, told)
+        steps.append((asking / len(running), (time.perf_counter() - begun) / len(running)))
+        for i in running if uneven else ():
+            logs[i].ends.append(len(logs[i].costs))
         if progress is not None:
             progress(len(running))
         for i, stop in zip(running, done, strict=True):
             if not isinstance(stop, (bool, np.bool_)):
                 raise ValueError(f"done of {who}, seed {seeds[i]}, must be True or False, got {shown(stop)}")
         running = [i for i, over, stop in zip(running, ended, done, strict=True) if not (over or stop)]
-    return logs
+    return logs, np.array(steps, np.float32).reshape(-1, 2)
 
 
 def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, Any]]:

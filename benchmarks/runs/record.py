@@ -53,6 +53,8 @@ class Run:
         recommended_truth: What all repeats of the recommended action have on average, where a table says so.
         configs: Natural values of each evaluation's hyperparameters where no row of a table has them: in boxes, and of
             user's functions. They are not stored.
+        seconds: (k, 2) float32 seconds that `ask` and `tell` took, shared equally by all runs that were asked at once
+            and by the evaluations of one batch of pulls. They differ between repetitions and are in no digest.
     """
 
     seed: int
@@ -64,6 +66,7 @@ class Run:
     evaluated: Mapping[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
     recommended_truth: Any = None
     configs: list[dict[str, Any]] | None = None
+    seconds: npt.NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.costs)
@@ -100,6 +103,17 @@ class EpisodeLog:
     moves: list[list[Any]] = dataclasses.field(default_factory=lambda: [[]])
     prices: list[float] = dataclasses.field(default_factory=list)
     configs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    ends: list[int] = dataclasses.field(default_factory=list)
+    """Evaluations after each step, where a step may be none or several."""
+
+    def seconds(self, steps: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Seconds of each evaluation, from those of each step, (steps, 2)."""
+        if not self.ends:
+            return steps[: len(self.costs)].copy()
+        counts = np.diff([0, *self.ends])
+        last = np.flatnonzero(counts)
+        spent = np.diff(np.cumsum(steps, axis=0)[last], axis=0, prepend=np.float32(0))
+        return np.repeat(spent / counts[last, None].astype(np.float32), counts[last], axis=0)
 
     def known(self, moves: int) -> dict[str, npt.NDArray[Any]]:
         """Further columns of the evaluations, by the names of `Run.evaluated`; `moves`: most that one takes."""
@@ -144,8 +158,9 @@ def records(
     episodes: Episodes,
     recommended: Sequence[Any],
     headers: Sequence[dict[str, Any]],
+    steps: npt.NDArray[np.float32],
 ) -> list[Run]:
-    """The record of each episode, with the table's data on each evaluation."""
+    """The record of each episode, with the table's data on each evaluation; `steps`: (n, 2) seconds of each step."""
     last = [episodes.in_table(i, action) for i, action in enumerate(recommended)]
     truths = _truths(episodes, last)
     actions = [np.array(log.actions) for log in logs]
@@ -165,6 +180,7 @@ def records(
             {name: part[i] for name, part in parts.items()} | log.known(episodes.params.moves),
             truths[i],
             log.configs or None,
+            log.seconds(steps),
         )
         for i, (seed, log, header) in enumerate(zip(seeds, logs, headers, strict=True))
     ]

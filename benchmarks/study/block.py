@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,14 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.analysis.scales import scale_of
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables import Array
+from hpo_envs.tables.table import Floats
 
 RUN_COLUMNS = ("seed", "table", "kind", "sha256")
 """Keys of a header that are columns: they may differ from run to run."""
 
 ONCE = ("recommended", "recommended_truth")
 """Arrays with one entry a run; all others have one an evaluation."""
+
+BOUNDS = ("best", "reference")
 
 Layout = tuple[tuple[str, str, tuple[int, ...]], ...]
 """Name, dtype and shape of one entry of each array of a run."""
@@ -37,8 +43,8 @@ class Block:
         which: (runs,) index in `rest`.
         scales: (runs,) the scale of each in JSON with its keys sorted, `null` for none; None: what all share says it.
         starts: (runs + 1,) where each run's evaluations begin; the last is the number of all.
-        arrays: (all, ...) arrays by name: `action`, `reward`, `cost` and those of `Run.evaluated`; and (runs, ...)
-            `recommended` and, where it is known, `recommended_truth`.
+        arrays: (all, ...) arrays by name: `action`, `reward`, `cost`, `seconds` where they are known, and those of
+            `Run.evaluated`; and (runs, ...) `recommended` and, where it is known, `recommended_truth`.
     """
 
     header: dict[str, Any]
@@ -84,6 +90,69 @@ class Block:
         """(runs,) the scale of each run, None where it has none."""
         return [self.header.get("scale")] * len(self) if self.scales is None else _parsed(tuple(self.scales))
 
+    def scale(self, i: int) -> dict[str, Any]:
+        """The scale of a run.
+
+        Raises:
+            ValueError: It has none.
+        """
+        return self.each_scale[i] or scale_of(self.header_of(i))
+
+    @functools.cached_property
+    def _bounds(self) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+        """(runs,) best and reference of each scale, and whether there is one."""
+        scales = [self.scale(i) for i in range(len(self))]
+        known = np.array([s["source"] != "none" for s in scales], bool)
+        best, reference = (np.array([s[k][0] if s["source"] != "none" else 0.0 for s in scales]) for k in BOUNDS)
+        return best, reference, known
+
+    def _normalised(self, incumbents: Floats, run: npt.NDArray[np.intp]) -> Floats:
+        best, reference, known = self._bounds
+        scaled = regret.normalised(incumbents[:, None], best[run, None], reference[run, None])[:, 0]
+        return np.where(known[run], scaled, -incumbents)
+
+    @functools.cached_property
+    def regret(self) -> Floats:
+        """(all,) regret after each evaluation, see `hpo_envs.benchmarks.analysis.regret`.
+
+        Raises:
+            ValueError: As `regret.after`.
+        """
+        rewards, starts = self.arrays["reward"], self.starts.tolist()
+        if rewards.ndim > 1 or "truth" in self.arrays:
+            return np.concatenate([np.empty(0), *(regret.after(run) for run in self.runs() if len(run))])
+        parts = [np.maximum.accumulate(rewards[a:b]) for a, b in itertools.pairwise(starts)]
+        return self._normalised(np.concatenate([np.empty(0), *parts]), np.repeat(np.arange(len(self)), np.diff(starts)))
+
+    @functools.cached_property
+    def final(self) -> Floats:
+        """(runs,) final regret: that of the recommendation where rewards are noisy; NaN without evaluations."""
+        if {"truth", "recommended_truth"} <= self.arrays.keys() and self.arrays["reward"].ndim == 1:
+            truths = self.arrays["recommended_truth"].reshape(len(self), -1)[:, 0]
+            return self._normalised(truths, np.arange(len(self)))
+        return np.append(self.regret, np.nan)[np.where(np.diff(self.starts), self.starts[1:] - 1, -1)]
+
+    @functools.cached_property
+    def mean(self) -> Floats:
+        """(runs,) regret averaged over the budget; NaN without evaluations."""
+        means = np.full(len(self), np.nan)
+        for some in self.alike(np.flatnonzero(np.diff(self.starts))):
+            at = self.at(some)
+            means[some] = regret.averaged(self.header_of(int(some[0])), self.arrays["cost"][at], self.regret[at])
+        return means
+
+    def alike(self, runs: npt.NDArray[np.intp] | None = None) -> Iterable[npt.NDArray[np.intp]]:
+        """Indices of some runs, or all, by header, number of evaluations and source of their scales."""
+        groups: dict[Any, list[int]] = {}
+        lengths, which = np.diff(self.starts).tolist(), self.which.tolist()
+        for i in range(len(self)) if runs is None else runs.tolist():
+            groups.setdefault((which[i], lengths[i], self.scale(i)["source"]), []).append(i)
+        return map(np.array, groups.values())
+
+    def at(self, runs: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """(n, k) where the evaluations of runs of equal length are."""
+        return self.starts[runs][:, None] + np.arange(self.starts[runs[0] + 1] - self.starts[runs[0]])
+
     @property
     def layout(self) -> Layout:
         """Name, dtype and shape of one entry of each array."""
@@ -109,8 +178,9 @@ class Block:
         some = slice(self.starts[i], self.starts[i + 1])
         own = {name: a[i if name in ONCE else some].copy() for name, a in self.arrays.items()}
         actions, rewards, costs, recommended = map(own.pop, ("action", "reward", "cost", "recommended"))
-        truth = own.pop("recommended_truth", None)
-        return Run(int(self.seeds[i]), actions, rewards, costs, recommended, self.header_of(i), own, truth)
+        truth, seconds = own.pop("recommended_truth", None), own.pop("seconds", None)
+        header = self.header_of(i)
+        return Run(int(self.seeds[i]), actions, rewards, costs, recommended, header, own, truth, seconds=seconds)
 
     def runs(self) -> list[Run]:
         """The runs, each with copied arrays."""
@@ -139,7 +209,7 @@ def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
 
 def arrays_of(run: Run) -> dict[str, Array]:
     """Arrays of a run, by the names of `Block.arrays`."""
-    last = {name: getattr(run, name) for name in ONCE}
+    last = {name: getattr(run, name) for name in (*ONCE, "seconds")}
     arrays = {"action": run.actions, "reward": run.rewards, "cost": run.costs, **run.evaluated}
     return arrays | {name: np.asarray(value) for name, value in last.items() if value is not None}
 
@@ -179,12 +249,12 @@ def digest_of(blocks: Iterable[Block]) -> str:
 
 
 def _contents(block: Block) -> Callable[[int], bytes]:
-    """What is hashed of a run: header, seed and scale, then type, shape and bytes of each array; not the commit."""
+    """What is hashed of a run: header, seed and scale, then type, shape and bytes of each array."""
     whole = ({**block.header, **own} for own in block.rest)
     headers = [json.dumps({k: v for k, v in h.items() if k not in ("scale", "suite")}, sort_keys=True) for h in whole]
     scales = block.scales or [json.dumps(block.header.get("scale"), sort_keys=True)] * len(block)
     seeds, which, starts = block.seeds.tolist(), block.which.tolist(), block.starts.tolist()
-    arrays = sorted(block.arrays.items())
+    arrays = sorted((name, a) for name, a in block.arrays.items() if name != "seconds")
     columns = [(a.tobytes(), a.itemsize * math.prod(a.shape[1:]), name not in ONCE) for name, a in arrays]
 
     @functools.cache

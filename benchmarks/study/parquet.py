@@ -1,16 +1,16 @@
 """The format of a part: runs of one agent on one id as the bytes of a Parquet file, and back.
 
-One row per run. Columns: `seed`, `table`, `kind`, `sha256` (of the table), `evaluations` (their number); lists with one
-entry an evaluation: `action_0`, ... (one column a component), `reward_0`, ... (one an objective), `cost`, and whatever
-is known of the evaluations (`Run.evaluated`: `row`, `level`, `repeat`, `status`, `truth_0`, ...); then `recommended_0`,
-... and `recommended_truth_0`, .... What all runs share, the header above all, is in the file's metadata, once;
-what else differs in headers is JSON, in `header` and `scale`.
+The file is the table `evaluations` of `hpo_envs.benchmarks.study.flat`. What runs have once is JSON in its metadata:
+the shared header, types and shapes of the arrays, and `runs`, compressed: seeds, numbers of evaluations, what else
+differs in headers, scales and recommendations.
 """
 
+import base64
 import hashlib
 import json
 import math
 import re
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,62 +18,55 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.benchmarks.study.block import ONCE, RUN_COLUMNS, Block
+from hpo_envs.benchmarks.study import flat
+from hpo_envs.benchmarks.study.block import ONCE, Block
 from hpo_envs.tables import Array
 from hpo_envs.tables.checks import regular
-
-PARQUET_FORMAT = 2
-"""Raised whenever files of before can no longer be read."""
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.table import STATUSES
 
 META = b"hpo_envs"
+
+MOST = 2**28
+"""Bytes that the runs in the metadata may have, uncompressed."""
 
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, OSError, MemoryError)
 """Errors of files that are damaged or lie."""
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a part; the same runs give the same bytes."""
+    """The bytes of a part; the same runs give the same bytes, but for their seconds.
+
+    Raises:
+        ValueError: A number that float64 cannot hold, or an array that the table has no column for.
+    """
+    runs = {
+        "seeds": block.seeds.tolist(),
+        "evaluations": np.diff(block.starts).tolist(),
+        "rest": block.rest,
+        "which": block.which.tolist(),
+        "scales": block.scales,
+        **{name: block.arrays[name].ravel().tolist() for name in ONCE if name in block.arrays},
+    }
+    packed = base64.b85encode(zlib.compress(json.dumps(runs, sort_keys=True).encode())).decode()
+    meta = {"schema": flat.SCHEMA, "header": block.header, "layout": block.layout, "runs": packed}
+    return _bytes(flat.evaluations(block).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)}))
+
+
+def write(table: Any, path: Path) -> None:
+    """Write a table as a file, whole or not at all."""
+    atomic.write(path, _bytes(table))
+
+
+def _bytes(table: Any) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    layout = block.layout
-    rest = [{k: v for k, v in own.items() if k not in RUN_COLUMNS} for own in block.rest]
-    which = block.which.tolist()
-    columns: dict[str, Any] = {
-        "seed": pa.array(block.seeds),
-        **{name: pa.array([block.rest[k][name] for k in which]) for name in RUN_COLUMNS[1:]},
-        "evaluations": pa.array(np.diff(block.starts), pa.int64()),
-    }
-    if any(rest):
-        texts = [json.dumps(own, sort_keys=True) for own in rest]
-        columns["header"] = pa.array([texts[k] for k in which])
-    if block.scales is not None:
-        columns["scale"] = pa.array([None if text == "null" else text for text in block.scales])
-    ends = pa.array(block.starts.astype(np.int32))
-    for name, _, shape in layout:
-        values = _components(name, block.arrays[name], shape)
-        if name in ONCE:
-            columns |= {k: pa.array(v) for k, v in values}
-        else:
-            columns |= {k: pa.ListArray.from_arrays(ends, pa.array(v)) for k, v in values}
-    meta = {"format": PARQUET_FORMAT, "header": block.header, "layout": layout}
-    table = pa.table(columns).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)})
     sink = pa.BufferOutputStream()
     # Dictionaries only where values repeat: scores do not.
-    pq.write_table(table, sink, compression="zstd", use_dictionary=["table", "kind", "sha256"], write_statistics=False)
+    texts = [field.name for field in table.schema if not pa.types.is_floating(field.type)]
+    pq.write_table(table, sink, compression="zstd", use_dictionary=texts, write_statistics=False)
     return bytes(sink.getvalue().to_pybytes())
-
-
-def _components(name: str, values: Array, shape: tuple[int, ...]) -> list[tuple[str, Array]]:
-    """Columns of (n, *shape) values: one without a number if an entry is a scalar called otherwise than its column."""
-    if name in SCALARS and not shape:
-        return [(name, values)]
-    flat = values.reshape(len(values), math.prod(shape))
-    return [(f"{name}_{j}", np.ascontiguousarray(flat[:, j])) for j in range(flat.shape[1])]
-
-
-SCALARS = ("cost", "row", "level", "repeat", "status")
-"""Columns with one value per evaluation."""
 
 
 def name_of(prefix: str, seeds: npt.NDArray[np.int64], data: bytes) -> str:
@@ -107,15 +100,22 @@ def decode(path: Path) -> Block:
     try:
         table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
         meta = json.loads(table.schema.metadata[META])
-        if meta["format"] != PARQUET_FORMAT:
-            raise ValueError(f"format {meta['format']!r}")
+        if meta.get("schema") != flat.SCHEMA:
+            raise ValueError(
+                f"schema {meta.get('schema', 0)!r}, not {flat.SCHEMA}: make its runs again in another folder"
+            )
         return _block(table.combine_chunks(), meta)
-    except (*DAMAGE, pa.ArrowException) as error:
-        raise ValueError(f"{path} must be a file of runs that hpo_envs wrote, got {error}") from None
+    except (*DAMAGE, zlib.error, pa.ArrowException) as error:
+        raise ValueError(f"{path} must be a file of runs that this version of hpo_envs wrote, got {error}") from None
 
 
-HEADERS = [*RUN_COLUMNS, "header"]
-"""Columns of what is a run's alone, but for its scale; the last is there only where needed."""
+def regret_of(path: Path) -> Array:
+    """The column `regret` of a part, which `decode` does not read: it follows from the others."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(pa.BufferReader(regular(path).read_bytes()))
+    return np.asarray(file.read(["regret"], use_threads=False)["regret"].to_numpy())
 
 
 def _shared(meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,48 +125,64 @@ def _shared(meta: Mapping[str, Any]) -> dict[str, Any]:
     return header
 
 
-def _seeds(table: Any) -> npt.NDArray[np.int64]:
-    seeds = _plain(table["seed"])
-    if seeds.dtype != np.int64 or not len(seeds):
-        raise ValueError(f"{len(seeds)} seeds of {seeds.dtype}")
-    return seeds
+def _runs(meta: Mapping[str, Any]) -> dict[str, Any]:
+    unpacker = zlib.decompressobj()
+    text = unpacker.decompress(base64.b85decode(meta["runs"]), MOST)
+    if not unpacker.eof:
+        raise ValueError(f"runs of more than {MOST} bytes")
+    runs: dict[str, Any] = json.loads(text)
+    return runs
 
 
-def _rest(table: Any) -> tuple[list[dict[str, Any]], npt.NDArray[np.intp]]:
-    """`Block.rest` and `Block.which`."""
-    names = [name for name in HEADERS[1:] if name in table.column_names]
-    code = np.zeros(len(table), np.intp)
-    for name in names:
-        column = _whole(table[name]).dictionary_encode("encode")
-        code = np.unique(code * len(column.dictionary) + _numbers(column.indices), return_inverse=True)[1]
-    _, first, which = np.unique(code, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rest = [{name: table[name][i].as_py() for name in names} for i in first[order].tolist()]
-    for own in rest:
-        own.update(json.loads(own.pop("header", "{}")))
-    return rest, np.argsort(order)[which]
+def _ints(values: Any, low: int, high: int) -> npt.NDArray[np.int64]:
+    if not all(type(v) is int and low <= v < high for v in values):
+        raise ValueError(f"numbers outside of {low} to {high - 1}")
+    return np.array(values, np.int64)
 
 
 def _block(table: Any, meta: Mapping[str, Any]) -> Block:
-    header, seeds, rest, which = _shared(meta), _seeds(table), *_rest(table)
-    scales = ["null" if s is None else s for s in table["scale"].to_pylist()] if "scale" in table.column_names else None
-    starts = np.concatenate([[0], np.cumsum(_plain(table["evaluations"]))]).astype(np.int64)
-    if (np.diff(starts) < 0).any():
-        raise ValueError("runs with fewer than no evaluations")
+    header, runs = _shared(meta), _runs(meta)
+    seeds = _ints(runs["seeds"], 0, 2**63)
+    which = _ints(runs["which"], 0, len(runs["rest"])).astype(np.intp)
+    starts = np.concatenate([[0], np.cumsum(_ints(runs["evaluations"], 0, 2**31))]).astype(np.int64)
+    steps = np.arange(starts[-1]) - np.repeat(starts[:-1], np.diff(starts)) + 1 if starts[-1] == len(table) else ()
+    scales = runs["scales"]
+    sizes = {len(seeds), len(which), len(starts) - 1, len(seeds if scales is None else scales)}
+    if len(sizes) > 1 or not len(seeds) or not np.array_equal(_plain(table["step"]), steps):
+        raise ValueError("evaluations that are not those of its runs")
+    if not all(isinstance(own, dict) and isinstance(own.get("table"), str) for own in runs["rest"]):
+        raise ValueError("runs without a table")
+    if not all(isinstance(scale, str) for scale in scales or ()):
+        raise ValueError("scales that are no JSON")
     arrays: dict[str, Array] = {}
     for name, dtype, shape in meta["layout"]:
         entry = tuple(int(k) for k in shape)
-        once = name in ONCE
-        columns = [name] if name in SCALARS and not entry else [f"{name}_{j}" for j in range(math.prod(entry))]
-        count = len(seeds) if once else int(starts[-1])
-        flat = [_plain(table[c]) if once else _flat(table[c], starts) for c in columns]
-        joined = np.stack(flat, axis=1) if flat else np.empty((count, 0))
-        if joined.shape != (count, math.prod(entry)):
-            raise ValueError(f"{name} of shape {joined.shape}")
-        arrays[name] = np.ascontiguousarray(joined).reshape(count, *entry).astype(np.dtype(dtype), copy=False)
+        values = np.array(runs[name], float) if name in ONCE else _values(table, name, math.prod(entry))
+        if name in ONCE and np.dtype(dtype).kind in "iu":
+            values = np.array(runs[name], np.dtype(dtype))
+        count = len(seeds) if name in ONCE else int(starts[-1])
+        arrays[name] = np.ascontiguousarray(values).reshape(count, *entry).astype(np.dtype(dtype), copy=False)
     if lacking := {"action", "reward", "cost", "recommended"} - arrays.keys():
         raise ValueError(f"no {' and no '.join(sorted(lacking))}")
-    return Block(header, seeds, rest, which, scales, starts, arrays)
+    return Block(header, seeds, runs["rest"], which, scales, starts, arrays)
+
+
+def _values(table: Any, name: str, width: int) -> Array:
+    """All numbers of an array, from its columns."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column, several = flat.COLUMN_OF[name], name == "reward" and width != 1
+    if name == "seconds":
+        return np.stack([_plain(table[f"{part}_seconds"]) for part in ("ask", "tell")], axis=1)
+    if name == "status":
+        return _plain(pc.index_in(table[column], pa.array(STATUSES)))
+    if several or flat.SCHEMA_OF[column].startswith("list"):
+        lists = _whole(table["rewards" if several else column])
+        if lists.null_count or not np.array_equal(np.diff(_numbers(lists.offsets)), np.full(len(lists), width)):
+            raise ValueError(f"{name} that are not {width} numbers each")
+        return _numbers(lists.flatten())
+    return _plain(table[column])
 
 
 def _whole(column: Any) -> Any:
@@ -176,17 +192,10 @@ def _whole(column: Any) -> Any:
 
 def _numbers(array: Any) -> Array:
     """Convert without pandas, which `to_numpy` imports."""
-    return array.to_numpy(zero_copy_only=False) if array.type == "bool" else np.from_dlpack(array)
+    if array.null_count:
+        raise ValueError("numbers that are missing")
+    return np.from_dlpack(array)
 
 
 def _plain(column: Any) -> Array:
     return _numbers(_whole(column))
-
-
-def _flat(column: Any, starts: npt.NDArray[np.int64]) -> Array:
-    """All entries of a column of lists, which must be as long as the runs are."""
-    lists = _whole(column)
-    ends = _numbers(lists.offsets)
-    if not np.array_equal(ends - ends[0], starts):
-        raise ValueError("lists that are not as long as their runs")
-    return _numbers(lists.values)[ends[0] : ends[-1]]

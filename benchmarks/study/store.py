@@ -1,16 +1,13 @@
 """Keeps runs in a folder of Parquet files that any reader of Parquet understands.
 
-    runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row per run
+    runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row per evaluation
 
 Parts are only ever added, and their name carries the sha256 of all their bytes: what is read is what was written.
 Each is written next to its place, synced and then renamed, so that a reader sees whole parts and a killed or failed
 writer leaves none behind. Publishing a part reads and writes nothing else: no index, no lock. Two processes that make
 the same run store it twice; readers take it once, and refuse runs that disagree.
 
-Columns are described in `hpo_envs.benchmarks.study.parquet`. Without this project:
-
-    duckdb -c "SELECT filename, avg(list_max(reward_0)) FROM read_parquet('runs/*/*.parquet', filename=true) GROUP BY 1"
-    pandas.read_parquet("runs/NMTHPO-swen-v0/").evaluations.sum()
+Their columns are those of the table `evaluations` of `hpo_envs.benchmarks.study.flat`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 HPO_ENVS_FUZZ sets the number of inputs of each entry.
 """
 
+import base64
 import contextlib
 import dataclasses
 import hashlib
@@ -12,6 +13,7 @@ import os
 import string
 import tomllib
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -206,11 +208,20 @@ def test_stored_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, header: 
     folder.mkdir(parents=True, exist_ok=True)
     table = pq.ParquetFile(io.BytesIO(RUNS)).read()
     meta = json.loads(table.schema.metadata[parquet.META])
-    lies = [{**meta, "header": header}, {**meta, "layout": layout}, {**meta, "format": header}, header]
+    lies = [
+        {**meta, "header": header},
+        {**meta, "layout": layout},
+        {**meta, "schema": header},
+        {**meta, "runs": header},
+        header,
+    ]
+    for key in (packed := json.loads(zlib.decompress(base64.b85decode(meta["runs"])))):
+        lie = base64.b85encode(zlib.compress(json.dumps({**packed, key: header}).encode())).decode()
+        lies.append({**meta, "runs": lie})
     tables = [table.replace_schema_metadata({parquet.META: json.dumps(lie)}) for lie in lies]
-    for column, value in (("seed", ["x"] * 2), ("cost", [[1.0], []]), ("action_0", [[], []]), ("evaluations", [-1, 9])):
+    for column, value in (("step", ["x"] * 8), ("cost", [[1.0]] * 8), ("action", [[]] * 8), ("reward", [None] * 8)):
         tables.append(table.set_column(table.schema.get_field_index(column), column, pa.array(value)))
-    for lie in (*tables, table.replace_schema_metadata({}), table.drop_columns("reward_0"), table.slice(0, 0)):
+    for lie in (*tables, table.replace_schema_metadata({}), table.drop_columns("reward"), table.slice(0, 0)):
         sink = io.BytesIO()
         pq.write_table(lie, sink)
         put(folder, sink.getvalue())

@@ -9,6 +9,7 @@ from hpo_envs.benchmarks import Comparison, run
 from hpo_envs.benchmarks.comparison.replay import Replay
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
+from hpo_envs.families import registry
 from tests.helpers import raises
 
 STUDY: dict[str, Any] = {
@@ -47,7 +48,20 @@ def test_comparison_in_memory_equals_stored_one(tmp_path: Path) -> None:
     assert "Comparison of 2 agents on 2 environments" in repr(here)
     frame = there.frame()
     assert len(frame) == 2 * 2 * 6 * 4
-    assert frame.equals(here.frame())
+    times = ["ask_seconds", "tell_seconds"]
+    assert frame.drop(columns=times).equals(here.frame("evaluations").drop(columns=times))
+    whole = there.frame("runs")
+    assert (len(whole), {*whole.group}, {*whole.status}) == (
+        24,
+        {*map(registry.group_of, STUDY["environments"])},
+        {"budget spent"},
+    )
+    cells = {(c["environment"].partition(" ")[0], c["agent"]): c for c in there.scores["cells"]}
+    for key, some in whole.groupby(["environment", "agent"]):
+        assert some.mean_regret.mean() == pytest.approx(cells[key]["anytime"][0], rel=1e-3)
+        assert some.final_regret.mean() == pytest.approx(cells[key]["final"][0], rel=1e-3, abs=1e-9)
+    with raises("table must be one of runs, evaluations, got 'run', did you mean 'runs'?"):
+        here.frame("run")
     assert [*here.by_environment()["NMTHPO-jaen-v0"]] == ["random", "graph-ei-rbf"]
     assert here.header("NMTHPO-zhen-v0 (subsample=0.8)", "random")["agent"] == "random"
     Comparison({**STUDY, "agents": "bo"}, other := tmp_path.with_name("other")).run()

@@ -75,7 +75,7 @@ def test_scores_are_kept_by_environment_and_agent(runs: list[Run]) -> None:
     assert one.score("final") is one.final
 
 
-def one_by_one(block: Block, index: npt.NDArray[np.intp], scales: Any) -> list[npt.NDArray[np.float64]]:
+def one_by_one(block: Block, index: npt.NDArray[np.intp]) -> list[npt.NDArray[np.float64]]:
     rows = []
     for one in (block.run(int(i)) for i in index):
         after = regret.after(one)

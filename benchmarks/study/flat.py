@@ -1,0 +1,189 @@
+"""The two tables of runs, `runs` and `evaluations`: flat, with the same columns whatever was run.
+
+`evaluations` has a row an evaluation; the files of a store are parts of it. `runs` has a row a run. Both are PyArrow
+tables, and are joined by `environment`, `agent` and `seed`. `SCHEMA` is raised whenever a column changes its meaning;
+`docs/studies.md` explains the columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.benchmarks.study.block import Block
+from hpo_envs.families import registry
+from hpo_envs.tables import Array
+from hpo_envs.tables.table import STATUSES, Floats
+
+SCHEMA = 1
+
+SCHEMA_OF = {
+    "environment": "string", "agent": "string", "seed": "int64", "step": "int32", "row": "int32", "level": "int32",
+    "repeat": "int32", "action": "list<double>", "moves": "list<int32>", "reward": "double",
+    "rewards": "list<double>", "cost": "double", "price": "double", "status": "string", "regret": "double",
+    "truth": "list<double>", "ask_seconds": "float", "tell_seconds": "float",
+}  # fmt: skip
+"""Columns of `evaluations` and their types."""
+
+COLUMN_OF = {
+    "action": "action", "reward": "reward", "cost": "cost", "row": "row", "level": "level", "repeat": "repeat",
+    "move": "moves", "price": "price", "status": "status", "truth": "truth", "seconds": "ask_seconds",
+}  # fmt: skip
+"""Columns of the arrays of a `Block`; of several objectives, `reward` is in `rewards`, and `seconds` are in two."""
+
+
+JSON = ("hyperparameters", "env_kwargs", "objectives")
+"""Columns of `runs` from headers that are JSON."""
+
+
+def type_of(column: str) -> Any:
+    """PyArrow's type of a column of `evaluations`."""
+    import pyarrow as pa
+
+    name = SCHEMA_OF[column]
+    inner = name.removeprefix("list<").removesuffix(">")
+    kind = {"string": pa.string(), "double": pa.float64(), "float": pa.float32()}.get(inner)
+    kind = kind or getattr(pa, inner)()
+    return pa.list_(kind) if name.startswith("list") else kind
+
+
+def evaluations(block: Block) -> Any:
+    """The table of a block's evaluations.
+
+    Raises:
+        ValueError: A number that float64 cannot hold, or an array that the table has no column for.
+    """
+    import pyarrow as pa
+
+    total, lengths = int(block.starts[-1]), np.diff(block.starts)
+    if unknown := block.arrays.keys() - {*COLUMN_OF, "recommended", "recommended_truth"}:
+        raise ValueError(f"evaluations must have {', '.join(COLUMN_OF)}, got {min(unknown)}")
+    found: dict[str, Any] = {
+        "environment": pa.repeat(block.header["env"], total),
+        "agent": pa.repeat(block.header["agent"], total),
+        "seed": pa.array(np.repeat(block.seeds, lengths)),
+        "step": pa.array((np.arange(total) - np.repeat(block.starts[:-1], lengths) + 1).astype(np.int32)),
+    }
+    for name, column in COLUMN_OF.items():
+        if name in block.arrays:
+            found |= _columns(name, column, block.arrays[name])
+    found["regret"] = pa.array(regret_of(block), from_pandas=True)
+    columns = [found.get(c) if c in found else pa.nulls(total, type_of(c)) for c in SCHEMA_OF]
+    return pa.table(dict(zip(SCHEMA_OF, columns, strict=True)))
+
+
+def regret_of(block: Block) -> Floats:
+    """(all,) the column `regret`, NaN where it is not known."""
+    try:
+        return block.regret
+    except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
+        return np.full(int(block.starts[-1]), np.nan)
+
+
+def _columns(name: str, column: str, values: Array) -> dict[str, Any]:
+    """The columns of an array, one entry an evaluation."""
+    import pyarrow as pa
+
+    if name == "seconds":
+        return {
+            f"{part}_seconds": pa.array(np.ascontiguousarray(values[:, j])) for j, part in enumerate(("ask", "tell"))
+        }
+    if name == "status":
+        return {column: pa.DictionaryArray.from_arrays(pa.array(values), pa.array(STATUSES)).cast(pa.string())}
+    flat = (
+        values.reshape(len(values), -1) if values.size else values.reshape(len(values), int(np.prod(values.shape[1:])))
+    )
+    if name == "reward" and flat.shape[1] != 1:
+        return {"rewards": _lists(name, flat, "rewards")}
+    if SCHEMA_OF[column].startswith("list"):
+        return {column: _lists(name, flat, column)}
+    return {column: _exact(name, flat[:, 0], column)}
+
+
+def _lists(name: str, values: npt.NDArray[Any], column: str) -> Any:
+    import pyarrow as pa
+
+    offsets = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
+    return pa.ListArray.from_arrays(pa.array(offsets), _exact(name, values.ravel(), column))
+
+
+def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
+    """A column of numbers.
+
+    Raises:
+        ValueError: One that its type cannot hold.
+    """
+    import pyarrow as pa
+
+    kind = type_of(column)
+    kind = kind.value_type if SCHEMA_OF[column].startswith("list") else kind
+    kept = values.astype(kind.to_pandas_dtype())
+    if values.dtype.kind in "iu" and kept.dtype.kind == "f" and (abs(kept) >= 2.0**53).any():
+        raise ValueError(f"{name}s must be below 2**53, got {values[abs(kept) >= 2.0**53][0]}")
+    return pa.array(kept)
+
+
+def runs(blocks: Iterable[Block]) -> Any:
+    """The table of the runs of some blocks, which must be at least one."""
+    return _joined(map(_runs, blocks))
+
+
+def all_evaluations(blocks: Iterable[Block]) -> Any:
+    """The table of the evaluations of some blocks, which must be at least one."""
+    return _joined(map(evaluations, blocks))
+
+
+def _joined(parts: Iterable[Any]) -> Any:
+    import pyarrow as pa
+
+    if not (some := [*parts]):
+        raise ValueError("runs must be at least one, got none")
+    return pa.concat_tables(some).replace_schema_metadata({"hpo_envs": _json({"schema": SCHEMA})})
+
+
+def _runs(block: Block) -> Any:
+    import pyarrow as pa
+
+    once = [{**block.header, **own} for own in block.rest]
+
+    def texts(of: Any) -> Any:
+        values = [of(h) for h in once]
+        return pa.array([values[k] for k in block.which.tolist()], pa.string())
+
+    def total(name: str, j: int | None = None) -> Any:
+        values = block.arrays.get(name)
+        if values is None:
+            return pa.nulls(len(block), pa.float64())
+        sums = np.add.reduceat(np.append(values if j is None else values[:, j], 0.0), block.starts[:-1])
+        return pa.array(np.where(np.diff(block.starts), sums, 0.0))
+
+    h, costs = block.header, total("cost")
+    spent = costs.to_numpy() >= float(h["budget"]) * (1 - 1e-9)
+    return pa.table({
+        **{name: texts(lambda h, key=key: h[key]) for name, key in (("environment", "env"), ("agent", "agent"))},
+        "seed": pa.array(block.seeds),
+        "group": texts(lambda h: registry.group_of(h["env"])),
+        **{name: texts(lambda h, name=name: h[name]) for name in ("table", "kind", "sha256")},
+        "algorithm": texts(lambda h: h.get("algorithm", h["agent"])),
+        **{name: texts(lambda h, name=name: _json(h[name])) for name in JSON},
+        "budget": pa.array(np.full(len(block), float(h["budget"]))),
+        "unit": texts(lambda h: h["cost_unit"]),
+        "evaluations": pa.array(np.diff(block.starts)),
+        "spent": costs,
+        "mean_regret": pa.array(block.mean),
+        "final_regret": pa.array(block.final),
+        "recommendation": pa.array([_json(r) for r in block.arrays["recommended"].tolist()]),
+        "ask_seconds": total("seconds", 0),
+        "tell_seconds": total("seconds", 1),
+        "status": pa.array(np.where(spent, "budget spent", "ended before").tolist()),
+        "versions": texts(lambda h: _json({**h["versions"], **h.get("agent_versions", {})})),
+        "commit": texts(lambda h: h.get("suite", {}).get("commit", "")),
+    })  # fmt: skip
+
+
+def _json(value: Mapping[str, Any] | Any) -> str:
+    return json.dumps(value, sort_keys=True)
