@@ -29,8 +29,8 @@ class Agent(abc.ABC):
         random_first: How many of its first actions are those of random search. With a budget of no more evaluations
             an agent cannot differ from it, and results say so.
         listens: Whether the agent learns from actions that it did not ask for.
-        training_languages: Languages of the tables that its weights were fitted to. Runs on a problem that
-            excludes one of them are marked as seen wherever results are shown.
+        trained_on: Languages or task groups of the tables that its weights were fitted to. Runs on a problem that holds
+            out one of them are marked as seen wherever results are shown.
         supports: What an agent that is not registered works on, in the words of `hpo-envs list --agents` (`rows`,
             `grid`, `arms`, ...); empty: everything.
         observes: Whether the agent is a policy, which acts on what the environment shows: it gets `observe` before each
@@ -41,7 +41,7 @@ class Agent(abc.ABC):
     parallel: bool = False
     random_first: float = 0
     listens: bool = True
-    training_languages: frozenset[str] = frozenset()
+    trained_on: frozenset[str] = frozenset()
     supports: tuple[str, ...] = ()
     observes: bool = False
 

@@ -37,8 +37,8 @@ class Problem:
             `base[index]`, and what depends on features alone is computed once for the base. Default: `features`.
         index: (rows,) which row of `base` each candidate is; None = all, in order.
         sources: Observations of other tables.
-        held_out_languages: Languages of the problem's tables. Weights trained on one of them have seen this problem and
-            are used only if the user asks for them.
+        held_out: Languages of the problem's tables, or task groups, see `tables.catalogue.held_out`. Weights trained on
+            one of them have seen this problem and are used only if the user asks for them.
         axes: The search space, where it is known: what each coordinate of a box, of a grid or of `points` is. Mappings
             of the fields of `Axis` will do.
         points: (table rows, d) float64 in [0, 1], coordinates on the axes of each row of `base`; None where actions are
@@ -60,13 +60,13 @@ class Problem:
     base: Floats | None = None
     index: Indices | None = None
     sources: tuple[Source, ...] = ()
-    held_out_languages: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
     axes: tuple[Axis, ...] = ()
     points: Floats | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axes", tuple(a if isinstance(a, Axis) else Axis(**a) for a in self.axes))
-        for name in ("feature_names", "held_out_languages"):
+        for name in ("feature_names", "held_out"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("features", "levels", "reward_bounds", "base", "points"):
             if getattr(self, name) is not None:

@@ -83,9 +83,9 @@ class ServedAgents:
         """Return whether so many evaluations of each agent are those of random search."""
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
-    def training_languages(self) -> list[list[str]]:
+    def trained_on(self) -> list[list[str]]:
         """Return the training languages of each agent."""
-        return [sorted(agent.training_languages) for agent in self._agents]
+        return [sorted(agent.trained_on) for agent in self._agents]
 
     def supports(self, agent: str) -> list[str]:
         """What someone's agent works on; empty: everything."""

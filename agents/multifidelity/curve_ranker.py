@@ -103,7 +103,7 @@ def unseen(languages: Sequence[str]) -> list[RankerWeights]:
 
 def has_unseen(problem: Problem, seen: bool = False, **hyperparameters: Any) -> bool:
     """Return whether there are weights that have not seen a problem's languages, or none are asked for."""
-    return seen or bool(unseen(problem.held_out_languages))
+    return seen or bool(unseen(problem.held_out))
 
 
 class CurveRanker(SuccessiveHalving):
@@ -134,11 +134,11 @@ class CurveRanker(SuccessiveHalving):
     """
 
     def __init__(self, problem: Problem, seed: int, seen: bool = False, **options: Any) -> None:
-        found = unseen(() if seen else problem.held_out_languages)
+        found = unseen(() if seen else problem.held_out)
         if not found:
-            languages = ", ".join(problem.held_out_languages)
+            languages = ", ".join(problem.held_out)
             raise ValueError(f"seen must be True where all weights have seen the problem's languages, got {languages}")
-        self._network, self.training_languages = found[0].arrays, found[0].languages
+        self._network, self.trained_on = found[0].arrays, found[0].languages
         super().__init__(problem, seed, **options)
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:

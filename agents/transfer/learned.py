@@ -56,7 +56,7 @@ class Learned(CandidateAgent):
     (`python -m hpo_envs.benchmarks.learned.train`). The first candidate is the one with the largest m.
 
     Of the shipped weights those are used that have seen most languages and none of the problem's
-    (`problem.held_out_languages`). Without sources m = 0: the first candidate is drawn, and the model is the untrained
+    (`problem.held_out`). Without sources m = 0: the first candidate is drawn, and the model is the untrained
     one, because the numbers were trained with sources.
 
     Formula:
@@ -105,11 +105,11 @@ class Learned(CandidateAgent):
         if numbers is not None:
             used = LearnedNumbers("given", frozenset(), np.asarray(numbers, dtype=np.float64))
         elif trained and sources:
-            used = chosen(shipped(), () if seen else problem.held_out_languages, weights)
+            used = chosen(shipped(), () if seen else problem.held_out, weights)
             used = used if member is None else replace(used, numbers=used.numbers[[member]])
         if used.numbers.ndim != 2 or used.numbers.shape[1] != len(START):
             raise ValueError(f"numbers must have shape (seeds, {len(START)}), got {used.numbers.shape}")
-        self.training_languages = used.languages
+        self.trained_on = used.languages
         self._transfer, self.random_first = bool(sources), 0 if sources else self.initial
         n = len(self.features)
         self.pool = np.arange(n) if n <= LARGEST else np.sort(self.rng.choice(n, LARGEST, replace=False))
@@ -202,7 +202,7 @@ def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
     given = hyperparameters.get
     if not problem.sources or given("seen") or given("numbers") is not None or not given("trained", True):
         return True
-    return bool(unseen(shipped(), problem.held_out_languages))
+    return bool(unseen(shipped(), problem.held_out))
 
 
 @functools.cache

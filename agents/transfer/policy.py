@@ -25,7 +25,7 @@ class Policy(CandidateAgent):
     which were evaluated, and the state of the episode.
 
     Without a file the shipped weights are used (registered as `learned-policy`): those that have seen most languages
-    but none of the problem's (`problem.held_out_languages`). Their scores are linear in what source tasks predict and
+    but none of the problem's (`problem.held_out`). Their scores are linear in what source tasks predict and
     in the mean, deviation and log expected improvement of the Gaussian process of `learned`. The source tasks are
     `problem.sources`; without these, shipped networks that were fitted to one table each, of the same hyperparameters
     and other languages; without either, none. They were trained by natural policy gradients on whole episodes over many
@@ -77,10 +77,10 @@ class Policy(CandidateAgent):
         super().__init__(problem, seed, initial=1, design="random")
         if problem.objectives != 1:
             raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
-        used = chosen(known(file, sha256), () if seen else problem.held_out_languages, weights)
+        used = chosen(known(file, sha256), () if seen else problem.held_out, weights)
         if unfit(problem, used):
             raise ValueError(f"policy must be run {unfit(problem, used)}")
-        self.training_languages, self.random_first = used.languages, 0
+        self.trained_on, self.random_first = used.languages, 0
         self._used, self._members = used, used.members if member is None else (used.members[member],)
         self._deterministic, self._blind = deterministic, blind
         n, self._spent = len(self.features), 0.0
@@ -100,8 +100,8 @@ class Policy(CandidateAgent):
             return CandidateArrays.of(x, None, np.array([m.predict(x) for m in models]), distances, fitted)
         for prior in policy_file.shipped().priors:
             if prior.names == self.problem.feature_names:
-                prior = prior if seen else prior.without(self.problem.held_out_languages)
-                self.training_languages |= {code for table in prior.languages for code in table}
+                prior = prior if seen else prior.without(self.problem.held_out)
+                self.trained_on |= {code for table in prior.languages for code in table}
                 fitted = np.exp(np.log(prior.spaces[:, 2]).mean(axis=0)) if prior.languages else None
                 return CandidateArrays.of(x, None, prior.predict(x), prior.distances(x), fitted)
         return CandidateArrays.of(x)
@@ -164,7 +164,7 @@ def unfit(problem: Problem, used: PolicyWeights) -> str | None:
 
 def has_unseen(problem: Problem, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
     """Whether there are weights that may be used on a problem."""
-    return bool(unseen(known(file), () if seen else problem.held_out_languages))
+    return bool(unseen(known(file), () if seen else problem.held_out))
 
 
 def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> bool:
@@ -173,5 +173,5 @@ def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> boo
     if not finite or not has_unseen(problem, seen, hyperparameters.get("file")):
         return False
     weights = known(hyperparameters.get("file"), hyperparameters.get("sha256"))
-    excluded = () if seen else problem.held_out_languages
+    excluded = () if seen else problem.held_out
     return unfit(problem, chosen(weights, excluded, hyperparameters.get("weights"))) is None

@@ -50,7 +50,7 @@ class TableTask:
 def ids(name: str) -> list[str]:
     """Ids of a distribution, without those that are `FLAT`."""
     d = transfer.distributions()[name]
-    return [env_id for label in d.languages if (env_id := d.ids.format(label)) not in FLAT]
+    return [env_id for label in d.held_out if (env_id := d.ids.format(label)) not in FLAT]
 
 
 @functools.cache
@@ -65,10 +65,10 @@ def task(env_id: str) -> TableTask:
     every = np.stack([correlations(problem.features, k, lengths) for k in range(problem.rows)], axis=1)
     return TableTask(
         env_id,
-        problem.held_out_languages,
+        problem.held_out,
         np.asarray(rewards, dtype=np.float64),
         normal_scores(rewards),
-        tuple(registry.languages_of([s.name]) for s in problem.sources),
+        tuple(registry.held_out_of([s.name]) for s in problem.sources),
         np.stack([m.predict(problem.features) for m in models]),
         np.array([distance(s.features, problem.features) for s in problem.sources]),
         every.astype(np.float32),

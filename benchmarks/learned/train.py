@@ -162,13 +162,13 @@ class Group:
     @property
     def languages(self) -> dict[str, tuple[str, ...]]:
         """Id -> languages, of the tables trained on."""
-        every = {i: registry.languages_of(registry.SPECS[i].tables) for f in self.families for i in tasks.ids(f)}
+        every = {i: registry.held_out_of(registry.SPECS[i].tables) for f in self.families for i in tasks.ids(f)}
         return {i: languages for i, languages in every.items() if not set(self.without) & set(languages)}
 
 
 def groups() -> list[Group]:
     """All sweeps, for translation tables; and all tables without each half of the sweeps' languages, for that half."""
-    languages = sorted(set(transfer.distributions()["CharHPO"].languages.values()))
+    languages = sorted(set(transfer.distributions()["CharHPO"].held_out.values()))
     halves = (languages[::2], languages[1::2])
     without = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(map(canonical, h))) for h in halves)
     return [Group("CharHPO", ("CharHPO",)), *without]

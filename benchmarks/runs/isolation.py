@@ -276,11 +276,11 @@ class _RemotePool(AgentPool):
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
         return [answer is True for answer in self._several("random", self._size, counts=counts)]
 
-    def training_languages(self) -> Sequence[Iterable[str]]:
-        answers = self._several("training_languages", self._size)
+    def trained_on(self) -> Sequence[Iterable[str]]:
+        answers = self._several("trained_on", self._size)
         if not all(isinstance(a, list) and all(isinstance(name, str) for name in a) for a in answers):
             self._host.close()
-            raise AgentError(f"{self._host.agent} must have names in training_languages, got {str(answers)[:80]!r}")
+            raise AgentError(f"{self._host.agent} must have names in trained_on, got {str(answers)[:80]!r}")
         return answers
 
     def _several(self, do: str, count: int, **message: Any) -> list[Any]:

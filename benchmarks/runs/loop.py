@@ -50,13 +50,13 @@ def problem_of(env: Any, transfer: str | None = None) -> Problem:
         ValueError: There are no such sources.
     """
     params, spec = env.unwrapped.params, env.unwrapped.spec
-    excluded = registry.languages_of([t.name for t in params.tables], spec and spec.id)
+    excluded = registry.held_out_of([t.name for t in params.tables], spec and spec.id)
     sources: tuple[Any, ...] = ()
     if transfer:
         from hpo_envs.benchmarks.runs import transfer as tables
 
         sources = tables.sources_of(env, transfer).sources
-    return Problem(**params.problem(), held_out_languages=excluded, sources=sources)
+    return Problem(**params.problem(), held_out=excluded, sources=sources)
 
 
 def run(
@@ -138,7 +138,7 @@ def run(
 
             shared["transfer"] = sources_of(envs, transfer).header()
         answers, random = pool.recommend(), pool.random([len(log.costs) for log in logs])
-        training_languages = pool.training_languages()
+        trained_on = pool.trained_on()
         headers, recommended = [], []
         scales = Scales(env_id, episodes.params, kwargs).headers(episodes.tables, episodes.shares)
         for i, (seed, answer, scale) in enumerate(zip(seeds, answers, scales, strict=True)):
@@ -146,7 +146,7 @@ def run(
             header |= {"table": str(tables[0][i]), "kind": str(tables[1][i]), "sha256": str(tables[2][i]), "seed": seed}
             if random[i]:
                 header["random_search"] = True
-            if seen := overlap(training_languages[i], problem.held_out_languages):
+            if seen := overlap(trained_on[i], problem.held_out):
                 header["seen"] = seen
             header["scale"] = copied(scale)
             headers.append(header)

@@ -58,9 +58,9 @@ class AgentPool:
         """Return whether all evaluations of each agent are of its random initial design, see `Agent.random_first`."""
         return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
 
-    def training_languages(self) -> Sequence[Iterable[str]]:
-        """Return the training languages of each agent, see `Agent.training_languages`."""
-        return [agent.training_languages for agent in self._agents]
+    def trained_on(self) -> Sequence[Iterable[str]]:
+        """Return the training languages of each agent, see `Agent.trained_on`."""
+        return [agent.trained_on for agent in self._agents]
 
 
 Checker = Callable[[Any], Any]

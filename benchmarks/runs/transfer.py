@@ -1,8 +1,8 @@
 """The transfer track: which tables an agent may learn from before its first evaluation, and what it gets of them.
 
 On an id of a family, the sources are all tables of a distribution (the family's, or another's) that share no language
-with the tables that answer: whoever leaves a language out leaves both of its directions out. All agents get the same
-observations.
+or task group with the tables that answer (`catalogue.held_out`): whoever leaves a language out leaves both of its
+directions out. All agents get the same observations.
 """
 
 import functools
@@ -36,9 +36,9 @@ class Transfer:
 
     Attributes:
         distribution: Name of the distribution whose tables they are.
-        excluded: Languages of the tables that answer; no source shares one.
+        excluded: Languages or task groups of the tables that answer; no source shares one.
         sources: Observations, in the distribution's order.
-        facts: Of each source `id`, `table`, `kind`, `sha256` and `languages`.
+        facts: Of each source `id`, `table`, `kind`, `sha256` and `languages`, which may be task groups, too.
     """
 
     distribution: str
@@ -60,6 +60,14 @@ def distributions() -> dict[str, Distribution]:
     return {d.name: d for family in FAMILIES.values() for d in family.distributions if not d.argument}
 
 
+def of_family(env_id: str) -> Distribution | None:
+    """The distribution of an id's family that `FAMILY` stands for: the one that the id is of, or the only one."""
+    family = registry.family_of(env_id)
+    some = [d for d in family.distributions if not d.argument] if family else []
+    own = [d for d in some if env_id in map(d.ids.format, d.held_out)]
+    return next(iter(own), some[0] if len(some) == 1 else None)
+
+
 def resolve(env_id: str, asked: str) -> str:
     """The distribution that an id's sources are taken from.
 
@@ -72,13 +80,12 @@ def resolve(env_id: str, asked: str) -> str:
     """
     known = distributions()
     if asked == FAMILY:
-        family = registry.family_of(env_id)
-        asked = next((d.name for d in family.distributions if not d.argument), "") if family else ""
-        if not asked:
+        own = of_family(env_id)
+        if own is None:
             raise ValueError(
-                f"transfer must be one of {', '.join(known)} on {env_id}, whose family has no split by language, got "
-                f"{FAMILY!r}"
+                f"transfer must be one of {', '.join(known)} on {env_id}, whose family has no split, got {FAMILY!r}"
             )
+        asked = own.name
     return one_of("transfer", asked, known, listed=", ".join([FAMILY, *known]))
 
 
@@ -98,7 +105,7 @@ def sources_of(env: Any, distribution: str) -> Transfer:
         raise ValueError(
             f"transfer must be left alone where actions are no rows with features, got {name!r} on {spec.id}"
         )
-    excluded = registry.languages_of([t.name for t in params.tables], spec.id)
+    excluded = registry.held_out_of([t.name for t in params.tables], spec.id)
     d = distributions()[name]
     family = registry.family_of(spec.id)
     related = family is not None and d in family.distributions
@@ -108,10 +115,10 @@ def sources_of(env: Any, distribution: str) -> Transfer:
     given = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
     target = params.table
     sources, facts = [], []
-    for label in d.languages:
+    for label in d.held_out:
         env_id = d.ids.format(label)
         other = _params(env_id, tuple(sorted(given.items())))
-        languages = registry.languages_of([other.table.name])
+        languages = registry.held_out_of([other.table.name])
         if other.table.name == target.name or overlap(languages, excluded):
             continue
         sources.append(_source(other, target))
@@ -121,7 +128,7 @@ def sources_of(env: Any, distribution: str) -> Transfer:
         )
     if not sources:
         raise ValueError(
-            f"transfer must have a table that shares no language with {spec.id}, got {name!r}, which has none"
+            f"transfer must have a table that shares no language or task group with {spec.id}, got {name!r}"
         )
     return Transfer(name, excluded, tuple(sources), tuple(facts))
 

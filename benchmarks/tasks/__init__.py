@@ -1,4 +1,4 @@
-"""Distributions of tasks: versioned train, validation and test splits, and splits that leave a language out.
+"""Distributions of tasks: versioned train, validation and test splits, and splits that leave one part out.
 
 A task is an id with arguments, as `gym.make` and `gym.make_vec` take them:
 
@@ -14,9 +14,9 @@ Ids that draw a task at each reset (`NMTHPO-v0`, `CharHPO-v0`) take a whole part
 `make_vec` draws table, objective, sub-space and subsample at each reset, for policies that score candidates;
 `hpo_envs.wrappers.for_training` shows these, with the reward that a learner wants by default.
 
-No language but English is on both sides of a split, so that what is measured is generalisation to data that were not
-seen. Splits never change: another division is another version. `unseen` divides sampled tasks on three levels: another
-table, other configurations, another family.
+No language but English, and no task group of tables in English, is on both sides of a split: what is measured is
+generalisation to data that were not seen. Splits never change: another division is another version. `unseen` divides
+sampled tasks on three levels: another table, other configurations, another family.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "PARTS",
     "VERSION",
     "TaskSplit",
-    "languages",
+    "held_out",
     "leave_one_out",
     "make_vec",
     "names",
@@ -83,7 +83,7 @@ class TaskSplit:
 
 DISTRIBUTIONS: dict[str, Distribution] = {d.name: d for family in FAMILIES.values() for d in family.distributions}
 """Name -> tasks: the six NMT ids, the four pairs of `NMTHPO-v0`, the eight learning-curve corpora, the 24 sweeps, and
-the 24 tasks of `CharHPO-v0`."""
+the 24 tasks of `CharHPO-v0`, CharMini's and TextMini's."""
 
 
 def names() -> list[str]:
@@ -91,13 +91,13 @@ def names() -> list[str]:
     return list(DISTRIBUTIONS)
 
 
-def languages(name: str) -> list[str]:
-    """Languages of a distribution, in order.
+def held_out(name: str) -> list[str]:
+    """The languages or task groups of a distribution, in order.
 
     Raises:
         ValueError: No such distribution.
     """
-    return list(dict.fromkeys(_distribution(name).languages.values()))
+    return list(dict.fromkeys(_distribution(name).held_out.values()))
 
 
 def split(name: str, version: int = VERSION) -> TaskSplit:
@@ -110,20 +110,20 @@ def split(name: str, version: int = VERSION) -> TaskSplit:
     if version != VERSION:
         raise ValueError(f"version must be {VERSION}, got {version!r}")
     held = d.validation + d.test
-    rest = tuple(language for language in languages(name) if language not in held)
+    rest = tuple(part for part in held_out(name) if part not in held)
     return TaskSplit(name, d.part(rest), d.part(d.validation), d.part(d.test), version)
 
 
 def leave_one_out(name: str) -> dict[str, TaskSplit]:
-    """Leave-one-language-out splits, without validation part.
+    """Splits that leave one language or task group out, without validation part.
 
     Raises:
         ValueError: No such distribution.
     """
-    d, every = _distribution(name), languages(name)
+    d, every = _distribution(name), held_out(name)
     return {
-        language: TaskSplit(name, d.part(tuple(o for o in every if o != language)), (), d.part((language,)))
-        for language in every
+        part: TaskSplit(name, d.part(tuple(other for other in every if other != part)), (), d.part((part,)))
+        for part in every
     }
 
 

@@ -37,6 +37,7 @@ class TaskPool:
         predictions: (J, N) of source tasks.
         distances: (J,) of their spaces.
         fitted: (d,) length-scales of the source tasks; None: not known.
+        held_out: What training on it has seen, see `catalogue.held_out`; none of own tables.
     """
 
     name: str
@@ -48,6 +49,7 @@ class TaskPool:
     predictions: Floats | None = None
     distances: Floats | None = None
     fitted: Floats | None = None
+    held_out: tuple[str, ...] = ()
 
 
 def pools(
@@ -131,4 +133,6 @@ def _of(table: Table, objective: str | None, half: int | None) -> TaskPool | Non
     if kept.sum() < FEW or np.median(y[kept]) >= y[kept].max():
         return None
     group, languages = (setting.group, (setting.language,)) if setting else (table.name, ())
-    return TaskPool(f"{table.name} {metric}", group, languages, table.features[kept], y[kept], table.feature_names)
+    held_out = (catalogue.held_out()[table.name],) if setting else ()
+    name, x = f"{table.name} {metric}", table.features[kept]
+    return TaskPool(name, group, languages, x, y[kept], table.feature_names, held_out=held_out)

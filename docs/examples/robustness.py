@@ -23,7 +23,7 @@ from scipy.stats import rankdata, t, trim_mean
 from hpo_envs import Comparison
 from hpo_envs.benchmarks.analysis import intervals, significance
 from hpo_envs.benchmarks.comparison.scored import Scores
-from hpo_envs.families.registry import SPECS, languages_of
+from hpo_envs.families.registry import SPECS, held_out_of
 
 MOST = 1000
 """Task groups beyond which no number is given."""
@@ -49,7 +49,7 @@ def curves(folders: Sequence[Path], family: str, without: Collection[str] = ()) 
 
 def languages(envs: Sequence[str]) -> list[str]:
     """Language of each environment: what is random here, although it makes no task group of its own."""
-    return [languages_of(SPECS[env.partition(" ")[0]].tables)[0] for env in envs]
+    return [held_out_of(SPECS[env.partition(" ")[0]].tables)[0] for env in envs]
 
 
 def components(differences: Any, envs: Sequence[str]) -> tuple[float, float, float]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from hpo_envs import agents
 from hpo_envs.agents.registry import install, load
+from hpo_envs.benchmarks.runs import transfer
 from hpo_envs.commands import docstrings
-from hpo_envs.families.registry import FAMILIES, SPECS, installed, languages_of
+from hpo_envs.families.registry import SPECS, held_out_of, installed
 
 WORKS_ON = {
     "rows": "rows of a table",
@@ -138,11 +139,11 @@ def forwarded(cls: Any) -> str:
 
 def fitting(name: str) -> list[str]:
     """The ids that an agent works on."""
-    every = ((i, problem, languages_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
-    ours = {i: replace(problem, held_out_languages=excluded) for i, problem, excluded in every}
+    every = ((i, problem, held_out_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
+    ours = {i: replace(problem, held_out=excluded) for i, problem, excluded in every}
     if agents.entry(name).sources:  # where a track allows transfer
-        divided = [i for i in ours if FAMILIES[SPECS[i].family].distributions]
-        ours = {i: _helped(ours[i]) for i in divided if ours[i].held_out_languages and ours[i].base is not None}
+        divided = [i for i in ours if transfer.of_family(i)]
+        ours = {i: _helped(ours[i]) for i in divided if ours[i].held_out and ours[i].base is not None}
     return [i for i, problem in ours.items() if agents.fits(name, problem)]
 
 

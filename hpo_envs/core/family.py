@@ -46,16 +46,16 @@ class Distribution(NamedTuple):
     Attributes:
         name: What `hpo_envs.benchmarks.tasks` calls it.
         ids: Pattern of the ids, `{}` standing for the label of a task.
-        languages: Label of each task -> its language in the catalogue (`tables/catalogue/settings.csv`), by the
-            family's own code.
-        validation: Languages of version 1's validation part.
-        test: Languages of version 1's test part.
+        held_out: Label of each task -> what is held out with it by the catalogue (`catalogue.held_out`): a language,
+            by the family's own code, or a task group.
+        validation: What version 1's validation part holds out.
+        test: What version 1's test part holds out.
         argument: Argument that names tasks where one id draws among them, else empty.
     """
 
     name: str
     ids: str
-    languages: Mapping[str, str]
+    held_out: Mapping[str, str]
     validation: tuple[str, ...]
     test: tuple[str, ...]
     argument: str = ""
@@ -64,9 +64,9 @@ class Distribution(NamedTuple):
         """The task of a label."""
         return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
 
-    def part(self, languages: tuple[str, ...]) -> tuple[IdArguments, ...]:
-        """The tasks of some languages, in order."""
-        return tuple(self.task(label) for label, language in self.languages.items() if language in languages)
+    def part(self, held_out: tuple[str, ...]) -> tuple[IdArguments, ...]:
+        """The tasks of some languages or task groups, in order."""
+        return tuple(self.task(label) for label, of in self.held_out.items() if of in held_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Family:
             0: users' tables have none.
         score: What its agents are ranked by: `anytime`, the regret over the budget, or `final`, the regret of the
             true mean of the row that is recommended at the end, where rows are arms with noisy scores.
-        distributions: Distributions of tasks with their languages and splits.
+        distributions: Distributions of tasks with their splits.
         short: Arguments that make an episode a few steps long, so that tests meet its end several times.
         leaderboard: Arguments on the leaderboard, by what agents differ at (`docs/statistics.md`): what it shows
             first, and what it also shows, each with a `budget`.

@@ -117,17 +117,17 @@ def installed(spec: Spec) -> bool:
     return not any(store.exists(table) and store.missing(table) for table in spec.tables)
 
 
-def languages_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:
-    """The languages excluded from training, sorted, by the catalogue.
+def held_out_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, ...]:
+    """The languages and task groups excluded from training, sorted, see `catalogue.held_out`.
 
     Args:
         tables: Names of those that answer.
         env_id: The id, whose own tables count where another one answers that the catalogue does not know.
     """
-    settings, names = catalogue.settings(), set(tables)
-    if env_id in SPECS and not names <= settings.keys():
+    known, names = catalogue.held_out(), set(tables)
+    if env_id in SPECS and not names <= known.keys():
         names.update(SPECS[env_id].tables)
-    return tuple(sorted({settings[name].language for name in names & settings.keys()}))
+    return tuple(sorted({known[name] for name in names & known.keys()}))
 
 
 def group_of(env_id: str) -> str:

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from hpo_envs.agents.models import candidate_net
 from hpo_envs.agents.models.candidate_set import JOINED
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.families.registry import languages_of
+from hpo_envs.families.registry import held_out_of
 from hpo_envs.wrappers.candidates import ObservedCandidates
 
 try:
@@ -150,9 +150,9 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
         inner = inner.env
     pools = getattr(base, "pools", None)
     if pools is None:
-        languages, names = {*languages_of([t.name for t in base.tables])}, {base.tables[0].feature_names}
+        languages, names = {*held_out_of([t.name for t in base.tables])}, {base.tables[0].feature_names}
     else:
-        languages, names = {x for p in pools for x in p.languages}, {p.feature_names for p in pools}
+        languages, names = {x for p in pools for x in p.held_out}, {p.feature_names for p in pools}
     trained = policy_file.PolicyWeights(
         "policy",
         frozenset(languages),

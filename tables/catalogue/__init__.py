@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -113,6 +114,19 @@ class TableSetting(NamedTuple):
 def settings() -> dict[str, TableSetting]:
     """The settings of tables by name; those of users and synthetic ones have none."""
     return {row["table"]: TableSetting(**row) for row in _rows(Path(__file__).with_name("settings.csv"))}
+
+
+@functools.cache
+def held_out() -> dict[str, str]:
+    """What must not be learned from when a table is the problem, by its name.
+
+    Its language, which tables of several task groups share; or its task group, where all of that is in English or in
+    no language of its own.
+    """
+    spoken = defaultdict(set)
+    for s in settings().values():
+        spoken[s.group].add(s.language)
+    return {name: s.group if spoken[s.group] <= {"eng", "mul"} else s.language for name, s in settings().items()}
 
 
 @functools.cache

@@ -27,7 +27,7 @@ FULL = Problem(
     base=np.random.default_rng(0).random((5, 2)),
     index=np.array([4, 0, 2]),
     sources=(Source("x", np.ones((4, 2)), np.zeros((4, 2)), np.arange(4.0)),),
-    held_out_languages=("ja", "zh"),
+    held_out=("ja", "zh"),
 )
 
 

@@ -79,8 +79,8 @@ def test_trained_agent_takes_part_where_it_has_seen_no_environment_of_kind(monke
     def has_unseen(problem: Problem, *, seen: bool = False, **_: Any) -> bool:
         return (
             seen
-            or not {"rus", "chi"} & set(problem.held_out_languages)
-            or (problem.held_out_languages == ("chi",) and problem.levels is None)
+            or not {"rus", "chi"} & set(problem.held_out)
+            or (problem.held_out == ("chi",) and problem.levels is None)
         )
 
     monkeypatch.setattr("hpo_envs.agents.transfer.learned.has_unseen", has_unseen)

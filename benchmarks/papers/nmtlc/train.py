@@ -80,7 +80,7 @@ def score(torch: Any, w: dict[str, Any], curves: Any, more: Any) -> Any:
 @screen.on()
 def main() -> None:
     """Train all networks and write their file."""
-    languages = {name: set(registry.languages_of([name])) for name in TABLES}
+    languages = {name: set(registry.held_out_of([name])) for name in TABLES}
     records = []
     for without in ("", *sorted({x for group in languages.values() for x in group})):
         names = [name for name in TABLES if without not in languages[name]]

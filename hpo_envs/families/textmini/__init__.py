@@ -1,12 +1,18 @@
 """TextMini: small models of text on different tasks that this project trained, as tables, and trained at each step."""
 
+import functools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hpo_envs.core.family import Family, Spec
+from hpo_envs.core.family import Distribution, Family, Spec
+from hpo_envs.tables import catalogue
 from hpo_envs.tables.datasets.textmini import LABELS
 
 LIVE_MODELS = ("joint", "crf")
 """Model classes that are trained at each step."""
+
+DIVIDED = {"joint": (("UDHR, language",), ("BANKING77, intent", "WNUT17, mentions")), "crf": (("wol",), ("vie",))}
+"""Model classes with tables of several task groups, and what version 1's validation and test parts hold out."""
 
 
 def _family(name: str, entry_point: str, models: tuple[str, ...] = (), **more: Any) -> Family:
@@ -19,6 +25,36 @@ def _family(name: str, entry_point: str, models: tuple[str, ...] = (), **more: A
     return Family(name=name, dataset="textmini", entry_point=f"{__name__}.{entry_point}", ids=tuple(ids), **more)
 
 
-FINAL = _family("TextMini", "page:TextMiniEnv", leaderboard=({}, {"budget": 40}))
-CURVES = _family("TextMiniLC", "page:TextMiniLCEnv", short={"cost": "evaluations", "budget": 4})
+class _HeldOut(Mapping[str, str]):
+    """What is held out with each task of a class of models, read from the catalogue when it is asked for."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    @functools.cached_property
+    def _known(self) -> dict[str, str]:
+        tasks = [task for task, _, model in (label.partition("-") for label in LABELS) if model == self.model]
+        return {task: catalogue.held_out()[f"textmini/{task}-{self.model}"] for task in tasks}
+
+    def __getitem__(self, task: str) -> str:
+        return self._known[task]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def _measured(name: str, entry_point: str, **more: Any) -> Family:
+    """Tables of a class of models measured the same configurations: each class is a distribution."""
+    splits = (
+        Distribution(f"{name}-{model}", f"{name}-{{}}-{model}-v0", _HeldOut(model), *parts)
+        for model, parts in DIVIDED.items()
+    )
+    return _family(name, entry_point, distributions=tuple(splits), **more)
+
+
+FINAL = _measured("TextMini", "page:TextMiniEnv", leaderboard=({}, {"budget": 40}))
+CURVES = _measured("TextMiniLC", "page:TextMiniLCEnv", short={"cost": "evaluations", "budget": 4})
 LIVE = _family("TextMiniLive", "live:TextMiniLiveEnv", LIVE_MODELS, listed=False)  # each step trains for real

@@ -49,8 +49,8 @@ def test_training_looks_at_what_the_agent_looks_at() -> None:
 def test_weights_have_not_seen_the_language(corpus: str, language: str) -> None:
     run = runs.run("curve-ranker", f"NMTLC-{corpus}-v0", [0])[0]
     agent = agents.make("curve-ranker", runs.problem_of(gym.make(f"NMTLC-{corpus}-v0")), 0)
-    assert language not in agent.training_languages
-    assert len(agent.training_languages) >= 4
+    assert language not in agent.trained_on
+    assert len(agent.trained_on) >= 4
     assert run.costs.sum() > 0
 
 

@@ -15,7 +15,7 @@ from hpo_envs.agents.random import RandomSearch
 from hpo_envs.agents.transfer import learned
 from hpo_envs.benchmarks.comparison.scored import agent_of
 from hpo_envs.benchmarks.runs import run
-from hpo_envs.families.registry import FAMILIES, languages_of
+from hpo_envs.families.registry import FAMILIES, held_out_of
 
 
 def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:
@@ -68,9 +68,7 @@ def related(n: int = 60, excluded: tuple[str, ...] = ()) -> tuple[Problem, np.nd
         Source(str(k), f, sign * smooth(f)[:, None], np.ones(40))
         for k, (f, sign) in enumerate(zip(made, (1, 5, -1), strict=True))
     ]
-    problem = Problem(
-        gym.spaces.Discrete(n), x, ("a", "b", "c"), budget=10, sources=tuple(sources), held_out_languages=excluded
-    )
+    problem = Problem(gym.spaces.Discrete(n), x, ("a", "b", "c"), budget=10, sources=tuple(sources), held_out=excluded)
     return problem, smooth(x)
 
 
@@ -97,7 +95,7 @@ def test_numbers_are_those_asked_for() -> None:
     assert play(problem, y, trained=False) == play(problem, y, numbers=start)
     alone = replace(problem, sources=())
     assert play(alone, y) == play(alone, y, trained=False)
-    assert agents.make("learned", alone, 0).training_languages == frozenset()
+    assert agents.make("learned", alone, 0).trained_on == frozenset()
 
 
 def test_wrong_arguments() -> None:
@@ -112,20 +110,20 @@ def test_wrong_arguments() -> None:
 
 def test_weights_have_not_seen_languages_of_problem() -> None:
     every = {language for w in learned.shipped() for language in w.languages}
-    assert every == set(languages_of(t for f in ("NMTHPO", "CharHPO") for s in FAMILIES[f].ids for t in s.tables))
+    assert every == set(held_out_of(t for f in ("NMTHPO", "CharHPO") for s in FAMILIES[f].ids for t in s.tables))
     for language in sorted(every):
         problem, _ = related(excluded=(language,))
         assert agents.fits("learned", problem)
         made: Any = agents.make("learned", problem, 0)
-        assert made.training_languages
-        assert language not in made.training_languages
+        assert made.trained_on
+        assert language not in made.trained_on
     problem, _ = related(excluded=tuple(sorted(every)))
     assert not agents.fits("learned", problem)
     with pytest.raises(ValueError, match="seen must be True on tables of .*, got False"):
         agents.make("learned", problem, 0)
     assert not agents.fits("learned", problem, seen=False)
     assert agents.fits("learned", problem, seen=True)
-    assert agents.make("learned", problem, 0, seen=True).training_languages < every
+    assert agents.make("learned", problem, 0, seen=True).trained_on < every
     assert agents.fits("learned", replace(problem, sources=()))
 
 
@@ -154,4 +152,4 @@ def test_runs_say_what_their_agent_has_seen(isolate: bool) -> None:
 class Reader(RandomSearch):
     """An agent of somebody else's with weights."""
 
-    training_languages = frozenset({"zh", "ru", "de"})
+    trained_on = frozenset({"zh", "ru", "de"})

@@ -136,7 +136,7 @@ def test_policies_stay_off_languages_and_hyperparameters_that_they_must_not_see(
     zhen, dutch = (problem_of(gym.make(i)) for i in ("NMTHPO-zhen-v0", "CharHPO-g2p-dut-lstm-v0"))
     with pytest.raises(ValueError, match="seen must be True on tables of chi"):
         Policy(zhen, 0, file=file)
-    assert Policy(zhen, 0, file=file, seen=True).training_languages == {"chi"}
+    assert Policy(zhen, 0, file=file, seen=True).trained_on == {"chi"}
     other = str(policy_file.write(tmp_path / "other", [trained(names=zhen.feature_names)]))
     with pytest.raises(ValueError, match="policy must be run on the hyperparameters that it was trained on, bpe"):
         Policy(dutch, 0, file=other)

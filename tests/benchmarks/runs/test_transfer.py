@@ -18,7 +18,7 @@ from hpo_envs.benchmarks.runs import problem_of, run, transfer
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import from_data
-from hpo_envs.families.registry import SPECS, languages_of
+from hpo_envs.families.registry import SPECS, held_out_of
 from hpo_envs.tables.table import Table
 from tests.helpers import ROOT
 
@@ -37,20 +37,31 @@ def sources(env_id: str, distribution: str = transfer.FAMILY, **kwargs: Any) -> 
         ("NMTHPO-enja-mo-v0", "family", ["zhen", "ruen", "swen", "soen"]),
         ("NMTLC-ft-zhen-v0", "family", ["ruen", "jaen", "enja", "swen", "soen", "ft-fren"]),
         ("NMTHPO-swen-v0", "CharHPO", None),
+        ("TextMini-pos_mlt-crf-v0", "family", ["entities", "relations_wol", "tones_vie", "words_vie"]),
         ("CharHPO-g2p-dut-lstm-v0", "NMTHPO", list(NMT)),
     ],
 )
 def test_no_source_shares_language_with_problem(env_id: str, distribution: str, others: list[str] | None) -> None:
     known = sources(env_id, distribution)
-    mine = set(languages_of(SPECS[env_id].tables))
+    mine = set(held_out_of(SPECS[env_id].tables))
     assert known.excluded == tuple(sorted(mine))
     assert mine or distribution != "family"
     assert not any(mine & {*f["languages"]} for f in known.facts)
     assert SPECS[env_id].tables[0] not in [f["table"] for f in known.facts]
-    names = [s.name.partition("/")[2] for s in known.sources]
-    assert names == [f["table"].partition("/")[2] for f in known.facts]
+    names = [s.name.partition("/")[2].removesuffix("-crf") for s in known.sources]
+    assert [s.name for s in known.sources] == [f["table"] for f in known.facts]
     assert len(names) == 24 if others is None else names == others
     assert {f["kind"] for f in known.facts} == {"measured"}
+
+
+def test_another_class_of_models_of_a_task_group_is_no_source() -> None:
+    excluded = sources("TextMini-polarity-joint-v0")
+    assert excluded.excluded == ("sentence polarity, sentiment",)
+    assert "textmini/reviews-joint" in [s.name for s in excluded.sources]
+    with pytest.raises(ValueError, match="transfer must be one of .* whose family has no split"):
+        sources("TextMini-polarity-neural-v0")
+    with pytest.raises(ValueError, match="whose family has no split"):
+        sources("TaskSet-gru128-v0")
 
 
 def test_all_of_language_is_left_out() -> None:
@@ -147,7 +158,7 @@ def test_another_process_gets_same_bytes() -> None:
     ("env_id", "asked", "message"),
     [
         ("NMTHPO-zhen-v0", "CharHP", "transfer must be one of family, .*, got 'CharHP', did you mean 'CharHPO'"),
-        ("FIESTA-ner-v0", "family", "whose family has no split by language"),
+        ("FIESTA-ner-v0", "family", "whose family has no split"),
         ("FIESTA-ner-v0", "NMTHPO", "no rows with features"),
         ("NMTHPO-v0", "family", "no rows with features"),
         ("NMTHPO-zhen-mo-v0", "CharHPO", "transfer must be family for several objectives"),

@@ -1,5 +1,7 @@
 """Splits of tasks: disjoint, complete, usable, and the arguments that restrict what is drawn."""
 
+from fnmatch import fnmatch
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -17,11 +19,12 @@ def labels(split: tasks.TaskSplit, part: str) -> list[str]:
     return [str(task) for task in getattr(split, part)]
 
 
-def language_of(name: str, task: IdArguments) -> str:
+def part_of(name: str, task: IdArguments) -> str:
     """From the label that is in the id or in its arguments."""
     env_id, kwargs = task
-    label = next(iter(kwargs.values()))[0] if kwargs else env_id.removesuffix("-v0").partition("-")[2]
-    return tasks.DISTRIBUTIONS[name].languages[label]
+    d = tasks.DISTRIBUTIONS[name]
+    start, end = d.ids.split("{}") if not kwargs else ("", "")
+    return d.held_out[next(iter(kwargs.values()))[0] if kwargs else env_id.removeprefix(start).removesuffix(end)]
 
 
 @pytest.mark.parametrize("name", tasks.names())
@@ -30,11 +33,11 @@ def test_splits_are_disjoint_and_complete(name: str) -> None:
     parts = [labels(split, p) for p in PARTS]
     assert all(parts) or (name.startswith("CharMini") and parts[0] and set(LANGUAGES) < {"eng", *SHARED_TASK})
     together = [t for p in parts for t in p]
-    assert len(together) == len(set(together)) == len(tasks.DISTRIBUTIONS[name].languages)
-    known = [[language_of(name, t) for t in getattr(split, p)] for p in PARTS]
+    assert len(together) == len(set(together)) == len(tasks.DISTRIBUTIONS[name].held_out)
+    known = [[part_of(name, t) for t in getattr(split, p)] for p in PARTS]
     for i in range(3):
         for j in range(i):
-            assert not set(known[i]) & set(known[j]), "a language is on two sides"
+            assert not set(known[i]) & set(known[j]), "a language or task group is on two sides"
 
 
 @pytest.mark.parametrize("name", [d.name for d in tasks.DISTRIBUTIONS.values() if not d.argument])
@@ -42,7 +45,9 @@ def test_splits_cover_every_id_of_their_family_that_is_one_task_and_has_one_obje
     ids = {t[0] for p in PARTS for t in getattr(tasks.split(name), p)}
     family = registry.family_of(next(iter(ids)))
     assert family is not None
-    assert ids == {s.id for s in family.ids if len(s.tables) == 1 and not isinstance(s.kwargs.get("objective"), tuple)}
+    one = {s.id for s in family.ids if len(s.tables) == 1 and not isinstance(s.kwargs.get("objective"), tuple)}
+    assert ids == {i for i in one if fnmatch(i, tasks.DISTRIBUTIONS[name].ids.format("*"))}
+    assert ids == one or family.dataset == "textmini"  # a distribution for each class of models
 
 
 @pytest.mark.parametrize(
@@ -58,21 +63,29 @@ def test_splits_cover_every_id_of_their_family_that_is_one_task_and_has_one_obje
     ],
 )
 def test_how_many_tasks_in_which_languages(name: str, count: int, languages: str) -> None:
-    assert len(tasks.DISTRIBUTIONS[name].languages) == count
-    assert tasks.languages(name) == languages.split()
+    assert len(tasks.DISTRIBUTIONS[name].held_out) == count
+    assert tasks.held_out(name) == languages.split()
+
+
+def test_tables_in_english_are_divided_by_task_groups_and_others_by_languages() -> None:
+    known = tasks.DISTRIBUTIONS["TextMini-joint"].held_out
+    assert (known["banking"], known["case_rus"]) == ("BANKING77, intent", "rus")
+    assert len(tasks.leave_one_out("TextMini-joint")) == len(known)
+    assert set(tasks.held_out("TextMini-crf")) == {"WNUT17, named entities", "mlt", "vie", "wol"}
+    assert tasks.split("TextMini-crf").test == (("TextMini-tones_vie-crf-v0", {}), ("TextMini-words_vie-crf-v0", {}))
 
 
 @pytest.mark.parametrize("name", tasks.names())
 def test_leave_one_out(name: str) -> None:
     splits = tasks.leave_one_out(name)
-    assert list(splits) == tasks.languages(name)
+    assert list(splits) == tasks.held_out(name)
     tested = [t for s in splits.values() for t in labels(s, "test")]
-    assert len(tested) == len(set(tested)) == len(tasks.DISTRIBUTIONS[name].languages)
+    assert len(tested) == len(set(tested)) == len(tasks.DISTRIBUTIONS[name].held_out)
     for language, s in splits.items():
         assert not s.validation
-        assert len(s.train) + len(s.test) == len(tasks.DISTRIBUTIONS[name].languages)
-        assert {language_of(name, t) for t in s.test} == {language}
-        assert language not in {language_of(name, t) for t in s.train}
+        assert len(s.train) + len(s.test) == len(tasks.DISTRIBUTIONS[name].held_out)
+        assert {part_of(name, t) for t in s.test} == {language}
+        assert language not in {part_of(name, t) for t in s.train}
 
 
 @pytest.mark.parametrize("name", tasks.names())

@@ -133,7 +133,7 @@ def test_ids_shown_are_those_that_fit() -> None:
 
 
 def test_agents_that_need_sources_fit_where_family_has_split() -> None:
-    divided = {d.ids.format(label) for d in transfer.distributions().values() for label in d.languages}
+    divided = {d.ids.format(label) for d in transfer.distributions().values() for label in d.held_out}
     assert set(commands.fitting("rgpe")) == divided
     both = {name for name in IDS if name.startswith("NMTHPO-") and "-mo-" in name}
     assert set(commands.fitting("tst-tpe")) == divided | both

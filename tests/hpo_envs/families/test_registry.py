@@ -64,17 +64,20 @@ def test_splits_have_the_languages_of_the_catalogue() -> None:
     for family in FAMILIES.values():
         tables = {s.id: s.tables for s in family.ids}
         for d in family.distributions:
-            of = [t for i in ([d.ids] if d.argument else map(d.ids.format, d.languages)) for t in tables[i]]
-            assert [catalogue.settings()[t].language for t in of] == [*map(canonical, d.languages.values())]
+            of = [t for i in ([d.ids] if d.argument else map(d.ids.format, d.held_out)) for t in tables[i]]
+            assert [catalogue.held_out()[t] for t in of] == [*map(canonical, d.held_out.values())]
 
 
 def test_languages_are_those_of_tables_that_answer() -> None:
-    of = registry.languages_of
+    of = registry.held_out_of
     assert of(["nmthpo/jaen"]) == of(["nmthpo/enja"]) == of(["nmtlc/jaen"]) == ("jpn",)
     assert of(SPECS["NMTHPO-v0"].tables) == ("chi", "jpn", "rus")
     assert of(["nmthpo/zhen-grid"], "NMTHPO-v0") == ("chi",)
     assert of(["charhpo/g2p-hun-lstm"]) == ("hun",)
-    assert of(["nasbenchnlp/ptb", "user/mine"]) == ("eng",)
+    assert of(["charmini/eng-lstm"]) == ("eng",)
+    # All of a task group is in English.
+    assert of(["nasbenchnlp/ptb", "user/mine"]) == ("Penn Treebank, next word",)
+    assert of(["taskset/gru128"]) == of(["taskset/irnn64"]) == ("IMDB, sentiment",)
     assert of(["fiesta/gaussian", "user/mine"]) == ()
     # A table of somebody's under the id of another.
     assert of(["mine"], "NMTHPO-swen-v0") == ("swa",)
