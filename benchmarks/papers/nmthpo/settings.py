@@ -45,7 +45,7 @@ ZHEN_TARGET = (30_000, 4, 512, 1024, 16, 3e-4)
 BLEU; the published ftb looks for this one."""
 
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
-    "EIF": {"fitted": {"variant": "default"}, "literal": {"variant": "literal"}, "released": {"variant": "released"}},
+    "EIF": {"fitted": {"variant": "fitted"}, "literal": {"variant": "literal"}, "released": {"variant": "released"}},
     "": {"fitted": {}, "literal": {"precision": 1.0, "sigma2": 1.0}},
 }
 """Variants of the graph-based methods, of those with EIF and of the others, by what their constants come from.
