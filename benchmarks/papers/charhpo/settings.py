@@ -2,12 +2,14 @@
 
 import functools
 from dataclasses import dataclass
+from pathlib import Path
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Published
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.charhpo import RUNS, SCHEDULERS, parts
 from hpo_envs.tables.datasets.charhpo import build as charhpo
+from hpo_envs.tables.files import atomic
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats, Table
 
@@ -79,6 +81,27 @@ def sweeps() -> tuple[Sweep, ...]:
         sampled = runs.drawn[:RUNS]
         out.append(Sweep(*parts(name), table, sampled, runs.drawn, runs.accuracy, runs.test))
     return tuple(out)
+
+
+SIZES = Path(__file__).with_name("sizes.csv")
+"""Lines of the files of both shared tasks that Table 7 describes: CoNLL 2017 high and SIGMORPHON 2021 medium."""
+
+
+def sizes() -> list[tuple[str, str, str, str, int]]:
+    """Task, language, quantity, size as printed in Table 7, and lines of the file."""
+    counted = {(row["task"], row["lang"]): row for row in atomic.read_csv(SIZES)}
+    printed = [(key, p.text) for key, p in common.expected("charhpo").items() if key[0] == "7"]
+    return [(key[1], key[2], key[4], text, int(counted[key[1], key[2]][key[4]])) for key, text in printed]
+
+
+def size(printed: str) -> float:
+    """Value of a printed size: `k` is a thousand."""
+    return float(printed.removesuffix("k")) * (1e3 if printed.endswith("k") else 1.0)
+
+
+def precision(printed: str) -> float:
+    """Half a unit of the last digit of a printed size."""
+    return 0.5 * size("1k" if printed.endswith("k") else "1") / 10 ** len(printed.rstrip("k").partition(".")[2])
 
 
 Key = tuple[int, str, str, str, str]
