@@ -9,8 +9,8 @@ import pytest
 
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, numbers, reproduce, settings
-from hpo_envs.tables import store
+from hpo_envs.benchmarks.papers.nasbenchnlp import analysis, graph2vec, numbers, reproduce, settings
+from hpo_envs.tables import cells, store
 from hpo_envs.tables.datasets.nasbenchnlp.build import paired_losses
 from hpo_envs.tables.table import Metric
 from tests.hpo_envs.core.engines.curves.model import LEVELS, METRICS, curves, curves_env
@@ -64,6 +64,35 @@ def test_trace_is_test_loss_of_best_by_validation() -> None:
     assert analysis.lowest(TOY) == np.nanmin(TOY.values[..., 1])
     half = analysis.trace(run_of([[0, 4]], workers=2), env)
     assert half.hours[0] == pytest.approx(hours[0] / 2)
+
+
+def test_graph2vec_places_similar_cells_near_each_other() -> None:
+    rng = np.random.default_rng(3)
+    sample = [cells.generate(rng) for _ in range(10)]
+    vectors = graph2vec.embed([*sample, *(cells.mutate(cell, rng) for cell in sample), sample[0]], 8, 0, 60)
+    assert vectors.shape == (21, 8)
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert units[0] @ units[20] > 0.99, "equal cells"
+    near = units[:10] @ units[10:20].T
+    assert near.diagonal().mean() > near[~np.eye(10, dtype=bool)].mean() + 0.15, "cells and mutations of them"
+    again = graph2vec.embed(sample, 8, 1, 5)
+    assert (again == graph2vec.embed(sample, 8, 1, 5)).all()
+    assert (again != graph2vec.embed(sample, 8, 2, 5)).any()
+
+
+def test_trained_dimensions_stand_behind_features_of_table() -> None:
+    table, more = reproduce.load("nasbenchnlp/wikitext2"), reproduce.embedded("wikitext2")
+    assert more.feature_names[-50:] == tuple(f"graph2vec_{i:02d}" for i in range(50))
+    assert (more.features[:, :-50] == table.features).all()
+    assert more.keys == table.keys
+
+
+@pytest.mark.parametrize("preset", settings.PRESETS)
+def test_random_search_ends_once_every_cell_is_trained(preset: str) -> None:
+    method = settings.PRESETS[preset][1]
+    (run,) = reproduce.run_method(method, preset, [0], "wikitext2")
+    assert method.name == "RS 10E"
+    assert sorted(run.actions[:, 0]) == list(range(291))
 
 
 def test_bootstrap_is_these_numbers() -> None:
