@@ -101,7 +101,8 @@ def size(printed: str) -> float:
 
 def precision(printed: str) -> float:
     """Half a unit of the last digit of a printed size."""
-    return 0.5 * size("1k" if printed.endswith("k") else "1") / 10 ** len(printed.rstrip("k").partition(".")[2])
+    digits = len(printed.rstrip("k").partition(".")[2])
+    return 0.5 * size("1k" if printed.endswith("k") else "1") * 10.0**-digits
 
 
 Key = tuple[int, str, str, str, str]

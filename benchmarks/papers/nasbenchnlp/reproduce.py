@@ -144,7 +144,7 @@ def run_method(method: settings.Method, preset: str, seeds: Sequence[int], datas
         env["budget"] = atomic.budget * settings.BUDGET / 20  # the default is 20 full trainings
     if method.agent != "random":
         return runs.run(method.agent, spec, seeds, env_kwargs=env, **method.hyperparameters)
-    found = []
+    found: list[runs.Run] = []
     for seed in seeds:
         target = functools.partial(_all_seen, set(), len(table))
         found += runs.run("random", spec, [seed], env_kwargs=env, target=target, **method.hyperparameters)
