@@ -14,14 +14,14 @@ from hpo_envs.tables.cells.features import words
 from hpo_envs.tables.cells.recipe import Cell
 from hpo_envs.tables.table import Floats
 
-EPOCHS, RATE, NEGATIVE = 100, 0.05, 5
+PASSES, RATE, NEGATIVE = 100, 0.05, 5
 """Passes over all words, Adam's step, and words drawn against each that a document has."""
 
 WORDS = 4096
 """Most frequent words that are kept."""
 
 
-def embed(sample: Sequence[Cell], size: int, seed: int, epochs: int = EPOCHS) -> Floats:
+def embed(sample: Sequence[Cell], size: int, seed: int, epochs: int = PASSES) -> Floats:
     """(cells, size) vectors, trained on these cells.
 
     The loss is that of negative sampling in expectation: sum_w n_dw log s(u_d v_w) + k n_d p_w log s(-u_d v_w) with the
