@@ -48,7 +48,13 @@ def register_all() -> None:
             )
             gym.register(plugin.name, entry_point=scalar, vector_entry_point=vector)
     with contextlib.suppress(OSError):  # a folder that cannot be read
-        _register(family.of_user(name) for name in user.names() for family in _of_users())
+        for name in user.names():
+            _add_saved(name)
+    user.on_save.append(_add_saved)
+
+
+def _add_saved(table: str) -> None:
+    _register(family.of_user(table) for family in _of_users())
 
 
 def _made(env_id: str, form: str, **arguments: Any) -> Any:

@@ -60,6 +60,9 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._]*(?:-[A-Za-z0-9._]+)*")
 
 _remembered: dict[str, Table] = {}
 
+on_save: list[Callable[[str], object]] = []
+"""Called with the name of each table that is saved in `folder()`; the registry makes it an id."""
+
 
 def folder() -> Path:
     """Folder of saved tables: `$HPO_ENVS_TABLES`, else `tables` in the user's data folder."""
@@ -131,6 +134,8 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
     target.parent.mkdir(parents=True, exist_ok=True)
     atomic.write(target, packs.pack(table))
     _remembered.pop(table.name, None)
+    for call in on_save if path is None else ():
+        call(target.stem)
     return target
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hpo_envs.benchmarks import run
 from hpo_envs.families import registry
 from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Table
@@ -131,3 +133,25 @@ def test_saved_table_is_an_id_in_another_process(tmp_path: Path) -> None:
     environment = os.environ | {"HPO_ENVS_TABLES": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "Discrete(3)\n"
+
+
+def _made(env: str | gym.envs.registration.EnvSpec) -> str:
+    import hpo_envs  # noqa: F401, registers the ids
+
+    return str(gym.make(env).action_space)
+
+
+def _run(env_id: str) -> float:
+    (one,) = run("random", env_id, [0], budget=2)
+    return float(one.rewards[0])
+
+
+def test_table_saved_after_workers_started_is_an_id_in_them(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"lr": [0.1, 0.01, 0.001], "accuracy": [0.5, 0.7, 0.6]})
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_made, ("TableHPO-v0",)).startswith("Discrete")
+        user.save(user.from_frame(frame, "accuracy", "max", name="late"))
+        assert gym.make("TableHPO-late-v0").action_space.n == 3
+        assert pool.apply(_made, (gym.spec("TableHPO-late-v0"),)) == "Discrete(3)"
+        assert pool.apply(_run, ("TableHPO-late-v0",)) in (0.5, 0.7, 0.6)
+        assert pool.apply(_made, ("TableHPO-late-v0",)) == "Discrete(3)"
