@@ -20,6 +20,9 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import is_number
 from hpo_envs.tables.user.cells import Mask, absent, as_text, of_series
 
+SPREAD = 50
+"""Lists of up to so many numbers are columns, longer ones curves."""
+
 SHOWN = 5
 """Lines that an error names before it counts the rest."""
 
@@ -188,7 +191,10 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
         raise ValueError(f"{source}: columns must have names, each once, got {name!r} twice")
     if not names or len(frame) == 0:
         raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
-    frame = frame.set_axis(range(2, len(frame) + 2) if lines is None else list(lines))
+    frame = _unrolled(
+        frame.set_axis(range(2, len(frame) + 2) if lines is None else list(lines)).set_axis(names, axis=1)
+    )
+    names = list(frame)
     columns = {name: of_series(c) for j, n in enumerate(names) for name, c in _spread(n, frame.iloc[:, j]).items()}
     cells = pd.DataFrame(columns, frame.index, copy=False)
     if not digest:
@@ -199,11 +205,23 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
     return Frame(source, cells, digest=digest, **more)
 
 
+def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
+    """A line for each checkpoint, where the cells of a run are curves: lists of more than `SPREAD` numbers."""
+    lists = [n for n in frame if isinstance(frame[n].iloc[0], list) and len(frame[n].iloc[0]) > SPREAD]
+    sizes = [frame[n].map(lambda v: len(v) if isinstance(v, list) else 0) for n in lists]
+    if not lists or {"run", "step"} & {*frame} or any(not sizes[0].equals(size) or size.min() == 0 for size in sizes):
+        return frame
+    if not all(is_number(x) for n in lists for v in frame[n] for x in v):
+        return frame
+    long = frame.assign(run=range(1, len(frame) + 1)).explode(lists)
+    return long.assign(step=long.groupby("run").cumcount())
+
+
 def _spread(name: str, values: pd.Series) -> dict[str, pd.Series]:
     """A column for each number where all cells are lists of so many."""
     first = values.iloc[0]
     size = len(first) if isinstance(first, (list, np.ndarray)) else 0
-    if not 0 < size <= 50 or not all(isinstance(v, (list, np.ndarray)) and len(v) == size for v in values):
+    if not 0 < size <= SPREAD or not all(isinstance(v, (list, np.ndarray)) and len(v) == size for v in values):
         return {name: values}
     if not all(is_number(x) for v in values for x in v):
         return {name: values}

@@ -97,7 +97,9 @@ def _decide(frame: Frame, given: Statement) -> Decisions:
     if stated.level:
         lines["level"] = outcomes.levels(frame, stated.level, lost)
         how = "" if given.level else "; runs have several lines each"
-        levels = [frame.of("level", f"the checkpoint, {lines['level'].nunique()} different{how}", stated.level)]
+        of = stated.level
+        option = "" if given.level or names or frame.recipe.level else f"--level {quote(of)} or --hyperparameters"
+        levels = [frame.of("level", f"the checkpoint, {lines['level'].nunique()} different{how}", of, option=option)]
     lines["cost"] = lines["level"] if cost is None else cost
     lines, grouped = repeats.runs(frame, stated, names, lines, space, ended.scores, given.repeat)
     related = [] if given.hyperparameters else _related(frame, space, ended.scores[:, 0])

@@ -1,4 +1,4 @@
-"""Columns that are functions of others: of one or two choices, or a product, ratio, sum or difference of numbers."""
+"""Columns that depend on others: functions of one or two, and numbers that only measurements have."""
 
 import itertools
 import math
@@ -15,6 +15,12 @@ CHANCE = 1e-6
 
 EXACT = 5e-3
 """Largest relative difference between rounded numbers and their formula."""
+
+STRONG = 0.7
+"""Least rank correlation of numbers with others from which they seem to be measured."""
+
+GRID = 12
+"""Up to so many different numbers that repeat are a grid; so many lines decide on other columns."""
 
 LINES = 2_000
 """Lines that are looked at, all if they are fewer."""
@@ -51,6 +57,40 @@ def functions(columns: Mapping[str, Floats], numbers: Collection[str], scores: F
         if by:
             found[name] = by
     return found
+
+
+def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: Floats) -> dict[str, str]:
+    """Numbers that hardly repeat where others are a full grid, or that are correlated with others.
+
+    Args:
+        columns: Name -> (lines,) float64, codes for choices, in the order of the file.
+        numbers: Those that are no choices.
+        scores: (lines,) float64.
+
+    Returns:
+        Column -> what shows it, in words. Of two that are correlated, the one with more such partners, or the later.
+    """
+    frame = pd.DataFrame(dict(columns))
+    size, lines = frame.nunique(), len(frame)
+    rare = [c for c in frame if c in numbers and size[c] * 2 > frame[c].count()]
+    few = [c for c in frame if c not in rare and size[c] > 1]
+    if lines < 8 or not rare:
+        return {}
+    cells = len(frame[few].drop_duplicates())
+    if len(few) > 1 and cells * 2 >= lines >= GRID and math.prod(size[few].tolist()) <= 1.25 * cells:
+        return dict.fromkeys(rare, f"another value on each line of a grid of {', '.join(few)}")
+    ranked = frame[[c for c in frame if c in numbers]].assign(**{"": scores}).rank().corr().abs().fillna(0)
+    least = max(STRONG, min(4.5 / math.sqrt(lines - 1), 0.97))  # chance explains 4.5 standard errors in 1 of 10^5
+    found: dict[str, str] = {}
+    for _ in rare:
+        left = ranked.drop(index=[*found, ""], columns=[*found, ""])
+        close = left.where((left >= least) & ~np.eye(len(left), dtype=bool), 0.0)[[c for c in rare if c not in found]]
+        total = close.sum().round(9)
+        if not len(total) or not total.max():
+            break
+        column = total[::-1].idxmax()
+        found[str(column)] = f"in the order of {close[column].idxmax()}, or nearly"
+    return {c: found[c] for c in columns if c in found}
 
 
 def _of_score(y: Floats, scores: Floats) -> str:

@@ -1,4 +1,7 @@
-"""Roles of columns (hyperparameter, score, fidelity, repeat, other), with the reason and whether it is certain."""
+"""Roles of columns (hyperparameter, score, fidelity, repeat, other), with the reason and whether it is certain.
+
+Values decide. Where only a name or only values say that a column was measured, it is a question.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -9,17 +12,23 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.user.cells import CHOICES, UNNAMED, Mask, absent, different, numbers, numeric
+from hpo_envs.tables.user.cells import CHOICES, UNNAMED, Mask, absent, codes, different, numbers, numeric
+from hpo_envs.tables.user.deciding import relations
 from hpo_envs.tables.user.deciding.formats import TIME_UNITS
 from hpo_envs.tables.user.deciding.outcomes import scorable
 from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.statement import Statement
 
 LOWER = {"loss", "error", "err", "perplexity", "ppl", "rmse", "mse", "mae", "wer", "cer", "nll", "seconds", "time",
-         "latency", "runtime", "duration", "memory", "vram", "regret", "ter", "fpr", "fnr", "fdr"}  # fmt: skip
+         "latency", "runtime", "duration", "memory", "vram", "regret", "ter", "fpr", "fnr", "fdr", "mape", "bpb",
+         "bpc"}  # fmt: skip
 HIGHER = {"accuracy", "acc", "f1", "bleu", "chrf", "auc", "auroc", "precision", "recall", "score", "r2", "rouge",
           "comet", "reward", "em", "map", "mrr", "likelihood", "meteor", "ndcg", "mcc", "npv", "specificity",
-          "sensitivity", "iou"}  # fmt: skip
+          "sensitivity", "iou", "dice", "ap"}  # fmt: skip
+SPREADS = {"std", "sd", "stderr", "sem", "variance"}
+MEASURED = {*SPREADS, "best", "final", "avg", "seconds", "secs", "sec", "minutes", "mins", "hours", "hrs", "elapsed",
+            "took", "walltime", "wallclock", "var", "bias"}  # fmt: skip
+"""Words of names that outcomes have."""
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
 """Names of columns that name the runs, if hardly a value comes twice."""
@@ -43,9 +52,9 @@ LEVELS = r"_?(epochs?|steps?|iterations?|iter|global_step|updates?|training_iter
          r"n_resources|budget)"  # fmt: skip
 """Names of columns that may be the checkpoint of a run with several lines."""
 
-TIMES = r"(.*[_ ])?(seconds|secs?|minutes|hours|hrs|runtime|duration|elapsed|wall_?(clock|time)|time_taken|took)" \
-        r"([_ ].*)?|.*[_ ]mins?|.*\((s|secs?|min|h)\)"  # fmt: skip
-"""Names of columns of how long something took."""
+TIMES = {"seconds", "secs", "sec", "minutes", "mins", "hours", "hrs", "runtime", "duration", "elapsed", "took", "time",
+         "walltime", "wallclock", "clock", "latency", "taken"}  # fmt: skip
+"""Last words of the names of columns of how long something took."""
 
 CHECKED = {"val", "valid", "validation", "dev", "test", "eval"}
 """Words of the name of a score that was measured on other data than a model was trained on."""
@@ -82,9 +91,23 @@ class Why(NamedTuple):
     option: str = ""
 
 
+def words_of(name: str) -> list[str]:
+    """The words of a name, in lower case: `valLoss_best` has val, loss, best."""
+    return re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower())
+
+
+def is_time(name: str) -> bool:
+    """Whether a name says how long something took."""
+    rate = words_of(name)
+    words = rate[: rate.index("per")] if "per" in rate[1:] else rate
+    unit = len(rate) > 1 and words[-1] in TIME_UNITS
+    telling = unit and (len(words[-1]) > 1 or name.endswith(")") or (len(words) > 1 and words[-2] in TIMES))
+    return bool(telling or {*words[-1:]} & TIMES)
+
+
 def goal_of(name: str) -> Literal["max", "min"] | None:
     """Guess from its name whether a score is to be high or low."""
-    words = set(re.split(r"[^a-z0-9]+", name.lower()))
+    words = {*words_of(name)}
     low, high = bool(words & LOWER), bool(words & HIGHER)
     return None if low == high else ("min" if low else "max")
 
@@ -97,13 +120,16 @@ def guess_score(frame: Frame) -> str:
     """
     guessed = (n for n in frame.cells if goal_of(n) and n not in frame.settings)
     measured = [n for n in frame.scores or guessed if scorable(frame[n])]
-    measured = [n for n in measured if not re.fullmatch(TIMES, n.lower())] or measured
+    for others in (is_time, lambda n: SPREADS & {*words_of(n)}):
+        measured = [n for n in measured if not others(n)] or measured
     varied = [n for n in measured if pd.Series(numbers(frame[n])).nunique() > 1]
-    checked = [n for n in varied if set(re.split(r"[^a-z0-9]+", n.lower())) & CHECKED]
+    checked = [n for n in varied if {*words_of(n)} & CHECKED]
     for some in (varied, checked, [n for n in varied if goal_of(n) == "max"]):
         if len(some) == 1:
             return some[0]
-    raise ValueError(f"--score must say which of these columns is the score: {', '.join(measured or frame.cells)}")
+    free = [n for n in frame.cells if scorable(frame[n]) and n not in frame.settings and frame[n].nunique() > 1]
+    shown = ", ".join(measured or free or frame.cells)
+    raise ValueError(f"--score must say which of these columns is the score: {shown}")
 
 
 def scored(frame: Frame, stated: Statement) -> Statement:
@@ -154,6 +180,12 @@ def assign(frame: Frame, stated: Statement, lost: Mask, units: dict[str, str]) -
                 chosen.remove(column)
         if repeat is None and not frame.settings:
             repeat = next((c for c in chosen if re.fullmatch(REPEATS, c.lower())), None)
+        if not frame.settings:
+            kept = [c for c in chosen if c != repeat and c not in s.categorical]
+            seemingly = _seemingly_measured(frame, kept, s.score[0], names[0] if level and names else None)
+            if any(frame[c].nunique() > 1 for c in kept if c not in seemingly):
+                why |= seemingly
+                chosen = [c for c in chosen if c not in seemingly]
     else:
         why = {c: Why(NAMES if c in names else "no hyperparameter, as asked") for c in why if c not in chosen}
     why |= dict.fromkeys(s.drop, Why("left out, as asked"))
@@ -214,17 +246,21 @@ def _reason(frame: Frame, column: str, lost: Mask, chosen: Collection[str], unit
         return Why(f"{f'bookkeeping of {recipe.tool}' if recipe.tool else 'not among the settings'}, no hyperparameter")
     if _names_runs(frame, column):
         return Why(NAMES)
-    words = set(different(cells))
+    words, empty = set(different(cells)), absent(cells)
     first = [t for t in cells[:50].dropna() if t in words]
+    rare = cells.nunique() * 2 > int((~empty).sum())
+    asked = "" if rare else f"--drop {quote(column)} or {TAKE}"
     if column.startswith(UNNAMED):
         return Why("has no name: left out")
-    if re.fullmatch(STAMPS, low) or (first and all(re.fullmatch(DATE, t) for t in first)):
+    if first and all(re.fullmatch(DATE, t) for t in first):
         return Why(f"when, not what: left out {TAKES}")
+    if re.fullmatch(STAMPS, low):
+        return Why(f"when, not what: left out {TAKES}", asked)
     if numeric(cells):
         return _measured(frame, column, lost, unit)
-    empty = absent(cells)
     if re.fullmatch(NOTES, low):
-        return Why(f"a note: left out {TAKES}")
+        long = max(map(len, words), default=0) > 20
+        return Why(f"a note: left out {TAKES}", "" if long or len(words) < 2 else asked)
     if len(words) > CHOICES:
         return Why(f"more than {CHOICES} different texts, no choice: left out {TAKES}")
     if first and int((~empty).sum()) == len(words) < len(cells) / 2 and all(" " in t for t in first):
@@ -236,24 +272,32 @@ def _reason(frame: Frame, column: str, lost: Mask, chosen: Collection[str], unit
 
 
 def _measured(frame: Frame, column: str, lost: Mask, unit: str) -> Why:
-    """Why a column of numbers was measured: values that hardly repeat, and a name or a unit."""
-    cells, goal = frame[column], goal_of(column)
-    empty = absent(cells)
+    """Why a column of numbers was measured: it is called so, and its values are no grid; else a question, or set."""
+    cells, words = frame[column], {*words_of(column)}
+    empty, distinct = absent(cells), cells.nunique()
     full = int((~empty).sum())
-    distinct = cells.nunique()
-    fractions = goal is not None and distinct > 12 and bool((numbers(cells) % 1 > 0).any())
-    rare = distinct * 2 > len(cells) or fractions  # a score of many runs may repeat, but is no grid
-    called = goal is not None or re.fullmatch(TIMES, column.lower().strip()) is not None
+    goal, took = goal_of(column), is_time(column)
+    fractions = distinct > relations.GRID and bool((numbers(cells) % 1 > 0).any())
+    rare = distinct * 2 > full or (goal is not None and fractions)  # a score of many runs may repeat, but is no grid
     quantity = unit in TIME_UNITS or unit.endswith("B") or unit in ("%", "bytes")
+    if distinct * 2 > full > 5 and re.fullmatch(LEVELS, column.rpartition("/")[2].lower()):
+        return Why("where a run ended, so it seems to be measured, not set: left out", f"--drop or {TAKE}")
+    if not (goal or took or words & MEASURED or quantity) or not (rare or took or distinct > relations.GRID):
+        failed = 0 < full < len(cells) and (empty <= lost).all()
+        return Why(f"empty only where a run failed, so measured, not set: left out {TAKES}" if failed else "")
     role = "--score" if goal == "max" else "--cost"
     how = f"({role} {quote(column)} uses it, {TAKE} takes it in)"
-    if rare and (called or quantity):
-        return Why(f"measured, not set: left out {how}")
-    if not rare and re.fullmatch(TIMES, column.lower().strip()):
-        return Why(f"measured, not set: left out {how}", f"--cost {quote(column)} or {TAKE}")
-    if 0 < full < len(cells) and (empty <= lost).all():
-        return Why(f"empty only where a run failed, so measured, not set: left out {TAKES}")
-    return Why("")
+    return Why(f"measured, not set: left out {how}", "" if rare else f"{role} {quote(column)}, --drop or {TAKE}")
+
+
+def _seemingly_measured(frame: Frame, columns: Sequence[str], score: str, run: str | None) -> dict[str, Why]:
+    """Column -> why its values look measured, whatever it is called."""
+    cells = frame.cells if run is None else frame.cells.drop_duplicates(run)
+    cells = cells.iloc[:: len(cells) // relations.LINES + 1]
+    values = {c: numbers(cells[c]) if numeric(cells[c]) else codes(cells[c]).astype(float) for c in columns}
+    found = relations.dependent(values, [c for c in columns if numeric(cells[c])], numbers(cells[score]))
+    option = f"--drop or {TAKE}"
+    return {c: Why(f"{by}, so it seems to be measured, not set: left out", option) for c, by in found.items()}
 
 
 def _level(frame: Frame, names: Sequence[str], chosen: Sequence[str], free: Sequence[str]) -> tuple[str, bool] | None:

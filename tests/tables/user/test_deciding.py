@@ -236,3 +236,57 @@ def test_other_scores_are_measured_also_where_they_repeat() -> None:
     table = user.from_frame(frame, "acc")
     assert [h.name for h in table.space] == ["k", "w"]
     assert "measured" in next(n for n in table.provenance.notes if "accuracy_dev" in n)
+
+
+def asked(frame: pd.DataFrame, **options: Any) -> dict[str, str]:
+    """Column -> the option that settles what it is."""
+    found = user.decide(user.read(frame), **options)
+    return {column: d.option for d in found.uncertain for column in d.columns}
+
+
+def test_numbers_that_change_on_each_line_of_grid_are_asked() -> None:
+    rng = np.random.default_rng(0)
+    frame = grid().drop(columns="d_head").assign(q=rng.normal(0, 1, 27))
+    assert asked(frame, score="acc") == {"q": "--drop or --hyperparameters"}
+    assert [h.name for h in user.from_frame(frame, "acc").space] == ["d_model", "heads", "lr"]
+    assert asked(frame, score="acc", drop=["q"]) == {}
+    names = ["d_model", "heads", "lr", "q"]
+    assert asked(frame, score="acc", hyperparameters=names) == {}
+    draws = pd.DataFrame({"kind": [*"abc"] * 20, "lr": 10 ** rng.uniform(-4, -1, 60), "acc": rng.uniform(0, 1, 60)})
+    assert asked(draws, score="acc") == {}
+
+
+def test_correlated_numbers_are_asked_and_independent_draws_are_not() -> None:
+    rng = np.random.default_rng(0)
+    for n in (30, 100, 300):
+        frame = pd.DataFrame({c: rng.uniform(0, 1, n) for c in "abcde"}).assign(acc=rng.uniform(0, 1, n))
+        frame = frame.assign(x=frame.a**3 + rng.normal(0, 0.01, n), y=frame.a + frame.b)
+        assert not any("--drop" in option for option in asked(frame.drop(columns=["x", "y"]), score="acc").values())
+        assert "x" in asked(frame, score="acc")
+        assert {"a", "b", "c", "d", "e"} <= {h.name for h in user.from_frame(frame, "acc").space}
+
+
+def test_name_alone_is_asked() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"lr": 10 ** rng.uniform(-4, -1, 60), "k": np.arange(60) % 5, "acc": rng.uniform(0, 1, 60)})
+    said = asked(frame.assign(hours=rng.integers(1, 20, 60), loss_weight=np.arange(60) % 3, node=[*"ab"] * 30))
+    assert {*said} == {"hours", "node"}
+    assert "epoch" in asked(frame.assign(epoch=rng.permutation(60) + 100))
+    assert "TrainTime" not in asked(frame.assign(TrainTime=rng.uniform(1, 2, 60)))
+    assert [h.name for h in user.from_frame(frame.assign(fwd_us_per_step=rng.uniform(1, 2, 60))).space] == ["lr", "k"]
+
+
+def test_fidelity_of_configurations_without_names_is_asked() -> None:
+    frame = pd.DataFrame(
+        {"lr": np.repeat([0.1, 0.2, 0.3], 4), "epochs": [5, 10, 20, 40] * 3, "acc": np.arange(12) / 12}
+    )
+    assert asked(frame) == {"epochs": "--level epochs or --hyperparameters"}
+    assert asked(frame, level="epochs") == asked(frame, hyperparameters=["lr", "epochs"]) == {}
+
+
+def test_curves_in_cells_are_checkpoints() -> None:
+    runs = [{"lr": lr, "loss": [1 / (k + 1) + lr for k in range(60)]} for lr in (0.1, 0.2, 0.3)]
+    table = user.from_frame(pd.DataFrame(runs), "loss")
+    assert table.values.shape == (3, 1, 60, 1)
+    assert [h.name for h in table.space] == ["lr"]
+    assert table.values.min() == pytest.approx(1 / 60 + 0.1)
