@@ -211,7 +211,7 @@ def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
     sizes = [frame[n].map(lambda v: len(v) if isinstance(v, list) else 0) for n in lists]
     if not lists or {"run", "step"} & {*frame} or any(not sizes[0].equals(size) or size.min() == 0 for size in sizes):
         return frame
-    if not all(is_number(x) for n in lists for v in frame[n] for x in v):
+    if not all(is_number(x) or x in ("NaN", "Infinity", "-Infinity") for n in lists for v in frame[n] for x in v):
         return frame
     long = frame.assign(run=range(1, len(frame) + 1)).explode(lists)
     return long.assign(step=long.groupby("run").cumcount())

@@ -84,6 +84,11 @@ def space_of(
             said.append(frame.of("ignored", f"always {column.natural(column.values[0])}, left out", name))
             continue
         condition = condition_of(holes, columns)
+        if name not in fixed and condition is not None and len(pd.unique(column.values[~holes])) == 1:
+            parent = f"{condition[0]} is {' or '.join(map(str, condition[1]))}"
+            only = column.natural(column.values[~holes][0])
+            said.append(frame.of("ignored", f"always {only} while {parent}, left out", name))
+            continue
         if holes.any() and condition is None:
             column, note, lost = _without_holes(frame, name, column)
             kept &= ~lost

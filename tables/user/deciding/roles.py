@@ -107,7 +107,7 @@ def is_time(name: str) -> bool:
 
 def goal_of(name: str) -> Literal["max", "min"] | None:
     """Guess from its name whether a score is to be high or low."""
-    words = {*words_of(name)}
+    words = {form for word in words_of(name) for form in (word, word.removesuffix("s"))}
     low, high = bool(words & LOWER), bool(words & HIGHER)
     return None if low == high else ("min" if low else "max")
 
@@ -266,7 +266,7 @@ def _reason(frame: Frame, column: str, lost: Mask, chosen: Collection[str], unit
     if first and int((~empty).sum()) == len(words) < len(cells) / 2 and all(" " in t for t in first):
         return Why(f"a remark on a few lines: left out {TAKES}")
     long = sum(len(t) > 40 or "\n" in t for t in first) * 2 > len(first)
-    if first and (long or len(set(first)) == len(first) == len(cells) > 5):
+    if first and (long or len(words) == int((~empty).sum()) > max(5, len(cells) / 2)):
         return Why(f"another text for each run: left out {TAKES}")
     return Why("")
 

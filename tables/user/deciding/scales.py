@@ -52,6 +52,9 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
     if len(grid) == 2:
         return DecidedScale("log" if grid[0] > 0 and factor >= 10 else "linear", "two values")
     decay = not whole and grid[0] >= 0 and 0.8 < grid[-1] < 1
+    if grid[0] > 0 and factor <= NARROW and not decay:
+        steady = _unevenness(grid) <= EVEN
+        return DecidedScale("linear", "steps are even" if steady else f"within a factor of {NARROW:g}")
     steps: dict[Kind, float] = {"linear": _unevenness(grid), "log": _unevenness(np.log(positive), factor >= 10)}
     if grid[0] == 0 and factor < 10:
         del steps["log"]  # 0 as a step of a logarithmic grid needs one

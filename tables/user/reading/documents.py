@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hpo_envs.tables.user.frame import Decision
@@ -152,12 +152,19 @@ def _ax(document: Mapping[str, Any]) -> Document | None:
         arm = next(iter(run.get("arms", ())), trial.get("arm", {})) or {}
         line: RunDocument = {"trial_index": index, "trial_status": (trial.get("status") or {}).get("name")}
         line |= {f"config.{k}": v for k, v in (arm.get("parameters") or {}).items()}
-        for text in re.findall(r"'value': '(\{\"trial_index.*?\})'", str(experiment["data_by_trial"].get(index))):
-            data = json.loads(text)
-            for at, metric in data.get("metric_name", {}).items():
-                line[f"metrics.{metric}"] = data["mean"][at]
+        for data in _tables_of_ax(experiment["data_by_trial"].get(index)):
+            line |= {f"metrics.{metric}": data["mean"][at] for at, metric in data["metric_name"].items()}
         lines.append(line)
     return Document(lines)
+
+
+def _tables_of_ax(value: Any) -> Iterator[dict[str, Any]]:
+    """The tables in a value, which are texts of JSON."""
+    if isinstance(value, str) and value.startswith("{") and '"metric_name"' in value:
+        yield json.loads(value)
+    elif isinstance(value, (list, Mapping)):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _tables_of_ax(inner)
 
 
 def _trainer(document: Mapping[str, Any]) -> Document | None:

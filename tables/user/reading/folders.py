@@ -103,6 +103,8 @@ def _document(path: Path, content: bytes, csv: Callable[[str, bytes], Frame]) ->
         return Document([flat(of_yaml(text))], listed=False)
     if path.suffix == ".csv":
         cells = csv(str(path), content).cells.astype(object)
+        if {"epoch", "step"} <= {*cells}:  # what Lightning logs at one step is several lines
+            cells = cells.groupby(["epoch", "step"], sort=False, dropna=False, as_index=False).first()
         return Document([{k: v for k, v in line.items() if pd.notna(v)} for line in cells.to_dict("records")])
     return of_json(str(path), content, alone=False)
 

@@ -115,7 +115,7 @@ def test_scales_of_draws_are_right_or_asked(name: str) -> None:
         ([32, 64, 128, 256, 512, 1024, 2048], "log"), ([1e-4 * 2 ** (k / 2) for k in range(21)], "log"),
         ([1, 3, 10, 30], "log"), ([0.001, 0.01], "log"), ([1, 2, 5, 10, 20, 50], "log"), ([0.1, 0.2, 0.3], "linear"),
         ([1, 2, 3, 4], "linear"), ([0, 0.1, 0.2, 0.3, 0.5], "linear"), ([0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2], "log"),
-        ([0.9, 0.99, 0.999], "decay"), ([0.1, 0.5, 0.9], "linear"), ([-1, 0, 1], "linear"),
+        ([0.05, 0.0625, 0.08, 0.1, 0.12, 0.15], "linear"), ([0.9, 0.99, 0.999], "decay"), ([0.1, 0.5, 0.9], "linear"), ([-1, 0, 1], "linear"),
     ],
 )  # fmt: skip
 def test_scales_of_grids(grid: list[float], kind: str) -> None:
@@ -290,3 +290,13 @@ def test_curves_in_cells_are_checkpoints() -> None:
     assert table.values.shape == (3, 1, 60, 1)
     assert [h.name for h in table.space] == ["lr"]
     assert table.values.min() == pytest.approx(1 / 60 + 0.1)
+
+
+def test_constant_under_condition_and_labels_of_some_runs_are_left_out() -> None:
+    frame = pd.DataFrame({"opt": ["sgd", "adam"] * 8, "lr": np.arange(1, 17) / 100, "acc": np.arange(16) ** 2 / 300})
+    sgd = frame.opt == "sgd"
+    frame = frame.assign(nesterov=np.where(sgd, 1.0, np.nan), what=[*"abcdefghijklmn", None, None])
+    table = user.from_frame(frame, "acc")
+    assert [h.name for h in table.space] == ["opt", "lr"]
+    assert decided(table, "nesterov") == "nesterov: always 1 while opt is sgd, left out"
+    assert "another text for each run" in decided(table, "what")

@@ -126,3 +126,36 @@ def test_tables_of_document_are_joined_and_others_named(tmp_path: Path) -> None:
     assert [h.name for h in table.space] == ["experiment.lr", "experiment.bs"]
     assert len(table) == 12
     assert any(n.startswith("authors: ") and "ignored" in n for n in table.provenance.notes)
+
+
+def test_lines_of_one_step_are_one_checkpoint(tmp_path: Path) -> None:
+    for i, lr in enumerate((0.1, 0.2, 0.3)):
+        put(tmp_path / f"version_{i}" / "hparams.yaml", f"lr: {lr}\n")
+        lines = [f"{e},{e},,{lr + 1 / (e + 1)}\n{e},{e},{e},\n" for e in range(3)]
+        put(tmp_path / f"version_{i}" / "metrics.csv", "epoch,step,train_loss,val_loss\n" + "".join(lines))
+    table = user.from_csv(tmp_path, "val_loss")
+    assert table.values.shape == (3, 1, 3, 1)
+    assert [h.name for h in table.space] == ["lr"]
+
+
+def test_snapshot_of_ax_has_its_metrics(tmp_path: Path) -> None:
+    def data(i: int) -> dict[str, Any]:
+        frame = {
+            "arm_name": {"0": f"{i}_0"},
+            "metric_name": {"0": "loss"},
+            "mean": {"0": i**2},
+            "trial_index": {"0": i},
+        }
+        value = [[17, {"df": {"__type": "DataFrame", "value": json.dumps(frame)}, "__type": "Data"}]]
+        return {"__type": "OrderedDict", "value": value}
+
+    def trial(i: int) -> dict[str, Any]:
+        return {"status": {"name": "COMPLETED"}, "generator_run": {"arms": [{"parameters": {"lr": i / 10}}]}}
+
+    trials = {str(i): trial(i) for i in range(1, 5)}
+    experiment = {"trials": trials, "data_by_trial": {key: data(int(key)) for key in trials}}
+    put(tmp_path / "ax.json", json.dumps({"_type": "AxClient", "experiment": experiment}))
+    table = user.from_csv(tmp_path / "ax.json")
+    assert sorted((table.config(i)["lr"], table.values[i, 0, 0, 0]) for i in range(4)) == [
+        (0.1, 1), (0.2, 4), (0.3, 9), (0.4, 16),
+    ]  # fmt: skip
