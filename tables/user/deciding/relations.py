@@ -59,7 +59,7 @@ def functions(columns: Mapping[str, Floats], numbers: Collection[str], scores: F
     return found
 
 
-def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: Floats) -> dict[str, str]:
+def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: Floats) -> dict[str, tuple[str, bool]]:
     """Numbers that hardly repeat where others are a full grid, or that are correlated with others.
 
     Args:
@@ -68,7 +68,8 @@ def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: F
         scores: (lines,) float64.
 
     Returns:
-        Column -> what shows it, in words. Of two that are correlated, the one with more such partners, or the later.
+        Column -> what shows it, in words, and whether it is rather this one than its partner: of two that are
+            correlated, the one with more such partners, or the later.
     """
     frame = pd.DataFrame(dict(columns))
     size, lines = frame.nunique(), len(frame)
@@ -78,19 +79,23 @@ def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: F
         return {}
     cells = len(frame[few].drop_duplicates())
     if len(few) > 1 and cells * 2 >= lines >= GRID and math.prod(size[few].tolist()) <= 1.25 * cells:
-        return dict.fromkeys(rare, f"another value on each line of a grid of {', '.join(few)}")
+        return dict.fromkeys(rare, (f"another value on each line of a grid of {', '.join(few)}", True))
     ranked = frame[[c for c in frame if c in numbers]].assign(**{"": scores}).rank().corr().abs().fillna(0)
     least = max(STRONG, min(4.5 / math.sqrt(lines - 1), 0.97))  # chance explains 4.5 standard errors in 1 of 10^5
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, bool]] = {}
+    partners: dict[str, tuple[str, bool]] = {}
     for _ in rare:
         left = ranked.drop(index=[*found, ""], columns=[*found, ""])
         close = left.where((left >= least) & ~np.eye(len(left), dtype=bool), 0.0)[[c for c in rare if c not in found]]
         total = close.sum().round(9)
         if not len(total) or not total.max():
             break
-        column = total[::-1].idxmax()
-        found[str(column)] = f"in the order of {close[column].idxmax()}, or nearly"
-    return {c: found[c] for c in columns if c in found}
+        column = str(total[::-1].idxmax())
+        partner = str(close[column].idxmax())
+        found[column] = f"in the order of {partner}, or nearly", True
+        if close.at[partner, column] > 0.999 and not _constant(columns[column], columns[partner]):
+            partners[partner] = f"in the order of {column}", False
+    return partners | found
 
 
 def _of_score(y: Floats, scores: Floats) -> str:
@@ -126,22 +131,22 @@ def _determined(codes: Mapping[str, Index], name: str, free: list[str], before: 
 
 
 def _formula(columns: Mapping[str, Floats], y: Floats) -> str:
-    """A formula for numbers that hardly repeat."""
+    """A formula for numbers that hardly repeat; whole ones may be rounded."""
     others = {n: x for n, x in columns.items() if len(np.unique(x)) > 1}
-    if len(np.unique(y)) < 6 or not np.isfinite(y).all() or (y == 0).any():
+    if len(np.unique(y)) < 6 or not np.isfinite(y).all():
         return ""
     for n, x in others.items():
         if _constant(y, x) or _constant(y * x, np.ones(len(x))):
             return f"proportional to {n}" if _constant(y, x) else f"proportional to 1 / {n}"
+    near = EXACT * abs(y) + (1.0 if (y % 1 == 0).all() and y.max() > 100 else 0.0)
     for (n, a), (m, b) in itertools.combinations(others.items(), 2):
         with np.errstate(all="ignore"):
             forms: dict[str, Any] = {f"{n} x {m}": a * b, f"{n} / {m}": a / b, f"{m} / {n}": b / a}
             sums: dict[str, Any] = {f"{n} + {m}": a + b, f"{n} - {m}": a - b, f"{m} - {n}": b - a}
-        for text, x in forms.items():
-            if _constant(y, x):
+        for text, x in (forms | sums).items():
+            if text in forms and _constant(y, x):
                 return f"proportional to {text}"
-        for text, x in sums.items():
-            if np.isfinite(x).all() and (abs(y - x) <= EXACT * abs(y)).all():
+            if np.isfinite(x).all() and (abs(y - x) <= near).all():
                 return f"equal to {text}"
     return ""
 
@@ -149,4 +154,4 @@ def _formula(columns: Mapping[str, Floats], y: Floats) -> str:
 def _constant(y: Floats, x: Floats) -> bool:
     with np.errstate(all="ignore"):
         ratio = y / x
-    return bool(np.isfinite(ratio).all() and (abs(ratio - ratio[0]) <= EXACT * abs(ratio[0])).all())
+    return bool(np.isfinite(ratio).all() and ratio[0] != 0 and (abs(ratio - ratio[0]) <= EXACT * abs(ratio[0])).all())

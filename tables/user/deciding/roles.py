@@ -162,6 +162,7 @@ def assign(frame: Frame, stated: Statement, lost: Mask, units: dict[str, str]) -
     why = _reasons(frame, taken, lost, s.categorical, units)
     names = [c for c in why if why[c].text == NAMES and c not in s.hyperparameters]
     names.sort(key=lambda c: c != frame.one(frame.recipe.run))
+    said: list[Decision] = []
     chosen, level, repeat = list(s.hyperparameters), s.level, s.repeat or frame.one(frame.recipe.repeat)
     if not chosen:
         chosen = [c for c in frame.cells if c in why and not why[c].text and c not in (level, repeat)]
@@ -183,14 +184,20 @@ def assign(frame: Frame, stated: Statement, lost: Mask, units: dict[str, str]) -
         if not frame.settings:
             kept = [c for c in chosen if c != repeat and c not in s.categorical]
             seemingly = _seemingly_measured(frame, kept, s.score[0], names[0] if level and names else None)
-            if any(frame[c].nunique() > 1 for c in kept if c not in seemingly):
-                why |= seemingly
-                chosen = [c for c in chosen if c not in seemingly]
+            measured = {c for c, (_, rather) in seemingly.items() if rather}
+            if not any(frame[c].nunique() > 1 for c in kept if c not in measured):
+                measured = set()
+            for c, (by, _) in seemingly.items():
+                option = f"--drop {quote(c)} or {TAKE}"
+                if c in measured:
+                    why[c] = Why(f"{by}, so it seems to be measured, not set: left out", option)
+                    chosen.remove(c)
+                else:
+                    said.append(frame.of("hyperparameter", f"{by}: taken nevertheless", c, option=option))
     else:
         why = {c: Why(NAMES if c in names else "no hyperparameter, as asked") for c in why if c not in chosen}
     why |= dict.fromkeys(s.drop, Why("left out, as asked"))
     why = {c: reason for c, reason in why.items() if reason.text and c not in (level, repeat)}
-    said = []
     for reason in dict.fromkeys(why.values()):
         columns = [c for c in why if why[c] == reason]
         said.append(
@@ -277,12 +284,14 @@ def _measured(frame: Frame, column: str, lost: Mask, unit: str) -> Why:
     empty, distinct = absent(cells), cells.nunique()
     full = int((~empty).sum())
     goal, took = goal_of(column), is_time(column)
+    telling = LOWER | HIGHER | MEASURED
+    called = took or bool((words | {w.removesuffix("s") for w in words}) & telling)
     fractions = distinct > relations.GRID and bool((numbers(cells) % 1 > 0).any())
-    rare = distinct * 2 > full or (goal is not None and fractions)  # a score of many runs may repeat, but is no grid
+    rare = distinct * 2 > full or (called and fractions)  # a score of many runs may repeat, but is no grid
     quantity = unit in TIME_UNITS or unit.endswith("B") or unit in ("%", "bytes")
     if distinct * 2 > full > 5 and re.fullmatch(LEVELS, column.rpartition("/")[2].lower()):
         return Why("where a run ended, so it seems to be measured, not set: left out", f"--drop or {TAKE}")
-    if not (goal or took or words & MEASURED or quantity) or not (rare or took or distinct > relations.GRID):
+    if not (called or quantity) or not (rare or took or distinct > relations.GRID):
         failed = 0 < full < len(cells) and (empty <= lost).all()
         return Why(f"empty only where a run failed, so measured, not set: left out {TAKES}" if failed else "")
     role = "--score" if goal == "max" else "--cost"
@@ -290,14 +299,14 @@ def _measured(frame: Frame, column: str, lost: Mask, unit: str) -> Why:
     return Why(f"measured, not set: left out {how}", "" if rare else f"{role} {quote(column)}, --drop or {TAKE}")
 
 
-def _seemingly_measured(frame: Frame, columns: Sequence[str], score: str, run: str | None) -> dict[str, Why]:
-    """Column -> why its values look measured, whatever it is called."""
+def _seemingly_measured(
+    frame: Frame, columns: Sequence[str], score: str, run: str | None
+) -> dict[str, tuple[str, bool]]:
+    """See `relations.dependent`; of runs with several lines, the first."""
     cells = frame.cells if run is None else frame.cells.drop_duplicates(run)
     cells = cells.iloc[:: len(cells) // relations.LINES + 1]
     values = {c: numbers(cells[c]) if numeric(cells[c]) else codes(cells[c]).astype(float) for c in columns}
-    found = relations.dependent(values, [c for c in columns if numeric(cells[c])], numbers(cells[score]))
-    option = f"--drop or {TAKE}"
-    return {c: Why(f"{by}, so it seems to be measured, not set: left out", option) for c, by in found.items()}
+    return relations.dependent(values, [c for c in columns if numeric(cells[c])], numbers(cells[score]))
 
 
 def _level(frame: Frame, names: Sequence[str], chosen: Sequence[str], free: Sequence[str]) -> tuple[str, bool] | None:

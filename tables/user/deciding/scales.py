@@ -18,6 +18,9 @@ NATS = math.log(100.0)
 NARROW = 3.0
 """Numbers within this factor are nearly the same on both scales."""
 
+NEAR = 10.0
+"""The scale of a grid within this factor is that of its evener steps."""
+
 
 class DecidedScale(NamedTuple):
     """The scale of a hyperparameter.
@@ -69,7 +72,8 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
             return _grid(grid, first)
         drawn = _drawn(grid, decay, whole)
         likely = min((k for k in steps if k != "decay"), key=lambda k: steps[k])
-        return drawn if drawn.certain else DecidedScale(likely, "the evener steps", certain=False)
+        near = factor <= NEAR and grid[0] > 0 and not decay
+        return drawn if drawn.certain else DecidedScale(likely, "the evener steps", certain=near)
     return _drawn(grid, decay, whole)
 
 

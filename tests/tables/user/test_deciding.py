@@ -115,7 +115,9 @@ def test_scales_of_draws_are_right_or_asked(name: str) -> None:
         ([32, 64, 128, 256, 512, 1024, 2048], "log"), ([1e-4 * 2 ** (k / 2) for k in range(21)], "log"),
         ([1, 3, 10, 30], "log"), ([0.001, 0.01], "log"), ([1, 2, 5, 10, 20, 50], "log"), ([0.1, 0.2, 0.3], "linear"),
         ([1, 2, 3, 4], "linear"), ([0, 0.1, 0.2, 0.3, 0.5], "linear"), ([0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2], "log"),
-        ([0.05, 0.0625, 0.08, 0.1, 0.12, 0.15], "linear"), ([0.9, 0.99, 0.999], "decay"), ([0.1, 0.5, 0.9], "linear"), ([-1, 0, 1], "linear"),
+        ([0.05, 0.0625, 0.08, 0.1, 0.12, 0.15], "linear"),
+        ([0.9, 0.99, 0.999], "decay"), ([0.1, 0.5, 0.9], "linear"), ([-1, 0, 1], "linear"),
+        ([2, 5, 10], "log"),
     ],
 )  # fmt: skip
 def test_scales_of_grids(grid: list[float], kind: str) -> None:
@@ -247,7 +249,7 @@ def asked(frame: pd.DataFrame, **options: Any) -> dict[str, str]:
 def test_numbers_that_change_on_each_line_of_grid_are_asked() -> None:
     rng = np.random.default_rng(0)
     frame = grid().drop(columns="d_head").assign(q=rng.normal(0, 1, 27))
-    assert asked(frame, score="acc") == {"q": "--drop or --hyperparameters"}
+    assert asked(frame, score="acc") == {"q": "--drop q or --hyperparameters"}
     assert [h.name for h in user.from_frame(frame, "acc").space] == ["d_model", "heads", "lr"]
     assert asked(frame, score="acc", drop=["q"]) == {}
     names = ["d_model", "heads", "lr", "q"]
@@ -263,6 +265,9 @@ def test_correlated_numbers_are_asked_and_independent_draws_are_not() -> None:
         frame = frame.assign(x=frame.a**3 + rng.normal(0, 0.01, n), y=frame.a + frame.b)
         assert not any("--drop" in option for option in asked(frame.drop(columns=["x", "y"]), score="acc").values())
         assert "x" in asked(frame, score="acc")
+        same = frame.assign(x=frame.a**3, y=frame.b * 2)
+        found = asked(same, score="acc")
+        assert {c for c in found if "--drop" in found[c]} == {"a", "x", "y"}
         assert {"a", "b", "c", "d", "e"} <= {h.name for h in user.from_frame(frame, "acc").space}
 
 

@@ -1,0 +1,27 @@
+"""Published result files, where they are (see `corpus`): no wrong number, no lost run, few columns decided wrongly."""
+
+import pytest
+
+from tests.tables.user import corpus
+
+KNOWN = {"params", "scheduler_kwargs/warmup_steps", "input_dim"}
+"""Columns that other ones determine in a way that no rule finds."""
+
+
+@pytest.mark.skipif(not corpus.FOLDER.name, reason="needs the files of corpus.tsv in HPO_ENVS_CORPUS")
+def test_published_files_are_right_or_asked() -> None:
+    outcomes = {f"{file.repository}/{file.path}": corpus.outcome(file) for file in corpus.FILES.itertuples()}
+    assert len(outcomes) >= 30
+    assert [name for name, found in outcomes.items() if not (found.numbers and found.runs)] == []
+    assert {column for found in outcomes.values() for column in found.wrong} <= KNOWN
+    right, asked = (sum(len(found[i]) for found in outcomes.values()) for i in (0, 1))
+    wrong = sum(len(found.wrong) for found in outcomes.values())
+    assert right >= 0.88 * (right + asked + wrong)
+
+
+def test_corpus_names_each_file_once_with_its_hash() -> None:
+    files = corpus.FILES
+    assert len(files) >= 30
+    assert not files.duplicated(["repository", "path"]).any()
+    assert files["sha256"].str.fullmatch("[0-9a-f]{64}").all()
+    assert files["commit"].str.fullmatch("[0-9a-f]{40}").all()
