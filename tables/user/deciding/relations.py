@@ -1,4 +1,4 @@
-"""Columns that depend on others: functions of one or two, and numbers that only measurements have."""
+"""Columns that other columns determine, and numbers that only measurements have."""
 
 import itertools
 import math
