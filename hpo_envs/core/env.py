@@ -361,13 +361,13 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """An info as `reset` and `step` return it, with the mask of actions where there is one, which all report."""
         if not self._masked:
             return info
-        return MaskedInfo(info).defer_mask(self._then(), self._everyone.copy() if everyone is None else everyone)
+        return MaskedInfo(info, self._snapshot(), self._everyone.copy() if everyone is None else everyone)
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        return self._then()()
+        return self._snapshot()()
 
-    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """Factory of the current (num_envs, k) action masks, callable later."""
+    def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        """Return a function that makes the (num_envs, k) masks of now, a fresh array, whenever it is called."""
         raise NotImplementedError
 
     def _seed(self, seed: int | Sequence[int | None] | None, index: npt.NDArray[np.intp]) -> None:
@@ -419,7 +419,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         ended: Info = {k: mapped(info[k], operator.methodcaller("copy")) for k in keys}
         ended |= {"_" + k: terminated.copy() for k in keys}
         if self._masked:
-            ended = MaskedInfo(ended).defer_mask(self._then(), terminated.copy())
+            ended = MaskedInfo(ended, self._snapshot(), terminated.copy())
         info["final_info"] = ended
         info["final_obs"] = final
         info["_final_info"] = info["_final_obs"] = terminated.copy()

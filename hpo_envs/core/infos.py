@@ -23,20 +23,19 @@ class MaskedInfo(Info):
     """Batched info whose `action_mask` is made when it is first read: most callers do not, and it is the largest part.
 
     It is a dict in every other way; taking all values, copying and pickling read the mask, too.
+
+    Args:
+        info: All other entries.
+        make: Returns the (n, k) mask, bool or int8, as a fresh array.
+        reported: (n,) which environments report it; the others have zeros.
     """
 
     __slots__ = ("make",)
 
-    def defer_mask(self, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
-        """Add `action_mask`.
-
-        Args:
-            make: Returns the (n, k) mask, bool or int8, as a fresh array.
-            reported: (n,) which environments report it; the others have zeros.
-        """
+    def __init__(self, info: Info, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> None:
+        super().__init__(info)
         self.make = make
         self["action_mask"], self["_action_mask"] = None, reported
-        return self
 
     def __getitem__(self, key: str) -> Any:
         """The value; that of `action_mask` is made now."""
@@ -82,7 +81,8 @@ def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any
         info.pop("_action_mask", None)
     elif isinstance(info, MaskedInfo):
         before = info.make
-        info.defer_mask(lambda: change(before()), info["_action_mask"])
+        info.make = lambda: change(before())
+        info["action_mask"] = None
     else:
         info["action_mask"] = change(info["action_mask"])
 

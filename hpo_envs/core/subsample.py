@@ -120,7 +120,7 @@ class ClearedFlags:
         """Clear a flag of each episode; the (n,) array must be left alone from now on."""
         self._log.append(columns)
         if len(self._log) == self._most:
-            self.then()()
+            self.snapshot()()
 
     def restart(self, episodes: npt.NDArray[np.intp]) -> None:
         """Restart these episodes."""
@@ -131,7 +131,7 @@ class ClearedFlags:
         self._since = np.full(n, -1) if self._since is None else self._since.copy()
         self._since[episodes] = len(self._log)
 
-    def then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+    def snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
         """Return a function that makes the (n, k) flags as they are now, a fresh array at each call."""
         return functools.partial(self._replay, self._bits, self._log, len(self._log), self._since)
 

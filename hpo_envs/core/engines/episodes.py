@@ -64,7 +64,7 @@ class EpisodeVectorEnv(HPOVectorEnv):
         self._runs = [self.episode(params, 0) for _ in range(self.num_envs)]
         self._observations = np.stack([run.first() for run in self._runs])
 
-    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+    def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
         masks = np.stack([run.mask() for run in self._runs]).astype(bool)
         return masks.copy
 

@@ -75,7 +75,7 @@ def test_masks_are_made_when_they_are_read(read: Callable[[infos.MaskedInfo], An
         made.append(1)
         return np.eye(2, dtype=np.int8)
 
-    info = infos.MaskedInfo({"cost": np.ones(2)}).defer_mask(make, np.ones(2, bool))
+    info = infos.MaskedInfo({"cost": np.ones(2)}, make, np.ones(2, bool))
     assert [*info] == ["cost", "action_mask", "_action_mask"]
     assert info["cost"].tolist() == [1, 1]
     assert not made
@@ -88,7 +88,7 @@ def test_masks_are_made_when_they_are_read(read: Callable[[infos.MaskedInfo], An
 
 def test_masks_are_changed_before_and_after_they_are_made() -> None:
     for early in (True, False):
-        info = infos.MaskedInfo().defer_mask(lambda: np.eye(2, dtype=np.int8), np.ones(2, bool))
+        info = infos.MaskedInfo({}, lambda: np.eye(2, dtype=np.int8), np.ones(2, bool))
         if early:
             assert info["action_mask"][0, 0] == 1
         infos.change_mask(info, lambda mask: 1 - mask)
@@ -159,7 +159,7 @@ def test_every_step_is_kept_through_restarts(k: int, every: int, monkeypatch: py
         columns = rng.integers(0, k, n)
         flags.clear(columns)
         expected[np.arange(n), columns] = False
-        kept.append((flags.then(), expected.copy()))
+        kept.append((flags.snapshot(), expected.copy()))
         if step % every == 0:
             assert np.array_equal(kept[-1][0](), expected)
         assert len(flags._log) < max(3, k // 8), "memory does not grow with the steps"
@@ -174,7 +174,7 @@ def test_masks_made_late_do_not_change_what_is_now(monkeypatch: pytest.MonkeyPat
     flags = ClearedFlags(2, 40)
     for k in range(3):
         flags.clear(np.array([k, k]))
-    before = flags.then()
+    before = flags.snapshot()
     flags.restart(np.array([0]))
     assert before().sum(axis=1).tolist() == [37, 37]
-    assert flags.then()().sum(axis=1).tolist() == [40, 37]
+    assert flags.snapshot()().sum(axis=1).tolist() == [40, 37]

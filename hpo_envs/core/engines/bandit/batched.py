@@ -35,7 +35,7 @@ class BanditVectorEnv(HPOVectorEnv):
         self._shown = np.empty_like(self._seen)
         self._ok = np.full(k, "ok").view(InfoColumn)
 
-    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+    def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
         return lambda: np.ones(self._counts.shape, bool)
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:

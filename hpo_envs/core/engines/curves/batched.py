@@ -78,11 +78,12 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._open = (self._committed < self.budget) & (self._count < self._limit)
         self._open &= self._floor < len(self.params.levels)
         j, job, cost = workers.next(~self._open)
-        part, found = self._complete(j, job[:, 0], job[:, 2], job[:, 3], job[:, 4], cost)
+        row, index, base, level, reached = job.T
+        part, found = self._complete(j, row, base, level, reached, cost)
         rewards = np.zeros((n, *part.shape[1:]))
         rewards[j] = part
         action, finished = np.stack([indices, levels], axis=1), np.zeros(n, bool)
-        action[j], finished[j] = job[:, [1, 3]], True
+        action[j], finished[j] = np.stack([index, level], axis=1), True
         info = scatter(found, j, n) | {"finished": finished, "action": action, "clock": workers.clock.copy()}
         return rewards, ~self._open & ~workers.busy, info
 
@@ -146,8 +147,8 @@ class CurvesVectorEnv(HPOVectorEnv):
         """(2, num_envs) rows and levels."""
         return check_ints(actions, (self.num_envs, 2), self._limits).T.copy()
 
-    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        return functools.partial(_open_parts, self._history.then(), self._floor, len(self.params.levels))
+    def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
+        return functools.partial(_open_parts, self._history.snapshot(), self._floor, len(self.params.levels))
 
     @property
     def total_cost(self) -> Floats:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,42 @@ from hpo_envs.tables import draws
 
 KEPT = 20_000
 """Cells whose answers are kept: some 30 MB on NASBenchNLP-ptb-v0."""
+
+
+@dataclass(slots=True, eq=False)
+class LevelAnswer:
+    """What training an untrained row to a cell returns, apart from what depends on the episode.
+
+    Attributes:
+        reached: The cell at which training stops: an earlier one where the run ends before.
+        cost: Of that training.
+        ends: Whether the run ends there.
+        peak: Best reward on the way.
+        reward: Float, or (m,) float64.
+        observation: Template.
+        info: Template.
+        dicts: Names of the dicts in `info`, and what copies each of them for a step.
+    """
+
+    reached: int
+    cost: float
+    ends: bool
+    peak: float
+    reward: Any
+    observation: npt.NDArray[np.float32]
+    info: Info
+    dicts: list[tuple[str, Callable[[], Info]]]
+
+
+class SubmittedTraining(NamedTuple):
+    """A training that a worker performs: of the action (place, level), to the cell `reached`."""
+
+    row: int
+    place: int
+    level: int
+    answer: LevelAnswer
+    reached: int
+    cost: float
 
 
 class CurvesEnv(HPOEnv):
@@ -79,8 +117,7 @@ class CurvesEnv(HPOEnv):
         self._sizes = [self._actions, self._levels]
         # `item` gives Python numbers, several times faster than indexing with brackets.
         self._paid, self._peaks, self._end_of = p.costs.item, p.peaks.item, p.ends.item
-        # Cell -> what training to it returns if the row was not trained before, see `_fill`.
-        self._cells: dict[int, Any] = {}
+        self._answers: dict[int, LevelAnswer] = {}  # by cell, made when it is first evaluated
         self._budget, self._parallel = p.budget, p.workers > 1
         self._per_step = p.cost_unit == "evaluations"
         self._full_mask = np.ones(p.actions + self._levels, np.int8)
@@ -114,9 +151,9 @@ class CurvesEnv(HPOEnv):
         row = index if self._view is None else self._view[index]
         if self._parallel:
             return self._step_workers(index, row, level)
-        cell, top, cost = self._submit(index, row, level)
+        answer, reached, cost = self._submit(index, row, level)
         self._count += 1
-        observation, reward, info = self._complete(cell, top, cost)
+        observation, reward, info = self._complete(answer, reached, cost)
         terminated = self._spent >= self._budget or self._done()
         self._live = not terminated
         return observation, reward, terminated, False, info
@@ -133,8 +170,8 @@ class CurvesEnv(HPOEnv):
         if self._open:
             # A row continues from its own checkpoint, so it waits for what still trains that row.
             start = workers.free(row)
-            cell, top, cost = self._submit(index, row, level)
-            workers.submit((row, index, level, cell, top, cost), start, cost)
+            answer, reached, cost = self._submit(index, row, level)
+            workers.submit(SubmittedTraining(row, index, level, answer, reached, cost), start, cost)
             self._committed += cost
             self._count += 1
             self._open = self._committed < self.budget and not self._done()
@@ -143,81 +180,77 @@ class CurvesEnv(HPOEnv):
                 info = numeric({"cost": 0.0, "finished": False, "clock": workers.clock})
                 info |= {"action": np.array([index, level]), "action_mask": self._shown_mask()}
                 return self._last.copy(), reward, False, False, info
-        _, index, level, cell, top, cost = workers.next()
-        observation, reward, info = self._complete(cell, top, cost)
+        done = SubmittedTraining(*workers.next())
+        observation, reward, info = self._complete(done.answer, done.reached, done.cost)
         self._last = observation.copy()
-        info |= numeric({"finished": True, "action": np.array([index, level]), "clock": workers.clock})
+        info |= numeric({"finished": True, "action": np.array([done.place, done.level]), "clock": workers.clock})
         terminated = not self._open and not workers
         self._live = not terminated
         return observation, reward, terminated, False, info
 
-    def _submit(self, index: int, row: int, level: int) -> tuple[Any, int, float]:
-        """Record the training of a row; return its cell of `_cells`, the cell that it reaches, and the cost."""
+    def _submit(self, index: int, row: int, level: int) -> tuple[LevelAnswer, int, float]:
+        """Record the training of a row; return its answer, the cell that it reaches, and the cost."""
         known = self._runs.get(row)
         base, before = (self._run_of(row) * self._levels, -1) if known is None else known
-        cell = self._cells.get(base + level) or self._fill(row, base + level)
-        top, paid, ends = cell[:3]
-        if top <= base + before:
-            return cell, base + before, 0.0
-        self._runs[row] = base, top - base
-        if ends:
+        answer = self._answers.get(base + level) or self._answer(row, base + level)
+        reached = answer.reached
+        if reached <= base + before:
+            return answer, base + before, 0.0
+        self._runs[row] = base, reached - base
+        if answer.ends:
             self._mask[index] = 0
         if before + 1 == self._floor:
             self._lowest -= 1
             if not self._lowest:
                 self._raise_floor()
         if before >= 0 and not self._per_step:
-            return cell, top, paid - self._paid(base + before)
-        return cell, top, paid
+            return answer, reached, answer.cost - self._paid(base + before)
+        return answer, reached, answer.cost
 
-    def _complete(self, cell: Any, top: int, cost: float) -> tuple[Any, Any, Info]:
-        """Return observation, reward and info of a training that came to a cell."""
-        p, best = self.params, self._best
-        usual, paid, _, peak, reward, template, info, dicts = cell
-        observation, info = template.copy(), info.copy()
-        if cost != paid or top != usual:  # the row was trained before
-            peak = self._peaks(top, 0)
+    def _complete(self, answer: LevelAnswer, reached: int, cost: float) -> tuple[Any, Any, Info]:
+        """Return observation, reward and info of a training that came to the cell `reached`."""
+        p, best, peak, reward = self.params, self._best, answer.peak, answer.reward
+        observation, info = answer.observation.copy(), answer.info.copy()
+        if cost != answer.cost or reached != answer.reached:  # the row was trained before
+            peak = self._peaks(reached, 0)
             observation[p.cost_at] = cost if cost < COST_HIGH else COST_HIGH
-            info |= {"cost": np.float64(cost), "reached": np.int64(top % self._levels), "best": np.float64(peak)}
+            info |= {"cost": np.float64(cost), "reached": np.int64(reached % self._levels), "best": np.float64(peak)}
         if peak > best[0] or self._best_cell < 0:
-            best[0], self._best_cell = max(peak, best[0]), top
+            best[0], self._best_cell = max(peak, best[0]), reached
         if p.vector:
-            info["best"], reward = p.peaks[top].copy(), reward.copy()
+            info["best"], reward = p.peaks[reached].copy(), reward.copy()
             self._best = best = np.maximum(best, info["best"]).tolist()
             observation[p.cost_at + 1 : -1] = best
         else:
             observation[-2] = best[0]
         self._spent = spent = self._spent + cost
         observation[-1] = 1.0 - spent / self._budget if spent < self._budget else 0.0
-        for name, copy in dicts:
+        for name, copy in answer.dicts:
             info[name] = copy()
         info["action_mask"] = self._shown_mask()
         return observation, reward, info
 
-    def _fill(self, row: int, at: int) -> Any:
-        """What a cell answers to a row that was not trained before, kept for the next time.
-
-        The cell reached, the cost, whether the run ends there; peak, reward, observation, info, and what copies the
-        dicts in it.
-        """
+    def _answer(self, row: int, at: int) -> LevelAnswer:
+        """The answer of a cell, kept for the next time."""
         p, level, last = self.params, at % self._levels, self._end_of(at // self._levels)
         end = min(level, last)
-        top = at - level + end
-        paid, peak = 1.0 if self._per_step else self._paid(top), self._peaks(top, 0)
+        reached = at - level + end
+        cost, peak = 1.0 if self._per_step else self._paid(reached), self._peaks(reached, 0)
         rewards, shares, batch = p.answer(np.array([row]), np.array([at]))
         info = single(batch, self.table, row)
         if self._view is not None:
             info["row"] = np.int64(row)
-        info["best"], info["cost"], info["reached"] = np.float64(peak), np.float64(paid), np.int64(end)
+        info["best"], info["cost"], info["reached"] = np.float64(peak), np.float64(cost), np.int64(end)
         template, m = p.templates[row].copy(), len(p.low)
-        template[p.cost_at - m - 1], template[p.cost_at] = shares[0], min(paid, COST_HIGH)
+        template[p.cost_at - m - 1], template[p.cost_at] = shares[0], min(cost, COST_HIGH)
         template[p.cost_at - m : p.cost_at] = np.clip(rewards[0], p.low, p.high)
         dicts = [(name, value.copy) for name, value in info.items() if isinstance(value, dict)]
-        if len(self._cells) >= KEPT:
-            self._cells.clear()
+        if len(self._answers) >= KEPT:
+            self._answers.clear()
         reward = rewards[0] if p.vector else rewards.item()
-        self._cells[at] = cell = top, paid, end == last, peak, reward, template, info, dicts
-        return cell
+        answer = LevelAnswer(reached, cost, end == last, peak, reward, template, info, dicts)
+        self._answers[at] = answer
+        return answer
 
     def _run_of(self, row: int) -> int:
         """Index of the run of a row that this episode sees."""

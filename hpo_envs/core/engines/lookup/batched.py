@@ -43,9 +43,9 @@ class LookupVectorEnv(HPOVectorEnv):
         self._view = None if p.view.whole else np.zeros((n, p.actions), np.min_scalar_type(p.rows))
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
-    def _then(self) -> Callable[[], npt.NDArray[np.bool_]]:
+    def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
         """(num_envs, actions) rows not evaluated in each episode."""
-        return self._open.then()
+        return self._open.snapshot()
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
         p = self.params

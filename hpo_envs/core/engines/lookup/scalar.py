@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,25 @@ from hpo_envs.core.env import HPOEnv
 from hpo_envs.core.infos import Info, provenance_info, single
 from hpo_envs.core.params import check_action
 from hpo_envs.tables import draws
+
+
+@dataclass(slots=True, eq=False)
+class RowAnswer:
+    """What the evaluation of a cell returns, apart from what depends on the episode.
+
+    Attributes:
+        reward: Float, or (m,) float64.
+        cost: In the unit of costs.
+        observation: Template.
+        info: Template.
+        dicts: The dicts in `info`, which are copied for each step, by name.
+    """
+
+    reward: Any
+    cost: float
+    observation: npt.NDArray[np.float32]
+    info: Info
+    dicts: list[tuple[str, dict[str, Any]]]
 
 
 class LookupEnv(HPOEnv):
@@ -63,8 +83,7 @@ class LookupEnv(HPOEnv):
         self._limit, self._actions, self._repeated, self._vector = p.steps, p.actions, p.max_repeats > 1, p.vector
         self._sizes: list[int] | None = None if p.sizes is None else p.sizes.tolist()
         self._plain = (int, np.int64) if self._sizes is None else ()  # types of most actions
-        # Cell -> (reward, cost, observation, info, the dicts in it), made when a cell is first evaluated.
-        self._cells: dict[int, Any] = {}
+        self._answers: dict[int, RowAnswer] = {}  # by cell, made when it is first evaluated
         self._best_at = p.observation_space.shape[0] - 1 - len(p.objectives)
         self._view: list[int] | None = None
         self._offset = 0
@@ -98,8 +117,8 @@ class LookupEnv(HPOEnv):
         at = self._offset + (index if self._view is None else self._view[index])
         if self._repeated:
             at = self._draw(at)
-        reward, cost, template, info, dicts = self._cells.get(at) or self._fill(at)
-        observation, info, best = template.copy(), info.copy(), self._best
+        answer = self._answers.get(at) or self._answer(at)
+        observation, info, reward, best = answer.observation.copy(), answer.info.copy(), answer.reward, self._best
         if self._vector:
             for j, r in enumerate(reward.tolist()):
                 if r > best[j]:
@@ -110,14 +129,14 @@ class LookupEnv(HPOEnv):
             if reward > best[0]:
                 best[0] = reward
             observation[-2] = best[0]
-        self._left = left = self._left - cost
+        self._left = left = self._left - answer.cost
         terminated = left <= 0.0
         if self._counts:
             self._count += 1
             terminated = terminated or self._count >= self._limit
         observation[-1] = left / self.budget if left > 0.0 else 0.0
         self._live = not terminated
-        for name, value in dicts:
+        for name, value in answer.dicts:
             info[name] = value.copy()
         if self._sizes is None:
             self._mask[index] = 0
@@ -147,7 +166,7 @@ class LookupEnv(HPOEnv):
         bits = draws.mix(draws.mix(self._key, 1 + at), k)
         return at * self.params.max_repeats + draws.below(bits, self.params.repeats.item(at))
 
-    def _fill(self, at: int) -> Any:
+    def _answer(self, at: int) -> RowAnswer:
         """The answer of a cell, kept for the next time."""
         p, row = self.params, at // self.params.max_repeats
         rewards, batch = p.answer(np.array([at]))
@@ -156,5 +175,5 @@ class LookupEnv(HPOEnv):
             info["row"] = np.int64(row % p.rows)
         dicts = [(name, value) for name, value in info.items() if isinstance(value, dict)]
         reward = rewards[0] if p.vector else rewards.item()
-        self._cells[at] = cell = reward, float(info["cost"]), p.templates[at], info, dicts
-        return cell
+        self._answers[at] = answer = RowAnswer(reward, float(info["cost"]), p.templates[at], info, dicts)
+        return answer
