@@ -16,12 +16,12 @@ from hpo_envs.agents.models.gp import kernels
 from hpo_envs.agents.problem import Problem, affordable
 
 LOST = ("failed", "diverged")
-"""Statuses of runs whose reward is a stand-in. All agents treat them alike: the candidate was tried, it is recommended
-only while no run succeeded, and no model of the reward learns from it."""
+"""Statuses of runs whose reward is a placeholder. For all agents, such a candidate was tried, but no
+model of the reward learns from it, and it is recommended only while no run succeeded."""
 
 
 def lost(info: Mapping[str, Any]) -> bool:
-    """Return whether a run failed or diverged, so that its reward is a stand-in."""
+    """Return whether a run failed or diverged, so that its reward is a placeholder."""
     return info.get("status") in LOST
 
 
@@ -38,7 +38,7 @@ class Incumbent:
         self.succeeded = False
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Remember the best action, of those that succeeded if any did; False for a step that evaluated nothing."""
+        """Keep the best action, of the successful ones if there are any; return False if the step evaluated nothing."""
         if not info.get("finished", True):
             return False
         score = reward if type(reward) is float else float(np.sum(reward))
@@ -50,7 +50,7 @@ class Incumbent:
 
 
 class Candidates(Incumbent):
-    """The candidates of a problem by number, whatever an action looks like, and what became of them.
+    """The candidates of a problem, numbered whatever their actions look like, and their outcomes.
 
     Args:
         problem: Actions are rows (`Discrete`), values of a grid (`MultiDiscrete`, candidates in C order), or
@@ -88,7 +88,7 @@ class Candidates(Incumbent):
 
     @functools.cached_property
     def features(self) -> Floats:
-        """(count, d) float64 in [0, 1]: the problem's; on a grid without, the scaled indices of the values.
+        """(count, d) float64 in [0, 1]: the problem's features; on a grid without, the scaled indices of the values.
 
         Raises:
             ValueError: Nothing is known of the candidates.
@@ -109,12 +109,12 @@ class Candidates(Incumbent):
         return self.features[:, np.ptp(self.features, axis=0) > 0]
 
     def gram(self, kernel: str, length_scale: float) -> Floats:
-        """(count, count) kernel matrix of the features: computed once for the problem's base, and gathered."""
+        """(count, count) kernel matrix of the features: computed once for the problem's base, then gathered."""
         matrix, index = self.base_gram(kernel, length_scale)
         return matrix if index is None else matrix[np.ix_(index, index)]
 
     def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, Indices | None]:
-        """Kernel matrix of the problem's base and which row of it each candidate is; None = all, in order."""
+        """Kernel matrix of the problem's base, and the row of each candidate in it; None = all, in order."""
         base, index = self._problem.base, self._problem.index
         if base is None or index is None or len(base) > kernels.LARGEST_SHARED:
             return kernels.gram(kernel, self.features, length_scale), None
@@ -134,11 +134,11 @@ class Candidates(Incumbent):
         return float(self.levels[-1] / self.levels[0])
 
     def level_of(self, resource: float) -> int:
-        """Index of the last checkpoint that a resource, in units of the first one, pays for; at least 0."""
+        """Index of the last checkpoint that a resource, in units of the first one, suffices for; at least 0."""
         return affordable(self.levels, resource)
 
     def action(self, row: int, level: int | None = None) -> Any:
-        """The action that evaluates a candidate; of pairs, to `top` unless another level is given."""
+        """The action that evaluates a candidate; where actions are pairs, at `top` unless another level is given."""
         if self.pairs:
             return np.array([row, self.top if level is None else level])
         return np.array(np.unravel_index(row, self._shape)) if self._grid else int(row)
@@ -152,13 +152,13 @@ class Candidates(Incumbent):
         return int(np.asarray(action).reshape(-1)[0])
 
     def submit(self, row: int, level: int | None = None) -> Any:
-        """The action that evaluates a candidate, which is pending from now on."""
+        """Return the action that evaluates a candidate, and count the candidate as pending."""
         self.times[row] += 1
         self.pending.append(row)
         return self.action(row, level)
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Add an outcome, requested or not; return False for a step that evaluated nothing."""
+        """Add an outcome, requested or not; return False if the step evaluated nothing."""
         if not super().note(action, reward, info):
             return False
         row = self.row(action)
@@ -171,15 +171,15 @@ class Candidates(Incumbent):
 
     @property
     def free(self) -> npt.NDArray[np.bool_]:
-        """(count,) mask of the least often suggested candidates: the new ones, until there are none."""
+        """(count,) mask of the candidates suggested least often: at first, of those not suggested yet."""
         return np.asarray(self.times == self.times.min())
 
     def nearest(self, distances: Floats, fresh: bool) -> int:
-        """The candidate with the smallest distance; with `fresh`, among the free ones."""
+        """The nearest candidate; with `fresh`, the nearest free one."""
         return int(np.argmin(np.where(self.free, distances, np.inf) if fresh else distances))
 
     def shuffle(self, rng: np.random.Generator) -> None:
-        """Draw the permutation that `draw` goes through."""
+        """Draw the permutation in which `draw` returns candidates."""
         self._order = rng.permutation(self.count).tolist()
 
     def draw(self, rng: np.random.Generator) -> int:
@@ -192,7 +192,7 @@ class Candidates(Incumbent):
             self.shuffle(rng)
 
     def recommend(self, rng: np.random.Generator) -> Any:
-        """The best evaluated action, or that of a random candidate before the first."""
+        """The best evaluated action; before the first evaluation, the action of a random candidate."""
         return self.action(int(rng.integers(self.count))) if self.best is None else self.best[1]
 
 
@@ -220,7 +220,7 @@ RANDOM = 1500
 
 
 class CandidatePool:
-    """Candidates worth a score: neighbours of the best ones so far, and random ones.
+    """Candidates that are scored where there are too many: neighbours of the best ones so far, and random ones.
 
     Model-based optimizers of large or infinite spaces maximise their acquisition function so: near the incumbents and
     at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are looked up once.

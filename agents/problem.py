@@ -1,4 +1,4 @@
-"""Information of an agent before its first evaluation."""
+"""The problem: what an agent knows before its first evaluation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hpo_envs.agents.space import Axis
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Information of an agent before its first evaluation. Arrays are read-only.
+    """What an agent knows before its first evaluation. Arrays are read-only.
 
     Attributes:
         action_space: Gymnasium space of one action.
@@ -95,7 +95,7 @@ class Problem:
         return f"<Problem: {self}>"
 
     def with_features(self, prefix: str | tuple[str, ...]) -> Problem:
-        """The same problem with those features only; itself for an empty prefix.
+        """The same problem with only the features of a prefix; itself for an empty prefix.
 
         Raises:
             ValueError: There are no such features.
@@ -186,7 +186,7 @@ class Problem:
 
 
 def sealed(problem: Problem) -> Problem:
-    """A problem with read-only arrays: they are backed by bytes, which no flag makes writable."""
+    """A problem whose arrays are backed by bytes, which no flag makes writable."""
 
     def arrays(of: Problem | Source) -> dict[str, Any]:
         values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of)}
@@ -197,7 +197,7 @@ def sealed(problem: Problem) -> Problem:
 
 
 def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:
-    """One agent's problem: with a separate, seeded action space, and optionally a subset of the rows.
+    """A copy of the problem for one agent: with its own seeded action space, and optionally only some of the rows.
 
     Args:
         problem: Shared; see `sealed`.
@@ -218,5 +218,5 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
 
 
 def affordable(levels: Floats, resource: float) -> int:
-    """Index of the last checkpoint that a resource, in units of the first one, pays for; at least 0."""
+    """Index of the last checkpoint that a resource, in units of the first one, suffices for; at least 0."""
     return max(int(np.searchsorted(levels, resource * levels[0] * (1 + 1e-9), side="right")) - 1, 0)

@@ -69,7 +69,7 @@ class RandomSearch(Agent):
         return self._building[1].pop(0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Remember the best action; with several objectives, the best sum of rewards."""
+        """Keep the best action; with several objectives, the one with the best sum of rewards."""
         self._incumbent.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:

@@ -263,7 +263,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Registration:
 
 
 def version_of(agent: str) -> dict[str, str]:
-    """Version of the package of other people that an agent is made of, by the package's name; empty without one."""
+    """Versions of the packages of an external optimizer or plugin, by name; empty for other agents."""
     if (plugin := _plugin(agent)) is not None:
         return {plugin.package: plugin.version}
     extra = entry(agent).extra if ":" not in agent else None
@@ -279,18 +279,18 @@ EXTRAS = {
     **dict.fromkeys(("ax", "botorch", "nevergrad", "smac"), "optimizers"),
     **{"cmaes": "optuna", "statsmodels": "syne_tune", "torch": "live", "xgboost": "syne_tune"},
 }
-"""The extra that brings a package, where it has another name."""
+"""The extra that installs a package, where their names differ."""
 
 
 def install(package: str) -> str:
-    """The command that installs a package that agents need, by the name of its module."""
+    """The command that installs the package of an optional module."""
     if package == "dehb":  # it asks for NumPy below 2, and does not need it
         return "pip install --no-deps dehb, and what `.ci/bench.txt` lists"
     return f'pip install "hpo_envs[{EXTRAS.get(package, package)}]"'
 
 
 def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
-    """Return whether an agent can work on a problem, one with trained weights with some that have not seen it.
+    """Return whether an agent can work on a problem, with weights that have not seen it if they are trained.
 
     Raises:
         ValueError: No such agent.
@@ -305,7 +305,7 @@ def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
 
 
 def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
-    """Return whether an agent that is not registered works on a problem, by its `supports`.
+    """Return whether the `supports` of an unregistered agent fit a problem.
 
     Raises:
         ValueError: An unknown word.
@@ -381,7 +381,7 @@ def make_each(
     hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[Any] | None = None,
 ) -> Iterator[Agent]:
-    """Make independent agents.
+    """Make an agent for each seed.
 
     Args:
         agent: What `factory` takes, or a factory.

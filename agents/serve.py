@@ -1,4 +1,4 @@
-"""The process that agents have to themselves: `python -m hpo_envs.agents.serve`, started by `benchmarks.isolation`.
+"""Server process of isolated agents: `python -m hpo_envs.agents.serve`, started by `benchmarks.isolation`.
 
 It reads messages (`hpo_envs.agents.wire`) from its standard input and answers each on its standard output. What agents
 print goes to standard error.
@@ -28,20 +28,20 @@ LONGEST = 20_000
 
 
 class ServedAgents:
-    """Agents for the episodes of one run, called together."""
+    """The agents of the episodes of one run, called together."""
 
     def __init__(self) -> None:
         self._agents: list[Agent] = []
 
     def load(self, agent: str) -> None:
-        """Import an agent's module, outside of the agent's time limit; errors are raised by `make`."""
+        """Import an agent's module, before the agent's time limit starts; `make` raises the errors."""
         with contextlib.suppress(Exception):
             factory(agent) if ":" in agent else importlib.import_module(entry(agent).target.partition(":")[0])
 
     def make(
         self, agent: str, problem: bytes, seeds: list[int], hyperparameters: Mapping[str, Any], rows: Any = None
     ) -> list[bool]:
-        """Make one agent per seed, in place of those before.
+        """Make one agent for each seed, in place of the previous ones.
 
         Args:
             agent: Registered name, or `module:factory`.
@@ -58,12 +58,12 @@ class ServedAgents:
         return [agent.observes for agent in self._agents]
 
     def observe(self, who: list[int], observations: Any, masks: Any) -> None:
-        """Show each of these agents an observation, and a mask where there are any."""
+        """Pass an observation, and a mask if there is one, to each of these agents."""
         for k, i in enumerate(who):
             self._agents[i].observe(observations[k], None if masks is None else masks[k])
 
     def ask(self, who: list[int]) -> list[Any]:
-        """The next action of each of these agents."""
+        """Return the next action of each of these agents."""
         asked = [self._agents[i] for i in who]
         prepare_each(asked)
         return [_kept(agent.ask()) for agent in asked]
@@ -80,7 +80,7 @@ class ServedAgents:
         return [_kept(agent.recommend()) for agent in self._agents]
 
     def random(self, counts: list[int]) -> list[bool]:
-        """Return whether so many evaluations of each agent are those of random search."""
+        """Return whether the first evaluations of each agent, up to this number, are those of random search."""
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> list[list[str]]:
@@ -88,11 +88,11 @@ class ServedAgents:
         return [sorted(agent.trained_on) for agent in self._agents]
 
     def supports(self, agent: str) -> list[str]:
-        """What someone's agent works on; empty: everything."""
+        """Return what an unregistered agent works on; empty: everything."""
         return list(getattr(factory(agent), "supports", ()))
 
     def versions(self, agent: str) -> dict[str, str]:
-        """Versions of what an agent runs on in this process, its own package's among them."""
+        """Return the versions of the packages that an agent uses in this process, its own among them."""
         return {"python": platform.python_version(), "numpy": np.__version__, **version_of(agent)}
 
 
@@ -146,7 +146,7 @@ def _die_with_parent() -> None:
 
 
 def main() -> None:
-    """Serve the process that started this one."""
+    """Serve the parent process."""
     pipes = _pipes()
     _die_with_parent()
     _refuse_tables()

@@ -1,4 +1,4 @@
-"""A search space as agents see it: its axes, their coordinates in [0, 1] and their natural values."""
+"""A search space: its axes, their coordinates in [0, 1] and their natural values."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ class Axis:
 
     @property
     def single(self) -> bool:
-        """Whether there is one value only."""
+        """Whether there is only one value."""
         return len(self.choices) == 1 or (not self.choices and self.low == self.high)
 
     def natural(self, coordinate: float) -> Any:
@@ -115,11 +115,11 @@ class Space:
         return len(self.axes)
 
     def values(self, x: Floats, j: int) -> npt.NDArray[np.intp]:
-        """(n,) index of the value of axis j that is nearest to each of (n, d) points."""
+        """(n,) index of the value of axis j nearest to each of (n, d) points."""
         return np.asarray(np.abs(x[:, j, None] - self._grids[j]).argmin(axis=1))
 
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) which axes count at (n, d) points."""
+        """(n, d) which axes are active at (n, d) points."""
         active = np.ones(x.shape, bool)
         for j, axis in enumerate(self.axes):
             if axis.parent >= 0:
@@ -133,7 +133,7 @@ class Space:
         return {name: axis.natural(u) for name, axis, u, on in each if on}
 
     def point(self, config: Mapping[str, Any]) -> Floats:
-        """(d,) coordinates of natural values; those of axes that are not in it are in the middle.
+        """(d,) coordinates of natural values; axes without a value are in the middle.
 
         Raises:
             ValueError: A value outside of its axis.

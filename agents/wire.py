@@ -1,4 +1,4 @@
-"""Messages between a run loop and agents in another process: JSON, and arrays as their bytes. Nothing is pickled.
+"""Messages between a run loop and agents in another process: JSON, and arrays as bytes. Nothing is pickled.
 
 A message is a mark, the length of its JSON, the length of its arrays, and both. In the JSON an array is
 `{"$array": [dtype, shape, offset]}` and bytes are `{"$bytes": [length, offset]}`; action spaces and grammars are data.
@@ -16,14 +16,14 @@ import numpy as np
 from gymnasium import Space, spaces
 
 HEAD = struct.Struct("<4sQQ")
-"""Mark, bytes of JSON, bytes of arrays."""
+"""Head of a message: its mark, number of bytes of JSON, number of bytes of arrays."""
 
 _MARK = b"hpo1"
 _DTYPE = re.compile(r"[<>|=]([?biuf][1248]|U[1-9][0-9]{0,5})")
 
 
 def encode(message: Any) -> bytes:
-    """A message of dicts, lists, strings, numbers, bytes and arrays of numbers or strings.
+    """Encode dicts, lists, strings, numbers, bytes and arrays of numbers or strings as a message.
 
     Raises:
         TypeError: Something else is in it.
@@ -52,7 +52,7 @@ def encode(message: Any) -> bytes:
 
 
 def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
-    """Bytes of JSON and of arrays that follow a head.
+    """Number of bytes of JSON and of arrays that follow a head.
 
     Args:
         head: `HEAD.size` bytes.
@@ -70,7 +70,7 @@ def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
 
 
 def decode(text: bytes, arrays: bytes) -> Any:
-    """The message of what followed a head; arrays may be written to.
+    """Decode what follows a head; the arrays are writable.
 
     Raises:
         ValueError: It is no message.
@@ -102,11 +102,11 @@ TRUSTED = "hpo_envs"
 
 
 SPACES = {"Discrete": ("n", "start"), "MultiDiscrete": ("nvec", "start"), "Box": ("low", "high")}
-"""Kinds of spaces, and the arguments that make one."""
+"""Kinds of spaces, and their arguments."""
 
 
 def encode_space(space: Space[Any]) -> dict[str, Any]:
-    """A space as JSON data.
+    """Encode a space as JSON data.
 
     Raises:
         ValueError: Not a `Discrete`, `MultiDiscrete` or `Box`.
@@ -118,7 +118,7 @@ def encode_space(space: Space[Any]) -> dict[str, Any]:
 
 
 def decode_space(data: dict[str, Any]) -> Space[Any]:
-    """The space that `encode_space` made data of.
+    """Decode a space that `encode_space` encoded.
 
     Raises:
         ValueError: Another kind of space.
@@ -135,7 +135,7 @@ def decode_space(data: dict[str, Any]) -> Space[Any]:
 
 
 def encode_function(function: Callable[..., Any]) -> str:
-    """`module:name` of a module-level function.
+    """Name a function of a module as `module:name`.
 
     Raises:
         ValueError: It cannot be imported by that name.
@@ -147,7 +147,7 @@ def encode_function(function: Callable[..., Any]) -> str:
 
 
 def decode_function(name: str) -> Callable[..., Any]:
-    """The function of a name.
+    """Return the function that `module:name` names.
 
     Raises:
         ValueError: It is of another package than `TRUSTED`, or no function.

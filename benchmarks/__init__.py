@@ -6,7 +6,7 @@ from typing import Any
 from hpo_envs.benchmarks.runs import Run, Runs, problem_of, run
 
 _LATER = {"Comparison": "hpo_envs.benchmarks.comparison.comparison"}
-"""Imported on first use: runs need none of its modules."""
+"""Names that are imported on first use: runs need none of their modules."""
 
 __all__ = ["Comparison", "Run", "Runs", "problem_of", "run"]
 

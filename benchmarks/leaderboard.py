@@ -1,4 +1,4 @@
-"""The suite's own comparison: every reference agent on every environment that it fits, on the measured tables.
+"""The leaderboard: every reference agent on every environment that it fits, on the measured tables.
 
     python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/
@@ -36,16 +36,16 @@ from hpo_envs.tables.files import atomic
 SUMMARY = Path(__file__).with_name("leaderboard.json.gz")
 
 BESIDE = ("random", "bo", "bo-spread", "freeze-thaw", "asha", "hyperband")
-"""Agents of the transfer track besides those that need other tables: what these are to be better than."""
+"""Agents of the transfer track that need no other tables: the baselines of those that do."""
 
 TRAINED = "learned-policy"
-"""The agent with trained weights that also takes part without other tables."""
+"""The agent with trained weights that is also ranked without other tables."""
 
 BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publish -->", "<!-- end -->"
 
 
 def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
-    """Every id whose table is installed.
+    """Every id whose table is installed, as an environment.
 
     Args:
         only: Families or ids, with wildcards, in any case; all if empty.
@@ -80,7 +80,7 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
 
 
 def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) -> list[tuple[str, Study]]:
-    """The studies that the leaderboard is made of, each with the name of its folder: "" is the folder of all.
+    """The studies of the leaderboard, and the name of the folder of each: "" is the common folder.
 
     Every seed is a replicate of its problem; where an agent takes more than a second a run, there are fewer of them.
     Agents that learn from other tables have a study of their own, with these at hand.
@@ -140,7 +140,7 @@ def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
 
 
 def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> int:
-    """Run what is missing of the studies; return how many pairs of agent and id failed."""
+    """Run the missing runs of the studies; return how many pairs of agent and id failed."""
     failed = 0
     with executors.of_jobs(jobs) as executor:
         for name, study in planned:
@@ -169,7 +169,7 @@ def headline(found: Mapping[str, Any]) -> str:
 
 
 def drawn(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Tracks of the picture: neither degenerate tasks nor other budgets, which are in the report."""
+    """Tracks in the picture: without degenerate tasks and other budgets, which are in the report."""
     return [t for t in found["tracks"] if len(t["ranking"]) > 1 and not t.get("flat") and "budget" not in t["name"]]
 
 
@@ -182,7 +182,7 @@ def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, A
 
 
 def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary without most points of its curves, and of single environments without intervals; `run` makes them.
+    """A summary without most points of its curves, and without intervals of single environments; `run` makes the whole.
 
     Degenerate tracks, which the page only names, keep neither curves nor pairs.
     """
@@ -197,7 +197,7 @@ def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seconds_of(header: Mapping[str, Any]) -> float | None:
-    """Processor time of a suggestion and its evaluation, in the second of two runs.
+    """Processor seconds of a suggestion and its evaluation, in the second of two runs.
 
     None for isolated agents, and for those whose packages are not here.
     """
@@ -214,7 +214,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
 
 
 def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
-    """The summary without agents that are random search within a track's budget: random search is listed itself."""
+    """The summary without agents that equal random search within a track's budget; random search itself is listed."""
     for t in found["tracks"]:
         t["doubles"] = [
             r["agent"] for r in t["ranking"] if r["random"] == len(t["environments"]) and r["agent"] != "random"
@@ -251,7 +251,7 @@ def publish(folder: Path, root: Path) -> None:
 
 
 def write(found: Mapping[str, Any], root: Path) -> None:
-    """Write what is committed of a summary."""
+    """Write the committed files of a summary."""
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
@@ -267,7 +267,7 @@ def write(found: Mapping[str, Any], root: Path) -> None:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns 1 if an agent failed."""
+    """Run the command line; return 1 if an agent failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "publish"))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of runs (default: %(default)s)")

@@ -1,1 +1,1 @@
-"""Best-arm identification: rules that sample noisy arms, and when to stop."""
+"""Best-arm identification: sampling rules for noisy arms, and stopping rules."""

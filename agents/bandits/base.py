@@ -1,4 +1,4 @@
-"""Base of bandit agents: scores per arm, batches, late results and stopping rules."""
+"""Base of bandit agents: scores of each arm, batches, delayed results and stopping rules."""
 
 import abc
 from collections import deque
@@ -177,7 +177,7 @@ class ConfidentAgent(ArmsAgent):
         return self._started
 
     def at_checkpoint(self) -> bool:
-        """Return whether the stopping rule is looked at now; overridden where evaluations come in rounds."""
+        """Return whether to check the stopping rule now; overridden where evaluations come in rounds."""
         return True
 
     def stops(self) -> bool:

@@ -42,16 +42,16 @@ class BTS(ConfidentAgent):
         self._out = 0
 
     def sample(self) -> int:
-        """A draw from pi; the first of a batch draws the others too."""
+        """Return a draw from pi; the first call of a batch draws for the whole batch."""
         self._out = self.batch_size * self.batch
         self._queue.extend(self.draw(self.pi) for _ in range(self._out - 1))
         return self.draw(self.pi)
 
     def update(self) -> None:
-        """Look at the stopping rule when the batch is in."""
+        """Check the stopping rule once the batch is complete."""
         self._out = max(self._out - self.batch, 0)
         super().update()
 
     def at_checkpoint(self) -> bool:
-        """Only after whole batches."""
+        """Return whether the batch is complete."""
         return self._out == 0

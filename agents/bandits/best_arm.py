@@ -1,4 +1,4 @@
-"""The belief pi: how probable each arm is the best one, given the scores seen so far.
+"""The belief pi: the probability that each arm is the best, given the scores so far.
 
 Moss et al. 2019, section 4.2: with a uniform prior on mean and standard deviation of Gaussian scores, the mean of an
 arm that was evaluated T times has a Student-t posterior with T - 2 degrees of freedom, centred on the sample mean,
@@ -86,7 +86,7 @@ def best_probability(p: ArmPosteriors) -> Floats:
 
 
 class Belief:
-    """pi of arms whose scores come in one at a time, by the rule `fast`.
+    """pi of arms, updated after every score, by the rule `fast`.
 
     Keeps each arm's density and distribution function at the nodes, so that one new score costs one arm's row; the
     nodes are renewed when the total probability that they see departs from 1.
@@ -111,7 +111,7 @@ class Belief:
         self._ready = False
 
     def add(self, arm: int, score: float) -> None:
-        """Take one more score of an arm.
+        """Add a score of an arm.
 
         Raises:
             ValueError: The score is NaN or infinite.

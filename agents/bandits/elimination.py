@@ -70,7 +70,7 @@ class Elimination(ArmsAgent):
         raise NotImplementedError
 
     def choose(self) -> int:
-        """The next arm of the round; when the round is used up, cycle through the survivors to fill a batch."""
+        """Return the next arm of the round; once all had their turn, cycle through the survivors to fill the batch."""
         if not self._queue:
             self._queue.extend(self.survivors)
         return self._queue.popleft()

@@ -66,7 +66,7 @@ class LUCB(ConfidentAgent):
         return first
 
     def stops(self) -> bool:
-        """Return whether the two intervals are apart."""
+        """Return whether the two intervals are disjoint."""
         if self.stopping != "bounds":
             return super().stops()
         if self.confidence is None:

@@ -1,4 +1,4 @@
-"""Standard practice: every arm equally often."""
+"""Uniform sampling of arms, the standard practice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hpo_envs.agents.problem import Problem
 
 
 class NonAdaptive(ConfidentAgent):
-    """Evaluates all arms equally often: standard practice (Moss et al. 2019, sections 5.1 and 5.2).
+    """Uniform sampling: all arms equally often, the standard practice (Moss et al. 2019, sections 5.1 and 5.2).
 
     With `confidence` None (default) it spends the budget in equal parts, floor(T / n) evaluations each, and selects
     the best sample mean. With a confidence it evaluates every arm once a round and stops after a round in which the
@@ -50,16 +50,16 @@ class NonAdaptive(ConfidentAgent):
         return next(self._turns)
 
     def update(self) -> None:
-        """Stop at the end of the budget, or by the stopping rule."""
+        """Stop at the end of the budget, or as the stopping rule says."""
         if not self._fixed:
             super().update()
         elif self._limit is not None:
             self.done = bool(self.belief.counts.sum() >= self._limit)
 
     def at_checkpoint(self) -> bool:
-        """Only after whole rounds."""
+        """Return whether the round is complete."""
         return bool(self.belief.counts.min() == self.belief.counts.max())
 
     def recommend(self) -> Any:
-        """The best mean under a fixed budget, else as the stopping rule sees it."""
+        """Return the arm with the best mean under a fixed budget, else the one of the stopping rule."""
         return self._action(self.best_mean()) if self._fixed else super().recommend()

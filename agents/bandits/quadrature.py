@@ -1,4 +1,4 @@
-"""The integral behind pi: Gauss-Legendre nodes on cells that are narrow wherever some arm's posterior is narrow.
+"""Quadrature for pi: Gauss-Legendre nodes on cells that are narrow wherever some arm's posterior is narrow.
 
 `exact` is good to 1e-6 and `fast` to 1e-4 (both are far better on posteriors of model scores).
 """
@@ -45,7 +45,7 @@ class ArmPosteriors:
 
 
 class Quadrature:
-    """Nodes and weights for some posteriors, with each arm's density and distribution function there."""
+    """Nodes and weights for some posteriors, with the density and distribution function of each arm at the nodes."""
 
     def __init__(self, p: ArmPosteriors, rule: QuadratureRule) -> None:
         self.rule = rule
@@ -70,7 +70,7 @@ class Quadrature:
         self.density[arm] = np.exp(-0.5 * (df + 1.0) * np.log1p(z * z / df)) * (_constant(df) / scale)
 
     def update(self, p: ArmPosteriors, arms: list[int]) -> bool:
-        """Refill the rows of arms that changed and integrates; return whether the nodes still fit."""
+        """Refill the rows of arms that changed, and integrate; return whether the nodes still fit."""
         for arm in arms:
             self._fill(p, arm)
         everyone = np.multiply.reduce(self.cumulative, axis=0)

@@ -113,7 +113,7 @@ def advise(
 
 
 def format_advice(result: Mapping[str, Any]) -> str:
-    """The result for people."""
+    """The advice as text."""
     models, best = result["models"], result["best"]
     width = max(5, *map(len, models))
     lines = [f"{'model':{width}} {'evaluations':>11} {'mean':>10} {'deviation':>10} {'P(best)':>8}"]
@@ -129,7 +129,7 @@ def format_advice(result: Mapping[str, Any]) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Print the advice on a file of scores; exits with status 2 after a wrong argument or file."""
+    """Print the advice on a file of scores; exit with status 2 after an invalid argument or file."""
     parser = argparse.ArgumentParser(
         prog="python -m hpo_envs.agents.bandits.select",
         description=__doc__,

@@ -37,7 +37,7 @@ class TrackAndStop(ConfidentAgent):
         super().__init__(problem, seed, stopping=stopping, **options)
 
     def sample(self) -> int:
-        """A starved arm, or the one furthest behind its optimal share."""
+        """Return an undersampled arm, or the one furthest behind its optimal share."""
         counts = self.belief.counts
         t = float(counts.sum())
         if counts.min() < np.sqrt(t) - self.arms / 2.0:
@@ -48,7 +48,7 @@ class TrackAndStop(ConfidentAgent):
 
 
 def optimal_weights(means: Floats, variances: Floats) -> Floats:
-    """Shares of the evaluations that tell the best Gaussian arm apart the soonest.
+    """Shares of the evaluations that identify the best Gaussian arm soonest.
 
     Maximises min over j of (gap_j^2 / 2) / (variance_1 / w_1 + variance_j / w_j). At the optimum all of these equal
     some y, and sum over j of (variance_1 / w_1^2) / (variance_j / w_j^2) = 1 (Garivier and Kaufmann 2016, Theorem 5,

@@ -18,7 +18,7 @@ METHODS = ("fast", "quality", "random_search")
 """Generation strategies of `ax.api.client.Client`."""
 
 ENUMERATED = 1000
-"""Largest range of integers that are so for Ax; others are reals, since BoTorch lists all values of each integer."""
+"""Longest range of integers that Ax gets as integers; longer ones are reals, since BoTorch lists all integers."""
 
 
 class Ax(ExternalOptimizer):
@@ -72,7 +72,7 @@ class Ax(ExternalOptimizer):
         return number, {name: _natural(self._axis(name), v) for name, v in values.items()}
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The number of the trial of the evaluated row."""
+        """The number of the trial for the evaluated row."""
         if self._rows is None:
             return suggestion
         self._client.mark_trial_abandoned(suggestion)

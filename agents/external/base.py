@@ -1,4 +1,4 @@
-"""Optimizers of other packages as agents: their own suggestions in the problem's space, and what is evaluated."""
+"""Optimizers of other packages as agents, which are told what was evaluated for their suggestions."""
 
 import abc
 from collections.abc import Mapping
@@ -101,7 +101,7 @@ class ExternalOptimizer(Agent):
 
     @staticmethod
     def lists(problem: Problem) -> bool:
-        """Return whether the agent chooses among listed candidates: rows, or (row, checkpoint) pairs."""
+        """Return whether actions are listed candidates: rows, or pairs of a row and a checkpoint."""
         return problem.levels is not None or isinstance(problem.action_space, gym.spaces.Discrete)
 
     @abc.abstractmethod
@@ -110,22 +110,22 @@ class ExternalOptimizer(Agent):
 
     @abc.abstractmethod
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report an outcome to the package; `suggestion` is None for an action that was not asked for."""
+        """Report an outcome to the package; `suggestion` is None for an action that it did not suggest."""
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The suggestion that the package knows an action by, once it is known what is evaluated for its own."""
+        """Return what identifies, for the package, the action that is evaluated for its suggestion."""
         return suggestion
 
     def level(self, suggestion: Any) -> int | None:
-        """Checkpoint of a pair that a suggestion is trained to; None = the last."""
+        """Checkpoint that a suggestion is trained to; None = the last."""
         return None
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row of a suggestion, see `look_up`: of those tried least often."""
+        """The row evaluated for a suggestion, see `look_up`: one of those tried least often."""
         return look_up(self.space, point, self._points, self._rows.free, self.rng)
 
     def config(self, action: Any) -> dict[str, Any]:
-        """Natural values of an action, by hyperparameter that is active."""
+        """Natural values of the active hyperparameters of an action."""
         return self.space.config(self.coordinates(action))
 
     def coordinates(self, action: Any) -> Floats:
@@ -135,7 +135,7 @@ class ExternalOptimizer(Agent):
         return np.asarray((np.float64(action).ravel() + 0.5 * self._grid - self._low) / (self._high - self._low))
 
     def ask(self) -> Any:
-        """Return the package's next suggestion, or the row that stands for it."""
+        """Return the package's next suggestion, or the row evaluated for it."""
         with self._generators.active():
             suggestion, config = self.suggest()
             point = self._point(config)
@@ -170,7 +170,7 @@ class ExternalOptimizer(Agent):
                     self.learn(suggestion, action, reward, info)
 
     def recommend(self) -> Any:
-        """Return the best evaluated action; before the first a random row, or the middle of a box or a grid."""
+        """Return the best evaluated action; before the first, a random row or the middle of a box or grid."""
         if self._rows is not None:
             return self._rows.recommend(self.rng)
         best = self._incumbent.best

@@ -16,7 +16,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 
 CHUNK = 1024
-"""Candidates that an acquisition function is evaluated at together."""
+"""Candidates in one call of an acquisition function."""
 
 
 class BoTorch(OnCandidates):

@@ -1,4 +1,4 @@
-"""A search space as ConfigSpace has it, for the packages that take it: SMAC3 and DEHB."""
+"""Search spaces of ConfigSpace, for SMAC3 and DEHB."""
 
 from __future__ import annotations
 

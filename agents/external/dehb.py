@@ -16,7 +16,7 @@ from hpo_envs.agents.problem import Problem
 
 
 class DEHB(ExternalOptimizer):
-    """Differential evolution with Hyperband's budgets (Awad et al. 2021), as its authors released it.
+    """Differential evolution with Hyperband's budgets (Awad et al. 2021), in the authors' implementation.
 
     Formula:
         v = x_a + 0.5 (x_b - x_c) of the population one checkpoint below, crossed over with a member at rate 0.5
@@ -74,18 +74,18 @@ class DEHB(ExternalOptimizer):
         return job, dict(job["config"])
 
     def level(self, suggestion: Any) -> int | None:
-        """The last checkpoint that the job's fidelity pays for."""
+        """The last checkpoint that the job's fidelity suffices for."""
         return int(self._rows.level_of(suggestion["fidelity"] / self._rows.levels[0]))
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row that stands for the configuration, or that of the same one before."""
+        """The row evaluated for the configuration, the same one each time."""
         config = int(suggestion["config_id"])
         if config not in self._of_config:
             self._of_config[config] = super().row(suggestion, point)
         return self._of_config[config]
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The job, whose configuration is the row's from now on."""
+        """The job, which has the configuration of the row from now on."""
         made = configuration(self._dehb.cs, self.space, self.coordinates(action))
         with self._quiet():
             stored = self._dehb.config_repository.configs[suggestion["config_id"]]
@@ -93,6 +93,6 @@ class DEHB(ExternalOptimizer):
         return suggestion
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report a loss to DEHB; a failed run is worse than any number."""
+        """Report a loss to DEHB; that of a failed run is larger than any number."""
         fitness = float("inf") if lost(info) else -float(reward)
         self._dehb.tell(suggestion, {"fitness": fitness, "cost": float(info.get("cost", 0.0))})

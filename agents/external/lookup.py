@@ -1,4 +1,4 @@
-"""The candidate that stands for a suggestion of a package which cannot score a list."""
+"""The candidate evaluated for a suggestion of a package that cannot score a list of candidates."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,11 +7,11 @@ from hpo_envs.agents.models import Floats
 from hpo_envs.agents.space import Space
 
 LARGEST = 256
-"""Candidates that are matched; of more, a random part."""
+"""Candidates that are compared with a suggestion; of more, a random subset of that size."""
 
 
 def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> int:
-    """Index of the candidate that stands for a point (d,), among those of (n, d) that are `free` (n,).
+    """Index of the candidate evaluated for a point (d,), of the (n, d) candidates that are `free` (n,).
 
     A candidate that equals the point, else one near to it. The nearest one alone would favour isolated candidates,
     which are nearest to more of the space than others, and then neighbours of those tried. So the point and uniform

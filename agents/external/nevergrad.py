@@ -77,7 +77,7 @@ class Nevergrad(ExternalOptimizer):
                 self._optimizer.tell(self._parameter.spawn_child(new_value=value), loss)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask the optimizer, or one for more workers than before if so many results are pending.
+        """Ask the optimizer; restart it with more workers if more results than that are pending.
 
         Those that NGOpt picks for one worker would wait for these for ever.
         """
@@ -94,7 +94,7 @@ class Nevergrad(ExternalOptimizer):
         return (self._optimizer, asked), config
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome; a failed run is worse than any number."""
+        """Report the outcome; the loss of a failed run is larger than any number."""
         optimizer, asked = suggestion
         loss = math.inf if lost(info) else -float(reward)
         self._waiting -= 1
@@ -106,7 +106,7 @@ class Nevergrad(ExternalOptimizer):
 
 
 def parameter_of(space: Space) -> Any:
-    """Nevergrad's `Dict` of a space; a value that decides about others is a choice of `Dict`s of it and of these."""
+    """Nevergrad's `Dict` of a space; a parent of conditions is a `Choice` among `Dict`s with its children."""
     p = package("nevergrad").p
 
     def made(j: int) -> Any:

@@ -1,4 +1,4 @@
-"""Other packages: importing them, and the global generators that they draw from as one agent's own."""
+"""Import of other packages, and the global random generators that they use, kept apart for each agent."""
 
 import contextlib
 import functools
@@ -54,7 +54,7 @@ def _parts(version: str) -> list[int]:
 
 
 class Generators:
-    """States of the global generators that one agent has to itself.
+    """States of the global random generators that one agent has to itself.
 
     Args:
         seed: What they start from.

@@ -25,11 +25,11 @@ FACADES = {
     "random": "RandomFacade",
 }
 PLANNED = 100
-"""Trials that SMAC plans for where the budget is no number of evaluations."""
+"""Trials that SMAC plans where the budget is not in evaluations."""
 
 
 class SMAC(ExternalOptimizer):
-    """SMAC3 with random forests (Lindauer et al. 2022): its facades, settings untouched.
+    """SMAC3 with random forests (Lindauer et al. 2022): its facades, with their default settings.
 
     Where SMAC has nothing left to suggest, it ends with a random candidate.
 
@@ -120,7 +120,7 @@ class SMAC(ExternalOptimizer):
         return facade(scenario, target, overwrite=True, logging_level=False, **given)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for one trial; where nothing is left to suggest, there is none."""
+        """Ask for a trial; None once SMAC has no configuration left."""
         exhausted = package("smac.main.exceptions").ConfigurationSpaceExhaustedException
         try:
             trial = self._smac.ask()

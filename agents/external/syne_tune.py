@@ -16,11 +16,11 @@ from hpo_envs.tables.checks import one_of
 
 METRIC, RESOURCE = "loss", "resource"
 WHOLE = ("CQR", "REA", "TPE", "RandomSearch")
-"""Schedulers that know complete runs only."""
+"""Schedulers that are told of complete runs only."""
 CURVES = ("ASHA", "ASHACQR", "BOHB")
-"""Schedulers that see every checkpoint and may stop a run."""
+"""Schedulers that are told of every checkpoint and may stop a run."""
 NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels", "TPE": "statsmodels"}
-"""What schedulers need besides, which Syne Tune imports late."""
+"""Packages that schedulers need besides Syne Tune, which imports them late."""
 
 
 class SyneTune(ExternalOptimizer):
@@ -88,7 +88,7 @@ class SyneTune(ExternalOptimizer):
         return config, config
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """A trial of the evaluated configuration."""
+        """A new trial of the evaluated configuration."""
         from syne_tune.backend.trial_status import Trial
 
         evaluated = self.config(action) if self._rows is not None else {}
@@ -107,11 +107,11 @@ class SyneTune(ExternalOptimizer):
         return action
 
     def level(self, suggestion: Any) -> int | None:
-        """New runs on learning curves are trained to the first checkpoint."""
+        """The checkpoint to train to: on learning curves, the first one for a new run."""
         return 0 if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report to the scheduler; unless it stops the run, the next checkpoint is suggested."""
+        """Report to the scheduler; unless it stops the run, suggest the next checkpoint."""
         loss = -float(reward)
         if lost(info):
             self._scheduler.on_trial_error(suggestion)

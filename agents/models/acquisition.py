@@ -94,18 +94,18 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
 
 
 class BoxAxes(Protocol):
-    """What a model of a box needs of its axes: see `hpo_envs.agents.search.box_space.BoxSpace`."""
+    """The interface of the axes of a box: see `hpo_envs.agents.search.box_space.BoxSpace`."""
 
     real: Indices
     groups: Indices
 
     def __len__(self) -> int: ...
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) which axes are active."""
+        """(n, d) whether each axis is active."""
         ...
 
     def snap(self, x: Floats) -> Floats:
-        """(n, d) configurations of points."""
+        """(n, d) configurations of (n, d) points."""
         ...
 
     def inputs(self, x: Floats) -> Floats:
@@ -124,7 +124,7 @@ def maximise(
     best: Floats,
     rng: np.random.Generator,
 ) -> Floats:
-    """(n, d) snapped points where an acquisition was found to be large, the largest first.
+    """(n, d) snapped points with large acquisition values, the largest first.
 
     Args:
         space: The axes.

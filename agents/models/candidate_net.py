@@ -1,4 +1,4 @@
-"""The network that scores candidates, in NumPy: what a trained policy computes without PyTorch."""
+"""The network that scores candidates, in NumPy: a trained policy runs without PyTorch."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
 
 
 def scores(w: NetArrays, candidates: Floats32, mask: npt.NDArray[np.bool_], context: Floats32) -> Floats32:
-    """(n,) scores of one episode's candidates, logarithms of probabilities up to a constant.
+    """(n,) scores of the candidates of one episode: logarithms of probabilities up to a constant.
 
     Every candidate is encoded with the context. Attention pools the encodings twice over all candidates and once over
     the evaluated ones into the state of the episode, which every score depends on. Weights are shared, so that n is

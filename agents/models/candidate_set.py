@@ -1,4 +1,4 @@
-"""What is known of the candidates of many episodes, as columns of numbers that a policy reads.
+"""Candidates of many episodes and their observations, as columns of numbers that a policy reads.
 
 Training environments show these columns for thousands of episodes, an agent computes them for its one: both run this
 code, on the Gaussian process of `learned`.
@@ -64,7 +64,7 @@ ALONE = {"log expectation": -60.0, "log deviations": -60.0, "slope": 0.0}
 
 
 def width(features: tuple[str, ...]) -> int:
-    """Number of columns of `candidates` with groups of features, that of evaluated candidates included.
+    """Number of columns of `candidates` with these groups of features, that of evaluated candidates included.
 
     Raises:
         ValueError: No group, or one of another name.
@@ -75,12 +75,12 @@ def width(features: tuple[str, ...]) -> int:
 
 
 def columns(features: tuple[str, ...]) -> int:
-    """Number of columns of `joined` observations with groups of features."""
+    """Number of columns of `joined` observations with these groups of features."""
     return width(features) + GROUPS["hyperparameters"] * ("hyperparameters" in features)
 
 
 def joined(observation: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-    """(..., n, columns) `candidates`, and `hyperparameters` where an observation has them."""
+    """(..., n, columns) `candidates`, joined with `hyperparameters` where an observation has them."""
     shown = [observation[name] for name in JOINED if name in observation]
     return shown[0] if len(shown) == 1 else np.concatenate(shown, axis=-1)
 
@@ -110,7 +110,7 @@ class CandidateArrays:
         distances: Floats | None = None,
         fitted: Floats | None = None,
     ) -> CandidateArrays:
-        """One episode.
+        """The candidates of one episode.
 
         Args:
             x: (n, d) features of the candidates.
@@ -131,7 +131,7 @@ class CandidateArrays:
 
     @classmethod
     def stack(cls, spaces: Sequence[CandidateArrays]) -> CandidateArrays:
-        """Episodes of one each, with the same number of candidates."""
+        """Join single episodes with the same number of candidates."""
         d, j = (max(a) for a in zip(*((s.x.shape[2], s.tables.used.shape[1]) for s in spaces), strict=True))
 
         def wide(array: npt.NDArray[Any], axis: int, to: int, fill: float = 0.0) -> npt.NDArray[Any]:
@@ -210,7 +210,7 @@ class CandidateSet:
         return np.broadcast_to(self._last, (len(rows), *self._last.shape))
 
     def observe(self, rows: Indices, rewards: Floats) -> None:
-        """Take (E,) candidates evaluated and their (E,) rewards, in any unit, higher is better."""
+        """Add the (E,) rewards, in any unit, higher is better, of (E,) candidates."""
         if "observed" in self._features:
             x, at = self._scaled, self._scaled[self._each, rows]
             apart = self._squares + self._squares[self._each, rows][:, None] - 2.0 * (x @ at[:, :, None])[:, :, 0]

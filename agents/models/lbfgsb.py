@@ -1,4 +1,4 @@
-"""SciPy's L-BFGS-B on a batch of problems, whose functions are evaluated together."""
+"""SciPy's L-BFGS-B on a batch of problems whose functions are evaluated together."""
 
 import functools
 import warnings
@@ -17,7 +17,7 @@ MEMORY, SEARCH, FTOL, GTOL = 10, 20, 2.2204460492503131e-09, 1e-5
 """Corrections kept, evaluations of a line search, and tolerances: the defaults of `scipy.optimize.minimize`."""
 
 TRIED = ("1.15.", "1.16.", "1.17.", "1.18.")
-"""Versions of SciPy whose private routine takes what is given here."""
+"""Versions of SciPy whose private routine takes these arguments."""
 
 _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
 """Task codes of SciPy's routine, and the one that ends it."""

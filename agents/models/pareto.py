@@ -7,7 +7,7 @@ from hpo_envs.agents.models import Floats
 
 
 def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """(n,) bool: which of (n, m) rewards no other dominates (section 4.2); higher is better, equal points all stay.
+    """(n,) bool: which of (n, m) rewards no other one dominates (section 4.2); higher is better, equal points all stay.
 
     Raises:
         ValueError: Not a matrix, or NaN in it.

@@ -67,7 +67,7 @@ class SimilarityGraph:
         neighbours: int | None,
         tie_order: tuple[int, ...] | None = None,
     ) -> SimilarityGraph:
-        """The dense graph of candidates, joined by a kernel's value (equation 4); equal settings share one object.
+        """The dense graph of candidates, weighted by a kernel (equation 4); equal settings share one object.
 
         Args:
             features: (n, d) in [0, 1].
@@ -154,7 +154,7 @@ class Harmonic:
         self._sizes = np.bincount(graph.component)[graph.component]
 
     def label(self, k: int) -> None:
-        """Add a labelled node; a node labelled before stays as it is."""
+        """Add a labelled node; one that is already labelled stays unchanged."""
         if self._labelled[k]:
             return
         self._labelled[k] = True
@@ -179,12 +179,12 @@ class Harmonic:
         self._inner.append(k)
 
     def mark(self) -> tuple[Any, ...]:
-        """Snapshot for `undo`."""
+        """Return a snapshot for `undo`."""
         lists = [*self.nodes], dict(self._anchor), [*self._inner]
         return (*lists, self.diagonal.copy(), self.sums.copy(), self._labelled.copy())
 
     def undo(self, mark: tuple[Any, ...]) -> None:
-        """Undo labels since a mark."""
+        """Undo all labels since a snapshot."""
         self.nodes, self._anchor, self._inner, self.diagonal, self.sums, self._labelled = mark
 
     def _anchor_at(self, k: int, component: int) -> None:
@@ -206,7 +206,7 @@ class Harmonic:
         return g - self._v[:t, k] @ self._v[:t]
 
     def predict(self, labels: Floats) -> Floats:
-        """Equation 7.
+        """(n,) predictions by equation 7.
 
         Args:
             labels: (labelled,) values of `nodes`, in their order.

@@ -62,7 +62,7 @@ class Source:
         return [self.feature_names.index(name) for name in both], [names.index(name) for name in both]
 
     def with_columns(self, columns: list[int], names: tuple[str, ...]) -> Source:
-        """The same source with those of a problem's features only.
+        """The same source, with only those features that a problem has.
 
         Args:
             columns: Of the problem's features.
@@ -77,7 +77,7 @@ class Source:
 
 
 def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
-    """A C-ordered array that no one can write to: a copy, unless it is one already."""
+    """A C-ordered read-only array: a copy, unless the given one is one already."""
     array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
     if array.flags.writeable:
         array = array.copy()
@@ -86,5 +86,5 @@ def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[An
 
 
 def immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array backed by bytes, which no flag unlocks."""
+    """An array backed by bytes, which no flag makes writable."""
     return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)

@@ -21,7 +21,7 @@ _TINY = 1e-300
 
 
 def splits_of(x: Floats) -> Splits:
-    """The questions about (rows, d) features; agents on the same rows share one object."""
+    """The splits of (rows, d) features; agents on the same rows share one object."""
     return _splits(x.tobytes(), x.shape)
 
 
@@ -67,7 +67,7 @@ class Splits:
         share: float = 1.0,
         rng: np.random.Generator | None = None,
     ) -> Floats:
-        """Fit trees by least squares and return what they predict for every row of the set.
+        """Fit trees by least squares and return their predictions for every row of the set.
 
         Args:
             rows: (n,) rows with a target.

@@ -1,1 +1,1 @@
-"""Optimisers that decide how long each candidate is trained."""
+"""Optimisers that decide how long to train each candidate."""

@@ -1,4 +1,4 @@
-"""Successive halving whose survivors a small network chooses by their learning curves."""
+"""Successive halving in which a small network chooses the survivors by their learning curves."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def shapes() -> dict[str, tuple[int, ...]]:
 
 
 def inputs(curves: Floats, share: float) -> tuple[Floats, Floats]:
-    """What the network reads of the runs of a rung.
+    """Inputs of the network for the runs of a rung.
 
     Args:
         curves: (n, POINTS) rewards at the last checkpoints that were looked at, the current one last.
@@ -56,7 +56,7 @@ def inputs(curves: Floats, share: float) -> tuple[Floats, Floats]:
 
 
 def score(w: Mapping[str, Floats], curves: Floats, more: Floats) -> Floats:
-    """(n,) the network's scores of `inputs`: the last value, plus what it adds."""
+    """(n,) scores of `inputs`: the last value plus the output of the network."""
     found = [more]
     for k in KERNELS:
         windows = np.lib.stride_tricks.sliding_window_view(curves, k, axis=1)
@@ -70,7 +70,7 @@ def _leaky(x: Floats) -> Floats:
 
 
 class RankerWeights(NamedTuple):
-    """A network, and what it was trained on.
+    """A network, and the data that it was trained on.
 
     Attributes:
         name: Of the weights.
@@ -97,12 +97,12 @@ def shipped() -> tuple[RankerWeights, ...]:
 
 
 def unseen(languages: Sequence[str]) -> list[RankerWeights]:
-    """The shipped weights that saw none of the languages, those of most tables first."""
+    """The shipped weights trained on none of the languages, those of most tables first."""
     return sorted((w for w in shipped() if not w.languages & {*languages}), key=lambda w: -len(w.languages))
 
 
 def has_unseen(problem: Problem, seen: bool = False, **hyperparameters: Any) -> bool:
-    """Return whether there are weights that have not seen a problem's languages, or none are asked for."""
+    """Return whether some weights have not seen what a problem holds out, or need not be of that kind."""
     return seen or bool(unseen(problem.held_out))
 
 

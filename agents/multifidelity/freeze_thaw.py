@@ -1,4 +1,4 @@
-"""Freeze-thaw Bayesian optimisation: runs are paused and continued by what their learning curves promise."""
+"""Freeze-thaw Bayesian optimisation: runs are paused and resumed according to predictions of their learning curves."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ NEIGHBOURS = 0.5
 
 
 MEASURED = 300
-"""Candidates whose distances are looked at for it."""
+"""Candidates whose distances are computed for that."""
 
 INITIAL = 3
-"""Random rows that are begun before there is a model, where no source tells the scale of rewards."""
+"""Random rows that are started before there is a model, where no source gives the scale of rewards."""
 
 LEAST = 1e-12
-"""A cost."""
+"""Smallest cost, where one is divided by."""
 
 TIE = 1e-9
 """Scores closer than this, relative to the largest, are tied."""

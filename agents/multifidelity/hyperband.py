@@ -113,7 +113,7 @@ class Halving(OnCandidates, Planned):
 
 
 class SuccessiveHalving(Halving):
-    """Successive halving (Jamieson and Talwalkar 2016), again and again until the budget is spent.
+    """Successive halving (Jamieson and Talwalkar 2016), repeated until the budget is spent.
 
     Done once a bracket finds nothing left to train.
 
@@ -140,7 +140,7 @@ class SuccessiveHalving(Halving):
         super().__init__(problem, seed, **options)
 
     def plan(self) -> Plan:
-        """One bracket after the other."""
+        """Run bracket after bracket."""
         maximum = self.candidates.maximum
         s = halvings(maximum, self.eta) if self._s is None else self._s
         n = int(np.ceil(self.eta**s)) if self._n is None else self._n
@@ -179,7 +179,7 @@ class Hyperband(Halving):
         super().__init__(problem, seed, **options)
 
     def plan(self) -> Plan:
-        """All brackets, from the widest to plain random search, then again."""
+        """Run all brackets, from the widest to plain random search, then repeat them."""
         done, spent = 0, -1.0
         while self._spent > spent and (self._rounds is None or done < self._rounds):
             spent = self._spent

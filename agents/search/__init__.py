@@ -1,1 +1,1 @@
-"""Optimisers of one fidelity, one a module."""
+"""Single-fidelity optimisers, one in each module."""

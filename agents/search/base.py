@@ -1,4 +1,4 @@
-"""Base of optimizers that score every candidate: initial design, book-keeping, choice."""
+"""Base of optimizers that score every candidate: initial design, bookkeeping, choice."""
 
 import abc
 import itertools
@@ -29,7 +29,7 @@ SPREAD_OVER = 2000
 
 
 class CandidateAgent(OnCandidates):
-    """An optimizer that scores every untried candidate and asks for the best one.
+    """An optimizer that scores every untried candidate and suggests the best one.
 
     Args:
         problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, of
@@ -184,7 +184,7 @@ class CandidateAgent(OnCandidates):
 
 
 def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
-    """(n,) by how much observing each of n variables lowers the summed variance of some of them.
+    """(n,) how much observing each of n variables reduces the total variance of some of them.
 
     Given what is observed the covariance is C = G - V'V, and the sums of its squared columns follow from products of
     G with the rows of V: neither C, n^2 numbers for each agent, nor a copy of G is made.
@@ -210,7 +210,7 @@ def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
 
 
 def best_of(sources: Sequence[Source], count: int) -> list[Floats]:
-    """(d,) features of the best observations of each source in turn, each once, at most `count`.
+    """(d,) features of the best observations of each source in turn, without repetition, at most `count`.
 
     Sources without all of the problem's features suggest nothing. With several objectives, the best have the largest
     sum of standardised rewards. Matthias Feurer, Jost Tobias Springenberg and Frank Hutter. Initializing Bayesian

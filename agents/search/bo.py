@@ -114,7 +114,7 @@ class BayesianOptimisation(PosteriorSearch):
 
     @classmethod
     def prepare(cls, agents: Sequence[BayesianOptimisation]) -> None:
-        """Refit the posteriors that are due, their kernels in one batch."""
+        """Refit the posteriors that are due, with all their kernels in one batch."""
         cls._renew([agent for agent in agents if agent._due() and not agent._in_design()])
 
     def _observe(self, row: int, rewards: Floats) -> None:

@@ -20,11 +20,11 @@ SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 Klyuchnikov et al. 2020)."""
 
 POPULATION = 20
-"""Members at most (Klyuchnikov et al. 2020, section 5)."""
+"""Largest population (Klyuchnikov et al. 2020, section 5)."""
 
 
 class RegularizedEvolution(Agent):
-    """Regularised evolution (Real et al. 2019): tournament selection, and the oldest dies.
+    """Regularised evolution (Real et al. 2019): tournament selection, and the oldest member dies.
 
     The first `population` candidates are random. By default they take at most a third of the budget, since
     otherwise most of the run would be random search. Then the best of `sample` members drawn from the population is
@@ -102,7 +102,7 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Return a random candidate while the population is young, then a mutated winner; or its next action."""
+        """Return a random candidate while the population is small, then a mutated winner; or the next action of it."""
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]
@@ -166,7 +166,7 @@ class RegularizedEvolution(Agent):
         return 1.0 - self._x @ point / np.where(lengths > 0, lengths, 1.0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Append the child once it was evaluated; the oldest member leaves."""
+        """Add the child once it is evaluated; the oldest member leaves."""
         member = action if self._building is None else self._building[0]
         if not self._incumbent.note(member, reward, info):
             return
@@ -178,12 +178,12 @@ class RegularizedEvolution(Agent):
         self._members.append((-np.inf if lost(info) else float(np.sum(reward)), member))
 
     def recommend(self) -> Any:
-        """Return the best evaluated member (all its actions if several build it), or a random one."""
+        """Return the best evaluated member (all actions, if it takes several to build), or a random one."""
         return self._random() if self._incumbent.best is None else self._incumbent.best[1]
 
 
 def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
-    """Features in [0, 1] as natural values; standardised without `ranges`.
+    """Features in [0, 1] as natural values; without `ranges`, standardised.
 
     Raises:
         ValueError: Not one range for each feature.

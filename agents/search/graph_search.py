@@ -19,7 +19,7 @@ from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
 
 SHARE = 1.0 / 7.0
-"""Neighbours of a node as a share of all nodes (footnote 12)."""
+"""Number of neighbours as a share of all nodes (footnote 12)."""
 
 VARIANTS = ("fitted", "literal", "released")
 

@@ -1,4 +1,4 @@
-"""Search by an acquisition function of a normal posterior over the candidates, for one and two objectives."""
+"""Search with an acquisition function of a normal posterior over the candidates, for one or two objectives."""
 
 import abc
 from collections.abc import Mapping
@@ -93,7 +93,7 @@ class PosteriorSearch(CandidateAgent):
         return self.best_free(scores, self.scored)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """See `CandidateAgent`; with `per_cost`, learns the cost as well, also of a run that failed."""
+        """See `CandidateAgent`; with `per_cost`, also learn the cost, even of a failed run."""
         super().tell(action, reward, info)
         if self._costs is not None and info.get("finished", True):
             self._costs.observe(self.candidates.row(action), float(info["cost"]))

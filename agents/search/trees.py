@@ -1,4 +1,4 @@
-"""Optimisers whose model of the reward is an ensemble of trees."""
+"""Optimisers with an ensemble of trees as a model of the reward."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TreeSearch(OnCandidates):
         self._scores: Floats | None = None
 
     def ask(self) -> Any:
-        """Return the untried row with the highest score; the model is fitted again after `batch` evaluations."""
+        """Return the untried row with the highest score; the model is refitted after every `batch` evaluations."""
         return self.candidates.submit(self._start.pop() if self._start else self._next())
 
     def _next(self) -> int:

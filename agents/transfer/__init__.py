@@ -1,1 +1,1 @@
-"""Agents that have learned from other tables."""
+"""Agents that learn from other tables."""

@@ -1,4 +1,4 @@
-"""One agent for all problems: it picks another one by what a problem offers."""
+"""An agent for all problems, which picks another agent by properties of the problem."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FEW_ROWS = 80
 """Rows below which neither curves nor a start in the middle of the features helped."""
 
 MANY_ROWS = 1000
-"""Rows from which on forests beat Gaussian processes."""
+"""Number of rows from which forests beat Gaussian processes."""
 
 OBSERVED = 20
 """Observations of a source from which on a model of it is asked, not its best observations alone."""
 
 
 class Auto(Agent):
-    """The agent that was best on problems of a kind; making it makes that agent.
+    """The agent that was best on problems of this kind; making it makes that agent.
 
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|
@@ -71,7 +71,7 @@ class Auto(Agent):
 
 
 def chosen(problem: Problem, late: bool = False) -> str:
-    """Registered name of the agent for a problem; none of another package.
+    """Registered name of the agent for a problem, never an external one.
 
     Args:
         problem: What is known of it.

@@ -1,4 +1,4 @@
-"""Base of transfer agents: predictions of the source tasks, and a Gaussian process of the problem."""
+"""Base of transfer agents: predictions from the source tasks, and a Gaussian process of the problem."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 
 TREES = 32
-"""Trees of each source."""
+"""Number of trees for each source."""
 
 SHARE, LEAST = 0.7, 4
 """Share of the features that a split may ask about, and rows below which a node is not split."""
 
 
 class TransferAgent(CandidateAgent):
-    """An optimizer on candidates that begins with what other tables let expect.
+    """An optimizer over candidates whose first suggestion is the best one by other tables.
 
     Each source becomes an ensemble of regression trees, fitted to normal scores of its rewards and asked about every
     candidate; a candidate that a source has measured gets what it measured. Agents on the same sources share them.
@@ -68,7 +68,7 @@ class TransferAgent(CandidateAgent):
 
 
 def usable(problem: Problem) -> tuple[Source, ...]:
-    """The sources that share a feature with a problem.
+    """The sources that share a feature with the problem.
 
     Raises:
         ValueError: There are none.
@@ -83,7 +83,7 @@ def usable(problem: Problem) -> tuple[Source, ...]:
 
 
 def predictions(sources: Sequence[Source], base: Floats, names: tuple[str, ...], objective: int = 0) -> Floats:
-    """(sources, TREES, rows) normal scores that trees on each source predict for the rows of (rows, d) features."""
+    """(sources, TREES, rows) normal scores predicted by trees on each source for (rows, d) features."""
     found = []
     for source in sources:
         theirs, mine = source.shared(names)
@@ -144,7 +144,7 @@ class TargetAgent(TransferAgent):
 
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:
-        """Fit the kernels that are due in one batch."""
+        """Fit all kernels that are due in one batch."""
         given = [(agent, *agent._given()) for agent in agents if not agent._in_design()]
         due = [(a, a.features[rows], y) for a, rows, y in given if is_due(len(y), a._fitted_at, REFIT)]
         fits = KernelFit.estimate_each("matern52", [(x, y, a._fit) for a, x, y in due], KernelPrior())

@@ -24,7 +24,7 @@ LARGEST = 5000
 """Candidates that are modelled at most; of more, a random subset."""
 
 LONGEST = 300
-"""Evaluations that the model learns from at most: its cost grows with their number."""
+"""Most evaluations that the model learns from: its cost grows with their number."""
 
 
 W = TypeVar("W", bound=Any)
@@ -47,7 +47,7 @@ class LearnedNumbers:
 
 
 class Learned(CandidateAgent):
-    """Asks for the candidate of which a stacked Gaussian process expects the largest improvement.
+    """Expected improvement of a stacked Gaussian process with trained hyperparameters.
 
     Other tables' observations (`problem.sources`) enter the model's mean and covariance: each table is modelled by a
     Gaussian process of its own, of normal scores; their predictions for the candidates have a mean m and deviations
@@ -169,13 +169,13 @@ class Learned(CandidateAgent):
 
 
 def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP], Floats | None]:
-    """The models of tables' features and rewards, and (d,) the geometric mean of their length-scales; None of none."""
+    """The models of the tables, and (d,) the geometric mean of their length-scales; None without tables."""
     models = [source_gp(x, y) for x, y in tables]
     return models, np.exp(np.mean([np.log(m.lengths) for m in models], axis=0)) if models else None
 
 
 def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> W:
-    """The weights of a name, or those that have seen most languages, but none of those excluded.
+    """The weights of a name; without one, those trained on most languages, but on none of the excluded ones.
 
     Raises:
         ValueError: There are none.
@@ -193,12 +193,12 @@ def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
 
 
 def unseen(known: Sequence[W], excluded: Iterable[str]) -> list[W]:
-    """The weights that have seen none of the languages."""
+    """The weights trained on none of the languages."""
     return [w for w in known if not w.languages & {*excluded}]
 
 
 def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
-    """Return whether weights are needed that have not seen a problem's languages and there are none."""
+    """Return whether there are weights that have not seen the problem's languages, where such are needed."""
     given = hyperparameters.get
     if not problem.sources or given("seen") or given("numbers") is not None or not given("trained", True):
         return True

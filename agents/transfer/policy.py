@@ -1,4 +1,4 @@
-"""A trained policy as an agent: it scores candidates, and samples."""
+"""A trained policy as an agent: it scores the candidates and samples one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hpo_envs.agents.transfer.policy_file import PolicyWeights
 
 
 class Policy(CandidateAgent):
-    """Asks for a candidate drawn from the probabilities of a policy that was trained by reinforcement learning.
+    """A policy trained by reinforcement learning, which draws each candidate from its probabilities.
 
     The policy reads what `tasks.CandidateObservation` shows, computed by the same code: features of each candidate,
     which were evaluated, and the state of the episode.
@@ -148,12 +148,12 @@ class Policy(CandidateAgent):
 
 
 def known(file: str | None, sha256: str | None = None) -> tuple[PolicyWeights, ...]:
-    """The weights of a file, or the shipped ones."""
+    """The weights in a file, or the shipped ones."""
     return (policy_file.shipped() if file is None else policy_file.read(file, sha256)).trained
 
 
 def unfit(problem: Problem, used: PolicyWeights) -> str | None:
-    """Where weights must be run instead; None if they fit."""
+    """The reason why weights cannot be used on a problem; None if they can."""
     names = used.feature_names
     if "hyperparameters" in used.features and names and names != problem.feature_names:
         return (
@@ -163,12 +163,12 @@ def unfit(problem: Problem, used: PolicyWeights) -> str | None:
 
 
 def has_unseen(problem: Problem, seen: bool = False, file: str | None = None, **hyperparameters: Any) -> bool:
-    """Whether there are weights that may be used on a problem."""
+    """Return whether there are weights that may be used on a problem."""
     return bool(unseen(known(file), () if seen else problem.held_out))
 
 
 def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> bool:
-    """Whether the agent of a file can run on a problem."""
+    """Return whether the policy of a file can run on a problem."""
     finite = problem.features is not None and problem.objectives == 1
     if not finite or not has_unseen(problem, seen, hyperparameters.get("file")):
         return False

@@ -1,4 +1,4 @@
-"""Files of trained policies: arrays of numbers and a record in JSON (.npz). Reading one runs nothing that is in it."""
+"""Files of trained policies (.npz): arrays of numbers and a record in JSON. Reading one executes nothing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PolicyWeights:
 
 @dataclass(frozen=True, eq=False)
 class SourceNetworks:
-    """What J tables of one family predict of any configuration: a small network each, trained on its table alone.
+    """Predictions of J tables of one family for any configuration, by a small network trained on each table.
 
     Attributes:
         names: Of the d features.
@@ -70,27 +70,27 @@ class SourceNetworks:
     spaces: Floats
 
     def without(self, languages: Sequence[str]) -> SourceNetworks:
-        """The tables of no such language."""
+        """The networks of the tables in none of these languages."""
         kept = [j for j, known in enumerate(self.languages) if not {*known} & {*languages}]
         return SourceNetworks(
             self.names, tuple(self.languages[j] for j in kept), self.networks[kept], self.spaces[kept]
         )
 
     def predict(self, features: Floats) -> Floats:
-        """(J, n) scores of (n, d) features in [0, 1], up to a constant and a unit each."""
+        """(J, n) scores of (n, d) features in [0, 1], each up to a constant and a unit."""
         d = features.shape[1]
         units = np.tanh(self.networks[..., :d] @ (2.0 * features - 1.0).T + self.networks[..., d : d + 1])
         return np.asarray((self.networks[:, None, :, d + 1] @ units)[:, 0])
 
     def distances(self, features: Floats) -> Floats:
-        """(J,) as `gp.stacked.distance` of the tables' features."""
+        """(J,) distances of the tables' features, see `gp.stacked.distance`."""
         own = np.stack([features.mean(axis=0), features.std(axis=0)])
         return np.asarray(np.sqrt(np.square(self.spaces[:, :2] - own).sum(axis=1).mean(axis=1)))
 
 
 @dataclass(frozen=True)
 class Contents:
-    """Contents of a file: trained weights, a prior of each family, and its sha256."""
+    """Contents of a file: trained weights, a prior for each family, and the sha256."""
 
     trained: tuple[PolicyWeights, ...]
     priors: tuple[SourceNetworks, ...]

@@ -1,4 +1,4 @@
-"""Quantile-based transfer: all tables become normal, and a Gaussian process corrects what they predict."""
+"""Quantile-based transfer: rewards become normal quantiles; a Gaussian process corrects other tables' prediction."""
 
 from __future__ import annotations
 

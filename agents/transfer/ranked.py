@@ -1,4 +1,4 @@
-"""Orders of the candidates that follow from other tables alone: nothing is learned during the run."""
+"""Fixed orders of the candidates, computed from other tables alone: nothing is learned during the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hpo_envs.agents.transfer.base import TransferAgent
 
 
 class ZeroShot(TransferAgent):
-    """Tries candidates in the order of the mean normal score that the other tables predict.
+    """All candidates, in the order of the mean normal score that the other tables predict.
 
     Formula:
         next = argmax_x (1 / J) sum_j s_j(x)        s_j(x): what source j predicts, see `TransferAgent`
@@ -29,7 +29,7 @@ class ZeroShot(TransferAgent):
 
 
 class Portfolio(TransferAgent):
-    """Tries a portfolio: each candidate is the one that adds most to those before, over all other tables.
+    """A portfolio: each candidate is the one that adds most to those before, over all other tables.
 
     A world is one tree of one source. Greedy choice is within 1 - 1 / e of the best portfolio, because the objective
     is submodular.

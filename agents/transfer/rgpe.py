@@ -13,7 +13,7 @@ from hpo_envs.agents.transfer.base import TargetAgent, standardised
 
 
 class RGPE(TargetAgent):
-    """Expected improvement of a mixture in which each table weighs what its ranking of the observations is worth.
+    """Expected improvement of a mixture of models of tables, weighted by how well each ranks the observations.
 
     The weight of a model is how often, over samples of its predictions at the observed candidates, it misranks the
     fewest pairs; the problem's own Gaussian process is judged by what it predicts of each observation from the others.
@@ -65,7 +65,7 @@ class RGPE(TargetAgent):
 
 
 def misranked(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """(J, S) pairs that (J, S, t) predictions put in another order than (t,) observations."""
+    """(J, S) number of pairs that (J, S, t) predictions put in another order than (t,) observations."""
     wrong = (samples[..., :, None] < samples[..., None, :]) ^ (y[:, None] < y)
     return np.asarray(wrong.sum(axis=(-2, -1)))
 

@@ -1,4 +1,4 @@
-"""A quadratic ridge on hyperparameters, fitted to other tables: the row that a trained policy has to beat."""
+"""Quadratic ridge regression on hyperparameters, fitted to other tables: the baseline of trained policies."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.search.base import CandidateAgent
 
 PENALTY = 30.0
-"""Of the squared coefficients."""
+"""Weight of the squared coefficients."""
 
 
 def fit(tables: Sequence[tuple[Floats, Floats]]) -> Floats:
-    """(q,) coefficients of `terms`, of (t, d) features and (t,) rewards of each table."""
+    """(q,) coefficients of `terms`, fitted to the (t, d) features and (t,) rewards of all tables."""
     x = [terms(features) for features, _ in tables]
     x = [columns - columns.mean(axis=0) for columns in x]
     z = [normal_scores(rewards) for _, rewards in tables]
@@ -32,7 +32,7 @@ def terms(features: Floats) -> Floats:
 
 
 class Ridge(CandidateAgent):
-    """Asks for candidates in the order of a quadratic function of their hyperparameters; learns nothing in a run.
+    """All candidates, in the order of a quadratic function of their hyperparameters; learns nothing during the run.
 
     The function is fitted to the normal scores of `problem.sources`.
 

@@ -1,4 +1,4 @@
-"""A Gaussian process whose mean and kernel hold what other tables predict."""
+"""A Gaussian process with predictions from other tables in its mean and kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLOPE, MATERN, CONSTANT, ALONG, ACROSS, NOISE = 0.7, 0.5, 1.0, 0.25, 0.5, 0.02
 
 
 class StackedGPAgent(TransferAgent):
-    """Expected improvement of a Gaussian process around the other tables' mean, free to scale it and to lean to some.
+    """Expected improvement of a Gaussian process around the mean of the other tables, each with a weight of its own.
 
     Formula:
         m(x) = .7 e(x)                                                  e: mean of the sources' predictions

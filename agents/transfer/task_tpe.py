@@ -19,7 +19,7 @@ NARROWEST = 0.1
 
 
 class TaskTPE(CandidateAgent):
-    """Two steps: how alike the good regions of the tasks are, then a Parzen estimator with densities mixed by that.
+    """Tree-structured Parzen estimator with densities mixed over tasks, by the overlap of their good regions.
 
     Good are the best tenth of a task's observations; of several objectives those of the first fronts, the least crowded
     first, and at least the whole first one. It begins with the best of the sources. Features are not reduced to the
@@ -97,7 +97,7 @@ def _densities(
 
 
 def split(rewards: Floats, quantile: float) -> tuple[Indices, Indices]:
-    """The good ones of (t, objectives) rewards, best first, and the others."""
+    """The good ones of (t, objectives) rewards, best first, and the rest."""
     order = ranked(rewards)
     many = math.ceil(quantile * len(rewards))
     if rewards.shape[1] > 1:

@@ -1,1 +1,1 @@
-"""Pure functions of runs and scores: regret, intervals, significance tests, importance."""
+"""Pure functions on runs and scores: regret, intervals, significance tests, importance."""

@@ -17,15 +17,15 @@ import numpy.typing as npt
 from hpo_envs.tables.table import Floats, Hyperparameter, Table
 
 TREES, RESAMPLES = 64, 20
-"""Trees of the forest, and forests of an interval."""
+"""Number of trees in a forest, and of forests for an interval."""
 
 UNRELIABLE = 0.2
-"""Out-of-bag R2 up to which shares are said to be unreliable."""
+"""Out-of-bag R2 up to which importances count as unreliable."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One hyperparameter as the forest sees it.
+    """One hyperparameter as input of the forest.
 
     Attributes:
         name: Its name.
@@ -54,7 +54,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class ForestImportance:
-    """Shares of the variance, mean over trees.
+    """Shares of the variance, means over the trees.
 
     Attributes:
         names: Of the d hyperparameters.
@@ -75,7 +75,7 @@ class ForestImportance:
 
     @property
     def warning(self) -> str:
-        """A sentence if the shares are unreliable, else empty."""
+        """A sentence if the importances are unreliable, else empty."""
         low = not self.score > UNRELIABLE
         return "The forest explains little of the scores: do not rely on these shares." if low else ""
 
@@ -194,7 +194,7 @@ def importance(
 
 
 def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Floats:
-    """(2, d) ends of 95 % bootstrap intervals of the main effects' shares, for other runs of the same kind.
+    """(2, d) ends of 95 % bootstrap intervals of the main effects, over the choice of runs.
 
     They are of `RESAMPLES` forests, each of 15 trees on runs drawn with replacement. Arguments are those of
     `importance`.
@@ -219,7 +219,7 @@ def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]
 
 
 def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
-    """Every row's hyperparameters that vary, or, where a table has none, its features; and their axes.
+    """The varying hyperparameters of all rows, or the features of a table without hyperparameters; and their axes.
 
     Raises:
         ValueError: It has neither.
@@ -235,14 +235,14 @@ def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
 
 
 def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[Dimension]]:
-    """(n, d) stored values of the hyperparameters that vary, as the forest sees them; and their axes."""
+    """(n, d) values of the hyperparameters that vary, as inputs of the forest; and their axes."""
     x = np.column_stack([numbers(h, c) for h, c in zip(space, raw.T, strict=True)])
     varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(space), bool)
     return x[:, varies], [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
 
 
 def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Dimension]:
-    """Axes of actions that are no rows, over the values that occur; `x1`, `x2`, ... where names are not theirs."""
+    """Axes of actions that are not rows, from the values that occur; `x1`, `x2`, ... where they have no names."""
     d = configs.shape[1]
     names = names if len(names) == d else [f"x{i + 1}" for i in range(d)]
     if whole:
@@ -261,7 +261,7 @@ def axis_of(h: Hyperparameter) -> Dimension:
 
 
 def numbers(h: Hyperparameter, raw: Floats) -> Floats:
-    """Stored values as the forest sees them; inactive ones, which are stored as 0, as the lowest."""
+    """Stored values as inputs of the forest; inactive ones, which are stored as 0, become the lowest value."""
     x = raw if h.kind == "categorical" else np.maximum(raw, h.low)
     return np.log(x) if h.log and not h.values else x
 

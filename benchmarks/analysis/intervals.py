@@ -22,17 +22,17 @@ ALPHA = 0.05
 """Level of every verdict and of every interval."""
 
 CONFIDENCE = 1 - ALPHA / 2
-"""Quantile that an interval ends at."""
+"""Quantile at the upper end of an interval."""
 
 FEWEST_SEEDS = 5
 """Runs on a single environment below which no interval is printed."""
 
 FEWEST_CLUSTERS = 6
-"""Clusters of environments from which others may be spoken of: five like signs happen by chance in 2^-4 > 5 %."""
+"""Fewest clusters of environments for a statement across tasks: five equal signs have a probability of 2^-4 > 5 %."""
 
 
 AT_ONCE = 2**21
-"""Scores that intervals are computed of at once: 16 MB, and some five copies."""
+"""Scores for which intervals are computed at once: 16 MB, and some five copies."""
 
 ROUNDING = 1e-12
 """Tolerance of rounding."""
@@ -40,7 +40,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Estimate:
-    """Differences with their uncertainty; all arrays have the shape of the leading axes.
+    """Differences and their uncertainty; all arrays have the shape of the leading axes.
 
     Attributes:
         mean: Unweighted mean over environments (or clusters).
@@ -134,7 +134,7 @@ def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[f
 
 
 def bands(rows: Sequence[Floats]) -> list[Any]:
-    """`interval` of the (seeds, points) curves of each environment; of many seeds some points at a time, for memory."""
+    """`interval` of the (seeds, points) curves of each environment, computed in parts where there are many seeds."""
     points = rows[0].shape[1]
     split = np.array_split(np.arange(points), min(-(-sum(r.size for r in rows) // AT_ONCE), points))
     parts = [interval(padded([r[:, some] for r in rows])) for some in split]

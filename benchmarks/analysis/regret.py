@@ -1,4 +1,4 @@
-"""Normalised regret: what makes runs on different environments comparable. Pure functions of saved runs.
+"""Normalised regret, which makes runs on different environments comparable: pure functions of saved runs.
 
 The regret of a run after an evaluation is 0 where the best that the environment has was found, and 1 where nothing
 better than the median configuration was:
@@ -36,14 +36,14 @@ Recorded = Any
 """A run as recorded: `hpo_envs.benchmarks.Run`, which imports this module."""
 
 TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
-"""Regrets that running times are measured to: 20 from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
+"""Targets of running times: 20 regrets from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
 
 SHARES = np.linspace(0.0, 1.0, 101)[1:]
 """Shares of the budget at which regret is read where costs are not evaluations."""
 
 
 def after(run: Recorded) -> Floats:
-    """(k,) regret after each evaluation; never rises but where rewards are noisy.
+    """(k,) regret after each evaluation; it increases only where rewards are noisy.
 
     Raises:
         ValueError: A run without a scale, or with one and more than two objectives.
@@ -161,7 +161,7 @@ def _noisy_shares(run: Recorded, corner: Floats) -> Floats:
 
 
 def at_evaluations(regret: Floats, length: int) -> Floats:
-    """(..., length) regret after 1, 2, ... evaluations; the last value is kept after an early stop."""
+    """(..., length) regret after 1, 2, ... evaluations; after an early stop, the last value is repeated."""
     return regret[..., np.minimum(np.arange(length), regret.shape[-1] - 1)]
 
 
@@ -195,7 +195,7 @@ def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
 
 
 def runtimes(regret: Floats, costs: Floats, targets: npt.ArrayLike = TARGETS, *, raw: bool = False) -> Floats:
-    """(..., targets) cost until the regret is at most each target; inf if never, or where it is not known: `raw`."""
+    """(..., targets) cost until the regret is at most each target; inf if never, or if regret is unknown (`raw`)."""
     if raw:
         return np.full((*regret.shape[:-1], *np.shape(targets)), np.inf)
     never = np.full_like(regret[..., :1], np.inf)

@@ -19,10 +19,10 @@ from hpo_envs.core.params import Params
 from hpo_envs.tables.table import LOST, Floats
 
 REFERENCES = Path(__file__).with_name("references.json")
-"""Scales of spaces that no table lists; `python -m hpo_envs.benchmarks.references` makes it."""
+"""File of the scales of spaces that no table lists, made by `python -m hpo_envs.benchmarks.references`."""
 
 ELSEWHERE = ("table", "budget", "cost", "objective", "task", "lang", "architecture", "sweeps")
-"""Arguments that change no reward, or that the other parts of a reference's name say."""
+"""Arguments that change no reward, or that are another part of a reference's name."""
 
 
 ARRAYS = ("signs", "best", "reference", "front")
@@ -53,7 +53,7 @@ class Scale:
     noise: float = 0.0
 
     def header(self) -> dict[str, Any]:
-        """Plain data, as it is in the header of a run."""
+        """The scale as plain data, for the header of a run."""
         arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
         return {"source": self.source, **arrays, "repeats": self.repeats, "noise": self.noise}
 
@@ -71,7 +71,7 @@ def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_header(header: Mapping[str, Any]) -> Scale:
-    """The scale of a run; see `scale_of`."""
+    """The scale in the header of a run; see `scale_of`."""
     h, m = scale_of(header), len(header["objectives"])
     signs, best, reference, front = (np.array(h[name], float) for name in ARRAYS)
     return Scale(h["source"], signs, best, reference, front.reshape(-1, m), int(h["repeats"]), float(h["noise"]))
@@ -204,7 +204,7 @@ def every_action(params: Params, rows: int) -> npt.NDArray[np.int64]:
 
 
 def name_of(env_id: str, params: Params, table: int, arguments: Mapping[str, Any]) -> str:
-    """Key of a reference: id, table with the hash of its content, objective and arguments that change rewards."""
+    """Name of a reference: id, table with the hash of its content, objective and arguments that change rewards."""
     t = params.tables[table]
     rest = json.dumps(dict(arguments), sort_keys=True, default=repr)
     return " ".join(
@@ -214,6 +214,6 @@ def name_of(env_id: str, params: Params, table: int, arguments: Mapping[str, Any
 
 @functools.cache
 def references() -> dict[str, tuple[list[float], list[float]]]:
-    """Best and reference of the committed study, by `name_of`."""
+    """Best and reference score in the committed study, by `name_of`."""
     text = json.loads(REFERENCES.read_text(encoding="utf-8"))
     return {r["name"]: ([r["best"]], [r["reference"]]) for r in text["references"]}

@@ -1,4 +1,4 @@
-"""Sensitivity to hyperparameters: metrics of Wiemerslage, Gorman and von der Wense (2024).
+"""Sensitivity to hyperparameters by the metrics of Wiemerslage, Gorman and von der Wense (2024).
 
 Performance-based metrics (section 3.2) ask how many runs of a random search come close to its best run:
 `relative_at`, `mean_at`, `best_equivalent`, `expected_equivalent`. Similarity-based metrics (section 3.3) ask whether
@@ -36,7 +36,7 @@ ROPE = 1.0
 """Half-width of the region of practical equivalence, in points of accuracy (section 3.2)."""
 
 SHARE = 0.1
-"""The same on any scale, as a share of what the best score is above the median."""
+"""The same on any scale, as a share of the distance from the median to the best score."""
 
 
 def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
@@ -78,7 +78,7 @@ def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
 
 
 def best_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant = "paper") -> float:
-    """Percentage of best-equivalent runs: those at most `rope` below the best, which counts (section 3.2).
+    """Percentage of best-equivalent runs: those at most `rope` below the best, itself included (section 3.2).
 
     `paper` divides by the number of runs n, `published` by n - 1.
 

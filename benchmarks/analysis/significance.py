@@ -1,4 +1,4 @@
-"""Significance tests of a track: its winner and all pairs, on its tasks and across tasks.
+"""Significance tests within a track: the winner and all pairs, on its tasks and across tasks.
 
 Tables and sentences of `compare`, of reports and of the leaderboard are made of these numbers and of nothing else.
 `intervals` has the estimates, `docs/statistics.md` the simulations that these procedures were chosen by.
@@ -30,11 +30,11 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 TIED, INCONCLUSIVE, DIFFERENT = "tied for best", "inconclusive", "not significantly different"
-"""Verdicts without a winner: of an agent, of too few data, of a pair."""
+"""Verdicts that name no winner: on an agent, on too few data, on a pair."""
 
 
 def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Test whether the agent with the lowest mean is the sole best, and which rivals are tied with it.
+    """Test whether the agent with the lowest mean is the sole best, and which rivals tie with it.
 
     The sole best is better than every rival by an uncorrected test: all tests have to reject, so no correction is due
     (Gutmann and Maymin 1987; Hung and Fithian 2019). Ties are rivals whose
@@ -52,7 +52,7 @@ def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[
 
 
 def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, Any]:
-    """Ranks agents and compares each with each.
+    """Rank the agents and compare all pairs.
 
     Args:
         scores: By agent (environments, seeds) scores, lower is better; NaN where a seed was not run. Seeds of all

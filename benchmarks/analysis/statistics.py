@@ -1,4 +1,4 @@
-"""Descriptive statistics of scores, lower is better."""
+"""Descriptive statistics of scores; lower is better."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def probability_of_improvement(scores: Floats) -> Floats:
 
 
 def expected_runtime(costs: npt.ArrayLike, reached: npt.ArrayLike) -> float:
-    """Cost of all runs, up to the target or to their end, by the number that met it; inf if none did.
+    """Total cost of all runs, up to the target or to their end, divided by the number that reached it; inf if none did.
 
     The expected cost of restarting until the target is met (ERT or aRT of COCO, Hansen et al. 2021, section 4).
 
@@ -50,6 +50,6 @@ def expected_runtime(costs: npt.ArrayLike, reached: npt.ArrayLike) -> float:
 
 
 def ecdf(values: npt.ArrayLike, grid: npt.ArrayLike) -> Floats:
-    """Share of values <= each grid point; inf (a target that was never met) is below none."""
+    """Share of values <= each grid point; inf, a target that was never reached, counts at none."""
     v = np.sort(np.asarray(values, dtype=float).ravel())
     return np.searchsorted(v, np.asarray(grid, dtype=float), "right") / len(v)

@@ -1,4 +1,4 @@
-"""One comparison of agents, from its study to its verdict: in a notebook, on the command line and in reports."""
+"""Comparison of agents, from its study to its verdict, for notebooks, the command line and reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.futures import AnyExecutor
 
 FIGURES = "figures"
-"""Folder of pictures and scores, apart from the runs: a folder of runs holds nothing but Parquet files."""
+"""Folder of pictures and scores, outside the folder of runs, which has only Parquet files."""
 
 
 class Comparison:
@@ -66,7 +66,7 @@ class Comparison:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Comparison:
-        """The comparison of runs at hand, such as those of several calls of `hpo_envs.benchmarks.run`."""
+        """The comparison of given runs, such as those of several calls of `hpo_envs.benchmarks.run`."""
         comparison = cls(None)
         for k, block in enumerate(blocks_of(runs)):
             comparison._take(block, (k,))
@@ -108,7 +108,7 @@ class Comparison:
         return comparison
 
     def run(self, executor: AnyExecutor | None = None, **how: Any) -> Comparison:
-        """Run missing runs of the study. Stored runs are replayed, new ones are not.
+        """Run the missing runs of the study; stored runs are replayed.
 
         Args:
             executor: Where to run: any `concurrent.futures.Executor`, or a factory of one, which replaces a pool that
@@ -137,7 +137,7 @@ class Comparison:
         return self
 
     def _stored(self, made: Sequence[Block]) -> Iterator[Block]:
-        """Runs of the study that were stored before, replayed."""
+        """The runs of the study that were already stored, after a replay."""
         assert self.outcome is not None
         if not self.outcome.found:
             return
@@ -190,7 +190,7 @@ class Comparison:
         return plain
 
     def verdict(self) -> str:
-        """Verdict: one line per track."""
+        """The verdict: one line for each track."""
         return "\n".join(f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in self.scores["tracks"])
 
     def summary(
@@ -230,7 +230,7 @@ class Comparison:
         return style.ranking(tracks[one_of("track", next(iter(tracks)) if track is None else track, tracks)], axes)
 
     def report(self, path: Path | str | None = None, *, title: str = "Comparison of agents", command: str = "") -> Path:
-        """Write the comparison as one page, which needs no network and no other file; return its path.
+        """Write the comparison as one self-contained page; return its path.
 
         Args:
             path: Of the page; default: `report.html` in the folder of the runs.
@@ -288,7 +288,7 @@ class Comparison:
         atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
 
     def digest(self) -> str:
-        """Sha256 of all runs, in any order: two studies agree to the bit if their digests do."""
+        """Sha256 of all runs, in any order: two studies are equal to the bit if their digests are."""
         return digest_of(self.blocks())
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Pareto fronts of runs with two objectives: what they attain, and how that grows with the budget."""
+"""Pareto fronts of runs with two objectives: attainment surfaces, and their growth with the budget."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def within_budget(rewards: Floats, costs: Floats, budget: float, fraction: float
 def surfaces(
     runs: Sequence[tuple[Floats, Floats]], budget: float, grid: npt.ArrayLike, share: float = 1.0
 ) -> list[Floats]:
-    """Median, lower- and upper-quartile attainment surfaces: what 50, 75 and 25 per cent of the runs attain.
+    """Median, lower- and upper-quartile attainment surfaces, which 50, 75 and 25 per cent of the runs attain.
 
     Args:
         runs: (k, 2) rewards and (k,) costs of each.
@@ -41,7 +41,7 @@ def surfaces(
 
 
 def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
-    """Attainment surfaces by environment with two objectives: stages of the budget and agents, in native units."""
+    """Attainment surfaces by environment with two objectives, stage of the budget and agent, in native units."""
     groups: dict[str, dict[str, AgentRuns]] = {}
     for (env, agent), cell in cells.items():
         if cell.fronts:

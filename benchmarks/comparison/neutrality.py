@@ -28,7 +28,7 @@ SAMPLERS = {
     "Syne Tune random search": ("syne-cqr", {"scheduler": "RandomSearch"}),
     "random": ("random", {}),
 }
-"""Agent and arguments by name; `random` is the check of the method."""
+"""Agent and arguments by name; `random` checks the method itself."""
 
 FAMILIES = {"CharMini": 32, "CharHPO": 22, "NMTHPO": 6}
 """Tables of each family."""
@@ -54,7 +54,7 @@ def regrets(env_id: str) -> Floats:
 
 
 def expected(truth: Floats, steps: int) -> Floats:
-    """(steps,) expected best of so many different values, drawn from (n,) ones at random: the exact mean.
+    """(steps,) expected best of so many values, drawn without replacement from (n,) values: the exact mean.
 
     The best of t is the k-th highest, from 0, with probability C(n - 1 - k, t - 1) / C(n, t).
     """
@@ -67,7 +67,7 @@ def expected(truth: Floats, steps: int) -> Floats:
 
 
 def differences(agent: str, env_id: str, seeds: int, **settings: Any) -> Floats:
-    """(seeds,) mean regret of each run less what random search is expected to have."""
+    """(seeds,) mean regret of each run minus the expected one of random search."""
     regret = regrets(env_id)
     runs = run(agent, env_id, range(seeds), budget=STEPS, **settings)
     rows = np.array([r.actions[:STEPS] for r in runs], np.int64)
@@ -76,7 +76,7 @@ def differences(agent: str, env_id: str, seeds: int, **settings: Any) -> Floats:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the table: difference and 95 % interval, per family and pooled."""
+    """Print the table: difference and 95 % interval, for each family and pooled."""
     parser = argparse.ArgumentParser(prog="hpo_envs.benchmarks.comparison.neutrality", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--samplers", nargs="+", choices=[*SAMPLERS], default=[*SAMPLERS])

@@ -1,4 +1,4 @@
-"""Takes stored actions again and compares what was stored with what the environment answers, bit for bit.
+"""Replay of stored actions: stored results are compared with those of the environment, bit for bit.
 
 Of every run: rewards, costs and statuses; the row, level and repeat of the table that answered, and their true reward;
 the true reward of what was recommended. Environments that compute their answers compute them again.
@@ -30,21 +30,21 @@ from hpo_envs.tables import store as tables
 from hpo_envs.tables.table import STATUSES, Table
 
 CELLS = 2**20
-"""Configurations per batch of replayed runs; more would cost memory without being faster."""
+"""Configurations in a batch of replayed runs; more would need memory without being faster."""
 
 KEPT = 4 * CELLS
-"""Rows of all episodes that are kept for other agents: 120 MB."""
+"""Most rows, of all episodes, that are cached for other agents: 120 MB."""
 
 LIVE = "function/"
 """Prefix of the names of tables whose values a user's function computes."""
 
 SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
-"""Keys of a header that, with the kind of its table, say with which arguments an environment was made."""
+"""Keys of a header that, with the kind of its table, determine the arguments of an environment."""
 
 
 @dataclass
 class Replay:
-    """Compares parts with their replay on the environment; `Store.read` calls it with each.
+    """Compares parts with their replay on the environment; `Store.read` calls it for each part.
 
     Attributes:
         checked: Number of runs that were compared.
@@ -106,7 +106,7 @@ class Replay:
         return problems
 
     def called(self, env: str) -> None:
-        """Mark the runs of an id as those of a user's function."""
+        """Count the runs of an id as those of a user's function."""
         self.unchecked[env] = "a function is not called again"
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class Replay:
 
 
 def table_of(header: Mapping[str, Any]) -> Table:
-    """The table that a saved run was made on.
+    """The table on which a saved run was made.
 
     Raises:
         ValueError: It has changed since.

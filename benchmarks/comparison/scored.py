@@ -1,4 +1,4 @@
-"""Runs scored by environment and agent, and what must hold before they may be compared.
+"""Scores of runs by environment and agent, and the checks that runs are comparable.
 
 Runs come part by part, as columns; what is kept of each is its scores.
 """
@@ -23,7 +23,7 @@ from hpo_envs.tables.table import Floats
 Header = Mapping[str, Any]
 
 GRID = np.linspace(0.0, 1.0, 51)[1:]
-"""Shares of the budget at which curves are kept."""
+"""Shares of the budget at which curves are stored."""
 
 
 TOGETHER = 200
@@ -31,14 +31,14 @@ TOGETHER = 200
 
 
 def budget_apart(header: Header) -> float | None:
-    """Budget of a run where it is one that the leaderboard shows next to its first one."""
+    """Budget of a run, if the leaderboard shows it beside the environment's first budget."""
     family, budget = family_of(header["env"]), header["budget"]
     apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
     return budget if apart else None
 
 
 def environment_of(header: Header) -> str:
-    """Label of an environment: its id, the arguments given but for the table and most budgets, and whose tables helped.
+    """Label of an environment: its id, the given arguments except table and most budgets, and the source tables' tasks.
 
     Runs with sources are thus never averaged with runs without them.
     """
@@ -53,7 +53,7 @@ def environment_of(header: Header) -> str:
 
 
 def agent_of(header: Header) -> str:
-    """Label of an agent: the name that it was given, or its registered one and the hyperparameters given.
+    """Label of an agent: its given name, or the registered name and the given hyperparameters.
 
     Where its weights have seen the problem's languages, it says so: such runs are never taken for those of others.
     """
@@ -78,7 +78,7 @@ COLUMNS = ("seeds", "random", "flat", "anytime", "final", "evaluations", "costs"
 
 @dataclass
 class ScoredRuns:
-    """Runs of one agent on one environment and their scores; every array has one entry or row per run."""
+    """Runs of one agent on one environment, and their scores; every array has one entry or row for each run."""
 
     budget: float
     raw: bool
@@ -98,7 +98,7 @@ class ScoredRuns:
     """Share of the budget spent."""
 
     def score(self, name: str) -> Floats:
-        """The scores that a track is ranked by."""
+        """The scores that rank a track."""
         return self.anytime if name == "anytime" else self.final
 
     def take(self, some: Any) -> ScoredRuns:
@@ -123,7 +123,7 @@ class ScoredRuns:
 
 @dataclass
 class AgentRuns:
-    """The runs of one agent on one environment, as they come."""
+    """The runs of one agent on one environment, in the order in which they arrive."""
 
     rank: tuple[Any, ...]
     header: dict[str, Any]
@@ -138,7 +138,7 @@ class AgentRuns:
 
 
 class Scores:
-    """Scores of runs that come part by part, in any order."""
+    """Scores of runs that arrive in parts, in any order."""
 
     def __init__(self) -> None:
         self.cells: dict[tuple[str, str], AgentRuns] = {}
@@ -147,14 +147,14 @@ class Scores:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Scores:
-        """The scores of runs at hand."""
+        """The scores of given runs."""
         scores = cls()
         for k, block in enumerate(blocks_of(runs)):
             scores.add(block, (k,))
         return scores
 
     def add(self, block: Block, rank: tuple[Any, ...]) -> None:
-        """Take in runs.
+        """Add runs.
 
         Args:
             block: The runs.
@@ -222,7 +222,7 @@ class Scores:
         return sorted(self.cells, key=lambda key: self.cells[key].rank)
 
     def averaged(self, env: str) -> bool:
-        """Return whether an environment has runs that are not flat; then the flat ones are in no average."""
+        """Return whether an environment has runs that are not degenerate; if so, averages leave out those that are."""
         return any(False in cell.first for (e, _), cell in self.cells.items() if e == env)
 
     def first(self) -> dict[str, dict[str, Any]]:
@@ -236,11 +236,11 @@ class Scores:
         return found
 
     def left_out(self, env: str) -> int:
-        """Number of flat runs of an environment that has others."""
+        """Number of degenerate runs of an environment that has others."""
         return sum(cell.flat for (e, _), cell in self.cells.items() if e == env) if self.averaged(env) else 0
 
     def scored(self) -> dict[str, dict[str, ScoredRuns]]:
-        """All scores, by environment and agent, in the order of their first seeds, then by rank; to be called once.
+        """All scores, by environment and agent, in the order of their first seeds, then by rank; can be called once.
 
         Raises:
             ValueError: No runs, or a run that is there twice.

@@ -1,4 +1,4 @@
-"""Arms whose scores are noisy: how often the wrong one is selected, and how many evaluations make an agent sure.
+"""Selection of arms with noisy scores: how often it is wrong, and how many evaluations an agent needs to be confident.
 
 Regret hides what a user of a selection asks: is the arm that is recommended the best one, and at what price? Each
 budget is answered by runs of its own, because agents plan with it.
@@ -17,7 +17,7 @@ from hpo_envs.families import registry
 def of_scored(
     first: Mapping[str, Mapping[str, Any]], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Records per agent and budget, by family of arms.
+    """Records for each agent and budget, by family of arms.
 
     Args:
         first: Header of a run of each environment.

@@ -27,7 +27,7 @@ PARTS = ("title", "command", "versions", "environments", "agents", "tracks", "ce
 """Keys of a summary."""
 
 TARGET_REGRET = 0.1
-"""Regret of the expected running time in the table of all results."""
+"""Target regret of the expected running time in the table of all results."""
 
 
 def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str, dict[str, Any]], dict[str, Any]]:
@@ -61,7 +61,7 @@ def whole(
     facts: Mapping[str, str],
     with_fronts: bool = True,
 ) -> dict[str, Any]:
-    """The summary of `parts`, with curves.
+    """The summary made of `parts`, with curves.
 
     Args:
         collected: The scores that it was made of.
@@ -114,7 +114,7 @@ def _ranked(
 def tracks_of(
     first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> list[tuple[str, list[str]]]:
-    """Environments of one family, one kind of reward, the same agents and the same budget apart, under a name.
+    """Environments by track: the same family, kind of reward, agents and budget.
 
     What was run with other tables at hand is apart. Each one whose scores are raw, or whose regret is 0/0, is alone.
     """
@@ -140,7 +140,7 @@ def tracks_of(
 
 
 def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
-    """Ranks the agents of a track; see `significance.judged` for what each number is."""
+    """Rank the agents of a track; see `significance.judged` for the meaning of each number."""
     family = registry.family_of(envs[0].partition(" ")[0])
     measure = family.score if family else "anytime"
     seeds = np.unique(np.concatenate([c.seeds for e in envs for c in scored[e].values()]))
@@ -278,7 +278,7 @@ def _agent(h: Header, label: str) -> dict[str, Any]:
 
 
 def rounded(value: Any, digits: int = 4) -> Any:
-    """Plain data with floats to so many significant digits; NaN and infinities become None."""
+    """Plain data with floats rounded to so many significant digits; NaN and infinities become None."""
     if isinstance(value, Mapping):
         return {k: rounded(v, digits) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
@@ -289,7 +289,7 @@ def rounded(value: Any, digits: int = 4) -> Any:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A summary that was written as JSON, which may be compressed.
+    """Read a summary from JSON, compressed or not.
 
     Raises:
         OSError: There is no such file.
@@ -305,7 +305,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def citations(summary: Mapping[str, Any]) -> list[str]:
-    """The papers behind the tables that are at hand, each once."""
+    """The papers behind the installed tables, each once."""
     found: dict[str, None] = {}
     for table in (t for e in summary["environments"] for t in e["tables"]):
         try:

@@ -1,4 +1,4 @@
-"""Targets of Zhang and Duh (2020): pure functions of what was saved, and a table of them.
+"""Targets of Zhang and Duh (2020): pure functions of saved runs, and a table of them.
 
 Fixed-target best and close, fixed budget (Zhang and Duh 2020, section 4.1); all, one and budget on the Pareto front
 (section 4.2). Runtime is counted in evaluations.
@@ -18,7 +18,7 @@ from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables.table import Floats
 
 HAIR = 1e-9
-"""Slack of what counts as close: 26.09 - 0.5 is no exact binary number."""
+"""Slack of comparisons with a target: 26.09 - 0.5 is no exact binary number."""
 
 
 def first_reaching(reached: npt.ArrayLike) -> float:
@@ -79,7 +79,7 @@ def _members(rewards: npt.ArrayLike, front: npt.ArrayLike) -> npt.NDArray[np.boo
 
 
 def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float = 0.5) -> Floats:
-    """The surface that a share of the runs attains: for each first reward the best second one to go with it.
+    """The surface that a share of the runs attains: for each first reward, the best second reward attained with it.
 
     An empirical attainment surface (Fonseca, Grunert da Fonseca and Paquete 2005): at least `share` of the runs found
     a point that is as good in both rewards.
@@ -163,7 +163,7 @@ def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
 
 
 def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> list[dict[str, Any]]:
-    """One record per agent and target: n, share of runs that met it; mean, deviation and interval where all did.
+    """One record for each agent and target: n, share of runs that met it; mean, deviation and interval if all did.
 
     Args:
         by_agent: Runs on one id, by agent.

@@ -1,1 +1,1 @@
-"""No paper: the learned optimizer, tested on languages held out from its training."""
+"""The learned optimizers, tested on languages held out from their training; no paper is reproduced."""

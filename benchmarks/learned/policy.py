@@ -1,4 +1,4 @@
-"""Trains the weights of the agent `learned-policy`: `python -m hpo_envs.benchmarks.learned.policy`.
+"""Training of the agent `learned-policy`: `python -m hpo_envs.benchmarks.learned.policy`.
 
 Writes `policy.npz`, and `policy.csv` and `policy-training.png`, the regret on languages kept for early stopping after
 every few updates.
@@ -34,7 +34,7 @@ from hpo_envs.tables.table import Floats
 from hpo_envs.wrappers import for_training
 
 FEATURES = ("prior", "stacked")
-"""What the policy reads: what source tasks predict, and the Gaussian process of `learned`."""
+"""Features of the policy: predictions of source tasks, and the Gaussian process of `learned`."""
 
 OBJECTIVES = {"NMTHPO": "bleu", "CharHPO": "accuracy"}
 
@@ -50,13 +50,13 @@ RIDGE = 0.2
 """Added to the diagonal of the Fisher information: weights of columns that hardly vary change little."""
 
 FACTORS = (1.0, 2.0, 4.0, 8.0)
-"""Of the trained weights; the one that is best on the validation episodes is kept."""
+"""Factors of the trained weights; the best one on the validation episodes is kept."""
 
 UNITS, CROSSED = 16, 4000
-"""Of the networks that imitate source tasks: units, and points beyond their tables."""
+"""Units of the networks that imitate source tasks, and points beyond their tables."""
 
 EVERY, LOOKS = 4, 128
-"""Updates between two looks at the validation episodes, and their number."""
+"""Updates between two validations, and the number of validations."""
 
 
 def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
@@ -76,12 +76,12 @@ def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
 
 @functools.cache
 def usable(family: str) -> tuple[TaskPool, ...]:
-    """A family's tables whose best result is above the median one."""
+    """The tables of a family whose best result is above the median."""
     return tuple(table_pools.pools((family,), objective=OBJECTIVES[family]))
 
 
 def prior(family: str) -> SourceNetworks:
-    """The networks of a family's tables, which imitate the Gaussian processes that are fitted to source tasks."""
+    """The networks of a family's tables, which imitate Gaussian processes fitted to source tasks."""
     pools = usable(family)
     models = [source_gp(p.x, p.y) for p in pools]
     networks = np.stack([imitation(p.x, m) for p, m in zip(pools, models, strict=True)])
@@ -104,7 +104,7 @@ def imitation(x: Floats, model: SourceGP) -> Floats:
 
 
 def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[str, Any]]) -> policy_file.PolicyWeights:
-    """The weights of one training that scored best on languages kept from it.
+    """The weights of one training with the best score on the validation languages.
 
     Args:
         weights: Of `learned`, whose tables and numbers it is trained with.
@@ -157,20 +157,20 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
 
 
 def probabilities(w: Floats, observation: dict[str, Any]) -> Floats:
-    """(E, n) of the candidates that were not evaluated, proportional to exp(w' columns)."""
+    """(E, n) probabilities of the candidates not yet evaluated, proportional to exp(w' columns)."""
     scores = np.where(observation["mask"] > 0.5, observation["candidates"] @ w, -np.inf)
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def sample(p: Floats, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """(E,) candidates of (E, n) probabilities."""
+    """(E,) candidates drawn from (E, n) probabilities."""
     drawn = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
     return np.asarray(np.minimum(drawn, p.shape[1] - 1), np.intp)
 
 
 def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tuple[Floats, Floats, Any]:
-    """One episode in each environment: gradients (steps * E, columns) of log p, advantages, the next observation."""
+    """Play an episode in each environment: gradients (steps * E, columns) of log p, advantages, next observation."""
     gradients, gains = [], []
     for _ in range(EVALUATIONS):
         p = probabilities(w, observation)
@@ -186,7 +186,7 @@ def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tu
 
 
 def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Floats:
-    """(columns,) the step along the natural gradient with an expected Kullback-Leibler divergence."""
+    """(columns,) the step along the natural gradient with a given Kullback-Leibler divergence."""
     fisher = gradients.T @ gradients / len(gradients) + RIDGE * np.eye(gradients.shape[1])
     gradient = gradients.T @ advantages / len(gradients)
     direction = np.linalg.solve(fisher, gradient)
@@ -206,7 +206,7 @@ def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
 
 
 def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
-    """Draw the regret of each training and their mean against evaluations; random search and the start are lines."""
+    """Plot the regret of each training and their mean against evaluations; random search and the start are lines."""
     trainings = [list(rows) for _, rows in itertools.groupby(log, key=lambda row: (row["weights"], row["seed"]))]
     curves = np.array([[float(row["anytime"]) for row in rows] for rows in trainings])
     random = np.mean([float(rows[0]["random"]) for rows in trainings])
@@ -239,7 +239,7 @@ def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
 
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and save the selected networks."""
+    """Train the selected networks and save them."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.policy", description=__doc__)
     groups = {w.name: w for w in learned.shipped()}
     parser.add_argument("--only", choices=list(groups), help="one group of tables instead of all")

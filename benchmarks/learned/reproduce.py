@@ -18,7 +18,7 @@ from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables.table import Floats
 
 TRIALS = 20
-"""Replicates of each table: 80 % of its rows, in an order of their own, the same for all methods."""
+"""Replications of each table: 80 % of its rows in random order, the same for all methods."""
 
 BUDGET = 20
 
@@ -32,11 +32,11 @@ METHODS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "seed 2": ("learned", {"member": 2}),
     "learned": ("learned", {}),
 }
-"""All get the same sources: the family's tables of other languages."""
+"""Methods; all have the same sources, the family's tables of other languages."""
 
 
 class UntrainedPolicy(Policy):
-    """`learned-policy` with the weights that its training starts from: in proportion to expected improvement."""
+    """`learned-policy` with its initial weights, which are proportional to expected improvement."""
 
     def __init__(self, problem: Problem, seed: int, **given: Any) -> None:
         super().__init__(problem, seed, **given)
@@ -109,13 +109,13 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
 
 
 def agents(r: Reproduction) -> None:
-    """The agent next to others that get the same sources."""
+    """Results of the agent and of others with the same sources."""
     methods = {m: (agent, {"transfer": "family", **given}) for m, (agent, given) in METHODS.items()}
     _run("agents", methods, TRIALS, r)
 
 
 def policy(r: Reproduction) -> None:
-    """The policy `learned-policy` next to what it is made of."""
+    """Results of `learned-policy` and of its components."""
     _run("policies", POLICIES, 2 * TRIALS, r)
 
 

@@ -1,4 +1,4 @@
-"""Tables as tasks of the learned optimizer, with what the other tables predict; and what training makes of them."""
+"""Tables as tasks of the learned optimizers, with predictions from the other tables; and episodes for training."""
 
 import functools
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from hpo_envs.families import registry
 from hpo_envs.tables.table import Floats
 
 FAMILIES = ("NMTHPO", "CharHPO")
-"""Distributions that weights are trained and tested on."""
+"""Distributions for training and tests."""
 
 FLAT = ("CharHPO-inflection-hai-lstm-v0", "CharHPO-g2p-geo-lstm-v0")
 """Their best configuration is the median one, so that regret is 0/0: in no training and in no average."""
@@ -24,7 +24,7 @@ FLAT = ("CharHPO-inflection-hai-lstm-v0", "CharHPO-g2p-geo-lstm-v0")
 
 @dataclass(frozen=True)
 class TableTask:
-    """One table.
+    """One table as a task.
 
     Attributes:
         env_id: Its id.
@@ -55,7 +55,7 @@ def ids(name: str) -> list[str]:
 
 @functools.cache
 def task(env_id: str) -> TableTask:
-    """The task of an id: the same observations of other tables as agents get, all rows of its own."""
+    """The task of an id: the observations of other tables that agents get, and all rows of its own."""
     envs = gym.make(env_id, disable_env_checker=True)
     problem, params = problem_of(envs, transfer="family"), envs.unwrapped.params  # type: ignore[attr-defined]
     assert problem.features is not None
@@ -77,7 +77,7 @@ def task(env_id: str) -> TableTask:
 
 @dataclass(frozen=True)
 class PaddedEpisodes:
-    """Batch of E episodes, padded to n candidates each.
+    """A batch of E episodes, padded to n candidates each.
 
     Attributes:
         rewards: (E, n).
@@ -127,7 +127,7 @@ def draw(
     rng: np.random.Generator,
     how: EpisodeDistribution,
 ) -> PaddedEpisodes:
-    """Episodes on tasks drawn with the same probability.
+    """Draw episodes on tasks with equal probabilities.
 
     Args:
         tasks: To draw from.

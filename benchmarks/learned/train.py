@@ -1,4 +1,4 @@
-"""Trains the weights of the agent `learned`: `python -m hpo_envs.benchmarks.learned.train`.
+"""Training of the agent `learned`: `python -m hpo_envs.benchmarks.learned.train`.
 
 Evolution strategies on whole runs: P models times E episodes in one batch.
 Writes `learned.json`, the numbers of each group of tables and seed with the languages that they have seen, and
@@ -26,7 +26,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 SEEDS = 3
-"""Trainings of each group."""
+"""Number of trainings for each group."""
 
 VALIDATION = 4
 """One of so many of the sweeps' training languages is left for early stopping."""
@@ -69,7 +69,7 @@ class Settings:
 
 
 def play(numbers: Floats, episodes: tasks.PaddedEpisodes, budget: int) -> Floats:
-    """(P, E, budget) normalised regret of P models, kept between 0 and 1."""
+    """(P, E, budget) normalised regret of P models, clipped to [0, 1]."""
     e, valid = np.arange(len(episodes.best)), episodes.tables.valid
     shape = (len(numbers), len(e))
 
@@ -91,7 +91,7 @@ def play(numbers: Floats, episodes: tasks.PaddedEpisodes, budget: int) -> Floats
 
 
 def scores(regret: Floats, final: float) -> Floats:
-    """(P, E) mean regret and a share of the final one."""
+    """(P, E) mean regret plus a share of the final one."""
     return np.asarray(regret.mean(axis=2) + final * regret[..., -1])
 
 
@@ -147,7 +147,7 @@ def evolve(
 
 @dataclass(frozen=True)
 class Group:
-    """Tables that weights are trained on.
+    """Tables for training.
 
     Attributes:
         name: Of the weights.
@@ -175,7 +175,7 @@ def groups() -> list[Group]:
 
 
 def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.TableTask]]:
-    """The tables to train on, and those of languages that are left for early stopping, drawn by the seed."""
+    """The tables for training, and those of languages for early stopping, drawn by the seed."""
     known = group.languages
     sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
     stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())

@@ -1,4 +1,4 @@
-"""Optimisers of live problems: this suite's agents, and other packages as their own users run them."""
+"""Optimisers of live problems: this suite's agents, and other packages in the way their users run them."""
 
 import abc
 import logging
@@ -17,19 +17,19 @@ from hpo_envs.tables.user.space import space_of, to_configspace
 
 
 class Optimiser(abc.ABC):
-    """An optimizer of one problem; it may be asked again before it is told."""
+    """An optimizer of one problem; several suggestions may be pending."""
 
     @abc.abstractmethod
     def ask(self) -> tuple[Any, Config]:
-        """A handle, and the configuration to evaluate: natural values of the active hyperparameters."""
+        """Return a handle and the configuration to evaluate: natural values of the active hyperparameters."""
 
     @abc.abstractmethod
     def tell(self, handle: Any, score: float) -> None:
-        """Take the score of what a handle stands for; higher is better."""
+        """Report the score for a handle; higher is better."""
 
 
 class SuiteOptimiser(Optimiser):
-    """An agent of this suite, on a box where it works on one, else on candidates.
+    """An agent of this suite, on a box if it works on one, else on candidates.
 
     Args:
         problem: The problem.

@@ -45,11 +45,11 @@ class LiveProblem:
 
     @property
     def search_space(self) -> Any:
-        """The search space; that of an id is loaded on first use, with its table."""
+        """The search space; that of an id is loaded on first use, together with its table."""
         return self.space.space if isinstance(self.space, Id) else self.space
 
     def observed(self, config: Config, seed: int, evaluation: int) -> tuple[float, float]:
-        """Observed score and the score without noise.
+        """The observed score, and the score without noise.
 
         Args:
             config: Natural values of the active hyperparameters.
@@ -111,7 +111,7 @@ def shifted_branin(config: Config) -> float:
 
 
 def schedule(config: Config) -> float:
-    """A training's accuracy as practitioners draw it: a ridge in log learning rate and batch size, by optimiser."""
+    """A simulated training's accuracy: a ridge in log learning rate and batch size, which depends on the optimiser."""
     best = {"sgd": -1.2, "adam": -3.0, "lamb": -2.4}[config["optimizer"]]
     top = {"sgd": 0.93, "adam": 0.92, "lamb": 0.90}[config["optimizer"]]
     offset = math.log10(config["lr"]) - best - 0.5 * math.log10(config["batch"] / 64.0)

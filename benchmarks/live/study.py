@@ -38,7 +38,7 @@ RANDOM = 256
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A run: what `results.csv` keeps of it.
+    """One run, as in `results.csv`.
 
     Attributes:
         problem: Name.
@@ -64,7 +64,7 @@ class Row:
 
 
 def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
-    """A run, as rows for each of `BUDGETS` that it reaches.
+    """Run an optimizer; return a row for each of `BUDGETS` that the run reaches.
 
     Args:
         problem: The problem.
@@ -98,7 +98,7 @@ def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: 
 
 
 def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
-    """Run what `results.csv` lacks, seed by seed."""
+    """Run what is missing in `results.csv`, seed by seed."""
     known = {run[:5] for run in load().itertuples(index=False, name=None)}
     wanted = [
         (p, o, seed)
@@ -122,7 +122,7 @@ def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], b
 
 
 def load() -> pd.DataFrame:
-    """The runs of `results.csv`; empty without it."""
+    """The runs in `results.csv`; empty without the file."""
     return pd.read_csv(RESULTS) if RESULTS.exists() else pd.DataFrame(columns=[f.name for f in dataclasses.fields(Row)])
 
 
@@ -158,7 +158,7 @@ KNOWN = {
 
 
 def regrets(budget: int, workers: int, seeds: Iterable[int]) -> pd.DataFrame:
-    """Some runs, with `final` and `anytime` as regret: 0 for the best known, 1 for the median random configuration."""
+    """Runs with `final` and `anytime` as regret: 0 for the best known score, 1 for the median random configuration."""
     runs, known = load(), references()
     runs = runs[(runs.budget == budget) & (runs.workers == workers) & runs.seed.isin([*seeds])]
     best, median = runs.problem.map(known.best), runs.problem.map(known["median"])

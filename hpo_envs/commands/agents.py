@@ -1,4 +1,4 @@
-"""Listings and pages of the registered agents."""
+"""Lists and pages of the registered agents."""
 
 import functools
 import inspect
@@ -27,11 +27,11 @@ WORKS_ON = {
     "objectives": "several objectives",
     "box-objectives": "continuous boxes with two objectives",
 }
-"""Meanings of the words in `Entry.supports`."""
+"""Meanings of the words in `Registration.supports`."""
 
 
 def rows(text: str = "") -> list[dict[str, Any]]:
-    """One row for each agent whose name, summary or kinds of problems contain a text, as JSON values.
+    """One row of JSON values for each agent whose name, summary or kinds of problems contain a text.
 
     Settings of one algorithm are together, in the order of the registry.
 
@@ -52,7 +52,7 @@ def rows(text: str = "") -> list[dict[str, Any]]:
 
 
 def listing(found: list[dict[str, Any]]) -> str:
-    """Rows as an aligned table, settings indented below their algorithm, with the meaning of its words."""
+    """Rows as an aligned table, variants indented below their algorithm, with a legend."""
     cells, above = [("agent", "works on", "package", "summary")], None
     for r in found:
         works, setting = ", ".join(r["works_on"]), above is not None and above["algorithm"] == r["algorithm"]
@@ -68,7 +68,7 @@ def listing(found: list[dict[str, Any]]) -> str:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Facts of an agent, as JSON values.
+    """Facts about an agent, as JSON values.
 
     Raises:
         ValueError: No such agent.
@@ -98,7 +98,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
-    """(name, type, default, meaning) of every setting; those of `**options` are looked up in the bases."""
+    """(name, type, default, meaning) of every hyperparameter; those of `**options` are looked up in the bases."""
     found: dict[str, tuple[str, str, str, str]] = {}
     for base in cls.__mro__:
         init = base.__dict__.get("__init__") or base.__dict__.get("__new__")
@@ -130,7 +130,7 @@ def _refers(text: str) -> bool:
 
 
 def forwarded(cls: Any) -> str:
-    """Target of settings that are passed on to another library."""
+    """Target of hyperparameters that are passed on to another library."""
     for name, text in docstrings.doc_of(cls).items("Args").items():
         if name.startswith("**") and "Arguments of" in text:
             return f"`{name}`: {text}"
@@ -171,7 +171,7 @@ def _problems() -> list[tuple[list[str], agents.Problem]]:
 
 
 def page(facts: dict[str, Any]) -> str:
-    """The facts for a reader."""
+    """The facts as text."""
     names = {"alias of": facts["alias_of"], "class": facts["class"]}
     extra = install(facts["extra"]) if facts["extra"] else ""
     works = ", ".join(WORKS_ON[s] for s in facts["works_on"])

@@ -45,7 +45,7 @@ of Zhang and Duh (2020), such as evaluations until the table's best.
 """
 
 LONG = 3600.0
-"""Seconds of training after which a study has to be agreed to."""
+"""Seconds of training beyond which a study has to be confirmed."""
 
 DEFAULTS = {"env": "NMTHPO-swen-v0", "agents": "random"}
 

@@ -90,7 +90,7 @@ def _at_once(ended: list[Any]) -> int:
 
 
 def describe(spec: Spec) -> dict[str, Any]:
-    """Facts of an id, as JSON values.
+    """Facts about an id, as JSON values.
 
     Raises:
         TableNotInstalled: The files of its table have not been fetched.
@@ -121,7 +121,7 @@ def describe(spec: Spec) -> dict[str, Any]:
 
 
 def space_text(space: gym.Space[Any]) -> str:
-    """One line on a space; large bounds are given as their range."""
+    """A space in one line; large bounds are given as their range."""
     if isinstance(space, gym.spaces.Box):
         return f"Box({space.low.min():g} to {space.high.max():g}, shape {space.shape}, {space.dtype})"
     if isinstance(space, gym.spaces.Dict):

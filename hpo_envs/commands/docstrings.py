@@ -1,4 +1,4 @@
-"""Google-style docstrings, taken apart."""
+"""Parser of Google-style docstrings."""
 
 import inspect
 import re
@@ -11,7 +11,7 @@ SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "Formula", "Pap
 
 @dataclass
 class Parsed:
-    """A docstring.
+    """A parsed docstring.
 
     Attributes:
         text: What stands outside the sections, Markdown.
@@ -22,7 +22,7 @@ class Parsed:
     sections: dict[str, str] = field(default_factory=dict)
 
     def items(self, heading: str) -> dict[str, str]:
-        """Name -> description, of a section that is a list; stars of `**options` are kept."""
+        """Name -> description, of a section that is a list; the stars of `**options` are kept."""
         found: dict[str, list[str]] = {}
         name = ""
         for line in self.sections.get(heading, "").splitlines():
@@ -40,7 +40,7 @@ _SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):(?: (.+(?:\n.+)*)|((?:\n(?: .*)
 
 
 def parse(doc: str | None) -> Parsed:
-    """Take a docstring apart."""
+    """Parse a docstring."""
     parsed = Parsed()
 
     def take(match: re.Match[str]) -> str:
@@ -55,5 +55,5 @@ def parse(doc: str | None) -> Parsed:
 
 
 def doc_of(obj: Any) -> Parsed:
-    """The docstring of an object itself, never an inherited one."""
+    """The docstring of the object itself, not an inherited one."""
     return parse(obj.__dict__.get("__doc__") if isinstance(obj, type) else getattr(obj, "__doc__", None))

@@ -1,4 +1,4 @@
-"""Print what each optimizer of another package was given, as a table.
+"""Print the settings that each external optimizer is given, as a table.
 
     python -m hpo_envs.commands.given            # with the overhead of each suggestion, measured here
     python -m hpo_envs.commands.given --quick    # without
@@ -21,16 +21,16 @@ from hpo_envs.commands.docstrings import doc_of
 from hpo_envs.tables import screen
 
 COLUMNS = ("space", "initial", "choice", "told", "settings")
-"""What the section `Given` has."""
+"""Entries of the section `Given` of a docstring."""
 
 TASKS = ("CharHPO-inflection-alb-lstm-v0", "NMTHPO-zhen-mo-v0", "CharMiniLC-eng-lstm-v0", "CharHPO-v0")
-"""Where the overhead is measured: the first that fits."""
+"""Ids on which the overhead is measured: the first one that fits."""
 
 SUGGESTIONS = 20
 
 
 def rows() -> dict[tuple[str, ...], list[str]]:
-    """The columns of each class of optimizers of other packages, by the agents' names."""
+    """The columns for each class of external optimizers, by the agents' names."""
     found: dict[str, list[str]] = {}
     for name in agents.names():
         if agents.entry(name).extra:
@@ -40,7 +40,7 @@ def rows() -> dict[tuple[str, ...], list[str]]:
 
 
 def overhead(name: str) -> float:
-    """Milliseconds of processor time that an agent takes for a suggestion and its outcome, the mean of 20."""
+    """Milliseconds of processor time of an agent for a suggestion and its outcome, the mean of 20."""
     for env_id in TASKS:
         env = gym.make(env_id, disable_env_checker=True)
         if not agents.fits(name, problem := problem_of(env)):

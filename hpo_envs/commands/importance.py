@@ -1,4 +1,4 @@
-"""`hpo-envs importance`: importance of each hyperparameter, and sensitivity of a model to all of them."""
+"""`hpo-envs importance`: importance of each hyperparameter, and sensitivity of a model to each of them."""
 
 import argparse
 import json
@@ -61,7 +61,7 @@ class ImportanceData(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print, write and draw the shares."""
+    """Print, save and plot the importances."""
     from hpo_envs.benchmarks.analysis import forest_importance
 
     if args.sensitivity:
@@ -131,7 +131,7 @@ def _cutoff(text: str | None, runs: ImportanceData) -> float | None:
 
 
 def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
-    """The runs of a table, of the table of an environment, or of a folder.
+    """The evaluations in a table, in the table of an environment, or in a folder.
 
     Raises:
         ValueError: No such source, or one without hyperparameters.
@@ -150,7 +150,7 @@ def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
 
 
 def table_of(source: str, metric: str | None) -> tuple[Any, str]:
-    """A table by its name, or that of an environment; and the metric: the given one, the reward, or the first."""
+    """A table by its name, or the table of an environment; and the metric: the given one, the reward, or the first."""
     from hpo_envs.tables import store
 
     rewarded = None
@@ -215,7 +215,7 @@ def _of_search(source: str, metric: str | None) -> ImportanceData:
 
 
 def save(out: Path, found: Any, runs: ImportanceData, shares: list[dict[str, Any]]) -> list[Path]:
-    """Write shares as CSV and draw them, with the marginals of the four that matter most."""
+    """Save importances as CSV and plot them, with the marginals of the four most important hyperparameters."""
     from hpo_envs.benchmarks.plots.configurations import draw_importance
     from hpo_envs.tables.files import atomic
 

@@ -1,4 +1,4 @@
-"""Run your agent on the environments of the leaderboard, or check such runs before they are submitted.
+"""Run your agent on the leaderboard's environments, or check such runs before you submit them.
 
 `run` resumes. `check` repeats two seeds of each environment with the isolated agent, and refuses runs that differ,
 whose rewards are not the tables', or that were not isolated.
@@ -25,14 +25,14 @@ examples:
   hpo-envs leaderboard check my_agents:Greedy --runs mine/              repeat two seeds of each environment"""
 
 AGAIN = 2
-"""Seeds of each environment that a check takes again: the first and the last that all environments have."""
+"""Seeds of each environment that a check runs again: the first and the last of those that all environments have."""
 
 KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "shuffle", "subsample", "budget", "kind")
-"""Keys of a header that must be the same again; versions and files may differ from machine to machine."""
+"""Keys of a header that must be equal in the repeated run; versions and files may differ between machines."""
 
 
 def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[tuple[str, Study]]:
-    """The leaderboard's studies with one submitted agent only, each with the name of its folder.
+    """The leaderboard's studies with only the submitted agent, and the name of the folder of each.
 
     Args:
         agent: `module:factory`, or `policy:FILE`.
@@ -127,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run or check; return 1 if the agent failed or a run is wrong."""
+    """Run or check; return 1 if the agent failed or a run is invalid."""
     from hpo_envs.benchmarks import leaderboard
 
     sys.path.append(str(Path.cwd()))  # where my_agents.py is

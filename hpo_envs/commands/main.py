@@ -1,4 +1,4 @@
-"""The command line: finds the subcommand, runs it and turns what goes wrong into one line and an exit status.
+"""The command line: find the subcommand, run it, and turn errors into one line and an exit status.
 
 A subcommand is a module of `hpo_envs.commands` with
 
@@ -31,7 +31,7 @@ COMMANDS = {
     "tune": "tune your own training function: durable, parallel, with a report",
     "table": "build an environment from a CSV file or an Optuna study",
 }
-"""Subcommand, a module of `hpo_envs.commands` -> what it does."""
+"""Subcommand, a module of `hpo_envs.commands` -> its summary."""
 
 EPILOG = """\
 examples:
@@ -108,7 +108,7 @@ def _run(words: list[str]) -> int:
 
 
 def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
-    """The parser of all commands, with the options of one, and that one's module.
+    """The parser of all commands, with the options of one command, and the module of that command.
 
     Raises:
         ValueError: No such command.

@@ -1,4 +1,4 @@
-"""Write a comparison, or a search by tune, as one self-contained HTML page.
+"""Write a comparison, or a search by `tune`, as one self-contained HTML page.
 
 A comparison has ranking, verdict and curves; a search has the best configuration, scores over time, importance, all
 evaluations and failures.

@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce`: a paper's tables and figures, with a verdict on every published number; or a page of all."""
+"""`hpo-envs reproduce`: tables and figures of one paper or all, with a verdict on every published number."""
 
 import argparse
 import importlib
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reproduce a paper, or all; the exit status is 0 if it ran, whatever the verdicts."""
+    """Reproduce a paper, or all; the exit status is 0 if the reproduction ran, whatever the verdicts."""
     one_of("paper", args.paper, [*PAPERS, ALL])
     for name in ("trials", "jobs"):
         if (value := getattr(args, name)) is not None:
@@ -105,7 +105,7 @@ def _all(args: argparse.Namespace, out: Path) -> int:
 
 
 def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:
-    """Write `index.html` about reproductions that are in a folder, and return its path.
+    """Write `index.html` on the reproductions in a folder, and return its path.
 
     Args:
         folder: Has one folder per paper, each with `compared.csv` and figures.

@@ -1,4 +1,4 @@
-"""Tune your own function: store every evaluation, and resume where it was stopped.
+"""Tune your own function: store every evaluation, and resume a stopped search.
 
 `module:function` is imported, also from the current folder. It gets a dict of hyperparameters and returns its score, or
 a mapping with it. The search space is a TOML file, one hyperparameter per line:

@@ -1,1 +1,1 @@
-"""Core of every environment: the two shells, their info, record and pictures."""
+"""What all environments share: the scalar and vectorized base classes, info, recording and rendering."""

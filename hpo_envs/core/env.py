@@ -1,4 +1,4 @@
-"""The two Gymnasium shells: what every scalar and every batched environment of the suite shares.
+"""The two Gymnasium base classes, of all scalar and of all vectorized environments.
 
 Each engine subclasses both (`core/engines/NAME/scalar.py` and `batched.py`), and a family's page the engine's scalar
 form; `tests/contracts/test_vector.py` proves that the two forms agree.
@@ -70,13 +70,13 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     _table_index: int = 0
 
     batched: ClassVar[type[HPOVectorEnv]]
-    """The batched form of an engine."""
+    """The vectorized form of an engine."""
 
     _params: ClassVar[Callable[..., Params]] = staticmethod(lambda params: params)
-    """Makes `Params` of a family's arguments; an engine takes them ready."""
+    """Makes `Params` from a family's arguments; an engine takes `Params` themselves."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Complete the page of a family by those of its bases, and show its arguments."""
+        """Complete the page of a family with those of its bases, and set its signature."""
         super().__init_subclass__(**kwargs)
         cls.__signature__ = _signature(cls._params, render_mode=None)  # type: ignore[attr-defined]
         for base in cls.__bases__:
@@ -96,7 +96,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @classmethod
     def vectorized(cls, **members: Any) -> type[HPOVectorEnv]:
-        """The batched form of a family, with the same arguments; the name of this class must end in `Env`.
+        """Make the vectorized form of a family, with the same arguments; the name of this class must end in `Env`.
 
         Args:
             **members: Of the batched class.
@@ -123,11 +123,11 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """(k,) the table row of each of this episode's actions; the same in every episode unless overridden."""
+        """(k,) the table row of each action of this episode; the same in every episode unless overridden."""
         return self.params.view.rows(self._key, len(self.table))
 
     def config(self, action: Any) -> dict[str, Any]:
-        """The configuration that an action evaluates in this episode: natural values of Python's own types, for JSON.
+        """The configuration that an action evaluates in this episode: natural values as Python's own types, for JSON.
 
         Those of `info["config"]` are NumPy's, which wrappers turn into tensors. Empty where actions set nothing.
 
@@ -144,7 +144,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         return {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Seeds the environment; what each form of episode does besides, its class says.
+        """Seed the environment and check the options; each form of episode adds to this.
 
         Raises:
             ValueError: Options that are no mapping, or unknown keys among them; a seed that is no int >= 0.
@@ -168,7 +168,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
 
 class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
-    """Base of the batched environments: seeding, autoreset and the info convention.
+    """Base of the vectorized environments: seeding, autoreset and the info convention.
 
     Engines write `_start`, `_advance` and `_observe` on arrays; this class never loops over environments.
     `reset(seed=s)` gives environment i the episodes of a scalar environment reset with `s + i`.
@@ -328,7 +328,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         )
 
     def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        """Results of `step` as if no episode had ended, without observations: to replay evaluations.
+        """Return the results of `step` as if no episode had ended, without observations: to replay evaluations.
 
         Returns:
             Rewards, terminated and info as of `_advance`.
@@ -345,7 +345,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @property
     def episodes(self) -> tuple[draws.Keys, npt.NDArray[np.int64]]:
-        """(num_envs,) key and (num_envs,) index in `tables` of each episode: copies."""
+        """(num_envs,) copies of the key and of the index in `tables` of each episode."""
         return self._keys.copy(), self._table_index.copy()
 
     @property

@@ -1,4 +1,4 @@
-"""Family of environments: one record next to its pages, from which registries collect."""
+"""Family of environments: a record beside its pages, collected by registries."""
 
 import importlib
 import inspect
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 IdArguments = tuple[str, dict[str, Any]]
-"""(id, arguments)."""
+"""An id and its arguments."""
 
 
 class Spec(NamedTuple):
@@ -61,7 +61,7 @@ class Distribution(NamedTuple):
     argument: str = ""
 
     def task(self, label: str) -> IdArguments:
-        """The task of a label."""
+        """The task with a label."""
         return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
 
     def part(self, held_out: tuple[str, ...]) -> tuple[IdArguments, ...]:
@@ -109,7 +109,7 @@ class Family:
         object.__setattr__(self, "ids", tuple(self._completed(spec) for spec in self.ids))
 
     def of_user(self, table: str) -> Spec:
-        """The id of one of the user's own tables."""
+        """The id of a saved table of the user."""
         return self._completed(Spec(f"{self.name}-{table}-v0", (f"user/{table}",), {"name": table}))
 
     def _completed(self, spec: Spec) -> Spec:
@@ -135,7 +135,7 @@ HEADINGS = (
 
 
 def complete(page: str, engine: str) -> str:
-    """A family's page, with its engine's text appended to each section.
+    """A family's page, with the engine's text appended to each section.
 
     An argument of the engine is left out where the family's page names it.
     """

@@ -11,10 +11,10 @@ SIZE = (6.4, 4.8)
 DPI = 100
 
 RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
-"""Colours that the colour-blind tell apart (Okabe and Ito)."""
+"""Colours that are distinct for colour-blind readers, too (Okabe and Ito)."""
 
 WIDEST = 16
-"""Hyperparameters, or models, in a picture."""
+"""Most hyperparameters, or models, in a picture."""
 
 SHARES = {
     "arms": ((0.11, 0.36), (0.77, 0.21)),
@@ -29,7 +29,7 @@ GAP = 0.06
 
 
 def pixels(record: Any) -> npt.NDArray[np.uint8]:
-    """(480, 640, 3) uint8: the episode so far."""
+    """(480, 640, 3) uint8 picture of the episode so far."""
     agg = extra_module("matplotlib.backends.backend_agg", "plots", "pictures")
     from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Info dictionaries of batched environments: (n, ...) arrays, each with a `_key` mask of who reported it."""
+"""Infos of vectorized environments: (n, ...) arrays, each with a `_key` mask of the episodes that report it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = slice(None)
 
 
 class MaskedInfo(Info):
-    """Batched info whose `action_mask` is made when it is first read: most callers do not, and it is the largest part.
+    """Batched info that makes its `action_mask`, the largest entry, when it is first read: most callers never do.
 
     It is a dict in every other way; taking all values, copying and pickling read the mask, too.
 
@@ -38,7 +38,7 @@ class MaskedInfo(Info):
         self["action_mask"], self["_action_mask"] = None, reported
 
     def __getitem__(self, key: str) -> Any:
-        """The value; that of `action_mask` is made now."""
+        """The value of a key; that of `action_mask` is made now."""
         value = dict.__getitem__(self, key)  # a third faster than by `super()`, and every reading comes here
         if value is None and key == "action_mask":
             value = self.make().view(np.int8)
@@ -52,28 +52,28 @@ class MaskedInfo(Info):
     __hash__ = None
 
     def __iter__(self) -> Iterator[str]:
-        """Keys; `dict(info)` and `{**info}` go through here, too, and so read every value."""
+        """Iterate over the keys; `dict(info)` and `{**info}` call this, too, and so read every value."""
         return super().__iter__()
 
     def copy(self) -> Info:
-        """A plain dict."""
+        """Return a plain dict."""
         return dict(self)
 
     def __or__(self, other: Any) -> Any:
-        """A plain dict with another's entries."""
+        """Return a plain dict joined with another."""
         return dict(self) | other
 
     def __repr__(self) -> str:
-        """As of a dict."""
+        """Format like a dict."""
         return repr(dict(self))
 
     def __reduce__(self) -> Any:
-        """Becomes a plain dict where it is pickled or copied."""
+        """Pickle and copy as a plain dict."""
         return dict, (dict(self),)
 
 
 def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] | None) -> None:
-    """Replace the mask in an info, if there is one, by a function of it; None removes it."""
+    """Replace the mask in an info, if there is one, with a function of it; None removes it."""
     if "action_mask" not in info:
         return
     if change is None:
@@ -88,7 +88,7 @@ def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any
 
 
 def numeric(values: Mapping[str, Any]) -> Info:
-    """An info, or a dict in one, with Python's numbers as NumPy's; all else stays as it is."""
+    """A copy of an info, or of a dict in one, with Python's numbers turned into NumPy's."""
     return {k: _NUMPYS[type(v)](v) if type(v) in _NUMPYS else v for k, v in values.items()}
 
 
@@ -96,12 +96,12 @@ _NUMPYS: dict[type, Callable[[Any], Any]] = {bool: np.bool_, int: np.int64, floa
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A nested batched value with a function of each array in it."""
+    """A nested batched value with a function applied to each array."""
     return {k: mapped(v, change) for k, v in value.items()} if isinstance(value, dict) else change(value)
 
 
 def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
-    """Spread (k, ...) values to (n, ...), zeros elsewhere."""
+    """Spread (k, ...) values to (n, ...), with zeros elsewhere."""
 
     def spread(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         make = np.empty if array.dtype.kind == "O" else np.zeros  # objects are None
@@ -123,7 +123,7 @@ def entry(value: Any, i: int = 0) -> Any:
 
 
 def single(batch: Info, table: Table, row: int) -> Info:
-    """The info of a batch of one as scalar environments say it, about a row of a table."""
+    """Turn the info of a batch of one, about a row of a table, into that of a scalar environment."""
     info: Info = entry(batch) | {"status": str(batch["status"][0])}
     return info | {"config": numeric(table.config(row))} if "config" in info else info
 
@@ -150,24 +150,24 @@ def assign(target: Any, value: Any, index: npt.NDArray[np.intp]) -> None:
 
 
 def blank(value: Any, index: npt.NDArray[np.intp]) -> None:
-    """Zero (None for objects) the entries of environments that reported nothing."""
+    """Set the entries of environments that reported nothing to zero (objects to None)."""
     mapped(value, lambda array: array.__setitem__(index, nothing(array)))
 
 
 def nothing(value: npt.NDArray[Any]) -> Any:
-    """Fill values of info arrays."""
+    """Fill value of an info array."""
     return {"O": None, "U": ""}.get(value.dtype.kind, 0)
 
 
 class InfoColumn(np.ndarray):
-    """An (n,) array of texts or of arrays, which hands out numbers where they are asked for by DLPack.
+    """An (n,) array of texts or arrays that exports numbers through DLPack.
 
     So wrappers that turn a whole info into tensors of another library, such as Gymnasium's `NumpyToTorch`, find a
     hash for each text and a row for each array; NumPy and Python see what the array holds.
     """
 
     def numbers(self) -> npt.NDArray[Any]:
-        """(n,) int64 hashes of texts, 0 for one that is empty; (n, ...) of arrays, zeros for one that is missing."""
+        """(n,) int64 hashes of texts, 0 for an empty one; or (n, ...) arrays, zeros for a missing one."""
         values = self.tolist()
         first = next((v for v in values if isinstance(v, np.ndarray)), None)
         if first is not None:
@@ -175,16 +175,16 @@ class InfoColumn(np.ndarray):
         return np.array([_hash(v) for v in values], np.int64)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """See `numbers`."""
+        """Export `numbers`."""
         return self.numbers().__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        """The processor."""
+        """Return the device of NumPy arrays, the processor."""
         return np.empty(0).__dlpack_device__()
 
 
 def column(values: Iterable[Any]) -> InfoColumn:
-    """A column of these values, as objects."""
+    """An array of objects with these values."""
     listed = list(values)
     made: Any = np.empty(len(listed), dtype=object).view(InfoColumn)
     for i, value in enumerate(listed):  # not at once: arrays of one length would be taken for a matrix
@@ -216,13 +216,13 @@ def _hash(text: Any) -> int:
 
 
 STATUS_COLUMN: InfoColumn = np.array(STATUSES).view(InfoColumn)
-"""Every status; `STATUS_COLUMN.take(codes)` has the texts of codes."""
+"""All statuses; `STATUS_COLUMN.take(codes)` are the texts of codes."""
 STATUS_CODES = {name: np.int64(code) for code, name in enumerate(STATUSES)}
 """`info["status_code"]` of each status."""
 
 
 KINDS = ("measured", "surrogate")
-"""Kinds of table; `info["kind_code"]` is a place in here."""
+"""Kinds of tables; `info["kind_code"]` is an index."""
 
 
 def provenance_info(tables: Sequence[Table], index: int = 0) -> Info:

@@ -28,7 +28,7 @@ TableIndex = int | npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Params:
-    """Everything about an environment that its episodes share; engines add the arrays for their steps.
+    """Everything that the episodes of an environment share; engines add the arrays of their steps.
 
     Attributes:
         kind: What an action is: a row (`rows`), a value of each hyperparameter of a complete grid (`grid`), a row and
@@ -69,7 +69,7 @@ class Params:
 
     @cached_property
     def rows(self) -> int:
-        """Rows of one table."""
+        """Number of rows of one table."""
         return len(self.table)
 
     @property
@@ -84,17 +84,17 @@ class Params:
 
     @property
     def known(self) -> tuple[Floats, Floats] | None:
-        """(m,) best rewards and (m,) rewards that count as having found nothing, where a user and no table says so."""
+        """(m,) best known rewards and (m,) reference rewards, where a user and no table gives them."""
         return None
 
     @property
     def live(self) -> bool:
-        """Whether a step calls a function instead of looking something up, so that none may be wasted."""
+        """Whether steps call a function instead of looking results up, so that no evaluation may be wasted."""
         return False
 
     @property
     def bounded(self) -> bool:
-        """Whether the bounds of rewards are those of the metrics, and not there for want of any."""
+        """Whether rewards have the bounds of their metrics, and not substitutes for missing ones."""
         return True
 
     @cached_property
@@ -104,12 +104,12 @@ class Params:
 
     @cached_property
     def signs(self) -> Floats:
-        """(m,) -1 for objectives of which lower is better."""
+        """(m,) 1, or -1 for objectives where lower is better."""
         return np.array([m.sign for m in self.rewarded])
 
     @cached_property
     def reward_bounds(self) -> Floats:
-        """(m, 2) lowest and highest reward by the metrics' definition, never from the table."""
+        """(m, 2) lowest and highest reward by the definition of the metrics, never from the table."""
         return bounds_of(self.rewarded)
 
     @cached_property
@@ -134,22 +134,22 @@ class Params:
 
     @cached_property
     def actions(self) -> int:
-        """Rows, or arms, that an episode has."""
+        """Number of rows, or arms, in an episode."""
         return self.view.size(self.rows)
 
     @property
     def steps(self) -> int | None:
-        """Steps after which an episode ends whatever its budget; None if only the budget ends it."""
+        """Number of steps after which an episode ends whatever its budget; None if only the budget ends it."""
         return None
 
     @property
     def masked(self) -> bool:
-        """Whether `info` has an action mask: not for values of a grid, points of a box and batches of arms."""
+        """Whether `info` has an action mask: not for values of a grid, points of a box or batches of arms."""
         return self.kind in ("rows", "fidelity", "graph") or (self.kind == "arms" and not self.action_space.shape)
 
     @property
     def moves(self) -> int:
-        """Most actions that one evaluation takes."""
+        """Most actions that an evaluation takes."""
         return 1
 
     @property
@@ -158,7 +158,7 @@ class Params:
         return ()
 
     def action_of(self, config: Any, table: int = 0) -> Any:
-        """The action that sets a configuration of natural values on a table.
+        """The action that sets a configuration of natural values, on one of the tables.
 
         Raises:
             ValueError: No such configuration, or actions that set no values.
@@ -166,7 +166,7 @@ class Params:
         raise ValueError(f"action_of: actions in {self.action_space} set no values")
 
     def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats | None:
-        """(k,) or (k, m) mean reward of what actions evaluate, over all repeats; None if unknown.
+        """(k,) or (k, m) mean reward, over all repeats, of what actions evaluate; None if unknown.
 
         Args:
             table: Index in `tables`, of all or of each.
@@ -244,7 +244,7 @@ def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any],
 
 
 def occurrences(values: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """(k,) how often each value occurred before with the same key."""
+    """(k,) number of earlier occurrences of each value with the same key."""
     order = np.lexsort((values, keys))
     same = (values[order][1:] == values[order][:-1]) & (keys[order][1:] == keys[order][:-1])
     starts = np.maximum.accumulate(np.where(np.append(False, same), 0, np.arange(len(values))))
@@ -259,7 +259,7 @@ def _shared(name: str) -> Any:
 
 
 class HasParams:
-    """Base of scalar and batched environments, which read `params`.
+    """Base of scalar and vectorized environments, which read `params`.
 
     Few attributes lie in the environment itself, because Python reads those of small objects faster.
 
@@ -287,11 +287,11 @@ class HasParams:
         return frames.facts(self._name(), self._facts())
 
     def render(self) -> Any:
-        """Warn that nothing is drawn, as Gymnasium's environments do: pictures need a `render_mode`."""
+        """Warn that nothing is drawn, like Gymnasium's environments: pictures need a `render_mode`."""
         gym.logger.warn(f"render_mode must be given when {self._name()} is made, got None: nothing is drawn")
 
     def action_of(self, config: Any) -> Any:
-        """The action that sets a configuration of natural values, on the table of this (the first) episode.
+        """The action that sets a configuration of natural values, on the table of this (or the first) episode.
 
         Raises:
             ValueError: No such configuration, or actions that set no values.
@@ -347,7 +347,7 @@ def is_integer(value: Any) -> bool:
 
 
 def unmasked(actions: Any) -> Any:
-    """An action, or a batch of them, as it is.
+    """Return an action, or a batch of actions, unchanged.
 
     Raises:
         ValueError: A masked array, whose hidden values would be taken for actions.
@@ -358,7 +358,7 @@ def unmasked(actions: Any) -> Any:
 
 
 def array_of(actions: Any) -> npt.NDArray[Any]:
-    """An action, or a batch of them, as an array; one of an object where NumPy can make none, whatever it raised.
+    """An action, or a batch of actions, as an array; as an array of one object if NumPy can make no other.
 
     Raises:
         ValueError: As `unmasked`.
@@ -371,7 +371,7 @@ def array_of(actions: Any) -> npt.NDArray[Any]:
 
 
 def check_action(action: Any, limits: int | list[int]) -> list[int]:
-    """An int, or several, as Python's.
+    """Return an action as a list of Python ints.
 
     Args:
         action: What was given.
@@ -397,7 +397,7 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
 def check_ints(
     actions: Any, shape: tuple[int, ...], limits: int | list[int] | np.uint64 | npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.int64]:
-    """A batch of actions as int64.
+    """Return a batch of actions as int64.
 
     Args:
         actions: What was given.
@@ -428,7 +428,7 @@ def check_ints(
 
 
 def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Actions in a box as float64 in [-1, 1]; what lies beyond a bound is set to it, as in Gymnasium's environments.
+    """Return actions in a box as float64 in [-1, 1], clipped at the bounds, as Gymnasium's environments do.
 
     Args:
         actions: What was given.
@@ -473,7 +473,7 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
 
 
 def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optional: bool = False) -> int:
-    """Validate an argument that counts.
+    """Validate an integer argument.
 
     Args:
         name: Of the argument.
@@ -493,7 +493,7 @@ def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optiona
 
 
 def check_bool(name: str, value: Any) -> bool:
-    """Validate a switch.
+    """Validate a Boolean argument.
 
     Raises:
         ValueError: Neither True nor False.
@@ -504,7 +504,7 @@ def check_bool(name: str, value: Any) -> bool:
 
 
 def check_names(argument: str, names: Any) -> tuple[str, ...]:
-    """Validate names; one alone will do.
+    """Validate names; a single one is accepted.
 
     Raises:
         ValueError: Neither a name nor a tuple or list of them.
@@ -516,7 +516,7 @@ def check_names(argument: str, names: Any) -> tuple[str, ...]:
 
 
 def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None) -> float:
-    """Validate `budget`; None means `whole`, and `"auto"` what `auto` is, if it is given.
+    """Validate `budget`; None means `whole`, and `"auto"` the value `auto`, if there is one.
 
     Raises:
         ValueError: Not None and not a positive finite number (for evaluations: not an int >= 1).
@@ -540,7 +540,7 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
 
 
 def check_objective(objective: Any) -> Objectives:
-    """A name or a tuple of names; lists become tuples.
+    """Return a name or a tuple of names; lists become tuples.
 
     Raises:
         ValueError: Neither.
@@ -569,19 +569,19 @@ def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
 
 
 def box(*parts: tuple[int, Any, Any]) -> Box:
-    """The float32 box of observations made of parts: (numbers, lowest, highest), the latter two each or for all."""
+    """The float32 box of observations with these parts: (count, lowest, highest), the latter for each or for all."""
     low, high = (np.concatenate([np.broadcast_to(p[side], p[0]) for p in parts]) for side in (1, 2))
     return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
 def kind_of(env: Any) -> ActionKind | None:
-    """Kind of an environment's actions, scalar, batched or wrapped; None for other packages."""
+    """Kind of an environment's actions, scalar, vectorized or wrapped; None for environments of other packages."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind
 
 
 def whole_table(env: Any) -> None:
-    """Raise if an episode shuffles or subsamples, for wrappers that take action k for row k.
+    """Raise if episodes shuffle or subsample the table, for wrappers that take action k for row k.
 
     Raises:
         ValueError: An episode of the environment has its own order or subsample.

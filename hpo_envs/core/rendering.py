@@ -1,4 +1,4 @@
-"""Rendering: what an episode has done so far, as text, as a picture or on the terminal.
+"""Rendering of an episode so far as text, as a picture or on the terminal.
 
 The constructor of an environment with `render_mode=` attaches a `Watch`, which answers in its place and notes what it
 says; without `render_mode` there is none, so rendering costs nothing where nobody looks.
@@ -16,11 +16,11 @@ from hpo_envs.core import figures
 from hpo_envs.core.infos import of_one
 
 SHOWN = 4
-"""Episodes of a batch that are shown."""
+"""Most episodes of a batch that are shown."""
 
 
 class Watch:
-    """Stands before an environment of either form, records its episodes and shows them.
+    """Recorder and renderer of the episodes of an environment of either form.
 
     Args:
         env: The environment; of a vectorized one the first episodes are shown, at most `SHOWN`.
@@ -36,7 +36,7 @@ class Watch:
         self.records = [EpisodeRecord(episode) for episode in episodes]
 
     def reset(self, **kwargs: Any) -> Any:
-        """Reset the environment; fresh episodes replace the last ones."""
+        """Reset the environment; new records replace the old ones."""
         out = self._reset(self.env, **kwargs)
         self._note(None, None, out[1])
         return out
@@ -144,7 +144,7 @@ class EpisodeRecord:
 
 
 def name_of(env: Any, action: Any) -> str:
-    """An action as a reader would name it: the key of its row, or its numbers."""
+    """An action in words: the key of its row, or its numbers."""
     flat = np.ravel(action)
     by_row = env.params.kind in ("rows", "fidelity", "arms")
     if by_row and len(flat) <= 2:
@@ -154,7 +154,7 @@ def name_of(env: Any, action: Any) -> str:
 
 
 def text(record: EpisodeRecord) -> str:
-    """The episode in a few lines: spent, a block for each evaluation, the best and the last."""
+    """The episode in a few lines: budget used, a block for each evaluation, the best and the last one."""
     env, entries = record.env, record.entries
     spec = getattr(env, "spec", None)
     title = spec.id if spec is not None else type(env).__name__

@@ -11,7 +11,7 @@ class MaskedMultiDiscrete(MultiDiscrete):
     """A `MultiDiscrete` whose `sample` also takes the flat mask of `info["action_mask"]` and `action_masks()`."""
 
     def sample(self, mask: Any = None, probability: Any = None) -> npt.NDArray[Any]:
-        """Draw an action.
+        """Draw an action, see the class for the mask.
 
         Args:
             mask: (sum of sizes,) int8 or bool, the values of the parts one after the other; or, as Gymnasium has it, a

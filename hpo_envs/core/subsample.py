@@ -1,4 +1,4 @@
-"""Subsample and order of the configurations of an episode, drawn from its key; and masks of those not evaluated.
+"""Subsample and order of the configurations of an episode, drawn from its key; masks of those not evaluated.
 
 With `shuffle=True` the k-th action of one episode is not the k-th of the next; with `subsample < 1` each episode has
 only some of the configurations. Either way the index of an action carries no information between episodes.
@@ -20,14 +20,14 @@ _STREAM = 1 << 40
 """Counter of the view's draws: engines draw with counters below it."""
 
 KEPT = 2**20
-"""Rows of all episodes that are kept: 8 MB."""
+"""Most rows, of all episodes together, that are cached: 8 MB."""
 
 Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class View:
-    """The rows of an episode.
+    """Which rows of a table an episode has, and in which order.
 
     Attributes:
         shuffle: Whether each episode has its own order of the configurations; else the table's.
@@ -53,7 +53,7 @@ class View:
         return not self.shuffle and self.subsample == 1.0
 
     def size(self, rows: int) -> int:
-        """Rows that an episode has of a table of so many."""
+        """Number of rows that an episode has of a table with so many."""
         return max(1, round(self.subsample * rows))
 
     def rows(self, key: int, rows: int) -> Rows:
@@ -93,7 +93,7 @@ WHOLE = View()
 
 
 REPLAYED = 32
-"""Steps that are replayed at every reading, at most, where every mask is read."""
+"""Most steps that are replayed at each reading, where every mask is read."""
 
 Bits = npt.NDArray[np.uint8]
 Since = npt.NDArray[np.int64]
@@ -117,7 +117,7 @@ class ClearedFlags:
         self._since: Since | None = None
 
     def clear(self, columns: npt.NDArray[np.int64]) -> None:
-        """Clear a flag of each episode; the (n,) array must be left alone from now on."""
+        """Clear a flag of each episode; the caller must not change the (n,) array afterwards."""
         self._log.append(columns)
         if len(self._log) == self._most:
             self.snapshot()()

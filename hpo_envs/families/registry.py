@@ -1,4 +1,4 @@
-"""Every id of the suite, collected from the records in `hpo_envs.families`."""
+"""Registry of all ids, collected from the records in `hpo_envs.families`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAMILIES: dict[str, Family] = {}
 """Name -> record of each family."""
 
 SPECS: dict[str, Spec] = {}
-"""Id -> what is registered, for all ids but those of the user's own tables."""
+"""Id -> its entry, for all ids but those of the user's own tables."""
 
 
 def add(family: Family) -> None:
@@ -35,7 +35,7 @@ def add(family: Family) -> None:
 
 
 def register_all() -> None:
-    """Add every family and register its ids with Gymnasium, and those of plugins and of users' tables by their names.
+    """Add every family and register its ids with Gymnasium, then those of plugins and of users' tables, by name.
 
     Ids already registered are left alone.
     """
@@ -137,14 +137,14 @@ def held_out_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, 
 
 
 def group_of(env_id: str) -> str:
-    """The task group of an id by the catalogue; the id itself where its tables are in several groups, or in none."""
+    """The task group of an id in the catalogue; the id itself if its tables are in several groups or none."""
     spec, settings = find(env_id), catalogue.settings()
     groups = {settings[name].group if name in settings else "" for name in (spec.tables if spec else ())}
     return groups.pop() or env_id if len(groups) == 1 else env_id
 
 
 def own() -> list[Spec]:
-    """The ids of all of the user's own tables, registered with Gymnasium; reads the folder they are saved in."""
+    """The ids of all saved tables of the user, registered with Gymnasium; reads the folder of these tables."""
     specs = []
     for name in user.names():
         try:
@@ -158,7 +158,7 @@ def own() -> list[Spec]:
 
 
 def of_user(table: str, levels: int) -> list[Spec]:
-    """The ids of one of the user's own tables with so many levels."""
+    """The ids of one saved table of the user with so many levels."""
     return [family.of_user(table) for family in _of_users() if levels >= family.user_levels]
 
 

@@ -1,4 +1,4 @@
-"""The contracts of this suite as functions, for environments, agents, tables and families of other packages.
+"""Contracts of environments, agents, tables and families as functions, for tests of other packages.
 
 Each takes what is to be checked, raises nothing when it keeps every rule, and otherwise an `AssertionError` whose
 sentence names the rule and what was seen. They need no test framework: call them from a test, a script or a notebook.

@@ -1,4 +1,4 @@
-"""The contract of agents: a function of problem, seed and what it was told, whose actions are in the space."""
+"""The contract of agents: each is a function of problem, seed and observations, with actions in the space."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -23,17 +23,17 @@ STAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "arms": ("FIESTA-tdsa8-v0", {"budget": 60}),
     "levels": ("NMTLC-ft-zhen-v0", {"budget": 300}),
 }
-"""Stages of `Entry.supports`, with the id that represents each and arguments of a short episode."""
+"""Kinds of problems in `Registration.supports`, with an id that represents each and arguments of a short episode."""
 
 
 BEYOND = 3
-"""Evaluations beyond their random ones that agents which are slow anywhere (`Entry.slow`) play on a stage."""
+"""Evaluations after the random ones, for agents that are slow anywhere (`Registration.slow`)."""
 
 UNTOLD = 5
 """Random evaluations that packages begin with, at most, where the agent does not know how many."""
 
 TRAININGS = 20
-"""Complete trainings that the budget of `levels` pays for."""
+"""Complete trainings within the budget of the stage `levels`."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def check_agent(
     transfer: str | None = None,
     **hyperparameters: Any,
 ) -> tuple[str, ...]:
-    """Check that an agent keeps what comparisons rely on, with a few short runs.
+    """Check that comparisons can rely on an agent, with a few short runs.
 
     Registered agents that take more than a second a run everywhere (`Entry.slow`: `anywhere`) play shorter episodes:
     three evaluations beyond their random ones, which are taken for five where the agent does not know how many.

@@ -1,4 +1,4 @@
-"""The contract of batched environments: trajectory for trajectory what the scalar form does."""
+"""The contract of vectorized environments: they repeat the scalar form, trajectory for trajectory."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SEED = 11
 
 @dataclass(frozen=True)
 class Subject:
-    """Factory of the checked object.
+    """Factory of the environment under test.
 
     Attributes:
         scalar: `scalar(**arguments)` makes a scalar environment.
@@ -32,7 +32,7 @@ class Subject:
 
 
 def pick(info: dict[str, Any], i: int) -> dict[str, Any]:
-    """The info of environment i in a batched info, without what it did not report."""
+    """The info of environment i in a batched info, without entries that it did not report."""
     out = {}
     for key, value in info.items():
         if key.startswith("_") or ("_" + key in info and not info["_" + key][i]):
@@ -49,7 +49,7 @@ def _element(value: Any, i: int) -> Any:
 
 
 def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float = 0.0) -> None:
-    """Require that the batched info equals the scalar one; where nothing has finished, a batch says more, in zeros."""
+    """Require that the batched info equals the scalar one; a batch may add zeros where nothing has finished."""
     if not scalar.get("finished", True):
         batched = {key: value for key, value in batched.items() if key in scalar}
     require(scalar.keys() == batched.keys(), f"infos must have the same keys, got {[*batched]} for {[*scalar]}")

@@ -1,4 +1,4 @@
-"""The contract of environments: Gymnasium's, seeds, bounds, copies, errors; and of their batched form: the same."""
+"""The contract of environments: Gymnasium's, seeds, bounds, copies and errors, in both forms."""
 
 import functools
 import json
@@ -16,7 +16,7 @@ from hpo_envs.testing.batches import BATCH_RULES, Subject
 from hpo_envs.testing.rules import check_rules, finite, refuses, require, same
 
 BAD_ACTIONS: tuple[Any, ...] = ("x", None, 1.5, -1, 10**9, np.array([1.0, 2.0]), [[0]], {}, float("nan"))
-"""Actions that no space of the suite holds."""
+"""Actions that are in no space of the suite."""
 
 BAD_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
     ("budget", 0, "budget must be .*, got 0"),
@@ -26,7 +26,7 @@ BAD_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
     ("table", "measured", "table must be .*, got 'measured'"),
     ("table", 3, "table must be .*, got 3"),
 )
-"""Arguments that every environment that has them refuses, and what is found in the error."""
+"""Invalid arguments, for every environment that has them, and a part of the error."""
 
 
 def check_env(
@@ -38,7 +38,7 @@ def check_env(
     rules: Iterable[str] | None = None,
     **arguments: Any,
 ) -> None:
-    """Check that an environment is one that agents, the run loop and reports can rely on, in both forms.
+    """Check that agents, the run loop and reports can rely on an environment, in both forms.
 
     Args:
         env: Registered id, or a factory of a scalar environment such as its class; the batched form of an id is found
@@ -82,7 +82,7 @@ def check_env(
 
 
 def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
-    """A trajectory with actions of the seeded action space."""
+    """A trajectory of actions that the seeded action space draws."""
     env.action_space.seed(seed)
     trail: list[Any] = list(env.reset(seed=seed))
     for _ in range(steps):

@@ -1,4 +1,4 @@
-"""The contract of families: the class docstring is the page, and it says what a step does."""
+"""The contract of families: the class docstring is the page, and describes what a step does."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from hpo_envs.testing.rules import check_rules, require
 
 
 def check_family(family: Family, *, rules: Iterable[str] | None = None, environments: bool = True) -> None:
-    """Check a family's record and pages, and every id of it on the table that ships.
+    """Check a family's record and pages, and every id on the table that ships.
 
     Args:
         family: The record; its ids are registered with Gymnasium if they are not yet. Those that need an argument are

@@ -1,4 +1,4 @@
-"""Common parts of checks: rules by name, the sentence of a broken one, comparison of nested values."""
+"""Common parts of contracts: rules by name, the message of a broken one, comparison of nested values."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +12,7 @@ Checked = TypeVar("Checked")
 
 
 def require(holds: object, sentence: str) -> None:
-    """Raise an `AssertionError` with the sentence unless it holds; not an `assert`, which `python -O` drops."""
+    """Raise an `AssertionError` with a message unless a condition holds; an `assert` would vanish under `python -O`."""
     if not holds:
         raise AssertionError(sentence)
 
@@ -43,7 +43,7 @@ def check_rules(
 
 
 def refuses(call: Callable[[], Any], pattern: str, what: str, error: type[Exception] = ValueError) -> None:
-    """Require that a call raises an error of a type, with a message that a pattern is found in."""
+    """Require that a call raises an error of a type, with a message that matches a pattern."""
     try:
         call()
     except error as raised:
@@ -62,7 +62,7 @@ def same(a: Any, b: Any, rtol: float = 0.0) -> bool:
 
 
 def finite(value: Any) -> bool:
-    """Return whether a nested value holds no NaN and no infinity."""
+    """Return whether a nested value has no NaN and no infinity."""
     if isinstance(value, dict):
         return all(finite(v) for v in value.values())
     array = np.asarray(value)

@@ -1,4 +1,4 @@
-"""The contract of tables: laws, provenance, arrays that no one can write."""
+"""The contract of tables: invariants, provenance, read-only arrays."""
 
 import dataclasses
 import pickle
@@ -10,7 +10,7 @@ from hpo_envs.testing.rules import check_rules, require
 
 
 def check_table(table: Table, *, rules: Iterable[str] | None = None) -> None:
-    """Check that a table is one that environments can be built on.
+    """Check that environments can be built on a table.
 
     Most laws are checked by `Table` itself when it is made, and raise a ValueError there; this adds what a table says
     of its origin, and that it is still the one that was made.

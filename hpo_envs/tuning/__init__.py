@@ -1,4 +1,4 @@
-"""Tuning a user's function: durable, parallel, and reported like every other run."""
+"""Tuning of a user's function: durable, parallel, and reported like any other run."""
 
 from hpo_envs.tuning.objective import Objective
 from hpo_envs.tuning.tune import tune

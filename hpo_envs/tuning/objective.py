@@ -1,4 +1,4 @@
-"""A table as a function of a configuration, for any optimizer that calls one."""
+"""A table as a function of a configuration, for any optimizer that calls a function."""
 
 import functools
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from hpo_envs.tables.user.space import to_plain
 
 
 class Objective:
-    """Picklable function of a configuration of an id, looked up in its table: `config -> {"bleu": ..., "cost": ...}`.
+    """Picklable function that looks a configuration of an id up in its table: `config -> {"bleu": ..., "cost": ...}`.
 
     Combinations that were not measured raise a `ValueError`.
 

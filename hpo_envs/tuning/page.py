@@ -1,4 +1,4 @@
-"""The page of a search: the best configuration first, then how the search came to it and what mattered."""
+"""Page of a search: the best configuration, then the course of the search and the importance of hyperparameters."""
 
 import json
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ LOOKS = {"evaluations": 0, "best so far": 1}
 """Colours of the series."""
 
 FEWEST = 8
-"""Successes below which no importance is estimated."""
+"""Fewest successes from which importance is estimated."""
 
 
 def render(tuned: Any) -> str:
-    """The whole page of a search."""
+    """The page of a search, as HTML."""
     h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
     good, failed = tuned.successes, [e for e in ended if e.rewards is None]
     lead = f"{count(len(ended), 'evaluation')} by {by(h)}, {count(len(failed), 'failure')}, {_time(tuned)}."

@@ -12,11 +12,11 @@ from hpo_envs.tables.table import Table, feature_matrix
 from hpo_envs.tuning.tuned import Tuned, load
 
 Known = tuple[Mapping[str, Any], Mapping[str, Any], float]
-"""Configuration, metrics in native units, cost."""
+"""An observation: configuration, metrics in native units, cost."""
 
 
 def source(given: Any, params: FunctionParams) -> Source:
-    """Observations of another search in the same space.
+    """The observations of another search in the same space, as a source.
 
     Args:
         given: A `Source`; a `Tuned` or its folder; a `Table`; a pandas DataFrame with a column for each hyperparameter

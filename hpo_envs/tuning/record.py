@@ -1,4 +1,4 @@
-"""Record of a search on disk: one journal per folder, from which everything else follows.
+"""Record of a search on disk: one journal per folder, from which everything else is computed.
 
     mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and the result of it; and
                                 other budgets that were asked for
@@ -85,12 +85,12 @@ class Evaluation:
 
 
 def by(header: Mapping[str, Any]) -> str:
-    """Agent of a search; of `auto`, the one that it picked."""
+    """Agent of a search; for `auto`, the one that it picked."""
     return f"{header['agent']} ({header['picked']})" if "picked" in header else str(header["agent"])
 
 
 class SearchRecord:
-    """The evaluations of a search, each on the disk before `begin` or `end` returns.
+    """The evaluations of a search, each written to disk before `begin` or `end` returns.
 
     Args:
         folder: Made with the first record.
@@ -252,12 +252,12 @@ class SearchRecord:
         self._take(self._journal.records[-1])
 
     def discard(self) -> None:
-        """Remove a search in which nothing was found."""
+        """Remove the record of a search without any success."""
         (self.folder / NAME).unlink()
 
     @property
     def running(self) -> list[Evaluation]:
-        """Evaluations that began and have not ended."""
+        """Evaluations that were started and have not ended."""
         return [*self._running.values()]
 
     def run(self) -> Run | None:
@@ -301,7 +301,7 @@ def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def encoded(value: Any) -> Any:
-    """A value as JSON keeps it: tuples are marked, and what JSON does not know becomes text."""
+    """A value in JSON: tuples are marked, and what JSON cannot express becomes text."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
@@ -311,14 +311,14 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """The value that was encoded."""
+    """The value that `encoded` encoded."""
     if isinstance(value, dict) and isinstance(value.get(TUPLE), list):
         return tuple(map(decoded, value[TUPLE]))
     return [*map(decoded, value)] if isinstance(value, list) else value
 
 
 def plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration as it is read from a record."""
+    """A configuration as it will be read from a record."""
     return {name: decoded(encoded(value)) for name, value in config.items()}
 
 
@@ -342,7 +342,7 @@ def _readable(value: Any) -> Any:
 
 
 def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """Folder and header of a search: a folder within, named by its code, where `folder` has one with other code."""
+    """Folder and header of a search: a subfolder named after its code, where `folder` has a search with other code."""
     code = code_of(header["run"])
     if not (folder / NAME).is_file() or code_of(SearchRecord(folder).header["run"]) == code:
         return folder, {**header}
@@ -350,7 +350,7 @@ def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]
 
 
 def folders(folder: Path) -> Iterator[Path]:
-    """The folders of searches in a folder, itself included, in order."""
+    """The folders of searches in a folder, itself included, sorted."""
     yield from sorted(path.parent for path in folder.rglob(NAME))
 
 

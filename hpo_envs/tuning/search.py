@@ -23,20 +23,20 @@ MISTAKES = (
     "AttributeError", "ImportError", "IndentationError", "KeyError", "ModuleNotFoundError", "NameError", "SyntaxError",
     "TypeError", "UnboundLocalError",
 )  # fmt: skip
-"""Errors of a program rather than of a configuration."""
+"""Errors that point to a mistake in the program rather than to a bad configuration."""
 
 FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
-"""A frame of a traceback."""
+"""Pattern of a frame in a traceback."""
 
 SMALL = 10_000
 """Most points of a search space that may be exhausted."""
 
 OURS = ("/core/engines/function/calls.py", "/tuning/workers.py")
-"""Files whose frames lie above the function's own."""
+"""Files whose frames are left out of tracebacks: they lie above the function's own."""
 
 
 class Search:
-    """A search, from its record on.
+    """A search that runs on a record, new or resumed.
 
     Args:
         params: The function, its space, and what it is rewarded for.
@@ -80,7 +80,7 @@ class Search:
             self._try(evaluation)
 
     def _replay(self) -> None:
-        """Ask and tell the agent as it was asked and told; from where it answers otherwise, it is only told."""
+        """Repeat the recorded calls of ask and tell; once the agent suggests something else, call only tell."""
         follows = True
         for number, ended in self._record.steps:
             evaluation = self._record.evaluations[number]
@@ -108,7 +108,7 @@ class Search:
 
     @property
     def unfinished(self) -> bool:
-        """Whether there is anything left to do."""
+        """Whether anything is left to do."""
         return bool(self._record.running) or self._open
 
     @property
@@ -158,7 +158,7 @@ class Search:
             print(f"search space exhausted after {tried}: every configuration is evaluated", file=sys.stderr)
 
     def _name_mistakes(self) -> None:
-        """Say which mistakes a search went on with, such as one in a branch for a single choice."""
+        """Warn about mistakes in spite of which the search continued, such as one in the branch of a single choice."""
         found = Counter(cause(e.error) for e in self._record.ended if e.status == "failed" and mistake(e.error))
         for what, count in found.most_common():
             print(f"{count} of {len(self._record.ended)} evaluations failed: {what}", file=sys.stderr)
@@ -184,7 +184,7 @@ class Search:
         return "; ".join([*said, f"{evaluation.seconds:.3g} s", str(evaluation.config)])
 
     def _refuse_mistakes(self) -> None:
-        """End a search whose evaluations all failed by one mistake.
+        """Stop a search in which every evaluation failed because of the same mistake.
 
         Raises:
             ValueError: They did.
@@ -217,7 +217,7 @@ class Search:
         return evaluation
 
     def config(self, evaluation: Evaluation) -> dict[str, Any]:
-        """Arguments of the function: choices as the space has them, numbers that the user gave to the last digit."""
+        """Arguments of the function: choices of the space as they are, given numbers to the last digit."""
         p = self._params
         config = p.points.config(p.stored(np.asarray(evaluation.action)))
         numbers = [h.name for h in p.points.space if h.kind != "categorical" and h.name in config]
@@ -303,7 +303,7 @@ class Search:
 
 
 def cause(error: str) -> str:
-    """The last line of a traceback, with the line of the function that led to it; another error as it is."""
+    """The last line of a traceback, with the line of the function that caused it; other errors unchanged."""
     frames = [m for m in FRAME.finditer(error) if not m["file"].replace("\\", "/").endswith(OURS)]
     last = error.rstrip().rpartition("\n")[2]
     if not frames:
@@ -314,6 +314,6 @@ def cause(error: str) -> str:
 
 
 def mistake(error: str) -> str:
-    """The kind of mistake that an error is one of; empty where it may be the configuration's."""
+    """The type of an error that is a mistake in the program; empty if the configuration may be the cause."""
     kind = error.rstrip().rpartition("\n")[2].partition(":")[0]
     return kind if kind in MISTAKES else "score" if error.startswith("function must return") else ""

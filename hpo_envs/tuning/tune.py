@@ -1,4 +1,4 @@
-"""Tunes a function: asks an agent for configurations, has workers call the function, and keeps what comes back."""
+"""Tuning of a function: an agent suggests configurations, workers call the function, a record stores the results."""
 
 import contextlib
 import dataclasses
@@ -34,7 +34,7 @@ from hpo_envs.tuning.tuned import Tuned
 from hpo_envs.tuning.workers import check_main, executor_of
 
 IDS = {False: "FunctionHPO-v0", True: "FunctionLC-v0"}
-"""Id of a search, by whether it trains by epochs."""
+"""Id of a search, without and with training by epochs."""
 
 
 ELSEWHERE = {
@@ -43,7 +43,7 @@ ELSEWHERE = {
     "sampler": "agent", "algo": "agent", "pruner": "epochs and agent='asha'", "storage": "out", "study_name": "out",
     "search_space": "space", "enqueue": "points", "catch": "tolerate",
 }  # fmt: skip
-"""Names of `tune`'s arguments in other packages."""
+"""Names that other packages have for arguments of `tune`."""
 
 
 def tune(
@@ -179,7 +179,7 @@ def tune(
 
 
 def _warn(run: Mapping[str, Any]) -> None:
-    """Warn where more than the function and agent counts as their code."""
+    """Warn if more files than those of the function and the agent count as their code."""
     if found := imprecise({**run["agent_source"], **run["environment_source"]}):
         text = "what the function or agent needs could not be found in its source"
         warnings.warn(f"{text}: any change of {', '.join(found)} will stop this search from resuming", stacklevel=3)
@@ -187,7 +187,7 @@ def _warn(run: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _unknown_names() -> Iterator[None]:
-    """Answer arguments that neither `tune` nor the agent has, by the nearest or by what other packages call so.
+    """Raise for arguments of neither `tune` nor the agent, and suggest a name.
 
     Raises:
         ValueError: The agent was made with one.
@@ -220,7 +220,7 @@ def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: 
 
 @contextlib.contextmanager
 def _inner_threads(workers: int) -> Iterator[None]:
-    """Shares the cores among workers: BLAS and OpenMP, in this process and in those that it starts."""
+    """Divide the cores among workers: limit BLAS and OpenMP, in this process and its children."""
     if workers == 1:
         yield
         return
@@ -237,7 +237,7 @@ def _inner_threads(workers: int) -> Iterator[None]:
 
 
 def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, sources: tuple[Any, ...]) -> str:
-    """Return whether actions are values of the hyperparameters (`box`) or candidates, by what the agent works on.
+    """Return whether actions are values of hyperparameters (`box`) or candidates, by what the agent works on.
 
     The default searches the whole space unless it has sources, epochs or more than two objectives to learn from.
     """
@@ -250,14 +250,14 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, so
 
 
 def _count(folder: Path, candidates: Any, budget: float, epochs: int | None) -> int:
-    """Number of candidates: that asked for, else that of the search that continues, else by the budget."""
+    """Number of candidates: the requested one, that of the resumed search, or one by the budget."""
     if candidates is None and (folder / NAME).is_file():
         return int(SearchRecord(folder).header["candidates"])
     return count_of(candidates, budget, epochs or 1)
 
 
 def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
-    """The agent.
+    """Make the agent.
 
     Raises:
         ValueError: One that cannot work on the problem, or with so many workers.
@@ -278,7 +278,7 @@ def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, An
 def _header(
     params: FunctionParams, agent: str | Callable[..., Agent], hyperparameters: dict[str, Any], seed: int
 ) -> dict[str, Any]:
-    """Search space as plain data."""
+    """The search space as plain data."""
     p, table = params, params.table
     env_id = IDS[p.levels is not None]
     run = header_of(p, env_id, {"function": p.function}, agent, hyperparameters)

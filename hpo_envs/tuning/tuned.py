@@ -1,4 +1,4 @@
-"""Result of a search."""
+"""Result of a search by `tune`."""
 
 import html
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from hpo_envs.tuning.record import Evaluation, SearchRecord, by, decoded
 
 @dataclass(frozen=True, repr=False)
 class Tuned:
-    """The evaluations of a search.
+    """Result of a search: its evaluations.
 
     Attributes:
         header: What was searched.
@@ -40,7 +40,7 @@ class Tuned:
 
     @property
     def best(self) -> Evaluation:
-        """The best evaluation: its `config`, `metrics` and what else is known; of several objectives the largest sum.
+        """The best evaluation, with `config` and `metrics`; of several objectives, by the largest sum of rewards.
 
         Raises:
             ValueError: None succeeded; the message has the last error.
@@ -53,19 +53,19 @@ class Tuned:
 
     @property
     def best_config(self) -> dict[str, Any]:
-        """Natural values of the best evaluation's active hyperparameters, as the function is given them."""
+        """Natural values of the best evaluation's active hyperparameters, as passed to the function."""
         return dict(self.best.config)
 
     @property
     def pareto(self) -> list[Evaluation]:
-        """The successes that no other one dominates: the best ones of one objective, the front of several."""
+        """The successes that no other one dominates: the best ones for one objective, the Pareto front for several."""
         good = self.successes
         front = pareto_front(np.array([e.rewards for e in good])) if good else ()
         return [e for e, stays in zip(good, front, strict=True) if stays]
 
     @property
     def successes(self) -> list[Evaluation]:
-        """Evaluations with a score, in the order in which they began."""
+        """Evaluations with a score, in the order in which they were started."""
         return [e for e in self.evaluations if e.rewards is not None]
 
     def stored(self) -> tuple[Points, npt.NDArray[np.float64]]:
@@ -75,7 +75,7 @@ class Tuned:
         return points, np.array(rows).reshape(-1, len(points.space))
 
     def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:
-        """(n, d) configurations, (n,) scores and d axes of the successes, as `forest_importance.importance` takes them.
+        """(n, d) configurations, (n,) scores and d axes of the successes, for `forest_importance.importance`.
 
         Hyperparameters that never vary are left out.
         """
@@ -84,7 +84,7 @@ class Tuned:
         return x, np.array([e.score for e in self.successes]), axes
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, a row per evaluation in the order in which they ended.
+        """Return a pandas DataFrame with a row for each evaluation, in the order in which they ended.
 
         Columns: `number`, `status`, the hyperparameters, the metrics, `cost`, `seconds`, `spent`, `incumbent` (the best
         first objective so far, in native units), `error`, `started`, `worker`.

@@ -1,4 +1,4 @@
-"""Evaluations of a user's function, and their workers: threads, and processes that die alone."""
+"""Workers that evaluate a user's function: threads, or processes that can die without the search."""
 
 import concurrent.futures
 import contextlib
@@ -28,12 +28,12 @@ GUARD = "programs that tune with processes must keep to `if __name__ == '__main_
 KINDS = ("auto", "serial", "processes", "threads")
 
 PAUSED = 32
-"""Trainings that a worker keeps in memory to continue with; of more, those that waited longest start again."""
+"""Paused trainings that a worker keeps in memory; of more, those that waited longest start again."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Job of an evaluation.
+    """An evaluation for a worker.
 
     Attributes:
         number: Of the evaluation.
@@ -82,7 +82,7 @@ _paused: OrderedDict[tuple[str, int], PausableTraining] = OrderedDict()
 
 
 def perform(job: Job) -> JobResult:
-    """Carry out a job; whatever the function does, something comes of it."""
+    """Perform a job and return its result, whatever the function does."""
     started, clock, process = time.time(), time.perf_counter(), os.getpid()
     limited: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if job.seconds is not None:
@@ -167,7 +167,7 @@ def executor_of(kind: Any, workers: int, function: Function) -> Executor:
 
 
 def not_importable(function: Function) -> str | None:
-    """Reason why another process cannot import a function; None if it can."""
+    """Reason why other processes cannot import a function; None if they can."""
     if getattr(function, "__module__", "") == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
         return f"{name_of(function)} was defined in an interactive session"
     try:
@@ -178,7 +178,7 @@ def not_importable(function: Function) -> str | None:
 
 
 def check_main() -> None:
-    """Refuse to tune in a process that is still being started, because it imports a program without a guard.
+    """Refuse to tune in a process that is still starting, because it imports a program without a guard.
 
     Raises:
         RuntimeError: It does.

@@ -102,7 +102,7 @@ class ObservedCandidates(Rule):
         return self._chosen if self._sampled else self._picked[self._each, self._chosen], {}
 
     def masking(self) -> Change:
-        """Which candidates were not evaluated."""
+        """Return the mask of candidates that were not evaluated."""
         free = self._set.free.copy()
         return lambda mask: free.astype(mask.dtype)
 
@@ -121,7 +121,7 @@ class ObservedCandidates(Rule):
 
 
 class CandidateObservation(ScalarForm):
-    """Shows the configurations as a set of fixed size, of which an action names one.
+    """Shows the configurations as a set of fixed size, whose elements are the actions.
 
     The observation is a `Dict` of `candidates` (n, columns), `mask` (n,) of those not evaluated, and `context`
     (`candidate_set.CONTEXT`,), all float32; with the groups of these names also `hyperparameters` (n, 64), one array

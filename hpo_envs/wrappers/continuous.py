@@ -33,7 +33,7 @@ class NearestFeatures(Rule):
         self.action_space = Box(-1.0, 1.0, (self._features.shape[1],), np.float32)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Nearest in Euclidean distance, the first of several; numbers beyond a bound are set to it."""
+        """The nearest rows in Euclidean distance, the first of several; numbers beyond a bound are clipped."""
         points, clipped = check_box(given, (self._n, self._features.shape[1]), "actions")
         x = (points + 1.0) / 2.0
         # Row by row in the same order of summation, so that a batch says what single actions say.
@@ -41,7 +41,7 @@ class NearestFeatures(Rule):
         return distance.argmin(axis=1), {"clipped": clipped}
 
     def masking(self) -> None:
-        """A point stands for no row in particular."""
+        """None: a point stands for no row in particular."""
 
 
 class ContinuousAction(ScalarForm):

@@ -22,12 +22,12 @@ class Flat(Rule):
         self.action_space = Discrete(self._count)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """The parts."""
+        """The parts of each action."""
         checked = check_ints(given, (self._n,), self._count)
         return np.stack(np.unravel_index(checked, self._sizes), axis=-1).astype(np.int64), {}
 
     def masking(self) -> Change:
-        """A combination is useful where all of its parts are."""
+        """A mask of combinations: one is useful if all of its parts are."""
         return self._combined
 
     def _combined(self, masks: npt.NDArray[Any]) -> npt.NDArray[Any]:

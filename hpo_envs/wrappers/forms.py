@@ -1,4 +1,4 @@
-"""Both forms of every wrapper, made of one rule: what it changes, on the arrays of n episodes (scalar form: n = 1).
+"""Both forms of every wrapper, made from one rule on the arrays of n episodes (scalar form: n = 1).
 
 The vectorized form follows the environment's autoreset mode: an episode starts with fresh state, whether it begins in
 the step that ended the last one (SAME_STEP) or in the next (NEXT_STEP).
@@ -47,7 +47,7 @@ class Rule:
         pass
 
     def actions(self, given: Any) -> tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
-        """(n, ...) actions of the environment that those given mean, and what `info` says of each.
+        """The environment's (n, ...) actions for the given ones, and what `info` says about each.
 
         Raises:
             ValueError: Outside of `action_space`.
@@ -55,14 +55,14 @@ class Rule:
         return given, {}
 
     def masking(self) -> Change | None:
-        """Make the (n, k) masks of actions of the environment's, as they are now; None: none is useful."""
+        """A function from the environment's (n, k) masks to those of the wrapper; None: no mask is useful."""
         return unchanged
 
     def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
         """Start fresh episodes at `index` on the tables named in `tables`."""
 
     def observe(self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool) -> Any:
-        """Take the observations of the episodes at `index`, the first ones if they are fresh; return those of all."""
+        """Take the observations of the episodes at `index`, the first ones if `fresh`; return those of all episodes."""
         return observation
 
 
@@ -81,12 +81,12 @@ class RewardRule(Rule):
 
 
 def unchanged(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The mask as it is."""
+    """Return the mask unchanged."""
     return mask
 
 
 def space_of(env: Any, kind: str) -> gym.Space[Any]:
-    """The `action` or `observation` space of one episode, of an environment of either form."""
+    """The `action` or `observation` space of one episode, scalar or vectorized."""
     space: gym.Space[Any] = getattr(env, f"single_{kind}_space" if hasattr(env, "num_envs") else f"{kind}_space")
     return space
 
@@ -108,7 +108,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     rule_class: ClassVar[type[Rule]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Show the arguments of the rule."""
+        """Set the signature to that of the rule."""
         super().__init_subclass__(**kwargs)
         cls.__signature__ = _signature(cls.rule_class)  # type: ignore[attr-defined]
 
@@ -141,7 +141,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._observed(observation, False), reward, terminated, truncated, info
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Masks below a wrapper may be of other actions."""
+        """Return an attribute; masks below the wrapper may be of other actions."""
         return self.action_masks if name == "action_masks" else super().get_wrapper_attr(name)
 
     @property

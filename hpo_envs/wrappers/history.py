@@ -1,4 +1,4 @@
-"""The last observations as one."""
+"""The last observations, stacked."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class History(Rule):
 
 
 class HistoryObservation(ScalarForm):
-    """Observes the last k observations, newest last, zeros before the first: (k, d) float32.
+    """Observes the last k observations, newest last, zeros before the first one: (k, d) float32.
 
     Args:
         env: Any environment of the suite.

@@ -37,12 +37,12 @@ class NearestValues(Rule):
         self._row = np.concatenate(parts)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """Nearest on the hyperparameters' own scales."""
+        """The nearest rows on the hyperparameters' own scales."""
         checked = check_ints(given, (self._n, len(self._sizes)), [*self._sizes])
         return self._row[np.ravel_multi_index(tuple(checked.T), self._sizes)], {}
 
     def masking(self) -> None:
-        """A combination stands for no row in particular."""
+        """None: a combination stands for no row in particular."""
 
 
 class HyperparameterAction(ScalarForm):

@@ -28,7 +28,7 @@ class Improvement(RewardRule):
 
 
 class ImprovementReward(ScalarForm):
-    """Rewards by how much an evaluation beats the best one before it, at least 0.
+    """Rewards the gain over the best evaluation before, at least 0.
 
     The rewards of an episode add up to its best minus the baseline.
 

@@ -1,4 +1,4 @@
-"""The wrappers that a learner wants by default."""
+"""Default wrappers for training."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Wrappers of batched environments, under the same names as the scalar ones."""
+"""Wrappers of vectorized environments, under the same names as the scalar ones."""
 
 from hpo_envs import wrappers
 from hpo_envs.wrappers.forms import vectorized

@@ -36,11 +36,11 @@ class CandidateSampler(AnySampler):
 
     @property
     def free(self) -> Any:
-        """(k,) candidates not tried."""
+        """(k,) candidates that were not tried."""
         return np.flatnonzero(self._rows.free)
 
     def choose(self, row: int) -> dict[str, Any]:
-        """Parameters of a candidate, which is suggested."""
+        """Note the suggested candidate; return its parameters."""
         self.chosen = int(row)
         return self.params(self._points[row])
 

@@ -20,11 +20,11 @@ from hpo_envs.agents.space import MIDDLE, Axis
 from hpo_envs.tables.checks import one_of
 
 NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
-"""What samplers need besides Optuna, which imports it late."""
+"""Packages that samplers need besides Optuna, which imports them late."""
 
 
 class AnySampler(ExternalOptimizer):
-    """Any sampler of Optuna (Akiba et al. 2019), as it is.
+    """Any sampler of Optuna (Akiba et al. 2019), unchanged.
 
     Hyperparameters without a name are `x0`, `x1`, ... Where actions are (row, checkpoint) pairs, rows are trained to
     the end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
@@ -88,7 +88,7 @@ class AnySampler(ExternalOptimizer):
         self.done = True
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for one trial, whose parameters are suggested while they are active."""
+        """Ask for a trial, and for its active parameters."""
         trial, point = self._study.ask(), np.full(len(self.space), MIDDLE)
         config: dict[str, Any] = {}
         for j, (name, axis) in enumerate(zip(self.space.names, self.space.axes, strict=True)):
@@ -98,13 +98,13 @@ class AnySampler(ExternalOptimizer):
         return trial, config
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row that stands for the suggestion; the nearest one, where it may be tried again."""
+        """The row evaluated for the suggestion; if rows may be repeated, the nearest of all."""
         if self._fresh:
             return super().row(suggestion, point)
         return int(self.space.distances(point[None], self._points).argmin())
 
     def params(self, point: Floats) -> dict[str, Any]:
-        """Optuna's parameters at a point (d,) of coordinates, the active ones."""
+        """Optuna's active parameters at a point (d,) of coordinates."""
         active = self.space.active(point[None])[0]
         each = zip(self.space.names, self.space.axes, point.tolist(), active, strict=True)
         return {n: _index(a, a.natural(u)) for n, a, u, on in each if on}
@@ -190,7 +190,7 @@ def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
 
 
 class CMAES(AnySampler):
-    """CMA-ES (Hansen and Ostermeier 2001), continuous spaces and one objective only.
+    """CMA-ES (Hansen and Ostermeier 2001), for continuous spaces and one objective.
 
     Formula:
         x ~ N(m, s^2 C) for each member of a generation

@@ -12,7 +12,7 @@ PRIOR = KernelPrior(length=0.7, spread=1.3)
 
 
 def half_rank(y: Floats) -> Floats:
-    """(t,) observations as a model of their maximum sees them: standardised, the lower half by rank.
+    """(t,) observations prepared for a model of their maximum: standardised, the lower half replaced by ranks.
 
     Above the median, differences are in units of the upper half's root mean square; below it, observations are normal
     scores, so that a cliff or a failure does not flatten everything else.
@@ -57,7 +57,7 @@ class BoxGP:
 
     @staticmethod
     def estimate(space: BoxAxes, x: Floats, z: Floats, start: KernelFit | None) -> KernelFit:
-        """The most probable kernel, with a length-scale per axis."""
+        """Return the most probable kernel, with a length-scale for each axis."""
         return KernelFit.estimate("matern52", space.inputs(x), z, PRIOR, start, space.groups)
 
     def mean(self, x: Floats) -> Floats:

@@ -13,7 +13,7 @@ here, and as a standard deviation one ten-thousandth of the amplitude."""
 
 
 def root(covariance: Floats) -> Floats:
-    """(n, n) Cholesky factor of a prior covariance, which draws are made with; the jitter is relative to it."""
+    """(n, n) Cholesky factor of a prior covariance, for draws; the jitter is relative to the covariance."""
     jitter = ROOT_JITTER * float(covariance.diagonal().max())
     return np.asarray(np.linalg.cholesky(covariance + jitter * np.eye(len(covariance))), np.float64)
 
@@ -51,7 +51,7 @@ class FiniteGP:
         self._alphas = np.empty((16, 1 + outputs))
 
     def observe(self, k: int, values: Sequence[float] | Floats) -> None:
-        """Conditions on the values of candidate k, (outputs,) floats; a candidate may be observed again."""
+        """Condition on the values (outputs,) of candidate k, which may have been observed before."""
         t = self.count
         if t == len(self._v):
             self._v = np.concatenate([self._v, np.empty_like(self._v)])
@@ -70,7 +70,7 @@ class FiniteGP:
         self.count = t + 1
 
     def load(self, rows: Indices, cross: Floats, factor: Floats, values: Floats) -> None:
-        """Replace the posterior by one computed at once, O(t^2 n).
+        """Replace the posterior by that of all observations, computed at once in O(t^2 n).
 
         Args:
             rows: (t,) candidates observed.
@@ -92,15 +92,15 @@ class FiniteGP:
         self.count = t
 
     def mark(self) -> tuple[int, Floats, Floats]:
-        """Snapshot for `undo`."""
+        """Return a snapshot for `undo`."""
         return self.count, self.means.copy(), self.variances.copy()
 
     def undo(self, mark: tuple[int, Floats, Floats]) -> None:
-        """Undo observations since a mark."""
+        """Undo all observations since a snapshot."""
         self.count, self.means, self.variances = mark
 
     def sample(self, prior: Floats, rows: Sequence[int], values: Floats, rng: np.random.Generator) -> Floats:
-        """One draw of the posterior by Matheron's rule: prior draw + update with the residual of noisy prior values.
+        """Draw from the posterior by Matheron's rule: a prior draw, updated by the residuals of noisy prior values.
 
         Args:
             prior: (n,) draw of the prior.
@@ -158,7 +158,7 @@ class CostModel:
             self._logs.append(float(np.log(cost)))
 
     def expected(self, rows: Indices | None = None) -> Floats:
-        """(k,) expected costs of candidates (None: all); all alike where all that is known are."""
+        """(k,) expected costs of candidates (None: all); constant while all observed costs are equal."""
         among = self._features if rows is None else self._features[rows]
         logs = np.array(self._logs)
         if len(logs) < 2 or np.ptp(logs) < 1e-12:

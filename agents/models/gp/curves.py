@@ -39,7 +39,7 @@ LOWEST = 0.1
 """Curves of a source below this quantile count as the quantile."""
 
 NEAR = 0.05
-"""Sources whose configurations are less near than this say nothing."""
+"""Sources whose configurations are further away than this are ignored."""
 
 CLIP, STRENGTH = 3.0, 10.0
 """Surprises count as this many standard deviations at most; and how many of size 1 are taken for seen already."""
@@ -107,7 +107,7 @@ def curve_prior(
 def alike(
     features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> list[tuple[Source, list[int], list[int]]]:
-    """The sources whose configurations lie near the candidates, with the columns of theirs and ours that are the same.
+    """The sources with configurations near the candidates, and the columns of theirs and ours that are the same.
 
     How near a source lies is the kernel's value at the closest of its configurations, averaged over the candidates,
     times the share of our columns that it has; those at least half as near as the nearest one, and `NEAR`, are taken.
@@ -190,7 +190,7 @@ class CurveProcess:
         return np.asarray(self.scale * np.sqrt(self._variance))
 
     def observe(self, i: int, k: int, value: float) -> None:
-        """Conditions on the curve of candidate i at checkpoint k; what is far off counts as less far off."""
+        """Condition on a value of candidate i at checkpoint k; one that is far off is moved nearer."""
         p, t = self._prior, self._count
         if t == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
@@ -212,9 +212,9 @@ class CurveProcess:
         self._count = t + 1
 
     def mark(self) -> tuple[int, float, Floats, Floats]:
-        """Snapshot for `undo`."""
+        """Return a snapshot for `undo`."""
         return self._count, self._surprise, self.mean.copy(), self._variance
 
     def undo(self, mark: tuple[int, float, Floats, Floats]) -> None:
-        """Undo observations since a mark."""
+        """Undo all observations since a snapshot."""
         self._count, self._surprise, self.mean, self._variance = mark

@@ -28,7 +28,7 @@ TOGETHER = 1 << 14
 
 
 def is_due(t: int, estimated_at: int, growth: float) -> bool:
-    """Return whether observations have grown by so much, and by one at least, since a kernel was estimated from them.
+    """Return whether observations have grown by this factor, and by at least one, since the kernel was estimated.
 
     Args:
         t: Observations now.
@@ -69,7 +69,7 @@ class KernelFit:
     def estimate(
         kernel: str, x: Floats, y: Floats, prior: KernelPrior, start: KernelFit | None, groups: Groups = None
     ) -> KernelFit:
-        """The most probable kernel of (t, c) features and (t,) standardised observations.
+        """Return the most probable kernel of (t, c) features and (t,) standardised observations.
 
         Args:
             kernel: `matern52` or `rbf`.
@@ -85,7 +85,7 @@ class KernelFit:
     def estimate_each(
         kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: KernelPrior, groups: Groups = None
     ) -> list[KernelFit]:
-        """`estimate` of several (x, y, start), the same numbers in a third of the time where there are many."""
+        """Return `estimate` of several (x, y, start): the same numbers, three times faster where there are many."""
         fits: dict[int, KernelFit] = {}
         shapes: dict[tuple[int, ...], list[int]] = {}
         for k, (x, _, _) in enumerate(given):

@@ -34,7 +34,7 @@ class SourceGP:
         self._known: dict[bytes, Floats] = {}
 
     def predict(self, features: Floats) -> Floats:
-        """(n,) normal scores expected of (n, d) candidates; those of the last few sets are remembered."""
+        """(n,) expected normal scores of (n, d) candidates; those of the last few sets are cached."""
         key = features.tobytes()
         if key not in self._known:
             self._known = dict([*self._known.items()][-3:])
@@ -43,7 +43,7 @@ class SourceGP:
 
 
 def source_gp(features: Floats, rewards: Floats) -> SourceGP:
-    """The model of a table's (t, d) features and (t,) rewards, made once: agents share it."""
+    """The model of a table's (t, d) features and (t,) rewards, cached: agents share it."""
     return _source_gp(features.tobytes(), rewards.tobytes(), features.shape[1])
 
 
@@ -53,7 +53,7 @@ def _source_gp(features: bytes, rewards: bytes, width: int) -> SourceGP:
 
 
 def normal_scores(rewards: Floats) -> Floats:
-    """(t,) normal quantiles of the ranks: tables of different metrics and ranges become comparable."""
+    """(t,) normal quantiles of the ranks, comparable between tables with different metrics."""
     from scipy.special import ndtri
     from scipy.stats import rankdata
 

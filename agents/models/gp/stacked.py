@@ -1,4 +1,4 @@
-"""Gaussian processes stacked on what other tables predict, over a finite candidate set; many episodes at once.
+"""Gaussian processes stacked on predictions from other tables, over a finite candidate set; many episodes at once.
 
 The learned optimizer's view of a problem. Its trainer runs batches of thousands of episodes, its agent one: both run
 this code.
@@ -170,7 +170,7 @@ class StackedGP:
         return np.asarray(total + of["matern"] * matern)
 
     def observe(self, rows: Indices) -> None:
-        """Conditions on one candidate of each episode, (P, E)."""
+        """Condition on one candidate of each episode, (P, E)."""
         t, p, e = self.count, self._p, self._e
         if t == self._v.shape[3]:
             self._grow()
@@ -190,11 +190,11 @@ class StackedGP:
         self.count = t + 1
 
     def mark(self) -> tuple[int, Floats, Floats]:
-        """Snapshot for `undo`."""
+        """Return a snapshot for `undo`."""
         return self.count, self.variance.copy(), self._log_det.copy()
 
     def undo(self, mark: tuple[int, Floats, Floats]) -> None:
-        """Undo observations since a mark."""
+        """Undo all observations since a snapshot."""
         self.count, self.variance, self._log_det = mark
 
     def predict(self, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -223,7 +223,7 @@ class StackedGP:
         return means, q, weights / weights.sum(axis=2, keepdims=True), q * z.max(axis=2, keepdims=True)
 
     def log_improvement(self, y: Floats, left: Floats | float) -> Floats:
-        """(P, E, n) logarithm of the improvement expected of each candidate.
+        """(P, E, n) logarithm of the expected improvement of each candidate.
 
         Deviations are multiplied by exp(log deviation + left * its early part), the incumbent is raised likewise.
 

@@ -1,4 +1,4 @@
-"""Both forms of environments whose steps compute something: an object for each episode does, which both drive."""
+"""Both forms of environments whose steps compute: each drives an object per episode."""
 
 import abc
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Step = tuple[npt.NDArray[np.float32], Any, bool, Info]
 
 
 class Episode(abc.ABC):
-    """One episode.
+    """One episode of an environment whose steps compute.
 
     Args:
         params: What the environment is made of.
@@ -35,7 +35,7 @@ class Episode(abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def check(params: Any, action: Any) -> Any:
-        """An action as `step` takes it.
+        """Return an action in the form that `step` takes.
 
         Raises:
             ValueError: Outside of the space.
@@ -43,7 +43,7 @@ class Episode(abc.ABC):
 
     @abc.abstractmethod
     def first(self) -> npt.NDArray[np.float32]:
-        """The observation before anything is evaluated."""
+        """The observation before any evaluation."""
 
     @abc.abstractmethod
     def step(self, checked: Any) -> Step:
@@ -55,7 +55,7 @@ class Episode(abc.ABC):
 
 
 class EpisodeVectorEnv(HPOVectorEnv):
-    """The batched form: episode after episode, because each step computes something."""
+    """The vectorized form: a loop over the episodes, because each step computes something."""
 
     episode: ClassVar[type[Episode]]
 

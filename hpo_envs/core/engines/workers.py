@@ -1,4 +1,4 @@
-"""Simulated parallel workers: evaluations take time on a clock and come back in the order in which they finish.
+"""Simulated parallel workers: evaluations take time on a clock and complete in the order in which they finish.
 
 While a worker is idle, a step only submits; once all are busy, or nothing more may be submitted, each step brings back
 the evaluation that finishes next. Those that finish together come back in the order of their submission.
@@ -46,7 +46,7 @@ class Workers:
         self.submitted += 1
 
     def next(self) -> tuple[Any, ...]:
-        """The job that finishes next; the clock moves there."""
+        """Return the job that finishes next, and advance the clock to it."""
         self.clock, _, job = heapq.heappop(self._jobs)
         return job
 
@@ -70,7 +70,7 @@ class VectorWorkers:
         self._jobs, self._durations = np.zeros((n, count, width), np.int64), np.zeros((n, count))
 
     def reset(self, index: npt.NDArray[np.intp]) -> None:
-        """Start fresh episodes."""
+        """Start these episodes afresh."""
         self.clock[index], self.submitted[index], self._finish[index] = 0.0, 0, np.inf
 
     @property
@@ -92,7 +92,7 @@ class VectorWorkers:
         self.submitted[i] += 1
 
     def next(self, closed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], Ints, Floats]:
-        """Bring back what finishes next in each episode that has no idle worker, or that is closed.
+        """Return what finishes next in each episode that has no idle worker, or that is closed.
 
         Args:
             closed: (n,) whether nothing more may be submitted.

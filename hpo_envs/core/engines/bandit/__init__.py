@@ -1,1 +1,1 @@
-"""One action pulls an arm: a model whose score is random."""
+"""Bandits: an action pulls an arm, a model whose score is random."""

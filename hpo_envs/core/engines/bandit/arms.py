@@ -9,12 +9,12 @@ from hpo_envs.tables import draws, exact
 from hpo_envs.tables.table import Table
 
 TOGETHER, AHEAD = 8, 64
-"""Arms, and pulls of each, that are drawn at once for one episode: the calls of NumPy are most of what it takes."""
+"""Arms, and pulls of each, that are drawn at once for one episode: most of the time goes to calls of NumPy."""
 _LAST_FIRST = np.arange(AHEAD - 1, -1, -1)
 
 
 class Arms(abc.ABC):
-    """Draws the metrics of pulls, for many episodes at once.
+    """Random draws of the metrics of pulls, for many episodes at once.
 
     Attributes:
         names: Names of the metrics drawn.
@@ -34,7 +34,7 @@ class Arms(abc.ABC):
 
     @abc.abstractmethod
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """(n,) the table's repeat that each of these pulls reads; 0 where scores are drawn."""
+        """(n,) the repeat of the table that each of these pulls reads; 0 where scores are drawn."""
 
 
 class DrawBuffer(dict[int, list[list[float]]]):
@@ -51,7 +51,7 @@ class DrawBuffer(dict[int, list[list[float]]]):
         self._drawn = [0] * arms.arms
 
     def draw(self, arm: int) -> list[list[float]]:
-        """Draw for an arm that has nothing left, and for its neighbours that have nothing, either."""
+        """Draw for an arm without pre-drawn pulls, and for those of its neighbours that have none, either."""
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
         k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
@@ -77,12 +77,12 @@ class GaussianArms(Arms):
         self.means = self._mean[:, None]
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """One Gaussian draw for each episode."""
+        """Draw a Gaussian score for each episode."""
         z = exact.normal_quantile(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
         return np.asarray((self._mean[arms] + self._deviation[arms] * z)[:, None])
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """None is read."""
+        """Zeros: no repeat is read."""
         return np.zeros_like(arms)
 
 
@@ -106,11 +106,11 @@ class MeasuredArms(Arms):
         self._flat = values.reshape(-1, len(self.names))
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """The metrics of one column for each episode."""
+        """Return the metrics of one repeat for each episode."""
         return self._flat.take(arms * self.evaluations + self._drawn(keys, arms, k), axis=0)
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """The column of each."""
+        """(n,) the repeat that each pull reads."""
         return self._columns[self._drawn(keys, arms, k)]
 
     def _drawn(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:

@@ -33,7 +33,7 @@ from hpo_envs.tables.table import Table, numbers
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BanditParams(Params):
-    """One action pulls an arm, or a batch of arms.
+    """Parameters of environments whose actions pull an arm, or a batch of arms.
 
     Attributes:
         arms: Draws the scores.
@@ -73,7 +73,7 @@ class BanditParams(Params):
         shuffle: bool = False,
         subsample: float = 1.0,
     ) -> BanditParams:
-        """The environment of the arguments of `FIESTAEnv`; `shuffle` and `subsample` are those of `View`.
+        """Make the parameters from the arguments of `FIESTAEnv`; `shuffle` and `subsample` are those of `View`.
 
         Raises:
             ValueError: An argument that the task or its table cannot satisfy.

@@ -1,4 +1,4 @@
-"""Bandit environments: one action pulls an arm, a model whose score is random, or a batch of arms."""
+"""Bandit environments: an action pulls an arm, a model whose score is random, or a batch of arms."""
 
 import functools
 import math
@@ -37,7 +37,7 @@ class BanditEnv(HPOEnv):
         self._last = 3 * self._arms  # where the last reward is observed; cost and budget left follow
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode; `options` are not used."""
+        """Start an episode; `options` are ignored."""
         super().reset(seed=seed, options=options)
         self._new_key(seed)
         n, p = self._arms, self.params

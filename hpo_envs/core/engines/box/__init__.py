@@ -1,1 +1,1 @@
-"""Environments whose actions are points of a box: a function answers any of them."""
+"""Environments whose actions are points of a box, all evaluated by a function."""

@@ -1,4 +1,4 @@
-"""The batched form of an environment on a box: all episodes are answered in one call."""
+"""Vectorized `BoxEnv`: all episodes are evaluated in one call."""
 
 from typing import Any
 

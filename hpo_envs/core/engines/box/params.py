@@ -1,4 +1,4 @@
-"""Params of environments on a box: a function of the box, its rewards and costs."""
+"""Params of environments on a box: a function on the box, its rewards and costs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WITHOUT_BUDGET = {"evaluations": 10_000.0, "s": 1e8}
 
 
 class Evaluations(NamedTuple):
-    """Evaluations of n actions.
+    """Results of n actions.
 
     Attributes:
         configs: (n, d) raw values of the hyperparameters.
@@ -36,7 +36,7 @@ class Evaluations(NamedTuple):
 
 
 class BoxFunction(abc.ABC):
-    """A function of [-1, 1]^d for each of some tasks, which a family of this engine writes.
+    """A function on [-1, 1]^d for each of some tasks; families of this engine implement it.
 
     Attributes:
         tables: The table of each task.
@@ -65,11 +65,11 @@ class BoxFunction(abc.ABC):
         """
 
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
-        """Tasks that an episode may be about, given the `options` of `reset`."""
+        """Tasks that an episode may have, given the `options` of `reset`."""
         return np.arange(len(self.tables))
 
     def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:
-        """Natural values of a configuration of d raw ones, numbers as NumPy's."""
+        """Natural values of a configuration of d raw ones, as NumPy scalars."""
         return numeric({h.name: h.natural(value) for h, value in zip(self.spaces[task], raw, strict=True)})
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
@@ -83,7 +83,7 @@ class BoxFunction(abc.ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BoxParams(Params):
-    """See `Params`.
+    """Parameters of environments on a box.
 
     Attributes:
         function: What answers actions.
@@ -118,7 +118,7 @@ class BoxParams(Params):
         budget: float | None,
         costs: tuple[Metric, ...] = (),
     ) -> BoxParams:
-        """The parameters of an environment on a box.
+        """Make the parameters of an environment on a box.
 
         Args:
             function: What answers actions.
@@ -150,13 +150,13 @@ class BoxParams(Params):
         )
 
     def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Evaluations]:
-        """Rewards (n, m), costs (n,) and everything else of (n, d) actions, each on its task (n,)."""
+        """Rewards (n, m), costs (n,) and info of (n, d) actions, each on its task (n,)."""
         answer = self.function.evaluate(tasks, actions)
         rewards = np.array([answer.metrics[name] for name in self.objectives]).T * self.signs
         return rewards, np.ones(len(rewards)) if self.cost is None else answer.metrics[self.cost].copy(), answer
 
     def first(self, tasks: Ints) -> npt.NDArray[np.float32]:
-        """(n, w) observations of episodes in which nothing is evaluated yet."""
+        """(n, w) initial observations of episodes."""
         d, m = len(self.function.spaces[0]), len(self.signs)
         out = np.zeros((len(tasks), *self.observation_space.shape), np.float32)
         out[:, d : d + m] = out[:, d + m + 1 : d + 2 * m + 1] = self.low
@@ -167,7 +167,7 @@ class BoxParams(Params):
     def observe(
         self, out: npt.NDArray[np.float32], actions: Floats, rewards: Floats, costs: Floats, best: Floats, left: Any
     ) -> None:
-        """Write an evaluation into (n, w) observations; what they say of the task stays."""
+        """Write an evaluation into (n, w) observations; the part that describes the task stays."""
         d, m = actions.shape[1], rewards.shape[1]
         out[:, :d], out[:, d : d + m], out[:, d + m] = actions, rewards, costs
         out[:, d + m + 1 : d + 2 * m + 1], out[:, -1] = best, np.maximum(left, 0.0) / self.budget

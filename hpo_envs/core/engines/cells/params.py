@@ -19,7 +19,7 @@ from hpo_envs.tables.cells.recipe import MAX_NODES, OPERATIONS, Cell
 from hpo_envs.tables.table import Metric, Table
 
 NODE = len(OPERATIONS) + SLOTS
-"""Entries of the observation that describe a node."""
+"""Number of entries of the observation that describe a node."""
 
 
 class Report(NamedTuple):
@@ -63,7 +63,7 @@ class Scorer(abc.ABC):
 
     @abc.abstractmethod
     def score(self, cell: Cell, name: str, bits: int) -> Report:
-        """The evaluation of a cell.
+        """Evaluate a cell.
 
         Args:
             cell: The cell.
@@ -74,7 +74,7 @@ class Scorer(abc.ABC):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CellParams(Params):
-    """See `Params`.
+    """Parameters of environments that build cells.
 
     Attributes:
         scorer: Says what a cell is worth.
@@ -86,7 +86,7 @@ class CellParams(Params):
 
     @classmethod
     def of(cls, table: Table, scorer: Scorer, objective: Objectives, budget: float | None, **others: Any) -> CellParams:
-        """The parameters of an environment that builds cells.
+        """Make the parameters of an environment that builds cells.
 
         Args:
             table: Of the environment's infos.
@@ -116,7 +116,7 @@ class CellParams(Params):
 
     @property
     def moves(self) -> int:
-        """A node each, and the end."""
+        """Most actions of a cell: one for each node, and the end."""
         return MAX_NODES + 1
 
     @property
@@ -131,12 +131,12 @@ class CellParams(Params):
 
     @property
     def expected(self) -> float:
-        """Seconds that an episode is expected to train for."""
+        """Expected seconds of training in an episode."""
         return self.budget * self.scorer.expected
 
     @functools.cached_property
     def first(self) -> npt.NDArray[np.float32]:
-        """(w,) the observation of an episode in which nothing was done yet."""
+        """(w,) the initial observation of an episode."""
         out, m = np.zeros(self.observation_space.shape, np.float32), self.reward_dim
         out[-2 * m - 2 : -2] = np.concatenate([self.low, self.low])
         out[-1] = 1.0
@@ -148,7 +148,7 @@ class CellParams(Params):
 
     @functools.cached_property
     def invalid(self) -> Report:
-        """A cell that an illegal move ended: every metric at its documented worst."""
+        """Report of a cell that an illegal move ended: every metric at its documented worst value."""
         worst = {m.name: m.worst for m in self.scorer.metrics} | {"seconds": 0.0}
         curve = np.full(self.scorer.epochs, self.scorer.metrics[0].worst)
         cost = float(self.budget_unit == self.cost_unit)  # nothing was trained, and an evaluation is spent
@@ -156,12 +156,12 @@ class CellParams(Params):
 
     @functools.cached_property
     def unfinished(self) -> Report:
-        """No cell is complete."""
+        """Report while the cell is incomplete."""
         zeros = dict.fromkeys((*(m.name for m in self.scorer.metrics), "seconds"), 0.0)
         return Report(zeros, np.zeros(self.scorer.epochs), "ok", "none", dict.fromkeys(self.scorer.extra, 0.0), 0.0)
 
     def info(self, report: Report, name: str, finished: bool) -> Info:
-        """Info of a step with this result, of the cell with this canonical key."""
+        """Info of a step with this report, on the cell with this canonical key."""
         metrics, extra = report.metrics, report.extra
         info = {
             "metrics": {n: np.float64(metrics[n]) for n in self.shown},
@@ -182,7 +182,7 @@ class CellParams(Params):
 
 
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """A mutated cell as (steps, 4) actions to be taken one after the other.
+    """A mutated cell as (steps, 4) actions, to be taken in order.
 
     Args:
         actions: The parent in the same form; None draws a random cell.

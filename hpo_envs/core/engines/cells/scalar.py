@@ -34,7 +34,7 @@ MASKS = np.stack([_mask_of(count) for count in range(MAX_NODES + 1)])
 
 
 class CellEpisode(Episode):
-    """The cells of an episode, one after the other.
+    """The cells of one episode, built one after the other.
 
     Attributes:
         nodes: Of the cell under construction.
@@ -50,7 +50,7 @@ class CellEpisode(Episode):
 
     @staticmethod
     def check(params: CellParams, action: Any) -> list[int]:
-        """Four ints."""
+        """Return the action as four ints."""
         return check_action(action, _SIZES)
 
     def first(self) -> npt.NDArray[np.float32]:
@@ -58,7 +58,7 @@ class CellEpisode(Episode):
         return self._out.copy()
 
     def mask(self) -> npt.NDArray[np.int8]:
-        """(95,) for each part of an action, one after the other, the values that can be legal now."""
+        """(95,) the values that can be legal now, of all parts of an action one after the other."""
         return np.asarray(MASKS[len(self.nodes)].copy())
 
     def step(self, checked: list[int]) -> Step:
@@ -149,7 +149,7 @@ class CellEnv(EpisodeEnv):
     episode = CellEpisode
 
     def graph(self) -> Any:
-        """The cell as it is so far, as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`."""
+        """The cell under construction, as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`."""
         if self._run is None:
             raise self._not_live()
         return graph(Sketch.of(self._run.nodes))

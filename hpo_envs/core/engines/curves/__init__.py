@@ -1,1 +1,1 @@
-"""One action trains one row up to one checkpoint and pays only the new part."""
+"""Multi-fidelity environments: an action trains a row up to a checkpoint and pays only the new part."""

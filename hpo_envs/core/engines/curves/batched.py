@@ -1,4 +1,4 @@
-"""Batched form of the multi-fidelity environments."""
+"""Vectorized `CurvesEnv`."""
 
 import functools
 from collections.abc import Callable
@@ -152,12 +152,12 @@ class CurvesVectorEnv(HPOVectorEnv):
 
     @property
     def total_cost(self) -> Floats:
-        """(num_envs,) simulated cost of all that was trained, in `cost_unit`."""
+        """(num_envs,) simulated cost of all training in the episode, in `cost_unit`."""
         return self._spent.copy()
 
     @property
     def best_held_out(self) -> dict[str, Floats]:
-        """Held-out metrics of the best of each episode, (num_envs,) each; NaN before the first evaluation."""
+        """(num_envs,) held-out metrics of the best of each episode, by name; NaN before the first evaluation."""
         found = self.params.peak_hidden[np.maximum(self._best_cell, 0)]
         found = np.where(self._best_cell[:, None] < 0, np.nan, found)
         return {name: found[:, j] for j, name in enumerate(self.params.held_out)}

@@ -39,7 +39,7 @@ COST_HIGH = 1e9
 MOST_LEVELS = 10_000
 """More checkpoints than any table has."""
 TRAININGS = 20
-"""The default budget is what this many full trainings cost on average."""
+"""The default budget is the mean cost of this many full trainings."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -90,7 +90,7 @@ class CurveParams(Params):
         shuffle: bool = False,
         subsample: float = 1.0,
     ) -> CurveParams:
-        """The environment of these arguments; its arrays are cached, because `make` is called often.
+        """Make the parameters from arguments; the arrays are cached, because `make` is called often.
 
         Args:
             name: Name of the table.
@@ -146,7 +146,7 @@ class CurveParams(Params):
 
     @cached_property
     def repeats(self) -> int:
-        """Repeats that the cells make room for."""
+        """Number of repeats that the cells have room for."""
         return self.table.repeats
 
     @cached_property
@@ -156,7 +156,7 @@ class CurveParams(Params):
 
     @cached_property
     def cost_at(self) -> int:
-        """Index of the last cost in the observation; the best rewards follow."""
+        """Index of the last cost in the observation; the best rewards follow it."""
         return int(self.templates.shape[1] - 2 - len(self.rewarded))
 
     def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:

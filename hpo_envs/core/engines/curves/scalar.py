@@ -1,4 +1,4 @@
-"""Multi-fidelity environments: one action trains one row up to one checkpoint and pays only the new part."""
+"""Multi-fidelity environments: an action trains a row up to a checkpoint and pays only the new part."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class CurvesEnv(HPOEnv):
         return self._last.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Train a row up to a checkpoint; with several workers, submit that to an idle one."""
+        """Train a row up to a checkpoint; with several workers, submit the training to an idle one."""
         index, level = check_action(action, self._sizes)
         if not self._live:
             raise self._not_live()
@@ -280,12 +280,12 @@ class CurvesEnv(HPOEnv):
 
     @property
     def total_cost(self) -> float:
-        """Simulated cost of all that was trained in this episode, in `cost_unit`."""
+        """Simulated cost of all training in this episode, in `cost_unit`."""
         return self._spent
 
     @property
     def clock(self) -> float:
-        """Simulated time at which the last result came back; with one worker, the same as `total_cost`."""
+        """Simulated time at which the last result was returned; with one worker, the same as `total_cost`."""
         return self._workers.clock if self.workers > 1 else self._spent
 
     @property
@@ -298,7 +298,7 @@ class CurvesEnv(HPOEnv):
 
     @property
     def best_held_out(self) -> dict[str, float]:
-        """Held-out metrics of `best`: of the row and checkpoint that the visible objective would choose."""
+        """Held-out metrics of `best`: of the row and checkpoint with the best visible objective."""
         if self._best_cell < 0:
             return {}
         return dict(zip(self.params.held_out, self.params.peak_hidden[self._best_cell].tolist(), strict=True))

@@ -1,1 +1,1 @@
-"""Environments whose steps call a function of the user's."""
+"""Environments whose steps call a function of the user."""

@@ -1,4 +1,4 @@
-"""One call of a user's function: the result of it, whatever it did."""
+"""A call of a user's function, and its result, whatever the function does."""
 
 import functools
 import importlib
@@ -41,12 +41,12 @@ class Outcome:
 
     @property
     def price(self) -> float:
-        """Cost of a call: its own, else its seconds."""
+        """Cost of a call: the one that the function returned, else the seconds it took."""
         return self.seconds if self.cost is None else self.cost
 
 
 def resolve(function: Any) -> Function:
-    """A function, or the one that `module:name` names.
+    """Return the function itself, or the one that `module:name` names.
 
     Raises:
         ValueError: Neither.
@@ -63,12 +63,12 @@ def resolve(function: Any) -> Function:
 
 
 def name_of(function: Function) -> str:
-    """Name of a function in results."""
+    """Name of a function in saved results."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def form_of(function: Function) -> Form:
-    """Form of a function, by its signature."""
+    """Form of a function, from its signature."""
     if inspect.isgeneratorfunction(function):
         return "epochs"
     try:
@@ -79,7 +79,7 @@ def form_of(function: Function) -> Form:
 
 
 def check_signature(function: Function, form: Form) -> None:
-    """Refuse a function that could never be called, before anything is spent on it.
+    """Raise for a function that could never be called, before any budget is used.
 
     Raises:
         ValueError: It takes something other than one dict of hyperparameters.
@@ -110,7 +110,7 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
 
 
 def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
-    """Run a call and read its result."""
+    """Time a call and read its result."""
     start = time.perf_counter()
     try:
         returned = work()
@@ -120,7 +120,7 @@ def timed(work: Callable[[], Any], objectives: tuple[str, ...]) -> Outcome:
 
 
 def read(returned: Any, objectives: tuple[str, ...], seconds: float) -> Outcome:
-    """The outcome of a call by what it returned: a number, or a mapping of names to numbers and what else."""
+    """Outcome of a call from what it returned: a number, or a mapping of names to numbers and other values."""
     given = returned if isinstance(returned, Mapping) else {objectives[0]: returned}
     plain = {str(k): scalar(v) for k, v in given.items()}
     numbers = {k: float(v) for k, v in plain.items() if isinstance(v, (bool, int, float, np.floating))}
@@ -149,7 +149,7 @@ def _complaint(objectives: tuple[str, ...], returned: Any) -> str:
 
 
 class PausableTraining:
-    """The training of one configuration, epoch after epoch, that can be paused and gone on with.
+    """Training of one configuration, epoch by epoch, which can be paused and resumed.
 
     Args:
         function: Of the form `epochs` or `checkpoints`.
@@ -167,7 +167,7 @@ class PausableTraining:
         self.ended = False
 
     def until(self, epoch: int) -> list[tuple[int, Outcome]]:
-        """Train on to an epoch; return (epoch, outcome) of each score on the way, none if it was reached before.
+        """Train up to an epoch; return (epoch, outcome) of each score on the way, none if it was reached before.
 
         A generator that ends early, raises or diverges has ended: it is not trained any further.
         """

@@ -22,10 +22,10 @@ from hpo_envs.tables.user.points import Points, axes_of
 from hpo_envs.tables.user.space import space_of
 
 CAP = 1e6
-"""Bound of scores whose bounds nobody gave, and of costs: observations beyond it are observed at it."""
+"""Bound of costs, and of scores without given bounds; values beyond it are clipped in observations."""
 
 FEWEST, MOST, EACH = 500, 5000, 20
-"""Candidates: `EACH` for each evaluation of the budget, within these limits."""
+"""Number of candidates: `EACH` for each evaluation of the budget, within these limits."""
 
 UNITS = ("evaluations", "cost")
 """Units of the budget; `epochs` for functions that are trained epoch by epoch."""
@@ -36,7 +36,7 @@ WITHOUT_BUDGET = 10_000
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FunctionParams(Params):
-    """See `Params`.
+    """Parameters of environments on a function.
 
     Attributes:
         function: What is called.
@@ -76,7 +76,7 @@ class FunctionParams(Params):
         cost_unit: str = "s",
         checkpoints: str | Path | None = None,
     ) -> FunctionParams:
-        """The environment of these arguments; see the pages `FunctionHPO-v0` and `FunctionLC-v0`.
+        """Make the parameters from arguments; see the pages `FunctionHPO-v0` and `FunctionLC-v0`.
 
         Raises:
             ValueError: An argument breaks its rule.
@@ -141,7 +141,7 @@ class FunctionParams(Params):
 
     @property
     def expected(self) -> float:
-        """Seconds that an episode is expected to compute for: 0 where the function does not say (`expected`)."""
+        """Expected seconds of computing in an episode; 0 if the function has no attribute `expected`."""
         each = float(getattr(self.function, "expected", 0.0))
         units = {"evaluations": each, "epochs": each / len(self.table.levels)}
         return self.budget * units.get(self.budget_unit, float(each > 0.0))
@@ -209,7 +209,7 @@ def metrics_of(
 
 
 def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floats, Floats] | None:
-    """(m,) best rewards and (m,) rewards that count as having found nothing; None where neither is given.
+    """(m,) best known rewards and (m,) reference rewards; None where neither is given.
 
     Args:
         metrics: The rewarded ones.
@@ -240,7 +240,7 @@ def _finite(value: Any) -> bool:
 
 
 def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
-    """Number of candidates: the given one, or by the budget.
+    """Number of candidates: the given one, or one that depends on the budget.
 
     Args:
         candidates: As asked for, or None.
@@ -278,7 +278,7 @@ def _table(
 
 
 def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
-    """(m,) rewards: the metrics, negative where lower is better; the worst there is of a call that failed."""
+    """(m,) rewards: the metrics, negative where lower is better; the worst possible ones for a failed call."""
     if outcome.status in ("failed", "diverged"):
         return params.low.copy()
     return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])

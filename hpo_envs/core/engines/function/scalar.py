@@ -33,7 +33,7 @@ class FunctionEpisode(Episode):
 
     @staticmethod
     def check(params: FunctionParams, action: Any) -> tuple[Any, Info]:
-        """An int, (2,) int64 or (d,) float64, and its `info` entries."""
+        """Return the action as an int, (2,) int64 or (d,) float64, with the `info` entries on it."""
         if params.kind == "box":
             point, clipped = check_box(action, params.action_space.shape or (), "action")
             return point, {"clipped": clipped[()]}
@@ -43,11 +43,11 @@ class FunctionEpisode(Episode):
         return np.array(check_action(action, sizes), np.int64), {}
 
     def first(self) -> npt.NDArray[np.float32]:
-        """The observation before anything is evaluated."""
+        """The observation before any evaluation."""
         return self._observe(np.zeros(self._width), self._p.low, 0.0)
 
     def mask(self) -> npt.NDArray[np.int8]:
-        """Mask of candidates that are not fully evaluated; all if none is left."""
+        """Mask of the candidates that are not fully evaluated; all if none is left."""
         left = ~self._finished if not self._finished.all() else np.ones(len(self._finished), bool)
         epochs = len(self._p.table.levels) if self._p.kind == "fidelity" else 0
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)

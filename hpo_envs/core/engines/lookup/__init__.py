@@ -1,1 +1,1 @@
-"""One action is one row of a table, or one cell of its grid."""
+"""Look-up environments: an action is a row of a table, or a cell of its grid."""

@@ -35,12 +35,12 @@ from hpo_envs.tables.store import load_tables
 from hpo_envs.tables.table import LOST, ByHash, Table
 
 EVALUATIONS = 20
-"""The default budget is what this many evaluations cost on average."""
+"""The default budget is the mean cost of this many evaluations."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LookupParams(Params):
-    """Arrays for every step; cells = rows x repeats of all tables, in that order.
+    """Parameters and arrays of look-ups; cells = rows x repeats of all tables, in that order.
 
     Attributes:
         repeats: (tables * rows,) measured repeats of each row, at least 1.
@@ -81,7 +81,7 @@ class LookupParams(Params):
         shuffle: bool = False,
         subsample: float = 1.0,
     ) -> LookupParams:
-        """The environment of these arguments; its arrays are cached, because `make` is called often.
+        """Make the parameters from arguments; the arrays are cached, because `make` is called often.
 
         Args:
             names: Names of the tables; one is drawn at each reset if there are several.
@@ -194,7 +194,7 @@ class LookupParams(Params):
         return ("table",)
 
     def choose(self, options: dict[str, Any] | None) -> int | None:
-        """Index of the table that `reset` options ask for, or None.
+        """Index of the table that the options of `reset` ask for, or None.
 
         Raises:
             ValueError: No such table.

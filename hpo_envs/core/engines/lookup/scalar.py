@@ -1,4 +1,4 @@
-"""Look-up environments: one action is one row of a table, or one cell of its grid; one or several objectives."""
+"""Look-up environments: an action is a row of a table, or a cell of its grid; one or several objectives."""
 
 from __future__ import annotations
 
