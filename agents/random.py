@@ -32,6 +32,11 @@ class RandomSearch(Agent):
     Machine Translation Systems. Transactions of the ACL 8:393-408, 2020, section 6.1.1.
 
     Complexity: O(1) a suggestion after O(n) at the start.
+
+    Example:
+        from hpo_envs import run
+        runs = run("random", "NMTHPO-swen-v0", seeds=range(5))
+        runs.best()  # the best evaluation of all seeds
     """
 
     parallel = True

@@ -28,6 +28,11 @@ class BTS(ConfidentAgent):
 
     Complexity: one arm's quadrature an evaluation, O(arms x nodes); O(arms) a draw.
 
+    Example:
+        from hpo_envs import run
+        runs = run("bts", "FIESTA-tdsa8-v0", seeds=range(3), env_kwargs={"batch_size": 5})
+        [len(r.rewards) for r in runs]  # evaluations until confident
+
     Args:
         batch_size: Actions whose arms are drawn from the same pi.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.

@@ -116,6 +116,11 @@ class SequentialHalving(Elimination):
 
     Complexity: O(1) a suggestion, O(n log n) a round of n survivors.
 
+    Example:
+        from hpo_envs import run
+        runs = run("sh", "FIESTA-tdsa8-v0", seeds=range(5), budget=48)
+        [int(r.recommended) for r in runs]  # the last survivor, by seed
+
     Args:
         rounds: See `halving_schedule`.
         total: Evaluations to plan for; None is the problem's budget. With `rounds="floor"` the plan costs more.
@@ -150,6 +155,11 @@ class SuccessiveRejects(Elimination):
     2010, Figure 2.
 
     Complexity: O(1) a suggestion, O(n log n) a round of n survivors.
+
+    Example:
+        from hpo_envs import run
+        runs = run("sr", "FIESTA-tdsa8-v0", seeds=range(5), budget=48)
+        [int(r.recommended) for r in runs]  # the last survivor, by seed
 
     Raises:
         ValueError: The budget is below the number of arms, or not counted in evaluations.

@@ -29,6 +29,11 @@ class LUCB(ConfidentAgent):
 
     Complexity: O(arms) a suggestion.
 
+    Example:
+        from hpo_envs import run
+        runs = run("lucb", "FIESTA-tdsa8-v0", seeds=range(3), stopping="bounds")
+        [len(r.rewards) for r in runs]  # evaluations until confident
+
     Args:
         stopping: `bounds` (its own rule), `pi` or `glr`.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.

@@ -25,6 +25,11 @@ class NonAdaptive(ConfidentAgent):
 
     Complexity: O(1) a suggestion; with a confidence one quadrature a round, O(arms x nodes).
 
+    Example:
+        from hpo_envs import run
+        runs = run("nonadaptive", "FIESTA-tdsa8-v0", seeds=range(5), budget=48)
+        [int(r.recommended) for r in runs]  # the model with the best mean, by seed
+
     Args:
         confidence: None for the fixed-budget form, else 1 - delta.
         **options: See `ConfidentAgent`.

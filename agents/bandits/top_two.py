@@ -58,6 +58,11 @@ class TTTS(TopTwo):
     Algorithms for Best Arm Identification. COLT 2016.
 
     Complexity: one arm's quadrature an evaluation, O(arms x nodes).
+
+    Example:
+        from hpo_envs import run
+        runs = run("ttts", "FIESTA-tdsa8-v0", seeds=range(3), confidence=0.9)
+        [len(r.rewards) for r in runs]  # evaluations until confident
     """
 
     def challenger(self, leader: int) -> int:
@@ -86,6 +91,11 @@ class T3C(TopTwo):
 
     Complexity: one arm's quadrature an evaluation, O(arms x nodes), and O(arms) for the challenger's costs on a
     fixed grid.
+
+    Example:
+        from hpo_envs import run
+        runs = run("t3c", "FIESTA-tdsa8-v0", seeds=range(3), confidence=0.9)
+        [len(r.rewards) for r in runs]  # evaluations until confident
     """
 
     def challenger(self, leader: int) -> int:
@@ -109,6 +119,11 @@ class TTEI(TopTwo):
     Paper: Chao Qin, Diego Klabjan and Daniel Russo. Improving the Expected Improvement Algorithm. NeurIPS 2017.
 
     Complexity: O(arms) a suggestion; the stopping rule costs one arm's quadrature an evaluation, O(arms x nodes).
+
+    Example:
+        from hpo_envs import run
+        runs = run("ttei", "FIESTA-tdsa8-v0", seeds=range(3), confidence=0.9)
+        [len(r.rewards) for r in runs]  # evaluations until confident
     """
 
     def leader(self) -> int:

@@ -28,6 +28,11 @@ class TrackAndStop(ConfidentAgent):
 
     Complexity: O(arms) a suggestion: a bisection of 60 steps, and the likelihood ratio on a fixed grid.
 
+    Example:
+        from hpo_envs import run
+        runs = run("track-and-stop", "FIESTA-tdsa8-v0", seeds=range(3), confidence=0.9)
+        [len(r.rewards) for r in runs]  # evaluations until confident
+
     Args:
         stopping: `glr` (its own rule) or `pi`.
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.

@@ -40,6 +40,11 @@ class Ax(ExternalOptimizer):
 
     Complexity: a fit and gradient ascent a suggestion, about a second; O(n d) for the look-up among n rows.
 
+    Example:
+        from hpo_envs import run
+        runs = run("ax", "CushLEPOR-ted-ende-v0", seeds=range(2), budget=6)
+        runs.best()
+
     Args:
         problem: A box, a grid or rows with features; one objective.
         seed: See `ExternalOptimizer`.

@@ -46,6 +46,11 @@ class BoTorch(OnCandidates):
 
     Complexity: O(t^3) a step of the fit with t observations, O(t^2 n) for the scores of n candidates.
 
+    Example:
+        from hpo_envs import run
+        runs = run("botorch", "NMTHPO-swen-v0", seeds=range(2), budget=6)
+        runs.best()
+
     Args:
         problem: Rows with features, a grid, or (row, checkpoint) pairs, which are trained to the end.
         seed: Of `self.rng`, and of torch's generator while the agent is asked.

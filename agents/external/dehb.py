@@ -34,6 +34,11 @@ class DEHB(ExternalOptimizer):
 
     Complexity: O(d) a suggestion, and O(n d) for the look-up among n rows.
 
+    Example:
+        from hpo_envs import run
+        runs = run("dehb", "NMTLC-swen-v0", seeds=range(2))
+        runs.best()  # the row, and the fidelity that it was trained to
+
     Args:
         problem: (row, checkpoint) pairs.
         seed: See `ExternalOptimizer`.

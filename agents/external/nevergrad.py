@@ -39,6 +39,11 @@ class Nevergrad(ExternalOptimizer):
 
     Complexity: that of the optimizer it picks, and O(n d) a suggestion for the look-up among n rows.
 
+    Example:
+        from hpo_envs import run
+        runs = run("nevergrad", "NMTHPO-swen-v0", seeds=range(2), budget=6)
+        runs.best()
+
     Args:
         problem: A box, a grid or rows with features; one objective. Without a budget, NGOpt plans for 100 evaluations.
         seed: See `ExternalOptimizer`.

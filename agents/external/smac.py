@@ -51,6 +51,11 @@ class SMAC(ExternalOptimizer):
 
     Complexity: a fit of the forest and O(trees n) predictions a suggestion, some milliseconds each in SMAC.
 
+    Example:
+        from hpo_envs import run
+        runs = run("smac", "NMTHPO-swen-v0", seeds=range(2), budget=6)
+        runs.best()
+
     Args:
         problem: Rows with features, a grid, a box, or (row, checkpoint) pairs.
         seed: Of `self.rng`, which seeds SMAC.

@@ -49,6 +49,11 @@ class SyneTune(ExternalOptimizer):
 
     Complexity: that of the scheduler, and O(n d) a suggestion for the look-up among n rows.
 
+    Example:
+        from hpo_envs import run
+        runs = run("syne-asha", "NMTLC-swen-v0", seeds=range(2))
+        runs.best()  # the row, and the fidelity that it was trained to
+
     Args:
         problem: A box, a grid or rows with features; (row, checkpoint) pairs for those of `CURVES`.
         seed: See `ExternalOptimizer`.

@@ -30,6 +30,11 @@ class ASHA(OnCandidates):
 
     Complexity: O(rungs n log n) a suggestion in the worst case, n rows tried.
 
+    Example:
+        from hpo_envs import run
+        runs = run("asha", "NMTLC-swen-v0", seeds=range(2), env_kwargs={"workers": 4})
+        runs.best()  # the row, and the fidelity that it was trained to
+
     Args:
         problem: Actions are (row, checkpoint) pairs.
         eta: Reduction factor.

@@ -125,6 +125,11 @@ class CurveRanker(SuccessiveHalving):
 
     Complexity: O(n) a rung of n rows.
 
+    Example:
+        from hpo_envs import run
+        runs = run("curve-ranker", "NMTLC-swen-v0", seeds=range(2))
+        runs.best()  # the row, and the fidelity that it was trained to
+
     Args:
         seen: Whether weights may have seen the problem's languages.
         **options: See `SuccessiveHalving`.

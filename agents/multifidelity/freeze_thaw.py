@@ -54,6 +54,11 @@ class FreezeThaw(OnCandidates):
 
     Complexity: O(t n R + n K R) an observation, t of them, n rows, K checkpoints, R shapes; O(n^3) a source.
 
+    Example:
+        from hpo_envs import run
+        runs = run("freeze-thaw", "NMTLC-ft-zhen-v0", seeds=range(1), ratio=4.0)
+        runs.best()  # the row, and the fidelity that it was trained to
+
     Args:
         problem: Actions are (row, checkpoint) pairs, with features.
         ratio: Of the resources of two checkpoints that are compared.

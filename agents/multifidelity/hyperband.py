@@ -129,6 +129,11 @@ class SuccessiveHalving(Halving):
 
     Complexity: O(n log n) a rung.
 
+    Example:
+        from hpo_envs import run
+        runs = run("successive-halving", "NMTLC-swen-v0", seeds=range(2), eta=3)
+        runs.best()  # the row, and the fidelity that it was trained to
+
     Args:
         n: Rows of the first rung; None = eta^s, so that one row reaches the last checkpoint.
         s: Number of halvings; None = as many as fit between the first and the last checkpoint.
@@ -163,6 +168,11 @@ class Hyperband(Halving):
     Bandit-Based Approach to Hyperparameter Optimization. JMLR 18(185):1-52, 2018, Algorithm 1.
 
     Complexity: O(n log n) a rung of n rows.
+
+    Example:
+        from hpo_envs import run
+        runs = run("hyperband", "NMTLC-swen-v0", seeds=range(2), eta=3)
+        runs.best()  # the row, and the fidelity that it was trained to
 
     Args:
         problem: Actions are (row, checkpoint) pairs.

@@ -52,6 +52,11 @@ class BayesianOptimisation(PosteriorSearch):
     candidates only those observed and some 2,000 others are scored, redrawn then (see `CandidatePool`), and a kernel is
     estimated from 300 observations at most.
 
+    Example:
+        from hpo_envs import run
+        runs = run("bo", "NMTHPO-swen-v0", seeds=range(2), budget=10, acquisition="ucb")
+        runs.best()  # the best configuration of both seeds
+
     Args:
         problem: A finite problem with features and one or two objectives.
         kernel: `matern52` or `rbf`.

@@ -46,6 +46,11 @@ class BoxBayesianOptimisation(Agent):
 
     Complexity: O(t^3) an iteration of the estimate, O(t^2) for each of some 2,000 points, after t observations.
 
+    Example:
+        from hpo_envs import run
+        runs = run("box-bo", "CushLEPOR-ted-ende-v0", seeds=range(2), budget=8, initial=5)
+        runs[0].recommended  # six weights in [-1, 1]
+
     Args:
         problem: A bounded `Box` problem with one or two objectives; `problem.axes` says what its coordinates are.
         initial: Suggestions before the first model; default: one more than there are hyperparameters, at most 10.

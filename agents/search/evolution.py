@@ -48,6 +48,11 @@ class RegularizedEvolution(Agent):
 
     Complexity: O(rows d) a suggestion.
 
+    Example:
+        from hpo_envs import run
+        runs = run("regularized-evolution", "NASBenchNLP-cell-v0", seeds=range(2), budget=6, population=3)
+        runs[0].recommended  # the actions that build the best cell
+
     Args:
         problem: `Discrete` rows, (row, checkpoint) pairs, a grid, or a space with a grammar.
         population: P; None: the evaluations within a third of the budget, at least 2 and at most `POPULATION`.

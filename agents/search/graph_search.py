@@ -94,6 +94,11 @@ class GraphSearch(OnGraph, PosteriorSearch):
 
     Complexity: O(t n) a suggestion after one O(n^3) inversion that all agents on the same candidates share.
 
+    Example:
+        from hpo_envs import run
+        runs = run("graph-ei-rbf", "NMTHPO-zhen-v0", seeds=range(2), budget=10)
+        runs.best()  # the best configuration of both seeds
+
     Args:
         problem: A finite problem with features and one or two objectives.
         precision: beta of section 5.3 (`beta` is the weight of the variance in `ucb`); default by objectives.
@@ -179,6 +184,11 @@ class GraphInfluence(OnGraph):
 
     Complexity: O(t n) a suggestion, t observations and n candidates, after one O(n^3) inversion that all agents on
     the same candidates share.
+
+    Example:
+        from hpo_envs import run
+        runs = run("graph-eif-rbf", "NMTHPO-zhen-v0", seeds=range(2), budget=10)
+        runs.best()  # the best configuration of both seeds
 
     Args:
         problem: A finite problem with features and one objective.

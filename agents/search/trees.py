@@ -117,6 +117,11 @@ class BaggedTrees(TreeSearch):
 
     Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d split questions, as matrix products.
 
+    Example:
+        from hpo_envs import run
+        runs = run("bagged-trees", "NMTHPO-swen-v0", seeds=range(2), budget=8, initial=5)
+        runs.best()
+
     Args:
         initial: Random rows at the start.
         batch: Evaluations between two fits of the model.
@@ -162,6 +167,11 @@ class ForestSearch(TreeSearch):
     Algorithm Configuration. LION 2011.
 
     Complexity: O(trees x n^2 k) a fit, k <= 32 d split questions, as matrix products.
+
+    Example:
+        from hpo_envs import run
+        runs = run("smac-like", "NMTHPO-swen-v0", seeds=range(2), budget=8, initial=5)
+        runs.best()
 
     Args:
         initial: Random rows at the start.

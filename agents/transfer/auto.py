@@ -56,6 +56,11 @@ class Auto(Agent):
 
     Complexity: O(1), then that of the agent that it picks.
 
+    Example:
+        from hpo_envs import run
+        runs = run("auto", "FIESTA-tdsa8-v0", seeds=range(2), budget=48)
+        runs.best()  # found by `sh`, which it picks here
+
     Args:
         problem: Any problem.
         seed: Of the agent that it picks.

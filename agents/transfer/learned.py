@@ -70,6 +70,11 @@ class Learned(CandidateAgent):
 
     Complexity: O(12 t n) a suggestion, t observations, n candidates; O(J 400^3) once for J sources.
 
+    Example:
+        from hpo_envs import run
+        runs = run("learned", "NMTHPO-swen-v0", seeds=range(2), budget=8, transfer="family")
+        runs.best()
+
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which breaks ties, and draws the first candidate where there are no sources.

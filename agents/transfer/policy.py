@@ -45,6 +45,11 @@ class Policy(CandidateAgent):
 
     Complexity: O(n (h^2 + 8 t)) a suggestion, t observations, n candidates, h units (0: linear).
 
+    Example:
+        from hpo_envs import run
+        runs = run("learned-policy", "NMTHPO-swen-v0", seeds=range(2), budget=8, transfer="family")
+        runs.best()
+
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the candidates.

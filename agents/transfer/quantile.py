@@ -27,6 +27,11 @@ class QuantileCopula(TargetAgent):
 
     Complexity: O(t n) a suggestion, t observations, n candidates; t^3 more whenever the kernel is estimated again.
 
+    Example:
+        from hpo_envs import run
+        runs = run("quantile-copula", "NMTHPO-swen-v0", seeds=range(2), budget=5, transfer="family")
+        runs.best()
+
     Args:
         problem: A finite problem with features, one objective and sources.
         seed: See `TransferAgent`.

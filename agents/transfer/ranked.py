@@ -19,6 +19,11 @@ class ZeroShot(TransferAgent):
 
     Complexity: O(n) a suggestion, n candidates.
 
+    Example:
+        from hpo_envs import run
+        runs = run("zero-shot", "NMTHPO-swen-v0", seeds=range(2), budget=5, transfer="family")
+        runs[0].rewards  # of the first five in the fixed order
+
     Args:
         problem: A finite problem with features, one objective and sources.
         seed: See `TransferAgent`.
@@ -41,6 +46,11 @@ class Portfolio(TransferAgent):
     Hands-free AutoML via Meta-Learning. JMLR 23:1-61, 2022, section 3.2.1.
 
     Complexity: O(W n) a suggestion, W worlds (16 a source), n candidates.
+
+    Example:
+        from hpo_envs import run
+        runs = run("portfolio", "NMTHPO-swen-v0", seeds=range(2), budget=5, transfer="family")
+        runs[0].rewards  # of the first five in the portfolio
 
     Args:
         problem: A finite problem with features, one objective and sources.

@@ -32,6 +32,11 @@ class RGPE(TargetAgent):
     Complexity: O(S J t^2 + t n) a suggestion, S samples, J sources, t observations, n candidates; t^3 more whenever
     the kernel is estimated again.
 
+    Example:
+        from hpo_envs import run
+        runs = run("rgpe", "NMTHPO-swen-v0", seeds=range(2), budget=5, transfer="family")
+        runs.best()
+
     Args:
         problem: A finite problem with features, one objective and sources.
         seed: Seed of `self.rng`, which draws the samples.

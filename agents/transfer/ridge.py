@@ -45,6 +45,11 @@ class Ridge(CandidateAgent):
 
     Complexity: O(n d^2) once, O(n) a suggestion.
 
+    Example:
+        from hpo_envs import run
+        runs = run("ridge", "NMTHPO-swen-v0", seeds=range(2), budget=5, transfer="family")
+        runs[0].rewards  # of the first five in the fixed order
+
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which breaks ties.

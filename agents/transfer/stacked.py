@@ -32,6 +32,11 @@ class StackedGPAgent(TransferAgent):
 
     Complexity: O(t^2 n) a suggestion, t observations, n candidates.
 
+    Example:
+        from hpo_envs import run
+        runs = run("stacked-gp", "NMTHPO-swen-v0", seeds=range(2), budget=5, transfer="family")
+        runs.best()
+
     Args:
         problem: A finite problem with features, one or two objectives and sources.
         seed: See `TransferAgent`.

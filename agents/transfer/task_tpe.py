@@ -36,6 +36,11 @@ class TaskTPE(CandidateAgent):
 
     Complexity: O(t n d) a suggestion, t observations, n candidates, d features; for several objectives O(t^2) more.
 
+    Example:
+        from hpo_envs import run
+        runs = run("tst-tpe", "NMTHPO-swen-mo-v0", seeds=range(2), budget=5, transfer="family")
+        runs.to_frame()  # BLEU and decoding time of each evaluation
+
     Args:
         problem: A finite problem with features and sources.
         seed: Seed of `self.rng`, which draws candidates.

@@ -12,17 +12,6 @@ from hpo_envs.agents.registry import install, load
 from hpo_envs.commands import docstrings
 from hpo_envs.commands.agents import WORKS_ON, forwarded, hyperparameters
 
-NEEDED = ("Formula", "Paper", "Complexity")
-"""Required sections of an agent's docstring."""
-
-EXAMPLES = {
-    "rows": "NMTHPO-swen-v0",
-    "levels": "NMTLC-jaen-v0",
-    "box": "CushLEPOR-ted-ende-v0",
-    "arms": "FIESTA-tdsa8-v0",
-}
-"""An id for each kind of action."""
-
 
 def classes() -> dict[str, list[str]]:
     """Registered names of each `module:Class`."""
@@ -55,7 +44,7 @@ def page(target: str, names: list[str], found: results.Found) -> str:
         "## Hyperparameters\n\n" + settings(cls),
         errors(doc),
         standing(names, found),
-        "## Use\n\n" + use(names[0]),
+        "## Example\n\n" + markdown.code(doc.sections["Example"]),
         f"Source: {{py:class}}`{cls.__module__}.{cls.__name__}`.",
         "",
     ]
@@ -81,18 +70,6 @@ def standing(names: list[str], found: results.Found) -> str:
     if not shown:
         return ""
     return "## On the leaderboard\n\nRegret as on the [leaderboard](../results.md), lower is better.\n\n" + shown
-
-
-def use(name: str) -> str:
-    """Section of usage."""
-    call = f'runs = run("{name}", "{example(name)}", seeds=range(10))'
-    return markdown.code(f"from hpo_envs import run\n\n{call}")
-
-
-def example(name: str) -> str:
-    """An id that the agent works on."""
-    supports = AGENTS[name].supports
-    return next((EXAMPLES[s] for s in supports if s in EXAMPLES), "NMTHPO-swen-mo-v0")
 
 
 def write(folder: Path, found: results.Found) -> None:

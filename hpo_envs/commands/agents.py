@@ -30,6 +30,10 @@ WORKS_ON = {
 """Meanings of the words in `Registration.supports`."""
 
 
+SHOWN = ("Formula", "Paper", "Complexity", "Example")
+"""Sections of an agent's docstring that its page shows as they are."""
+
+
 def rows(text: str = "") -> list[dict[str, Any]]:
     """One row of JSON values for each agent whose name, summary or kinds of problems contain a text.
 
@@ -93,7 +97,7 @@ def describe(name: str) -> dict[str, Any]:
         "ids": fitting(name),
         "page": doc.text,
         "given": doc.items("Given"),
-        **{heading.lower(): doc.sections.get(heading, "") for heading in ("Formula", "Paper", "Complexity")},
+        **{heading.lower(): doc.sections.get(heading, "") for heading in SHOWN},
     }
 
 
@@ -188,9 +192,9 @@ def page(facts: dict[str, Any]) -> str:
     if not facts["hyperparameters"] and not facts["passed_on"]:
         lines.append("  none")
     lines += ["", facts["page"]]
-    for heading in ("formula", "paper", "complexity"):
-        if facts[heading]:
-            lines += ["", f"{heading.capitalize()}:", textwrap.indent(facts[heading], "    ")]
+    for heading in SHOWN:
+        if text := facts[heading.lower()]:
+            lines += ["", f"{heading}:", textwrap.indent(text, "    ")]
     if facts["given"]:
         lines += ["", "Given:"]
         lines += [_wrapped(f"    {k:<10}", v, 14) for k, v in facts["given"].items()]

@@ -1,6 +1,7 @@
 """What agents can work on."""
 
 import dataclasses
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 from hpo_envs import agents, benchmarks
 from hpo_envs.agents.models import similarity_graph
+from hpo_envs.agents.registry import load
+from hpo_envs.commands.docstrings import doc_of
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,17 @@ def test_graphs_of_very_many_candidates_do_not_fit() -> None:
     features = np.random.default_rng(0).random((14_322, 3))  # as many as NASBenchNLP-ptb-v0 has
     large = dataclasses.replace(problem, features=features, base=None, index=None)
     assert [agents.fits(name, large) for name in ("graph-ei-rbf", "bo-ei-rbf")] == [False, True]
+
+
+@pytest.mark.parametrize("target", sorted({e.target for e in agents.AGENTS.values()}))
+def test_example_of_docstring_runs_the_agent(target: str) -> None:
+    named = {name: e for name, e in agents.AGENTS.items() if e.target == target}
+    for module in next(iter(named.values())).needs:
+        pytest.importorskip(module)
+    lines = doc_of(load(target)).sections["Example"].splitlines()
+    assert len(lines) == 3
+    found: dict[str, Any] = {}
+    exec("\n".join(lines[:-1]), found)
+    assert {run.header["agent"] for run in found["runs"]} <= named.keys()
+    assert all(len(run.rewards) for run in found["runs"])
+    assert eval(lines[-1], found) is not None

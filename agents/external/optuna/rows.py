@@ -73,6 +73,11 @@ class TPE(CandidateSampler):
 
     Complexity: O(t d) for the densities of t evaluations in d dimensions, and O(t n d) at n rows; some milliseconds.
 
+    Example:
+        from hpo_envs import run
+        runs = run("tpe", "NMTHPO-swen-v0", seeds=range(2), budget=15)
+        runs.to_frame()  # a row for each evaluation
+
     Args:
         problem: A box, a grid, rows with features, or (row, checkpoint) pairs, which are trained to the end.
         seed: Seed of the sampler.
@@ -106,6 +111,11 @@ class GP(CandidateSampler):
     Hyperparameter Optimization Framework. KDD 2019.
 
     Complexity: O(t^3) for a fit to t evaluations, O(t^2 n) for the criterion at n candidates.
+
+    Example:
+        from hpo_envs import run
+        runs = run("optuna-gp", "NMTHPO-swen-v0", seeds=range(2), budget=12)
+        runs.best()
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs, which are trained to the end.

@@ -45,6 +45,11 @@ class AnySampler(ExternalOptimizer):
 
     Complexity: what the sampler costs, and O(n d) a suggestion for the look-up among n rows.
 
+    Example:
+        from hpo_envs import run
+        runs = run("optuna", "NMTHPO-swen-v0", seeds=range(2), budget=8, sampler="QMCSampler")
+        runs.best()
+
     Args:
         problem: A box, a grid, or rows with features; one or more objectives, as far as the sampler goes.
         seed: Seed of `self.rng`, and of the sampler, if it takes one.
@@ -207,6 +212,11 @@ class CMAES(AnySampler):
     Evolutionary Computation 9(2):159-195, 2001. Implementation: Optuna with the package cmaes.
 
     Complexity: O(d^2) a suggestion and O(d^3) a generation in d dimensions; below 1 ms per suggestion.
+
+    Example:
+        from hpo_envs import run
+        runs = run("cmaes", "CushLEPOR-ted-ende-v0", seeds=range(2), budget=12)
+        runs.best()  # the best weights of both seeds
 
     Raises:
         ModuleNotFoundError: Optuna or the package cmaes is not installed.
