@@ -10,43 +10,10 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Agent
+from hpo_envs.agents.base import Agent, Incumbent, lost
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp import kernels
 from hpo_envs.agents.problem import Problem, affordable
-
-LOST = ("failed", "diverged")
-"""Statuses of runs whose reward is a placeholder. For all agents, such a candidate was tried, but no
-model of the reward learns from it, and it is recommended only while no run succeeded."""
-
-
-def lost(info: Mapping[str, Any]) -> bool:
-    """Return whether a run failed or diverged, so that its reward is a placeholder."""
-    return info.get("status") in LOST
-
-
-class Incumbent:
-    """The best evaluated action so far, on any space.
-
-    Attributes:
-        best: Its reward (the sum of several) and the action; None before the first.
-        succeeded: Whether any run did.
-    """
-
-    def __init__(self) -> None:
-        self.best: tuple[float, Any] | None = None
-        self.succeeded = False
-
-    def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Keep the best action, of the successful ones if there are any; return False if the step evaluated nothing."""
-        if not info.get("finished", True):
-            return False
-        score = reward if type(reward) is float else float(np.sum(reward))
-        succeeded = not lost(info)
-        if self.best is None or (succeeded, score) > (self.succeeded, self.best[0]):
-            self.best = score, action
-        self.succeeded = self.succeeded or succeeded
-        return True
 
 
 class Candidates(Incumbent):

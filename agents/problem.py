@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, Indices
-from hpo_envs.agents.models.source import Source, immutable, read_only
+from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.space import Axis
+from hpo_envs.tables.checks import read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,12 +186,17 @@ class Problem:
         return cls(**plain)
 
 
+def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array backed by bytes, which no flag makes writable."""
+    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
+
+
 def sealed(problem: Problem) -> Problem:
     """A problem whose arrays are backed by bytes, which no flag makes writable."""
 
     def arrays(of: Problem | Source) -> dict[str, Any]:
         values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of)}
-        return {name: immutable(value) for name, value in values.items() if isinstance(value, np.ndarray)}
+        return {name: _immutable(value) for name, value in values.items() if isinstance(value, np.ndarray)}
 
     sources = tuple(dataclasses.replace(s, **arrays(s)) for s in problem.sources)
     return dataclasses.replace(problem, **arrays(problem), sources=sources)
@@ -211,7 +217,7 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     changed: dict[str, Any] = {"action_space": space}
     if rows is not None and problem.base is not None:
         index = np.asarray(rows, np.intp)
-        changed |= {"index": immutable(index), "features": immutable(problem.base.take(index, axis=0))}
+        changed |= {"index": _immutable(index), "features": _immutable(problem.base.take(index, axis=0))}
     own = object.__new__(Problem)
     own.__dict__.update(problem.__dict__, **changed)  # checked when the shared one was made
     return own

@@ -12,6 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 
 def nearest(name: str, names: Collection[str]) -> str:
     """Return `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close.
@@ -47,6 +50,15 @@ def scalar(value: Any) -> Any:
     if isinstance(shape, tuple) and math.prod(shape) == 1:
         return value.item() if hasattr(value, "item") else float(value) if hasattr(value, "__float__") else value
     return value
+
+
+def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
+    """A C-ordered read-only array: a copy, unless the given one is one already."""
+    array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
+    if array.flags.writeable:
+        array = array.copy()
+        array.setflags(write=False)
+    return array
 
 
 def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed: str = "") -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent
-from hpo_envs.agents.candidates import Candidates, Incumbent
+from hpo_envs.agents.base import Agent, Incumbent
+from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.external.lookup import look_up
 from hpo_envs.agents.external.packages import Generators
 from hpo_envs.agents.models import Floats

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import whole
-from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
+from hpo_envs.agents.base import lost, whole
+from hpo_envs.agents.candidates import Candidates, OnCandidates
 from hpo_envs.agents.external.packages import Generators, package
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem

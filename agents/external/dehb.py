@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.configspace import configspace_of, configuration
 from hpo_envs.agents.external.packages import package

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.configspace import configspace_of, configuration
 from hpo_envs.agents.external.packages import package

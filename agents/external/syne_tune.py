@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem

@@ -94,7 +94,7 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
 
 
 class BoxAxes(Protocol):
-    """The interface of the axes of a box: see `hpo_envs.agents.search.box_space.BoxSpace`."""
+    """The interface of the axes of a box: see `hpo_envs.agents.search.bo_box.BoxSpace`."""
 
     real: Indices
     groups: Indices

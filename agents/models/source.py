@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats
+from hpo_envs.tables.checks import read_only
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +71,3 @@ class Source:
         at = [self.feature_names.index(name) for name in kept]
         same = tuple(kept) == names
         return dataclasses.replace(self, features=self.features[:, at], feature_names=() if same else tuple(kept))
-
-
-def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
-    """A C-ordered read-only array: a copy, unless the given one is one already."""
-    array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
-    if array.flags.writeable:
-        array = array.copy()
-        array.setflags(write=False)
-    return array
-
-
-def immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array backed by bytes, which no flag makes writable."""
-    return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)

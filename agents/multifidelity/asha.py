@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.candidates import OnCandidates, lost
+from hpo_envs.agents.base import lost
+from hpo_envs.agents.candidates import OnCandidates
 from hpo_envs.agents.multifidelity.hyperband import checkpointed, halvings
 from hpo_envs.agents.problem import Problem
 

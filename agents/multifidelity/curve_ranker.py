@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hpo_envs.agents.candidates import lost
+from hpo_envs.agents.base import lost
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.multifidelity.hyperband import Plan, SuccessiveHalving
 from hpo_envs.agents.problem import Problem

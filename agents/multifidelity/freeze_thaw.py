@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
+from hpo_envs.agents.base import lost
+from hpo_envs.agents.candidates import Candidates, OnCandidates
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.curves import CurveProcess, curve_prior

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import Planned
-from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
+from hpo_envs.agents.base import Planned, lost
+from hpo_envs.agents.candidates import Candidates, OnCandidates
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
 

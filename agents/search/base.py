@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.agents.base import whole
-from hpo_envs.agents.candidates import Candidates, OnCandidates, lost
+from hpo_envs.agents.base import lost, whole
+from hpo_envs.agents.candidates import Candidates, OnCandidates
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp.kernels import gram
 from hpo_envs.agents.models.source import Source

@@ -9,8 +9,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.agents.base import Agent, whole
-from hpo_envs.agents.candidates import Candidates, Incumbent, lost
+from hpo_envs.agents.base import Agent, Incumbent, lost, whole
+from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of

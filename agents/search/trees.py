@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.agents.base import whole
-from hpo_envs.agents.candidates import AFFORDABLE, CandidatePool, Candidates, OnCandidates, lost
+from hpo_envs.agents.base import lost, whole
+from hpo_envs.agents.candidates import AFFORDABLE, CandidatePool, Candidates, OnCandidates
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.tree_ensembles import Splits, boosted, splits_of

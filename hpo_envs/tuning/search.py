@@ -1,5 +1,6 @@
 """The loop between an agent, a record and workers."""
 
+import math
 import re
 import sys
 import warnings
@@ -15,7 +16,6 @@ from hpo_envs.benchmarks.runs.executors import Executor, Serial, WorkerLost
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.core.engines.function.calls import Outcome
 from hpo_envs.core.engines.function.params import FunctionParams, reward_of
-from hpo_envs.tables import exact
 from hpo_envs.tuning.record import Evaluation, SearchRecord, plain
 from hpo_envs.tuning.workers import Job, JobResult, perform
 
@@ -247,7 +247,7 @@ class Search:
             best = max([*good, self._best.get(row, -np.inf)])
             if status == "ok" and done.outcomes[-1][0] < level + 1:
                 status = "truncated"
-        cost = exact.total(o.price for o in outcomes)
+        cost = math.fsum(o.price for o in outcomes)
         evaluation = self._record.end(
             done.number,
             status=status,
@@ -286,7 +286,7 @@ class Search:
         if self._params.budget_unit == self._params.cost_unit:
             under_way = len(running) * spent / max(len(self._record.ended), 1)
         else:
-            under_way = exact.total(self._share(e.action) for e in running)
+            under_way = math.fsum(self._share(e.action) for e in running)
         return self._params.budget - spent - under_way
 
     def _tell(self, evaluation: Evaluation) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.agents.candidates import Candidates, Incumbent
+from hpo_envs.agents.base import Incumbent
+from hpo_envs.agents.candidates import Candidates
 from hpo_envs.agents.problem import Problem
 from tests.agents.multifidelity.helpers import make, play
 from tests.contracts.test_agents import missing_extra

@@ -100,7 +100,7 @@ def test_pending_and_failed_evaluations_are_avoided():
 
 def test_gradient_of_acquisition_is_that_of_its_values():
     from hpo_envs.agents.models.gp.box import BoxGP, half_rank
-    from hpo_envs.agents.search.box_space import BoxSpace
+    from hpo_envs.agents.search.bo_box import BoxSpace
 
     space, rng = BoxSpace(MIXED.axes), np.random.default_rng(0)
     x = space.snap(rng.random((12, 4)))
