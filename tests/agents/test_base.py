@@ -22,7 +22,7 @@ class Twice(Planned):
         return 1
 
 
-def test_plan_is_asked_and_told() -> None:
+def test_a_plan_is_asked_and_told() -> None:
     agent = Twice(Problem(gym.spaces.Discrete(4)), 0)
     assert (agent.ask(), agent.ask()) == (1, 1)
     agent.tell(1, 3.0, {"status": "ok"})
@@ -31,7 +31,7 @@ def test_plan_is_asked_and_told() -> None:
     assert agent.done
 
 
-def test_plan_needs_each_result() -> None:
+def test_a_plan_needs_each_result() -> None:
     agent = Twice(Problem(gym.spaces.Discrete(4)), 0)
     agent.ask()
     with pytest.raises(ValueError, match="workers must be 1 for Twice"):
@@ -39,7 +39,7 @@ def test_plan_needs_each_result() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
-def test_positive_numbers(value: float) -> None:
+def test_numbers_that_are_not_positive_are_rejected(value: float) -> None:
     assert positive("noise", 2) == 2.0
     with pytest.raises(ValueError, match=f"noise must be a finite number > 0, got {value}"):
         positive("noise", value)

@@ -47,7 +47,7 @@ def same(a: Any, b: Any) -> bool:
     return a.action_space == b.action_space
 
 
-def test_problem_crosses_pipe() -> None:
+def test_a_problem_survives_a_pipe() -> None:
     back = Problem.from_bytes(FULL.to_bytes())
     assert same(FULL, back)
     assert back.features is not None
@@ -60,7 +60,7 @@ def test_every_kind_of_environment_crosses(env_id: str) -> None:
     assert same(problem, Problem.from_bytes(problem.to_bytes()))
 
 
-def test_grammar_crosses_by_name_into_another_process() -> None:
+def test_a_grammar_is_passed_by_name_to_another_process() -> None:
     problem = problem_of(gym.make("NASBenchNLP-cell-v0"))
     assert problem.mutate is not None
     script = "import sys, numpy as np\nfrom hpo_envs.agents.problem import Problem\n"
@@ -105,7 +105,7 @@ def test_features_are_those_of_candidates() -> None:
         Problem(gym.spaces.Discrete(2), np.zeros((2, 2)), base=np.ones((5, 2)), index=np.array([0, 1]))
 
 
-def test_problem_of_some_features() -> None:
+def test_a_problem_keeps_the_requested_features() -> None:
     base = np.arange(12.0).reshape(4, 3) / 12
     problem = Problem(gym.spaces.Discrete(2), base=base, index=np.array([3, 1]), feature_names=("wl_0", "g_0", "wl_1"))
     assert problem.with_features("") is problem

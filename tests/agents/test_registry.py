@@ -41,7 +41,7 @@ def test_graphs_have_at_most_so_many_nodes() -> None:
     assert {e.most for n, e in agents.AGENTS.items() if n.startswith("graph-")} == {similarity_graph.LARGEST}
 
 
-def test_fits() -> None:
+def test_agents_fit_the_problems_that_they_support() -> None:
     for name, spec_id, expected in [
         ("random", "NMTHPO-zhen-mo-v0", True),
         ("bo", "NMTHPO-zhen-v0", True),

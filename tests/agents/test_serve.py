@@ -24,7 +24,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's p
 
 
 @posix
-def test_nothing_of_table_is_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_of_agents_has_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HPO_ENVS_DATA", "/nowhere")
     monkeypatch.setenv("SECRET", "1")
     with open(__file__, encoding="utf-8"):  # a file that is open here is not open there
@@ -35,7 +35,7 @@ def test_nothing_of_table_is_in_its_process(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @posix
-def test_same_search_finds_what_is_in_this_process() -> None:
+def test_the_same_search_finds_what_is_in_this_process() -> None:
     from tests.benchmarks.hostile_agents import LooksForTables
 
     try:
@@ -46,7 +46,7 @@ def test_same_search_finds_what_is_in_this_process() -> None:
 
 
 @posix
-def test_table_that_is_shipped_is_not_opened() -> None:
+def test_tables_that_ship_are_not_opened_in_the_process_of_agents() -> None:
     with pytest.raises(AgentError, match="an isolated agent must not open tables"):
         isolated(f"{HOSTILE}:MakesEnvironment")
 
@@ -88,7 +88,7 @@ def test_messages_are_answered_as_agents_do() -> None:
     assert best["answer"][1] == 5
 
 
-def test_what_goes_wrong_is_answer_and_does_not_end_process() -> None:
+def test_errors_are_replies_and_do_not_end_the_process() -> None:
     first, second, third = replies({"do": "no_such"}, {"do": "ask", "who": [0]}, {"do": "recommend"})
     assert "AttributeError" in first["error"]
     assert "IndexError" in second["error"]
@@ -137,7 +137,7 @@ def test_messages_keep_every_bit() -> None:
         b'{"$bytes": ["a", 0]}',
     ],
 )
-def test_non_message_is_rejected(text: bytes) -> None:
+def test_bytes_that_are_no_message_are_rejected(text: bytes) -> None:
     with pytest.raises(ValueError, match="a message must be"):
         wire.decode(text, b"12345678")
 
@@ -173,12 +173,12 @@ def test_spaces_survive_json(space: gym.Space[Any]) -> None:
     assert back.dtype == space.dtype
 
 
-def test_other_kinds_are_rejected() -> None:
+def test_other_kinds_of_spaces_and_values_are_rejected() -> None:
     with pytest.raises(ValueError, match="kind must be one of Discrete, .*, got 'Graph'"):
         decode_space({"kind": "Graph"})
 
 
-def test_functions_are_named() -> None:
+def test_functions_are_passed_by_name() -> None:
     assert encode_function(encode_space) == "hpo_envs.agents.wire:encode_space"
     assert decode_function("hpo_envs.agents.wire:encode_space") is encode_space
     with pytest.raises(ValueError, match="of the package hpo_envs, got 'os:system'"):

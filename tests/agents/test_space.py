@@ -21,7 +21,7 @@ def made(env_id: str, **arguments: object) -> Problem:
 
 
 @pytest.mark.parametrize("env_id", ["CharHPO-g2p-geo-transformer-v0", "NMTLC-zhen-v0", "CharMini-dut-lstm-v0"])
-def test_rows_have_natural_values_of_table(env_id: str) -> None:
+def test_rows_have_the_natural_values_of_the_table(env_id: str) -> None:
     table = gym.make(env_id).unwrapped.params.table  # type: ignore[attr-defined]
     problem = made(env_id)
     space, points = Space(problem.axes), problem.candidates
@@ -37,7 +37,7 @@ def test_rows_have_natural_values_of_table(env_id: str) -> None:
                 assert config[h.name] == (pytest.approx(want, rel=1e-9) if h.kind == "float" else want)
 
 
-def test_kinds_logs_and_conditions() -> None:
+def test_axes_have_kinds_logarithms_and_conditions() -> None:
     axes = {a.name: a for a in made("CharHPO-g2p-geo-transformer-v0").axes}
     kinds = {name: axes[name].kind for name in ("scheduler", "batch_size", "learning_rate", "warmup_samples")}
     assert kinds == {
@@ -59,7 +59,7 @@ def test_grids_and_boxes_have_space_too() -> None:
     assert lstm.axes[12].choices == (1, 2)
 
 
-def test_space_crosses_pipe_and_follows_rows() -> None:
+def test_a_space_survives_a_pipe_and_follows_the_rows() -> None:
     problem = Problem(gym.spaces.Discrete(2), base=np.eye(4), index=[2, 0], axes=AXES, points=np.eye(4))  # type: ignore[arg-type]
     back = Problem.from_bytes(problem.to_bytes())
     assert back.axes == AXES
@@ -83,7 +83,7 @@ def test_coordinates_and_natural_values_are_inverse(axis: Axis) -> None:
         axis.coordinate("c" if axis.choices else 1e9)
 
 
-def test_distance_is_mean_difference_on_native_kinds() -> None:
+def test_distance_is_the_mean_difference_on_native_kinds() -> None:
     space = Space(AXES)
     a = space.point({"how": "a", "size": 8, "depth": 1})
     others = [

@@ -56,12 +56,12 @@ COVERS = tuple(sorted({entry.target.partition(":")[0] for entry in AGENTS.values
 
 @pytest.mark.parametrize("rule", [rule for rule in AGENT_RULES if rule != "late-results"])
 @pytest.mark.parametrize(("name", "stage"), KINDS)
-def test_every_agent_keeps(name: str, stage: str, rule: str) -> None:
+def test_every_agent_keeps_the_contract(name: str, stage: str, rule: str) -> None:
     check_agent(name, stages=[stage], rules=[rule], **ALLOWED.get(name, {}))
 
 
 @pytest.mark.parametrize("name", [n for n, e in AGENTS.items() if "levels" in e.supports and (e.entrant or e.external)])
-def test_results_come_late(name: str) -> None:
+def test_delayed_results_are_attributed_to_their_action(name: str) -> None:
     """An agent either takes results whenever they come, or refuses. None takes a submission for one."""
     if missing_extra(name):
         pytest.skip(f"extra {AGENTS[name].extra} not installed")
@@ -107,7 +107,7 @@ def test_entries_are_complete(name: str) -> None:
         assert cls.__doc__
 
 
-def test_unknown_names_and_hyperparameters() -> None:
+def test_unknown_names_and_hyperparameters_are_rejected() -> None:
     problem = Problem(gym.spaces.Discrete(3))
     with pytest.raises(ValueError, match="agent must be one of .*, got 'randon', did you mean 'random'"):
         agents.make("randon", problem, 0)
@@ -131,7 +131,7 @@ def test_random_search_meets_every_row_once_and_then_again() -> None:
     ],
     ids=["box", "grid", "dict"],
 )
-def test_random_search_on_other_spaces(space: gym.Space[Any]) -> None:
+def test_random_search_runs_on_other_spaces(space: gym.Space[Any]) -> None:
     one, two = (agents.make("random", Problem(space), 4) for _ in range(2))
     for _ in range(8):
         a, b = one.ask(), two.ask()

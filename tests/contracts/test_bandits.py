@@ -15,7 +15,7 @@ ALL = (*CONFIDENT, "nonadaptive", "sh", "sr")
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("batch", [None, 1, 5])
-def test_finds_obvious_best_arm(name: str, batch: int | None) -> None:
+def test_agents_find_the_obvious_best_arm(name: str, batch: int | None) -> None:
     agent = agents.make(name, problem(batch=batch), 0)
     pulled = play(agent, [0.5, 0.8, 0.4, 0.6])
     best = agent.recommend()
@@ -44,7 +44,7 @@ def test_late_results_are_attributed_to_their_arm() -> None:
     assert agent.belief.means == pytest.approx([0.22, 0.82])
 
 
-def test_ties_and_constant_scores_never_break() -> None:
+def test_ties_and_constant_scores_break_no_agent() -> None:
     for name in ALL:
         agent = agents.make(name, problem(), 0)
         pulled = play(agent, [0.5] * 4, 0.0, limit=60)
@@ -69,7 +69,7 @@ def test_bad_arguments_name_rule_and_value(name: str, arguments: Any, of: Any, m
         agents.make(name, problem(**of), 0, **arguments)
 
 
-def test_run_has_one_entry_pull() -> None:
+def test_a_run_has_one_entry_for_each_pull() -> None:
     (r,) = run("bts", "FIESTA-tdsa8-v0", [0], budget=60, env_kwargs={"batch_size": 4})
     assert len(r) % 4 == 0
     assert r.costs.tolist() == [1.0] * len(r)

@@ -21,7 +21,7 @@ COVERS = (
 
 
 @pytest.mark.parametrize("rule", [rule for rule in ENV_RULES if rule not in BATCH_RULES])
-def test_every_id_keeps(rule: str, env_id: str) -> None:
+def test_every_id_keeps_the_contract(rule: str, env_id: str) -> None:
     check_env(env_id, rules=[rule])
 
 
@@ -40,7 +40,7 @@ def test_same_seed_same_trajectory_in_another_process(monkeypatch: pytest.Monkey
     assert ours == theirs
 
 
-def test_module_prefix_and_plain_id() -> None:
+def test_an_id_may_have_a_module_prefix() -> None:
     assert gym.make("hpo_envs:NMTHPO-swen-v0").spec.id == "NMTHPO-swen-v0"
     assert gym.make("NMTHPO-swen-v0").action_space.n == 767
 
@@ -61,7 +61,7 @@ FORMS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize("name, arguments", FORMS, ids=["final", "epochs", "box", "objectives"])
-def test_every_form_keeps(name: str, arguments: dict[str, Any]) -> None:
+def test_every_form_keeps_the_contract(name: str, arguments: dict[str, Any]) -> None:
     check_env(LIVE[name].ids[0].id, rules=ENV_RULES, **arguments)
 
 

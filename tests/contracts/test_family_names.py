@@ -97,5 +97,5 @@ def test_records_name_known_data_sets_and_their_tables() -> None:
 
 @pytest.mark.parametrize("rule", FAMILY_RULES)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_keeps(family: str, rule: str) -> None:
+def test_every_family_keeps_the_contract(family: str, rule: str) -> None:
     check_family(FAMILIES[family], rules=[rule], environments=False)

@@ -54,7 +54,7 @@ def played(env: Any, actions: list[int]) -> tuple[np.ndarray, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("spec_id", SEVERAL)
-def test_wrappers_of_mo_gymnasium(wrappers: Any, spec_id: str) -> None:
+def test_wrappers_of_mo_gymnasium_work(wrappers: Any, spec_id: str) -> None:
     actions = [3, 1, 4, 1]
     bare, _ = played(make(spec_id), actions)
     assert bare.shape == (4, 2)

@@ -41,7 +41,7 @@ def _shares(one: np.ndarray[Any, Any], others: list[np.ndarray[Any, Any]]) -> bo
 
 @pytest.mark.parametrize("env_id", ONE_OF_EACH)
 @pytest.mark.hostile
-def test_what_is_handed_out_is_no_one_elses(env_id: str) -> None:
+def test_returned_arrays_belong_to_the_caller(env_id: str) -> None:
     one = gym.make(env_id, disable_env_checker=True).unwrapped
     several = gym.make_vec(env_id, num_envs=2).unwrapped
     for env in (one, several):
@@ -59,7 +59,7 @@ def test_what_is_handed_out_is_no_one_elses(env_id: str) -> None:
 
 
 @pytest.mark.parametrize("env_id", ["NASBenchNLP-ptb-final-v0", "NMTHPO-swen-v0"])
-def test_episode_takes_kilobyte(env_id: str) -> None:
+def test_an_episode_takes_a_kilobyte(env_id: str) -> None:
     sizes = []
     for n in (10, 20):
         envs = gym.make_vec(env_id, num_envs=n, budget=200).unwrapped

@@ -50,7 +50,7 @@ COVERED = {name for path in CONTRACTS for name in covers(path)}
 PACKAGES = sorted({name.rpartition(".")[0] for name in MODULES})
 
 
-def test_every_public_module_has_test_of_its_name() -> None:
+def test_every_public_module_has_a_test_of_its_name() -> None:
     for module in sorted(public() & MODULES.keys()):
         test = mirrored(MODULES[module])
         assert test.is_file() or module in COVERED, f"{module} must have {test.relative_to(ROOT)} or be in a COVERS"

@@ -19,7 +19,7 @@ COVERS = ("hpo_envs.tables.datasets.packing", *(f"hpo_envs.tables.datasets.{name
 
 @needs_upstream
 @pytest.mark.parametrize("dataset", DATASETS)
-def test_packs_are_what_upstreams_files_give(dataset: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_packs_equal_what_upstream_files_give(dataset: str, capsys: pytest.CaptureFixture[str]) -> None:
     packing.main([dataset, "--check"])
     assert "are what upstream's files give" in capsys.readouterr().out
 
@@ -36,14 +36,14 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str
     catalogue.pins.cache_clear()
 
 
-def test_write_makes_same_bytes_and_pins_again(copied: dict, capsys: pytest.CaptureFixture[str]) -> None:
+def test_write_makes_the_same_bytes_and_pins_again(copied: dict, capsys: pytest.CaptureFixture[str]) -> None:
     before, shipped = catalogue.PINS.read_bytes(), (SHIPPED / "nmthpo/pack.npz").read_bytes()
     packing.write(copied, ["nmthpo/zhen"])
     assert catalogue.PINS.read_bytes() == before
     assert (packs.FOLDER / "nmthpo/pack.npz").read_bytes() == shipped
 
 
-def test_check_names_array_of_other_numbers(copied: dict) -> None:
+def test_check_names_the_array_with_other_numbers(copied: dict) -> None:
     packing.write(copied, ["nmthpo/zhen"])
     ((pack, arrays),) = copied.items()
     other = arrays["zhen/evaluations"].copy()

@@ -54,7 +54,7 @@ def play(agent: Any, problem: Problem, workers: int, budget: int, seed: int) -> 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_asked_for_twice(name: str) -> None:
+def test_no_candidate_is_suggested_twice(name: str) -> None:
     problem = problem_of(name)
     assert problem is not None
     agent = agents.make(name, problem, 0)
@@ -66,7 +66,7 @@ def test_nothing_is_asked_for_twice(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELLED)
-def test_what_is_pending_leaves_no_trace_in_model(name: str) -> None:
+def test_pending_candidates_leave_no_trace_in_the_model(name: str) -> None:
     problem = problem_of(name)
     assert problem is not None
     agent: Any = agents.make(name, problem, 3)
@@ -80,7 +80,7 @@ def test_what_is_pending_leaves_no_trace_in_model(name: str) -> None:
         assert all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
 
 
-def test_believer_stays_away_from_what_is_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kriging_believer_avoids_pending_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     line = Problem(gym.spaces.Discrete(101), np.linspace(0.0, 1.0, 101)[:, None], ("x",))
 
     def distance() -> float:

@@ -70,7 +70,7 @@ def test_example_plugin_is_found_lazily_and_keeps_contracts(site: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_broken_plugins_are_a_line_each_and_nothing_fails(site: Path) -> None:
+def test_each_broken_plugin_is_one_warning_and_nothing_fails(site: Path) -> None:
     done = ran(
         site,
         "from hpo_envs.commands.main import main\n"

@@ -131,7 +131,7 @@ GENERATORS = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "SF
 """Generators with a seed of their own; the last one is what other packages take."""
 
 
-def test_all_of_package_is_read() -> None:
+def test_all_modules_of_the_package_are_read() -> None:
     assert {name.split("/")[0] for name in MODULES} >= {*LAYERS, "core", "families", "commands"}
     assert len(MODULES) == len({p.resolve() for p in MODULES.values()}) > 200
 
@@ -163,7 +163,7 @@ def test_no_folder_has_more_than_fifteen_entries() -> None:
     assert {folder: count for folder, count in entries.items() if count > 15 and folder not in lists} == {}
 
 
-def test_layers() -> None:
+def test_layers_import_only_what_they_may() -> None:
     assert {name: bad for name in MODULES if (bad := breaches(name, TREES[name]))} == {}
 
 
@@ -202,16 +202,16 @@ def test_tests_use_nested_names() -> None:
         ("benchmarks/runs/loop.py", "from hpo_envs.benchmarks.study import store"),
     ],
 )
-def test_layer_check_has_teeth(module: str, code: str) -> None:
+def test_the_check_of_layers_finds_violations(module: str, code: str) -> None:
     assert breaches(module, ast.parse(code))
 
 
 @pytest.mark.parametrize("code", ["import random", "np.random.rand(3)", "numpy.random.seed(0)"])
-def test_check_of_generators_has_teeth(code: str) -> None:
+def test_the_check_of_generators_finds_violations(code: str) -> None:
     assert globally_random("tables/store.py", ast.parse(code))
 
 
-def test_checks_let_good_code_pass() -> None:
+def test_the_checks_accept_good_code() -> None:
     good = "import numpy as np\nfrom hpo_envs.tables import store\nrng = np.random.default_rng(0)\nrng.random()"
     assert breaches("core/loading.py", ast.parse(good)) == globally_random("core/loading.py", ast.parse(good)) == []
 
@@ -296,6 +296,6 @@ def test_only_fitting_scripts_import_fitting_scripts() -> None:
     assert {m: found for m in others if (found := [n for n in imported(NAMES[m], NAMES) if is_fit(n)])} == {}
 
 
-def test_mixer_stands_once() -> None:
+def test_the_mixer_of_draws_is_defined_once() -> None:
     found = [name for name, p in sources().items() if "0xBF58476D1CE4E5B9" in p.read_text(encoding="utf-8")]
     assert found == ["tables/draws.py"]

@@ -198,14 +198,14 @@ ENVS: list[tuple[str, type[NMTHPOEnv], type[NMTHPOVectorEnv] | None, str]] = [
 @pytest.mark.parametrize(
     ("rule", "env", "vector", "why"), ENVS, ids=[f"{e[0]}-{(e[2] or e[1]).__name__}" for e in ENVS]
 )
-def test_broken_environments(rule: str, env: Any, vector: Any, why: str) -> None:
+def test_broken_environments_are_rejected(rule: str, env: Any, vector: Any, why: str) -> None:
     def check() -> None:
         check_env(env, vector=vector, rules=[rule], pair="zhen")
 
     caught(check, subject=f"environment {env.__name__}", rule=rule, why=why)
 
 
-def test_honest_environments_pass() -> None:
+def test_honest_environments_are_accepted() -> None:
     check_env(Honest, vector=HonestBatch, pair="zhen")
 
 
@@ -320,14 +320,14 @@ AGENTS: list[tuple[str, type, str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(
     ("rule", "agent", "stage", "settings", "why"), AGENTS, ids=[f"{a[0]}-{a[1].__name__}-{a[3]}" for a in AGENTS]
 )
-def test_broken_agents(rule: str, agent: Any, stage: str, settings: dict[str, Any], why: str) -> None:
+def test_broken_agents_are_rejected(rule: str, agent: Any, stage: str, settings: dict[str, Any], why: str) -> None:
     def check() -> None:
         check_agent(agent, stages=[stage], rules=[rule], **settings)
 
     caught(check, subject=f"agent {agent.__name__} on {stage}", rule=rule, why=why)
 
 
-def test_honest_agents_pass() -> None:
+def test_honest_agents_are_accepted() -> None:
     check_agent(Plain)
     check_agent("hyperband", waits=True, rules=["late-results"])
 
@@ -381,7 +381,7 @@ TABLES: list[tuple[str, Callable[[], Table], str]] = [
 
 
 @pytest.mark.parametrize(("rule", "make", "why"), TABLES, ids=[f"{t[0]}-{i}" for i, t in enumerate(TABLES)])
-def test_broken_tables(rule: str, make: Callable[[], Table], why: str) -> None:
+def test_broken_tables_are_rejected(rule: str, make: Callable[[], Table], why: str) -> None:
     table = make()
     caught(lambda: check_table(table, rules=[rule]), subject=f"table {table.name}", rule=rule, why=why)
 
@@ -450,7 +450,7 @@ FAMILIES: list[tuple[str, Callable[[], Family], str]] = [
 
 
 @pytest.mark.parametrize(("rule", "make", "why"), FAMILIES, ids=[f[0] for f in FAMILIES])
-def test_broken_families(rule: str, make: Callable[[], Family], why: str) -> None:
+def test_broken_families_are_rejected(rule: str, make: Callable[[], Family], why: str) -> None:
     registries: tuple[dict[str, Any], ...] = (registry.FAMILIES, registry.SPECS, gym.registry)
     before = [dict(registered) for registered in registries]
     family = make()
@@ -466,14 +466,14 @@ def test_broken_families(rule: str, make: Callable[[], Family], why: str) -> Non
 # -- the checks --------------------------------------------------------------------------------------------------------
 
 
-def test_every_rule_has_teeth() -> None:
+def test_every_rule_rejects_something() -> None:
     assert {e[0] for e in ENVS} == {*ENV_RULES}
     assert {a[0] for a in AGENTS} == {*AGENT_RULES}
     assert {t[0] for t in TABLES} == {*TABLE_RULES}
     assert {f[0] for f in FAMILIES} == {*FAMILY_RULES}
 
 
-def test_wrong_arguments_of_checks() -> None:
+def test_checks_reject_invalid_arguments() -> None:
     with pytest.raises(ValueError, match="rules must be one of .*, got 'bound', did you mean 'bounds'"):
         check_env("NMTHPO-zhen-v0", rules=["bound"])
     with pytest.raises(ValueError, match="agent must be one of .*, got 'randon', did you mean 'random'"):
@@ -486,7 +486,7 @@ def test_wrong_arguments_of_checks() -> None:
         check_family("FIESTA")  # type: ignore[arg-type]
 
 
-def test_how_values_are_compared() -> None:
+def test_nested_values_are_compared_to_a_tolerance() -> None:
     one = {"a": np.array([1.0, 2.0]), "b": {"c": "x"}}
     assert same(one, pickle.loads(pickle.dumps(one)))
     assert not same(one, {**one, "b": {"c": "y"}})

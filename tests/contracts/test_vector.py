@@ -15,6 +15,6 @@ COVERS = ("hpo_envs.testing.batches", *sorted({s.vector_entry_point.partition(":
 
 @pytest.mark.parametrize("rule", BATCH_RULES)
 @pytest.mark.parametrize("env_id", IDS if "HPO_ENVS_FUZZ" in os.environ else ONE_OF_EACH)
-def test_ids_keep(rule: str, env_id: str) -> None:
+def test_scalar_and_vectorized_trajectories_agree(rule: str, env_id: str) -> None:
     """Ids of one class differ in their tables, which `tests/regression` steps through in both forms."""
     check_env(env_id, rules=[rule])

@@ -20,7 +20,7 @@ pytest.importorskip("matplotlib", reason="extra plots is not installed")
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", NAMES)
-def test_story(name: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stories_run(name: str, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(STORIES))
     verdicts = runpy.run_path(str(STORIES / f"{name}.py"))["main"](["--seeds", "2", "--out", str(tmp_path)])
     sys.modules.pop("story", None)
@@ -41,7 +41,7 @@ def test_page_lists_every_story() -> None:
     assert {p.stem for p in STORIES.glob("*.py")} == {"story", *NAMES}
 
 
-def test_robustness(tmp_path: Path, capsys: Any) -> None:
+def test_the_robustness_example_reports_a_study(tmp_path: Path, capsys: Any) -> None:
     ids = [s.id for s in SPECS.values() if s.family == "CharMini" and installed(s)]
     Comparison({"environments": ids, "agents": ["random", "learned-policy"], "seeds": 6, "budget": 8}, tmp_path).run()
     robustness = runpy.run_path(str(STORIES.parent / "examples" / "robustness.py"))

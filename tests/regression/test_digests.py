@@ -18,7 +18,7 @@ NUMBERS = digests.numbers()
 
 
 @pytest.mark.parametrize("env_id", sorted({key.partition("/")[0] for key in SMALL}))
-def test_nothing_changed(env_id: str) -> None:
+def test_recorded_digests_are_unchanged(env_id: str) -> None:
     tasks: Any = [tuple(key.split("/")) for key in SMALL if key.startswith(f"{env_id}/")]
     now = {"/".join(task): value for task, value in map(digests.digest, tasks)}
     assert digests.report({key: RECORD[key] for key in now}, now, digests.here()) == 0

@@ -119,7 +119,7 @@ def test_tests_leave_nothing_in_temporary_folder(tmp_path: Path) -> None:
     assert not [path for path in tmp_path.iterdir() if not path.name.startswith("pytest-of-")]  # pytest's own
 
 
-def test_what_is_written_whole(tmp_path: Path) -> None:
+def test_files_are_written_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "there"
     target.write_text("old")
     os.chmod(target, 0o644)

@@ -11,7 +11,7 @@ from hpo_envs.agents.bandits.track_and_stop import optimal_weights
 from tests.agents.bandits.helpers import play, problem
 
 
-def test_batch_is_drawn_from_one_pi() -> None:
+def test_a_batch_is_drawn_from_one_pi() -> None:
     """`batch_size` on single pulls looks at pi only after whole batches."""
     agent: Any = agents.make("bts", problem(2, budget=None), 0, batch_size=4, confidence=0.8)
     pulled = play(agent, [0.5, 0.501], limit=300)
@@ -29,7 +29,7 @@ def test_nonadaptive_forms() -> None:
     assert agent.pi.max() > 0.9
 
 
-def test_lucb_alternates_best_and_strongest_rival() -> None:
+def test_lucb_alternates_between_the_best_arm_and_its_strongest_rival() -> None:
     agent: Any = agents.make("lucb", problem(3, budget=None), 0, confidence=0.9)
     play(agent, [0.5, 0.6, 0.58], 0.05, limit=9)
     first, second = agent.pair()
@@ -40,7 +40,7 @@ def test_lucb_alternates_best_and_strongest_rival() -> None:
     assert agent.half_widths()[first] < width[first] * 1.5
 
 
-def test_optimal_weights_against_direct_search() -> None:
+def test_optimal_weights_agree_with_a_direct_search() -> None:
     means, variances = np.array([0.5, 0.4, 0.2]), np.array([1.0, 4.0, 1.0])
 
     def rate(w: np.ndarray) -> float:
@@ -54,7 +54,7 @@ def test_optimal_weights_against_direct_search() -> None:
     assert optimal_weights(np.array([0.5, 0.5]), np.array([1.0, 1.0])) == pytest.approx([0.5, 0.5], abs=1e-3)
 
 
-def test_table_1_schedule() -> None:
+def test_halving_has_the_schedule_of_table_1() -> None:
     # Four models and a budget of 16: two evaluations each, then four each of the two that are left.
     assert halving_schedule(4, 16) == [(4, 2), (2, 4)]
     agent = agents.make("sh", problem(4, budget=16), 0)
@@ -82,7 +82,7 @@ def test_successive_rejects_schedule() -> None:
     assert len(pulled) <= 60
 
 
-def test_top_two_draws_follow_pi() -> None:
+def test_draws_of_top_two_agents_follow_pi() -> None:
     agent: Any = agents.make("ttts", problem(3), 0, confidence=None)
     play(agent, [0.5, 0.502, 0.5], limit=9)
     pi = agent.pi
@@ -97,7 +97,7 @@ def test_top_two_draws_follow_pi() -> None:
     assert drawn == pytest.approx(thompson.pi, abs=4 * np.sqrt(0.25 / n))
 
 
-def test_certain_leader_still_has_challenger() -> None:
+def test_a_certain_leader_still_has_a_challenger() -> None:
     agent: Any = agents.make("ttts", problem(3), 0, confidence=None)
     for arm, value in ((0, 0.1), (1, 0.9), (2, 0.1)):
         for _ in range(3):

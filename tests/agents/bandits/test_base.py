@@ -77,7 +77,7 @@ def test_batches_are_added_pull_by_pull() -> None:
         agent.tell(asked, 0.0, {"scores": np.array([0.1])})
 
 
-def test_draw_is_by_weight() -> None:
+def test_arms_are_drawn_by_weight() -> None:
     agent = Scripted(arms_problem(4), 3)
     weights = np.array([0.0, 3.0, 0.0, 1.0])
     rng = np.random.default_rng(3)
@@ -94,7 +94,7 @@ def test_draw_is_by_weight() -> None:
     assert agent.draw(np.array([1.0, 1.0, 1.0, 1.0])) == 1
 
 
-def test_words_about_bandits() -> None:
+def test_errors_of_bandits_name_argument_and_rule() -> None:
     for confidence in (0.0, 1.0, 2):
         with raises(f"confidence must be None or lie strictly between 0 and 1, got {confidence!r}"):
             Sure(arms_problem(), 0, confidence=confidence)
@@ -120,7 +120,7 @@ def test_words_about_bandits() -> None:
     assert Scripted(arms_problem(2), 0).arms == 2
 
 
-def test_budgets_of_bandits() -> None:
+def test_budgets_of_bandits_are_checked() -> None:
     assert budget_of(arms_problem(budget=12.0), 12) == 12
     assert type(budget_of(arms_problem(budget=12.0), 2)) is int
     for kwargs, got in (({"budget": None}, "None evaluations"), ({"budget": 5.0, "unit": "s"}, "5.0 s")):
@@ -152,7 +152,7 @@ def test_every_arm_is_evaluated_first() -> None:
     assert [known.ask() for _ in range(3)] == [1, 0, 2]
 
 
-def test_pi_of_agent() -> None:
+def test_pi_of_an_agent_is_that_of_its_scores() -> None:
     scores = {0: [0.1, 0.2, 0.3], 1: [0.3, 0.4, 0.5], 2: [0.2, 0.3, 0.2]}
     agent = Sure(arms_problem(), 0, confidence=None)
     assert agent.pi.tolist() == [1 / 3] * 3

@@ -28,7 +28,7 @@ TRUTH = QuadratureRule(0.125, 12, 1e-12)
 
 
 @pytest.mark.parametrize(("rule", "error"), [("exact", 1e-6), ("fast", 1e-4)])
-def test_rules_keep_their_promise(rule: str, error: float) -> None:
+def test_quadrature_rules_keep_their_error_bound(rule: str, error: float) -> None:
     rng = np.random.default_rng(0)
     worst = 0.0
     for _ in range(40):
@@ -40,7 +40,7 @@ def test_rules_keep_their_promise(rule: str, error: float) -> None:
 
 
 @pytest.mark.parametrize(("arms", "draws"), [(2, 10**6), (8, 10**6), (50, 10**5)])
-def test_equals_monte_carlo_within_its_error(arms: int, draws: int) -> None:
+def test_pi_equals_a_monte_carlo_estimate_within_its_error(arms: int, draws: int) -> None:
     rng = np.random.default_rng(arms)
     p = random_posterior(rng, arms)
     pi, wins = beliefs.best_probability(p), np.zeros(arms)
@@ -53,7 +53,7 @@ def test_equals_monte_carlo_within_its_error(arms: int, draws: int) -> None:
     assert sampled.sum() == pytest.approx(1.0)
 
 
-def test_two_arms_have_closed_form() -> None:
+def test_pi_of_two_arms_has_a_closed_form() -> None:
     # With one degree of freedom each, the difference of two means is Cauchy with the scales added.
     p = ArmPosteriors(np.array([0.0, 1.0]), np.array([0.5, 1.5]), np.array([1.0, 1.0]))
     expected = 0.5 + np.arctan(1.0 / 2.0) / np.pi
@@ -66,7 +66,7 @@ scores = st.floats(0.0, 1.0, allow_nan=False).map(lambda v: round(v, 3))
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(scores, min_size=3, max_size=8), min_size=2, max_size=6))
-def test_pi_is_distribution_whatever_scores(arms: list[list[float]]) -> None:
+def test_pi_is_a_distribution_whatever_the_scores_are(arms: list[list[float]]) -> None:
     p = beliefs.posterior(*beliefs.moments(arms))
     for rule in RULES:
         pi = Quadrature(p, RULES[rule]).pi
@@ -78,7 +78,7 @@ def test_pi_is_distribution_whatever_scores(arms: list[list[float]]) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(scores, min_size=3, max_size=6), st.integers(2, 5), st.floats(1e-3, 1e3), st.floats(-5.0, 5.0))
-def test_symmetry_and_invariance(arm: list[float], copies: int, scale: float, shift: float) -> None:
+def test_pi_is_symmetric_and_invariant_to_units(arm: list[float], copies: int, scale: float, shift: float) -> None:
     other = [0.1, 0.5, 0.45]
     arms = [other, *[arm] * copies]
     pi = beliefs.best_probability(beliefs.posterior(*beliefs.moments(arms)))
@@ -113,7 +113,7 @@ def test_posteriors_by_hand() -> None:
     assert np.array(beliefs.moments([["1", "3"], ["7"]])).tolist() == [[2, 1], [2, 7], [2, 0]]
 
 
-def test_words_about_beliefs() -> None:
+def test_errors_of_beliefs_name_argument_and_rule() -> None:
     say = "counts, means and squares must be (n,) with n >= 2 models, got "
     for t, m, s, shapes in (
         ([3], [1], [1], "(1,), (1,), (1,)"),
@@ -143,7 +143,7 @@ def test_words_about_beliefs() -> None:
         Belief(2).posterior()
 
 
-def test_belief_keeps_moments_and_renews_pi() -> None:
+def test_a_belief_keeps_moments_and_renews_pi() -> None:
     rng = np.random.default_rng(6)
     b = Belief(5)
     log: list[list[float]] = [[] for _ in range(5)]
@@ -167,7 +167,7 @@ def test_belief_keeps_moments_and_renews_pi() -> None:
     assert b.posterior().mean == pytest.approx(means)
 
 
-def test_update_costs_rows_not_nodes() -> None:
+def test_an_update_computes_rows_and_keeps_the_nodes() -> None:
     """One new score refills one row of the same nodes; nodes are laid anew when most rows changed or left them."""
     b = Belief(4)
     for arm in range(4):
@@ -203,7 +203,7 @@ PI = {
 }
 
 
-def test_pi_against_integral_by_adaptive_steps() -> None:
+def test_pi_equals_an_integral_with_adaptive_steps() -> None:
     from scipy import integrate
     from scipy.special import beta, stdtr
 
@@ -225,13 +225,13 @@ def test_pi_against_integral_by_adaptive_steps() -> None:
         assert Quadrature(p, RULES["fast"]).pi[i] == pytest.approx(value, abs=1e-5)
 
 
-def test_pi_is_these_numbers() -> None:
+def test_pi_of_given_scores_has_known_values() -> None:
     """Saved runs depend on them: an agent draws by them."""
     for rule, numbers in PI.items():
         assert Quadrature(known(), RULES[rule]).pi == pytest.approx(numbers, abs=1e-13)
 
 
-def test_error_is_what_nodes_miss() -> None:
+def test_the_error_of_pi_is_the_probability_that_nodes_miss() -> None:
     p = known()
     q = Quadrature(p, RULES["fast"])
     assert q.rule is RULES["fast"]
@@ -277,7 +277,7 @@ def believed(log: list[list[float]]) -> Belief:
     return b
 
 
-def test_transport_against_minimiser() -> None:
+def test_transport_cost_equals_a_numerical_minimum() -> None:
     from scipy.optimize import minimize_scalar
 
     rng = np.random.default_rng(8)
@@ -306,7 +306,7 @@ def test_transport_against_minimiser() -> None:
     assert type(likelihood_ratio(b)) is float
 
 
-def test_transport_is_these_numbers() -> None:
+def test_transport_cost_of_given_arms_has_known_values() -> None:
     """Stopping times depend on them."""
     b = believed([[0.0, 1.0, 2.0], [2.0, 3.0, 5.5, 4.0], [3.0, 3.5, 3.25]])
     assert transport(b, 1).tolist() == pytest.approx([3.07290682432145, np.inf, 0.1568807747617765], rel=1e-12)
@@ -316,7 +316,7 @@ def test_transport_is_these_numbers() -> None:
     )
 
 
-def test_arms_without_deviation_cost_much_but_not_nan() -> None:
+def test_arms_without_deviation_have_a_large_finite_transport_cost() -> None:
     b = believed([[1.0] * 3, [5.0] * 3, [5.0] * 3])
     cost = transport(b, 1)
     assert cost[1] == np.inf

@@ -16,13 +16,13 @@ LONG = "run,Model,score\n" + "".join(f"1,{name},{s}\n" for name, values in SCORE
 
 
 @pytest.mark.parametrize("text", [WIDE, LONG, "\ufeff" + WIDE, WIDE.replace("\n", "\r\n") + "\n\n"])
-def test_both_layouts_are_read(tmp_path: Path, text: str) -> None:
+def test_both_layouts_of_score_files_are_read(tmp_path: Path, text: str) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(text, encoding="utf-8")
     assert read_scores(path) == SCORES
 
 
-def test_answer_is_belief(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_advice_is_the_belief_about_the_arms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(WIDE)
     main([str(path), "--confidence", "0.9", "--json"])
@@ -34,7 +34,7 @@ def test_answer_is_belief(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert result["models"]["lstm"]["deviation"] == pytest.approx(np.std(SCORES["lstm"], ddof=1))
 
 
-def test_undecided_proposes_what_to_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_undecided_advice_proposes_models_to_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("a,b,c\n.5,.5,.1\n.6,.62,.11\n.55,.54,.12\n")
     main([str(path), "--batch", "5"])
@@ -47,12 +47,12 @@ def test_undecided_proposes_what_to_evaluate(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().out == text
 
 
-def test_decided_proposes_nothing() -> None:
+def test_decided_advice_proposes_nothing() -> None:
     result = advise({"a": [0.5, 0.51, 0.49, 0.5], "b": [0.8, 0.81, 0.8, 0.79]}, confidence=0.9)
     assert (result["best"], result["decided"], result["next"]) == ("b", True, [])
 
 
-def test_log_odds() -> None:
+def test_advice_takes_log_odds_of_bounded_scores() -> None:
     assert logit(0.8, 0, 1) == pytest.approx(np.log(4.0))
     assert logit(12.0, 10, 20) == pytest.approx(np.log(2 / 8))
     for score in (10.0, 20.0, 25, float("nan")):
@@ -62,7 +62,7 @@ def test_log_odds() -> None:
             logit(score, 10, 20)
 
 
-def test_lower_is_better_and_logit() -> None:
+def test_lower_is_better_works_with_log_odds() -> None:
     up = {"a": [0.70, 0.72, 0.74], "b": [0.71, 0.75, 0.73]}
     down = {name: [1.0 - s for s in values] for name, values in up.items()}
     first, mirrored = advise(up), advise(down, lower_is_better=True)
@@ -76,7 +76,7 @@ def test_lower_is_better_and_logit() -> None:
     assert logit["confidence"] != pytest.approx(first["confidence"], abs=1e-6)
 
 
-def test_ties_are_said() -> None:
+def test_ties_are_reported() -> None:
     result = advise({"a": [0.5, 0.6, 0.55], "b": [0.6, 0.5, 0.55], "c": [0.1, 0.1, 0.1]})
     assert {result["best"], *result["tied"]} == {"a", "b"}  # rounding decides which is which
     assert result["confidence"] == pytest.approx(0.5, abs=1e-3)

@@ -65,13 +65,13 @@ LOOPS: dict[str, tuple[Callable[[Any], Loop], tuple[str, ...]]] = {
 """Own loop and problems of each agent; where the packages are not installed, nightly."""
 
 
-def test_there_are_sixteen_problems() -> None:
+def test_there_are_sixteen_live_problems() -> None:
     assert len(PROBLEMS) == 16
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "problem"), [(n, p) for n, (_, problems) in LOOPS.items() for p in problems])
-def test_suggestions_equal_those_of_own_loop(name: str, problem: str) -> None:
+def test_suggestions_equal_those_of_a_loop_without_this_package(name: str, problem: str) -> None:
     if missing_extra(name):
         pytest.skip("package not installed")
     try:

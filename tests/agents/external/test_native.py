@@ -36,7 +36,7 @@ def conditional(config: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_tpe_sees_categories_integers_logs_and_conditions(env_id: str) -> None:
+def test_tpe_gets_categories_integers_logarithms_and_conditions(env_id: str) -> None:
     pytest.importorskip("optuna")
     agent = played("tpe", env_id)
     kinds = {name: type(d).__name__ for name, d in agent._axes.items()}
@@ -56,7 +56,7 @@ def test_tpe_sees_categories_integers_logs_and_conditions(env_id: str) -> None:
             assert trial.params["learning_rate"] == pytest.approx(config["learning_rate"])
 
 
-def test_tpe_learns_choice_that_pays() -> None:
+def test_tpe_learns_the_choice_that_pays() -> None:
     pytest.importorskip("optuna")
     problem = problem_of(gym.make("CharHPO-g2p-geo-transformer-v0", disable_env_checker=True))
     found, share = [], 0.0
@@ -73,7 +73,7 @@ def test_tpe_learns_choice_that_pays() -> None:
 
 
 @pytest.mark.parametrize("env_id", IDS)
-def test_smac_sees_categories_ordinals_logs_and_conditions(env_id: str) -> None:
+def test_smac_gets_categories_ordinals_logarithms_and_conditions(env_id: str) -> None:
     pytest.importorskip("smac")
     agent = played("smac", env_id, 4)
     kinds = {name: type(h).__name__.removesuffix("Hyperparameter") for name, h in agent._space.items()}
@@ -132,7 +132,7 @@ NATIVE = {
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("env_id", IDS)
 @pytest.mark.parametrize("name", NATIVE)
-def test_other_packages_see_kinds_and_conditions(name: str, env_id: str) -> None:
+def test_other_packages_get_kinds_and_conditions(name: str, env_id: str) -> None:
     if missing_extra(name):
         pytest.skip("package not installed")
     kinds_of, expected = NATIVE[name]

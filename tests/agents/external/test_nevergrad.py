@@ -29,7 +29,7 @@ def test_asking_again_before_result_never_waits_for_it(waiting: int) -> None:
     assert np.array_equal(agent.recommend(), best)
 
 
-def test_one_worker_goes_on_with_optimiser_that_was_picked_for_it() -> None:
+def test_one_worker_keeps_the_optimizer_that_was_picked_for_it() -> None:
     agent = agents.make("nevergrad", problem(), 0)
     first = agent._optimizer
     for _ in range(5):
@@ -42,7 +42,7 @@ def test_one_worker_goes_on_with_optimiser_that_was_picked_for_it() -> None:
     assert agent._optimizer.num_tell_not_asked == 5
 
 
-def test_optimiser_for_one_worker_rejects_several() -> None:
+def test_an_optimizer_for_one_worker_rejects_several() -> None:
     agent = agents.make("nevergrad", problem(), 0, optimizer="Cobyla")
     agent.ask()
     with pytest.raises(ValueError, match="workers must be 1 for optimizer='Cobyla'"):

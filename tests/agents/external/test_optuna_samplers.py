@@ -37,7 +37,7 @@ NEEDS = {"GPSampler": "torch", "CmaEsSampler": "cmaes"}
         ("QMCSampler", "NMTHPO-v0"),
     ],
 )
-def test_any_sampler_of_optuna_is_agent(sampler: str, env_id: str) -> None:
+def test_any_sampler_of_optuna_is_an_agent(sampler: str, env_id: str) -> None:
     if sampler in NEEDS:
         pytest.importorskip(NEEDS[sampler])
     several = env_id == "NMTHPO-zhen-mo-v0"
@@ -55,7 +55,7 @@ def test_any_sampler_of_optuna_is_agent(sampler: str, env_id: str) -> None:
         assert len(set(one.actions.tolist())) == len(one)
 
 
-def test_sampler_of_users() -> None:
+def test_a_sampler_of_the_user_is_an_agent() -> None:
     problem = Problem(gym.spaces.MultiDiscrete([4, 4]))
     for own in (
         lambda: optuna.samplers.RandomSampler(seed=5),
@@ -74,7 +74,7 @@ def test_sampler_of_users() -> None:
     assert made._study.sampler._population_size == 7
 
 
-def test_default_is_agent_tpe() -> None:
+def test_the_default_sampler_is_that_of_the_agent_tpe() -> None:
     for env_id in ("CushLEPOR-ted-ende-v0", "NMTHPO-v0"):
         plain = run("tpe", env_id, [2], budget=14)
         (ours,) = run("optuna", env_id, [2], budget=14)
@@ -96,7 +96,7 @@ def test_samplers_that_have_tried_everything_are_done(sampler: str, settings: di
     assert agent.recommend().tolist() == [2, 1]
 
 
-def test_wrong_samplers_are_named() -> None:
+def test_errors_name_an_unknown_sampler() -> None:
     problem = Problem(gym.spaces.MultiDiscrete([4, 4]))
     with pytest.raises(ValueError, match="sampler must be one of .*, got 'GPSample', did you mean 'GPSampler'"):
         agents.make("optuna", problem, 0, sampler="GPSample")

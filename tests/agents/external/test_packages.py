@@ -90,7 +90,7 @@ def test_rows_that_stand_for_suggestions_are_fresh_and_told() -> None:
     assert agent.recommend() == 1
 
 
-def test_pairs_are_trained_to_end() -> None:
+def test_pairs_are_trained_to_the_end() -> None:
     space = gym.spaces.MultiDiscrete([4, 3])
     agent = Scripted(Problem(space, features=X, levels=np.array([1.0, 2.0, 4.0])), [{"x0": 1.0, "x1": 1.0}])
     assert agent.ask().tolist() == [2, 2]
@@ -113,7 +113,7 @@ def test_boxes_are_scaled_and_grids_listed() -> None:
         (gym.spaces.MultiDiscrete([4, 2]), {"x0": 0, "x1": 2}, "x1 must be one of 0, 1, got 2"),
     ],
 )
-def test_suggestion_outside_of_space_names_package_rule_and_value(
+def test_a_suggestion_outside_of_the_space_names_package_rule_and_value(
     space: gym.Space[Any], config: dict[str, Any], rule: str
 ) -> None:
     with pytest.raises(ValueError, match=rf"^\S+ made a suggestion outside of the space: {rule}$"):

@@ -58,14 +58,14 @@ def play(agent: Any, problem: Problem, steps: int, status: Callable[[int], str])
     return asked
 
 
-def test_points_are_those_of_space() -> None:
+def test_points_of_small_tables_are_those_of_their_space() -> None:
     space = Space(AXES)
     assert np.allclose([space.point(space.config(p)) for p in POINTS], POINTS)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "kind"), CLAIMED)
-def test_agents_go_on_or_end_after_every_row_was_tried(name: str, kind: str) -> None:
+def test_agents_continue_or_end_after_every_row_was_tried(name: str, kind: str) -> None:
     problem = PROBLEMS[kind]
     agent = made(name, problem)
     steps = 3 * ROWS if AGENTS[name].supports == ("levels",) else ROWS + 3
@@ -80,7 +80,7 @@ def test_agents_go_on_or_end_after_every_row_was_tried(name: str, kind: str) -> 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "kind"), CLAIMED)
-def test_agents_go_on_after_failed_runs(name: str, kind: str) -> None:
+def test_agents_continue_after_failed_runs(name: str, kind: str) -> None:
     problem = PROBLEMS[kind]
     agent = made(name, problem)
     asked = play(agent, problem, ROWS, lambda k: "ok" if k % 2 else "failed")
@@ -91,7 +91,7 @@ def test_agents_go_on_after_failed_runs(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", dict.fromkeys(p.values[0] for p in CLAIMED))
-def test_two_objectives_are_claimed_or_refused(name: str) -> None:
+def test_two_objectives_are_supported_or_refused(name: str) -> None:
     if missing_extra(name):
         pytest.skip("package not installed")
     if "objectives" not in AGENTS[name].supports:

@@ -16,7 +16,7 @@ from hpo_envs.agents.models.pareto import hypervolume
 from tests.agents.helpers import RNG
 
 
-def test_acquisitions_by_hand() -> None:
+def test_acquisition_functions_equal_values_by_hand() -> None:
     mean, deviation = np.array([0.0, 1.0, 2.0, -50.0, 1.0]), np.array([1.0, 2.0, 0.0, 1.0, 0.0])
     value = expected_improvement(mean, deviation, 1.5)
     z = np.array([-1.5, -0.25])
@@ -29,7 +29,7 @@ def test_acquisitions_by_hand() -> None:
     assert upper_confidence_bound(mean, deviation, 9.0).tolist() == [3.0, 7.0, 2.0, -47.0, 1.0]
 
 
-def test_expected_improvement_is_integral() -> None:
+def test_expected_improvement_equals_its_integral() -> None:
     rng = RNG(3)
     mean, deviation = rng.normal(size=8), rng.uniform(0.1, 2.0, size=8)
     grid_points = np.linspace(-12.0, 12.0, 200_001)
@@ -40,7 +40,7 @@ def test_expected_improvement_is_integral() -> None:
     assert certain.tolist() == [0.75, 0.0]
 
 
-def test_its_logarithm_is_integrals_far_out_too() -> None:
+def test_log_expected_improvement_equals_that_of_the_integral_far_out_too() -> None:
     from scipy import integrate, stats
 
     for gap in (-3.0, -0.5, 0.0, 0.7, 5.0):
@@ -60,7 +60,7 @@ def test_its_logarithm_is_integrals_far_out_too() -> None:
     np.testing.assert_allclose(log_expected_improvement(x, np.ones(2)), limit, rtol=0, atol=0.02)
 
 
-def test_expected_improvement_is_exact_sum_over_cells() -> None:
+def test_expected_hypervolume_improvement_equals_the_sum_over_cells() -> None:
     """Another exact form: the gain is an integral over the non-dominated area of P(f1 <= x) P(f2 <= y)."""
     from scipy.special import ndtr
 
@@ -79,7 +79,7 @@ def test_expected_improvement_is_exact_sum_over_cells() -> None:
     assert expected_hypervolume_improvement(mean, deviation, points, reference)[0] == pytest.approx(total, abs=1e-8)
 
 
-def test_certain_predictions_gain_what_they_add() -> None:
+def test_certain_predictions_improve_by_what_they_add() -> None:
     points, reference = np.array([[0.2, 0.8], [0.6, 0.3]]), np.array([1.0, 1.0])
     for candidate in ([0.1, 0.1], [0.4, 0.5], [0.7, 0.9], [2.0, 0.0]):
         gain = hypervolume(np.vstack([points, candidate]), reference) - hypervolume(points, reference)

@@ -23,7 +23,7 @@ def test_hypervolume_counts_cells(points: list[tuple[int, int]]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(POINTS)
-def test_fronts_are_what_nothing_dominates(points: list[tuple[int, int]]) -> None:
+def test_a_front_has_the_points_that_nothing_dominates(points: list[tuple[int, int]]) -> None:
     """Of values that are better when lower, once and in order; and, of rewards, each row that is on it."""
     array = np.array(points, dtype=float).reshape(-1, 2)
     naive = [not any((q <= p).all() and (q < p).any() for q in array) for p in array]
@@ -42,7 +42,7 @@ def test_hypervolume_agrees_with_moocore() -> None:
         assert hypervolume(points, reference) == pytest.approx(moocore.hypervolume(points, ref=reference), abs=1e-12)
 
 
-def test_fronts_by_hand() -> None:
+def test_fronts_equal_those_by_hand() -> None:
     with raises("rewards must be a (n, m) matrix without NaN, got shape (3,)"):
         pareto_front([1.0, 2.0, 3.0])
     with raises("rewards must be a (n, m) matrix without NaN, got shape (1, 2)"):

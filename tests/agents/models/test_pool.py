@@ -54,7 +54,7 @@ PAID = np.random.default_rng(0).random((60, 2))
 COSTS = 100.0 * np.exp(3.0 * PAID[:, 0])
 
 
-def test_costs_are_predicted_where_nothing_was_paid() -> None:
+def test_costs_are_predicted_where_nothing_was_evaluated() -> None:
     model = CostModel(PAID)
     for row in range(12):
         model.observe(row, COSTS[row])
@@ -72,7 +72,7 @@ def test_unit_of_costs_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("costs", [[], [5.0], [1.0, 1.0, 1.0], [0.0, 2.0, 0.0]])
-def test_all_candidates_cost_same_until_costs_differ(costs: list[float]) -> None:
+def test_all_candidates_cost_the_same_until_costs_differ(costs: list[float]) -> None:
     model = CostModel(PAID)
     for row, cost in enumerate(costs):
         model.observe(row, cost)

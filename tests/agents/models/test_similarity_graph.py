@@ -18,7 +18,7 @@ def ring(n: int = 6, weight: float = 2.0) -> Floats:
     return w
 
 
-def test_graphs_by_hand() -> None:
+def test_weights_of_graphs_equal_values_by_hand() -> None:
     w = np.zeros((9, 9))
     w[:6, :6] = ring()
     w[6, 7] = w[7, 6] = 4.0
@@ -50,7 +50,7 @@ def test_graphs_by_hand() -> None:
     assert SimilarityGraph.of_weights(np.eye(2)).component.tolist() == [0, 1]
 
 
-def test_neighbours_by_hand() -> None:
+def test_nearest_neighbours_equal_those_by_hand() -> None:
     line_ = np.exp(-np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0))))
 
     def joined(near: Floats) -> set[tuple[int, int]]:
@@ -78,7 +78,7 @@ def test_neighbours_by_hand() -> None:
             nearest_neighbours(square, 1, order)
 
 
-def test_graphs_of_features(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphs_are_made_of_features(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(2).random((12, 2))
     whole = kernels.gram("rbf", x, 0.5) - np.eye(12)
     full = SimilarityGraph.of_features(x, "rbf", 0.5, None)
@@ -101,7 +101,7 @@ def test_graphs_of_features(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("parts", [(24,), (20, 3, 1)])
-def test_labels_spread_as_their_definition_says(parts: tuple[int, ...]) -> None:
+def test_label_propagation_equals_its_definition(parts: tuple[int, ...]) -> None:
     n = sum(parts)
     rng = np.random.default_rng(len(parts))
     weights = np.zeros((n, n))

@@ -21,7 +21,7 @@ def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize(("depth", "least"), [(1, 2), (3, 2), (6, 2), (4, 12), (None, 20)])
-def test_tree_is_that_of_scikit_learn(data: tuple, depth: int | None, least: int) -> None:
+def test_a_tree_equals_that_of_scikit_learn(data: tuple, depth: int | None, least: int) -> None:
     x, rows, y = data
     found = Splits(x, EVERY).grow(rows, y[None, rows], np.ones((1, 90)), depth=depth, least=least)
     tree = DecisionTreeRegressor(max_depth=depth, min_samples_split=least, random_state=0).fit(x[rows], y[rows])
@@ -31,7 +31,7 @@ def test_tree_is_that_of_scikit_learn(data: tuple, depth: int | None, least: int
     assert np.corrcoef(found[0], tree.predict(x))[0, 1] > 0.95
 
 
-def test_weights_are_repetitions(data: tuple) -> None:
+def test_weights_of_rows_equal_repetitions(data: tuple) -> None:
     x, rows, y = data
     times = np.random.default_rng(1).integers(0, 4, (3, 90))
     splits = Splits(x, EVERY)
@@ -42,7 +42,7 @@ def test_weights_are_repetitions(data: tuple) -> None:
         assert np.allclose(prediction, alone[0], atol=1e-12)
 
 
-def test_trees_without_limit_learn_by_heart(data: tuple) -> None:
+def test_trees_without_a_limit_fit_every_row(data: tuple) -> None:
     x, rows, y = data
     found = Splits(x, EVERY).grow(rows, y[None, rows], np.ones((1, 90)))
     assert np.abs(found[0, rows] - y[rows]).max() == 0.0
@@ -50,7 +50,7 @@ def test_trees_without_limit_learn_by_heart(data: tuple) -> None:
     assert np.allclose(constant, y[rows].mean())
 
 
-def test_boosting_is_that_of_scikit_learn(data: tuple) -> None:
+def test_boosting_equals_that_of_scikit_learn(data: tuple) -> None:
     x, rows, y = data
     samples = np.zeros((2, 90), bool)
     samples[0, :40] = samples[1, 30:] = True
@@ -61,7 +61,7 @@ def test_boosting_is_that_of_scikit_learn(data: tuple) -> None:
         assert np.abs(prediction[seen] - model.fit(x[seen], y[seen]).predict(x[seen])).max() < 1e-9
 
 
-def test_share_of_features_is_drawn_for_each_node(data: tuple) -> None:
+def test_a_share_of_the_features_is_drawn_for_each_node(data: tuple) -> None:
     x, rows, y = data
     splits = Splits(x)
     allowed = splits._drawn(500, 1 / 3, np.random.default_rng(0))
@@ -75,7 +75,7 @@ def test_share_of_features_is_drawn_for_each_node(data: tuple) -> None:
         splits.grow(rows, targets, weights, share=0.5)
 
 
-def test_many_values_are_asked_about_at_quantiles() -> None:
+def test_features_with_many_values_are_split_at_quantiles() -> None:
     x = np.random.default_rng(0).normal(size=(1000, 1)) ** 3
     splits = Splits(x, 9)
     assert len(splits.feature) == len(np.unique(splits.rank)) == 9

@@ -21,20 +21,20 @@ def test_network_in_numpy_equals_that_of_training() -> None:
     assert ranker.score(arrays, curves, more) == pytest.approx(theirs, abs=1e-12)
 
 
-def test_network_of_zeros_ranks_by_last_value() -> None:
+def test_a_network_of_zeros_ranks_by_the_last_value() -> None:
     zeros = {name: np.zeros(shape) for name, shape in ranker.shapes().items()}
     values = np.random.default_rng(1).normal(size=(20, ranker.POINTS))
     scores = ranker.score(zeros, *ranker.inputs(values, 0.3))
     assert np.array_equal(np.argsort(scores), np.argsort(values[:, -1]))
 
 
-def test_inputs_do_not_depend_on_unit_of_reward() -> None:
+def test_inputs_do_not_depend_on_the_unit_of_the_reward() -> None:
     values = np.random.default_rng(2).normal(size=(20, ranker.POINTS))
     for one, other in zip(ranker.inputs(values, 0.3), ranker.inputs(7.0 * values - 40.0, 0.3), strict=True):
         assert one == pytest.approx(other)
 
 
-def test_training_looks_at_what_the_agent_looks_at() -> None:
+def test_training_reads_the_same_checkpoints_as_the_agent() -> None:
     table = store.load("nmtlc/ft-fren")
     values, best, levels = train.rewards(table)
     assert values.shape == (len(best), len(levels))

@@ -13,7 +13,7 @@ from hpo_envs.benchmarks import problem_of, run
 from tests.agents.multifidelity.helpers import SMOOTH, make, play, smooth
 
 
-def test_best_rows_are_trained_and_others_paused() -> None:
+def test_the_best_rows_are_trained_and_others_paused() -> None:
     agent, trail = play("freeze-thaw", make(budget=400.0))
     levels = np.full(len(SMOOTH), -1)
     for (row, level), _, _ in trail:
@@ -23,7 +23,7 @@ def test_best_rows_are_trained_and_others_paused() -> None:
     assert agent.recommend()[0] < 5
 
 
-def test_run_is_watched_at_every_checkpoint() -> None:
+def test_a_run_is_observed_at_every_checkpoint() -> None:
     _, trail = play("freeze-thaw", make(budget=200.0))
     reached: dict[int, int] = {}
     for (row, level), _, info in trail:
@@ -32,12 +32,12 @@ def test_run_is_watched_at_every_checkpoint() -> None:
         reached[row] = level
 
 
-def test_where_steps_are_what_costs_nothing_is_trained_in_small_ones() -> None:
+def test_rows_reach_the_last_checkpoint_where_each_step_costs_the_same() -> None:
     _, trail = play("freeze-thaw", make(cost="evaluations", budget=20))
     assert max(level for (_, level), _, _ in trail) == 80
 
 
-def test_sources_show_where_to_begin() -> None:
+def test_sources_determine_the_first_row() -> None:
     values = -SMOOTH.values[:, 0]
     source = Source(
         "other", SMOOTH.features, values[:, -1] - 3.0, SMOOTH.cost[:, 0, -1], (), SMOOTH.levels, values - 3.0
@@ -48,7 +48,7 @@ def test_sources_show_where_to_begin() -> None:
     assert agent.ask()[0] < 5
 
 
-def test_all_rows_trained_is_done_whatever_fails() -> None:
+def test_the_agent_is_done_once_all_rows_are_trained_or_failed() -> None:
     agent, _ = play("freeze-thaw", make(smooth(rows=5, levels=9), budget=1e9))
     assert agent.done
     agent = agents.make("freeze-thaw", problem_of(make(smooth(rows=3, levels=2))), 0)
@@ -65,7 +65,7 @@ def test_several_workers_train_several_rows() -> None:
     assert agent.recommend()[0] < 10
 
 
-def test_more_rows_than_are_modelled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_rows_than_the_model_takes_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hpo_envs.agents.multifidelity.freeze_thaw.LARGEST", 20)
     agent, trail = play("freeze-thaw", make(budget=100.0))
     assert len({row for (row, _), _, _ in trail}) <= 20
@@ -81,7 +81,7 @@ def test_more_rows_than_are_modelled(monkeypatch: pytest.MonkeyPatch) -> None:
         ("family", [[17, 0], [85, 0], [85, 1], [85, 2]], -1.0302),
     ],
 )
-def test_golden_runs(transfer: str | None, first: Any, best: float) -> None:
+def test_freeze_thaw_repeats_golden_runs(transfer: str | None, first: Any, best: float) -> None:
     given = {"budget": 60}
     played = run("freeze-thaw", "NMTLC-ft-zhen-v0", [0], transfer=transfer, env_kwargs=given)[0]
     assert played.actions[:4].tolist() == first
@@ -98,6 +98,6 @@ def test_checkpoints_are_geometrically_spaced(levels: Any, ratio: float, expecte
 
 
 @pytest.mark.parametrize("ratio", [1.0, 0.5, float("nan")])
-def test_ratio_is_above_one(ratio: float) -> None:
+def test_ratio_must_be_above_one(ratio: float) -> None:
     with pytest.raises(ValueError, match="ratio must be > 1"):
         agents.make("freeze-thaw", problem_of(make()), 0, ratio=ratio)

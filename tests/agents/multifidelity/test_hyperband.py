@@ -18,7 +18,7 @@ from tests.agents.multifidelity.helpers import make, play, smooth
 from tests.hpo_envs.core.engines.curves.model import THREE, validated
 
 
-def test_golden_brackets_of_algorithm() -> None:
+def test_hyperband_has_the_brackets_of_the_paper() -> None:
     """R = 81, eta = 3: the algorithm of Li et al. (2018), not its table; SMAC3 pins the same numbers."""
     found = brackets(81, 3)
     assert [b[0][0] for b in found] == [81, 34, 15, 8, 5]
@@ -27,7 +27,7 @@ def test_golden_brackets_of_algorithm() -> None:
     assert sum(n * r for b in found for n, r in b) == 1902
 
 
-def test_brackets_of_nas_bench_nlp() -> None:
+def test_hyperband_has_the_brackets_of_nas_bench_nlp() -> None:
     """R = 50, eta = 3, B = N R / 3.5 with N = 100, as in the released comparison."""
     found = brackets(50, 3, 100 / 3.5)
     assert [[r for _, r in b] for b in found] == [[1, 5, 16, 50], [5, 16, 50], [16, 50], [50]]
@@ -47,13 +47,13 @@ def test_halving_never_exceeds_its_budget(n: int, maximum: float, eta: float, s:
 
 
 @pytest.mark.parametrize("base", range(2, 12))
-def test_halvings_is_exact_at_powers(base: int) -> None:
+def test_number_of_halvings_is_exact_at_powers(base: int) -> None:
     for s in range(8):
         assert halvings(base**s, base) == s
         assert halvings(base**s * 0.999, base) == max(s - 1, 0)
 
 
-def test_hyperband_on_environment() -> None:
+def test_hyperband_runs_on_an_environment() -> None:
     """206 steps; with continuation it pays less than the 1,902 epochs, and the best row wins where it was drawn."""
     env = make(budget=1e9)
     agent, trail = play("hyperband", env, rounds=1)
@@ -72,7 +72,7 @@ def test_hyperband_on_environment() -> None:
     assert agent.recommend().tolist() == [min(r for (r, level), _, _ in trail if level == 80), 80]
 
 
-def test_successive_halving_keeps_best_and_starts_again() -> None:
+def test_successive_halving_keeps_the_best_and_starts_again() -> None:
     _, trail = play("successive-halving", make(budget=1e9), steps=242, n=81)
     assert [level for (_, level), _, _ in trail[:121]] == [0] * 81 + [2] * 27 + [8] * 9 + [26] * 3 + [80]
     ranks = sorted(row for (row, _), _, _ in trail[:81])
@@ -92,7 +92,7 @@ def test_diverged_rows_never_survive() -> None:
     assert all(row == 8 for row in survivors)
 
 
-def test_last_and_best_score() -> None:
+def test_halving_ranks_by_the_last_or_the_best_score() -> None:
     t = smooth(rows=9, levels=9)
     values = t.values.copy()
     values[0, 0, 0], values[0, 0, 1:] = 0.1, 9.0  # best of all at once, then over-trained
@@ -116,7 +116,7 @@ def test_last_and_best_score() -> None:
         ("smac-like", {"resource": 0}, "resource must be > 0, got 0"),
     ],
 )
-def test_bad_hyperparameters(name: str, hyper: dict[str, Any], message: str) -> None:
+def test_hyperparameters_out_of_range_are_rejected(name: str, hyper: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         agents.make(name, problem_of(make()), 0, **hyper)
 
@@ -129,7 +129,7 @@ def test_halving_needs_checkpoints(name: str) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), budget=st.floats(1.0, 60.0))
-def test_episode_overshoots_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
+def test_an_episode_exceeds_its_budget_by_one_training_at_most(seed: int, budget: float) -> None:
     env = validated(THREE, budget=budget)
     _, trail = play("hyperband", env, seed)
     assert env.total_cost - trail[-1][2]["cost"] < budget

@@ -16,7 +16,7 @@ from tests.agents.helpers import grid, play, problem
 from tests.helpers import raises
 
 
-def test_spread_starts_in_middle_and_moves_away() -> None:
+def test_the_spread_design_starts_in_the_middle_and_moves_away() -> None:
     features = grid(5, 5)
     agent = agents.make("bo-spread", problem(features), 0)
     first, second = play(agent, lambda row: 0.0, 2)
@@ -24,7 +24,7 @@ def test_spread_starts_in_middle_and_moves_away() -> None:
     assert np.abs(features[second] - features[first]).max() >= 0.25
 
 
-def test_what_observation_tells_of_others_is_that_of_whole_covariance() -> None:
+def test_reduction_of_variance_equals_that_of_the_whole_covariance() -> None:
     """Beside the matrix that is conditioned row by row, on some of its rows."""
     rng = np.random.default_rng(0)
     prior = gram("matern52", rng.integers(0, 4, (60, 3)) / 3.0, 1.0)
@@ -36,7 +36,7 @@ def test_what_observation_tells_of_others_is_that_of_whole_covariance() -> None:
         told -= np.outer(told[:, count], told[count]) / (told[count, count] + SPREAD_NOISE)
 
 
-def test_workers_spread_out_where_one_would_begin_at_random() -> None:
+def test_workers_spread_out_where_one_would_start_at_random() -> None:
     features = grid(5, 5)
 
     def apart(seed: int, design: str) -> float:
@@ -53,7 +53,7 @@ def test_workers_spread_out_where_one_would_begin_at_random() -> None:
     assert np.min(distances, axis=0).tolist() == [0.5, 0.25]
 
 
-def test_best_of_sources_come_first() -> None:
+def test_the_best_rows_of_sources_come_first() -> None:
     features = grid(5, 5)
     near, far = features[[0, 24, 12, 24]], features[[7, 18]] + 0.01
     sources = (
@@ -69,7 +69,7 @@ def test_best_of_sources_come_first() -> None:
     assert play(agents.make("bo", known, 0, design="random"), lambda row: 0.0, 3) == begun
 
 
-def test_objectives_of_sources_weigh_alike() -> None:
+def test_objectives_of_sources_have_equal_weights() -> None:
     rewards = np.array([[100.0, 0.0], [0.0, 0.1], [90.0, 0.1]])
     (best,) = best_of([Source("a", np.eye(3), rewards, np.ones(3))], 1)
     assert best.tolist() == [0.0, 0.0, 1.0]
@@ -83,7 +83,7 @@ def test_objectives_of_sources_weigh_alike() -> None:
         ({"initial": True}, "initial must be an int >= 1, got True"),
     ],
 )
-def test_words_about_initial_design(setting: dict[str, Any], message: str) -> None:
+def test_errors_of_the_initial_design_name_argument_and_rule(setting: dict[str, Any], message: str) -> None:
     with raises(message):
         agents.make("bo-ei-rbf", problem(grid(3, 3)), 0, **setting)
 
@@ -101,7 +101,7 @@ def test_reward_of_another_shape_is_rejected() -> None:
         agent.tell(0, np.nan, {})
 
 
-def test_models_see_features_asked_for() -> None:
+def test_models_see_the_requested_features() -> None:
     found = problem_of(gym.make("NASBenchNLP-wikitext2-v0"))
     for name in ("graph-ei-rbf", "graph-eif-rbf", "bo-ei-rbf", "bo"):
         agent = agents.make(name, found, 0, features="g2v_")

@@ -33,7 +33,9 @@ def told(agent: Any, rows: list[int], rewards: Floats) -> Any:
 @pytest.mark.parametrize("standardise", [False, True])
 @pytest.mark.parametrize("amplitude", [1.0, 2.5])
 @pytest.mark.parametrize("objectives", [1, 2])
-def test_optimisation_with_fixed_kernel_is_textbooks(standardise: bool, amplitude: float, objectives: int) -> None:
+def test_optimisation_with_a_fixed_kernel_equals_the_textbook(
+    standardise: bool, amplitude: float, objectives: int
+) -> None:
     problem = problem_of(objectives=objectives)
     kwargs: dict[str, Any] = {"kernel": "rbf", "length_scale": 0.7, "amplitude": amplitude, "noise": 0.02}
     agent = BayesianOptimisation(problem, 0, standardise=standardise, **kwargs)
@@ -51,7 +53,7 @@ def test_optimisation_with_fixed_kernel_is_textbooks(standardise: bool, amplitud
     np.testing.assert_allclose(agent.predict(), means[1:] * scale[:, None] + shift[:, None], atol=1e-9)
 
 
-def test_equal_rewards_have_no_scale() -> None:
+def test_equal_rewards_do_not_break_standardisation() -> None:
     agent = told(BayesianOptimisation(problem_of(), 0, standardise=True), [0, 1, 2], np.full((3, 1), 0.1 + 0.2))
     shift, scale = agent._units()
     assert (shift.tolist(), scale.tolist()) == ([pytest.approx(0.3)], [1.0])
@@ -63,7 +65,7 @@ def test_equal_rewards_have_no_scale() -> None:
     assert zeros._units()[1].tolist() == [1.0]
 
 
-def test_draw_of_posterior_is_matherons() -> None:
+def test_a_draw_of_the_posterior_follows_matherons_rule() -> None:
     problem = problem_of()
     agent = told(
         BayesianOptimisation(problem, 0, acquisition="thompson", amplitude=2.0, noise=0.1, standardise=True),
@@ -160,7 +162,7 @@ def test_large_candidate_sets_compute_rows(monkeypatch: pytest.MonkeyPatch) -> N
     assert agent.ask() not in rows
 
 
-def test_words_about_kernels_settings() -> None:
+def test_errors_of_kernel_settings_name_argument_and_rule() -> None:
     defaults = BayesianOptimisation(problem_of(), 0)
     assert (defaults.kernel, defaults.length_scale, defaults.amplitude, defaults.noise) == ("matern52", 1.0, 1.0, 1e-4)
     assert (defaults.standardise, defaults.fit, defaults.refit, defaults.initial) == (False, False, 0.1, 3)
@@ -177,7 +179,7 @@ def test_words_about_kernels_settings() -> None:
     ("objectives", "settings"),
     [(1, {"fit": True}), (1, {"acquisition": "ucb"}), (2, {"fit": True}), (2, {"amplitude": 2.0, "standardise": True})],
 )
-def test_pool_of_all_candidates_suggests_what_all_candidates_do(
+def test_a_pool_of_all_candidates_suggests_the_same(
     monkeypatch: pytest.MonkeyPatch, objectives: int, settings: dict[str, Any]
 ) -> None:
     problem = problem_of(40, objectives)
@@ -200,7 +202,9 @@ def test_pool_of_all_candidates_suggests_what_all_candidates_do(
 
 
 @pytest.mark.parametrize("acquisition", ["ei", "thompson"])
-def test_beyond_what_is_affordable_pool_is_scored(monkeypatch: pytest.MonkeyPatch, acquisition: str) -> None:
+def test_a_pool_is_scored_where_there_are_too_many_candidates(
+    monkeypatch: pytest.MonkeyPatch, acquisition: str
+) -> None:
     monkeypatch.setattr(bo, "AFFORDABLE", 50)
     monkeypatch.setattr(pool, "NEIGHBOURS", 3)
     monkeypatch.setattr(pool, "RANDOM", 4)
@@ -239,7 +243,7 @@ def test_beyond_what_is_affordable_pool_is_scored(monkeypatch: pytest.MonkeyPatc
     ],
     ids=str,
 )
-def test_seeds_that_prepare_together_suggest_what_each_does_alone(
+def test_seeds_that_prepare_together_suggest_the_same_as_alone(
     settings: dict[str, Any], workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where a posterior is renewed at some observations only, and where results are on their way."""

@@ -75,7 +75,7 @@ def test_mixed_axes_are_searched_without_repeats_and_at_their_values():
     assert mixed(agent.recommend()) > -0.01
 
 
-def test_centre_is_first_suggestion_and_problem_survives_encoding():
+def test_the_centre_is_the_first_suggestion_and_the_problem_survives_encoding():
     copy = Problem.from_bytes(MIXED.to_bytes())
     assert copy.axes == MIXED.axes
     assert agents.make("box-bo", copy, 3).ask().tolist() == agents.make("box-bo", MIXED, 3).ask().tolist()
@@ -98,7 +98,7 @@ def test_pending_and_failed_evaluations_are_avoided():
     assert agent.recommend()[0] <= 0
 
 
-def test_gradient_of_acquisition_is_that_of_its_values():
+def test_gradient_of_the_acquisition_equals_differences():
     from hpo_envs.agents.models.gp.box import BoxGP, half_rank
     from hpo_envs.agents.search.bo_box import BoxSpace
 
@@ -117,7 +117,7 @@ def test_gradient_of_acquisition_is_that_of_its_values():
         assert slopes[:, k] == pytest.approx((model.log_ei(up) - model.log_ei(down)) / 2e-6, rel=1e-3, abs=1e-5)
 
 
-def test_half_rank_keeps_upper_half_and_tames_lower_one():
+def test_half_rank_keeps_the_upper_half_and_ranks_the_lower_one():
     from hpo_envs.agents.models.gp.box import half_rank
 
     y = np.array([0.0, 1.0, 2.0, 3.0, 4.0, -1e6])

@@ -22,7 +22,7 @@ def test_evolution_is_regularised() -> None:
     assert agent.recommend() == 1
 
 
-def test_evolution_mutates_features_to_nearest_row_as_released() -> None:
+def test_evolution_mutates_features_to_the_nearest_row_as_released() -> None:
     problem = problem_of(make())
     agent = agents.make("regularized-evolution", problem, 0, population=2, sample=2, fresh=False, evaluations=40)
     trail = play("regularized-evolution", make(), 0, population=2, sample=2, fresh=False, evaluations=40)[1]
@@ -40,7 +40,7 @@ def test_evolution_moves_in_natural_values_where_ranges_are_given() -> None:
         evolution.natural(x, [(0.0, 1.0)])
 
 
-def test_evolution_follows_grammar() -> None:
+def test_evolution_follows_the_grammar() -> None:
     """With `mutate` the agent needs neither rows nor features; None asks for a random member."""
     calls = []
 
@@ -57,7 +57,7 @@ def test_evolution_follows_grammar() -> None:
     assert None not in calls[5:]
 
 
-def test_evolution_builds_member_action_by_action() -> None:
+def test_evolution_builds_a_member_action_by_action() -> None:
     """Members of three actions: only the step that completes one is an evaluation."""
 
     def mutate(parent: Any, rng: np.random.Generator) -> Any:
@@ -78,7 +78,7 @@ def test_evolution_builds_member_action_by_action() -> None:
     assert max(map(sum, built[4:])) > max(map(sum, built[:4]))
 
 
-def test_third_of_budget_pays_for_first_population() -> None:
+def test_the_first_population_takes_a_third_of_the_budget() -> None:
     for budget, first in ((20, 7), (3, 2), (60, 20), (200, 20), (None, 20)):
         agent: Any = agents.make("regularized-evolution", Problem(gym.spaces.Discrete(500), budget=budget), 0)
         random: Any = agents.make("random", Problem(gym.spaces.Discrete(500), budget=budget), 0)
@@ -96,7 +96,7 @@ def test_third_of_budget_pays_for_first_population() -> None:
     assert agent.population == 3
 
 
-def test_population_that_was_asked_for_stays() -> None:
+def test_a_requested_population_size_is_kept() -> None:
     agent: Any = agents.make("regularized-evolution", Problem(gym.spaces.Discrete(99), budget=20), 0, population=20)
     for _ in range(20):
         agent.tell(agent.ask(), 0.0, {"cost": 1.0, "status": "ok"})

@@ -29,7 +29,7 @@ def influence_by_force(
 
 
 @pytest.mark.parametrize(("variant", "kernel"), [*zip(VARIANTS, ["rbf", "matern52", "matern52"], strict=True)])
-def test_influence_is_brute_force(variant: str, kernel: str) -> None:
+def test_influence_equals_brute_force(variant: str, kernel: str) -> None:
     rng = RNG(3)
     x = rng.random((35, 3))
     agent = GraphInfluence(
@@ -53,7 +53,7 @@ def test_influence_is_brute_force(variant: str, kernel: str) -> None:
         np.testing.assert_allclose(scores[free], brute[free], atol=1e-8)
 
 
-def test_finite_set_posterior_is_harmonic_without_ridge() -> None:
+def test_finite_set_posterior_is_harmonic_without_a_ridge() -> None:
     """Section 5.3: as sigma^2 grows and the noise vanishes, the Gaussian process predicts what equation 7 does."""
     rng = RNG(4)
     x = rng.random((30, 2))
@@ -66,7 +66,7 @@ def test_finite_set_posterior_is_harmonic_without_ridge() -> None:
     np.testing.assert_allclose(agent.predict()[0], spread_labels(graph.weights, nodes, labels), atol=1e-4)
 
 
-def test_agents_on_same_candidates_share_one_graph() -> None:
+def test_agents_on_the_same_candidates_share_one_graph() -> None:
     x = RNG(5).random((20, 2))
     one, two = (GraphInfluence(Problem(gym.spaces.Discrete(20), features=x.copy()), s) for s in (0, 1))
     assert one.graph is two.graph

@@ -43,13 +43,13 @@ def made(objectives: int = 1, **settings: Any) -> Given:
         ({"acquisition": "ei"}, int(np.argmax(expected_improvement(MEANS[0], DEVIATIONS[0], 1.0)))),
     ],
 )
-def test_candidate_with_highest_value_is_next(settings: dict[str, Any], row: int) -> None:
+def test_the_candidate_with_the_highest_value_is_next(settings: dict[str, Any], row: int) -> None:
     agent = made(**settings)
     agent.tell(1, 1.0, {})
     assert agent.ask() == row
 
 
-def test_default_is_that_of_number_of_objectives() -> None:
+def test_the_default_acquisition_depends_on_the_number_of_objectives() -> None:
     assert (made().acquisition, made(2).acquisition) == ("ei", "ehvi")
     agent = made(2)
     assert agent.predict().tolist() == [[0.0] * 4] * 2
@@ -58,7 +58,7 @@ def test_default_is_that_of_number_of_objectives() -> None:
     assert agent.predict().tolist() == MEANS.tolist() * 2
 
 
-def test_words_about_acquisitions() -> None:
+def test_errors_of_acquisitions_name_argument_and_rule() -> None:
     with raises("acquisition must be one of auto, ei, ucb, thompson, ehvi, got 'pi', did you mean 'ei'?"):
         made(acquisition="pi")
     with raises("objectives must be 2 for acquisition ehvi, got 1"):
@@ -68,7 +68,7 @@ def test_words_about_acquisitions() -> None:
             made(**{name: 0})
 
 
-def test_dear_candidates_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expensive_candidates_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     for costs, row in (([1.0, 1.0, 1.0, 1.0], 0), ([100.0, 1.0, 1.0, 1.0], 1)):
         agent = made(per_cost=True)
         agent.tell(3, 0.5, {"cost": 2.0})

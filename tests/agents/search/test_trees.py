@@ -27,7 +27,7 @@ def test_models_beat_random_search_where_features_tell(name: str) -> None:
     assert np.mean(ours) < np.mean(random)
 
 
-def test_beyond_what_is_affordable_pool_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_is_scored_where_there_are_too_many_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in ((trees, "AFFORDABLE", 50), (pool, "NEIGHBOURS", 3), (pool, "RANDOM", 4)):
         monkeypatch.setattr(module, name, value)
     x = np.random.default_rng(0).random((200, 2))

@@ -35,7 +35,9 @@ PICKED = [  # id, transfer, what is picked, and what where results come late
 
 
 @pytest.mark.parametrize(("env_id", "transfer", "name", "late"), PICKED)
-def test_it_picks_what_was_best_on_problems_of_kind(env_id: str, transfer: str | None, name: str, late: str) -> None:
+def test_auto_picks_the_agent_that_was_best_on_problems_of_the_kind(
+    env_id: str, transfer: str | None, name: str, late: str
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         problem = problem_of(gym.make(env_id), transfer)
@@ -43,7 +45,7 @@ def test_it_picks_what_was_best_on_problems_of_kind(env_id: str, transfer: str |
     assert type(make("auto", problem, 3)) is type(make(name, problem, 3))
 
 
-def test_its_runs_are_those_of_agent_that_it_picks() -> None:
+def test_runs_of_auto_are_those_of_the_agent_that_it_picks() -> None:
     given: dict[str, Any] = {"budget": 18, "env_kwargs": {}}
     one, two = (run(name, "NMTHPO-ruen-v0", [4], **given)[0] for name in ("auto", "bo-spread"))
     assert np.array_equal(one.actions, two.actions)

@@ -22,7 +22,7 @@ def candidates(n: int = 30, d: int = 3, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).random((n, d)).round(2)
 
 
-def test_units_of_reward_do_not_matter() -> None:
+def test_the_unit_of_the_reward_does_not_matter() -> None:
     x, y = candidates(40), np.random.default_rng(5).normal(size=40)
     problem = Problem(gym.spaces.Discrete(40), x, ("a", "b", "c"), budget=15)
     chosen = []
@@ -81,7 +81,7 @@ def play(problem: Problem, y: np.ndarray, steps: int = 10, **hyperparameters: An
     return actions
 
 
-def test_other_tables_say_where_to_begin_and_problem_whom_to_believe() -> None:
+def test_other_tables_determine_the_start_and_the_problem_their_weights() -> None:
     problem, y = related()
     order = np.argsort(-y)
     assert play(problem, y, 1)[0] in order[:6]
@@ -89,7 +89,7 @@ def test_other_tables_say_where_to_begin_and_problem_whom_to_believe() -> None:
     assert order[-1] in play(problem, -y)  # two of three tables are wrong
 
 
-def test_numbers_are_those_asked_for() -> None:
+def test_learned_numbers_are_the_requested_ones() -> None:
     problem, y = related()
     start = np.array([[*START.values()]])
     assert play(problem, y, trained=False) == play(problem, y, numbers=start)
@@ -98,7 +98,7 @@ def test_numbers_are_those_asked_for() -> None:
     assert agents.make("learned", alone, 0).trained_on == frozenset()
 
 
-def test_wrong_arguments() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     problem, _ = related()
     with pytest.raises(ValueError, match="weights must be one of .*, got 'bert'"):
         agents.make("learned", problem, 0, weights="bert")
@@ -135,7 +135,7 @@ def test_shipped_weights_are_small_and_whole() -> None:
 
 
 @pytest.mark.parametrize("isolate", [False, True])
-def test_runs_say_what_their_agent_has_seen(isolate: bool) -> None:
+def test_runs_record_what_their_agent_has_seen(isolate: bool) -> None:
     cases: list[tuple[str, str, list[str] | None]] = [
         ("learned", "NMTHPO-zhen-v0", None),
         ("tests.agents.transfer.test_learned:Reader", "NMTHPO-v0", ["chi", "rus"]),

@@ -38,7 +38,7 @@ def regret(agent: Any, steps: int) -> float:
     return float(TRUTH.max() - max(found))
 
 
-def test_source_says_what_it_measured_and_predicts_rest() -> None:
+def test_a_source_returns_what_it_measured_and_predicts_the_rest() -> None:
     half = dataclasses.replace(ALIKE, features=ALIKE.features[::2], rewards=ALIKE.rewards[::2], costs=ALIKE.costs[::2])
     known, part = predictions((ALIKE, half), X, ("a", "b"))
     assert known.shape == (TREES, 36)
@@ -70,7 +70,7 @@ def test_one_objective_only(name: str) -> None:
         make(name, problem(ALIKE, objectives=2), 0)
 
 
-def test_leaving_one_out_is_what_process_of_others_says() -> None:
+def test_leave_one_out_predictions_equal_those_of_the_other_observations() -> None:
     rows, y = np.array([0, 7, 20, 35]), standardised(TRUTH[[0, 7, 20, 35]])
     agent: Any = make("rgpe", problem(ALIKE), 0)
     for row in rows.tolist():
@@ -87,7 +87,7 @@ def test_leaving_one_out_is_what_process_of_others_says() -> None:
     assert np.allclose(whole.mean[rows], y, atol=0.2)
 
 
-def test_quantiles_are_cut_off_at_papers_delta() -> None:
+def test_quantiles_are_cut_off_at_the_delta_of_the_paper() -> None:
     y = np.array([3.0, -1.0, 40.0, 5.0])
     delta = 1.0 / (4.0 * 4**0.25 * np.sqrt(np.pi * np.log(4)))
     shares = np.array([0.5, 0.25, 1.0 - delta, 0.75])
@@ -96,12 +96,12 @@ def test_quantiles_are_cut_off_at_papers_delta() -> None:
     assert np.isfinite(copula(np.ones(1))).all()
 
 
-def test_it_begins_where_sources_are_best_and_leaves_what_misleads() -> None:
+def test_transfer_starts_where_sources_are_best_and_leaves_misleading_ones() -> None:
     assert regret(make("quantile-copula", problem(ALIKE), 0), 1) == 0.0
     assert regret(make("quantile-copula", problem(OTHER), 0), 12) < 0.1
 
 
-def test_smooth_table_is_predicted_in_normal_scores_whatever_its_unit() -> None:
+def test_a_smooth_table_is_predicted_in_normal_scores_whatever_its_unit() -> None:
     rng = np.random.default_rng(0)
     x, at = rng.random((80, 2)), rng.random((30, 2))
     y = -np.square(x - 0.4).sum(axis=1)
@@ -111,7 +111,7 @@ def test_smooth_table_is_predicted_in_normal_scores_whatever_its_unit() -> None:
     assert one.lengths.shape == (2,)
 
 
-def test_models_of_same_table_are_one() -> None:
+def test_models_of_the_same_table_are_shared() -> None:
     x, y = np.random.default_rng(0).random((20, 3)), np.arange(20.0)
     assert sources.source_gp(x, y) is sources.source_gp(x.copy(), y)
 
@@ -131,14 +131,14 @@ def asked(name: str, *sources: object, steps: int = 36) -> list[int]:
     return rows
 
 
-def test_zero_shot_tries_rows_in_order_of_mean_score() -> None:
+def test_zero_shot_tries_rows_in_the_order_of_their_mean_score() -> None:
     rows = asked("zero-shot", ALIKE)
     assert sorted(rows) == list(range(36))
     assert (np.diff(TRUTH[rows]) <= 1e-12).all()
     assert regret(make("zero-shot", problem(ALIKE), 0), 1) == 0.0
 
 
-def test_portfolio_serves_many_and_then_few() -> None:
+def test_a_portfolio_serves_many_tables_first_and_few_later() -> None:
     """By hand: the best row of two tables gains most, then that of the third, for which the first is the worst."""
     first, second = asked("portfolio", ALIKE, ALIKE, OTHER, steps=2)
     assert first == int(np.argmax(TRUTH))
@@ -156,13 +156,13 @@ def test_misranked_pairs_are_counted() -> None:
         assert found == sum((f[a] < y[b]) != (y[a] < y[b]) for a, b in itertools.permutations(range(5), 2))
 
 
-def test_weights_are_shares_of_fewest() -> None:
+def test_weights_are_shares_of_the_fewest_misranked_pairs() -> None:
     """Three models, four samples: the first wins one and shares two, the last wins one; the second is diluting."""
     theirs, own = np.array([[0, 1, 2, 5], [9, 9, 9, 9]]), np.array([3, 1, 2, 4])
     assert weights(theirs, own).tolist() == [0.5, 0.0, 0.5]
 
 
-def test_source_that_misleads_has_no_weight() -> None:
+def test_a_misleading_source_has_no_weight() -> None:
     agent: Any = make("rgpe", problem(OTHER, ALIKE), 0)
     assert regret(agent, 8) < 0.02
     other, alike, own = agent.weights
@@ -175,7 +175,7 @@ def test_failures_are_cut_off() -> None:
     assert robust(np.ones(3)).tolist() == [0.0] * 3
 
 
-def test_next_candidate_is_formulas() -> None:
+def test_the_next_candidate_follows_the_formula() -> None:
     agent: Any = make("stacked-gp", problem(ALIKE, OTHER), 0)
     rows = [3, 17, 30]
     for row in rows:
@@ -199,7 +199,7 @@ def test_next_candidate_is_formulas() -> None:
     assert agent.ask() == int(np.argmax(scores))
 
 
-def test_it_corrects_what_misleads() -> None:
+def test_the_residual_process_corrects_a_misleading_source() -> None:
     assert regret(make("stacked-gp", problem(ALIKE, OTHER), 1), 10) < 0.02
 
 
@@ -231,7 +231,7 @@ def test_good_observations_of_two_objectives_are_first_fronts() -> None:
     assert [part.tolist() for part in split(np.array([[1.0], [5.0], [3.0]]), 0.1)] == [[1], [2, 0]]
 
 
-def test_task_like_problem_is_more_similar() -> None:
+def test_a_task_like_the_problem_is_more_similar() -> None:
     agent: Any = make("tst-tpe", problem(ALIKE, OTHER), 0)
     assert regret(agent, 12) < 0.02
     alike, other = agent.similarities

@@ -54,7 +54,7 @@ def by_brute_force(predict, axes, thresholds):
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("cutoff", [None, 1.5])
-def test_tree_is_decomposed_as_by_brute_force(seed: int, cutoff: float | None) -> None:
+def test_decomposition_of_a_tree_equals_brute_force(seed: int, cutoff: float | None) -> None:
     _, _, model = fitted(seed=seed)
     tree = model.tree_
     values, low, high = fi.boxes(tree, 3)
@@ -68,7 +68,7 @@ def test_tree_is_decomposed_as_by_brute_force(seed: int, cutoff: float | None) -
     assert main.sum() + pairs.sum() / 2 < total, "three axes: what is left is of third order"
 
 
-def test_tree_worked_out_by_hand() -> None:
+def test_decomposition_of_a_tree_equals_values_by_hand() -> None:
     """f = 0 where a <= .5, else 1 where b <= 1, else 3; a in {0, 1}, b uniform on [0, 4]."""
     low = np.array([[-np.inf, -np.inf], [0.5, -np.inf], [0.5, 1.0]])
     high = np.array([[0.5, np.inf], [np.inf, 1.0], [np.inf, np.inf]])
@@ -81,7 +81,7 @@ def test_tree_worked_out_by_hand() -> None:
     assert marginals[1][1] == pytest.approx([0.5, 1.5])
 
 
-def test_forest_finds_what_complete_grid_says() -> None:
+def test_a_forest_finds_the_importance_on_a_complete_grid() -> None:
     table = store.load("nmthpo/swen")
     bleu = table.final("bleu")
     axes = [
@@ -110,7 +110,7 @@ def test_constant_scores_have_no_importance_and_wrong_shapes_are_rejected() -> N
 
 
 @pytest.mark.parametrize("case", json.loads(Path(__file__).with_name("fanova.json").read_text(encoding="utf-8")))
-def test_tree_is_decomposed_as_by_fanova_package(case: dict[str, Any]) -> None:
+def test_decomposition_of_a_tree_equals_that_of_the_fanova_package(case: dict[str, Any]) -> None:
     """One tree of fanova 2.0.19 (pyrfr 0.9.0) on 40 points, as the values of its cells; with and without a cutoff.
 
     Its shares are those of `fANOVA(X, Y, space, n_trees=1, min_samples_leaf=3, cutoffs=...).quantify_importance`, with

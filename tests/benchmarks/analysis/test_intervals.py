@@ -19,7 +19,7 @@ def symmetric(rng: np.random.Generator, *size: int) -> intervals.Floats:
     return rng.permuted(both, axis=-1)
 
 
-def test_one_environment_without_skewness_is_t_test() -> None:
+def test_one_environment_without_skewness_gives_a_t_test() -> None:
     d = symmetric(np.random.default_rng(0), 1, 12)
     e = intervals.fixed_tasks(d)
     ours, theirs = e, stats.ttest_1samp(d[0], 0)
@@ -29,7 +29,7 @@ def test_one_environment_without_skewness_is_t_test() -> None:
     assert float(ours.df) == 11
 
 
-def test_two_environments_have_welchs_degrees_of_freedom() -> None:
+def test_two_environments_have_the_degrees_of_freedom_of_welch() -> None:
     rng = np.random.default_rng(3)
     a, b = symmetric(rng, 1, 8)[0], 4 * symmetric(rng, 1, 14)[0]
     # The mean of m_1 and m_2 is half of their difference if the second environment changes its sign. The seeds of the
@@ -64,7 +64,7 @@ def test_skewness_widens_one_side_only() -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 2, 5, 20])
-def test_without_spread_only_number_of_runs_speaks(runs: int) -> None:
+def test_without_spread_only_the_number_of_runs_counts(runs: int) -> None:
     e = intervals.fixed_tasks(np.full((1, runs), -0.25))
     assert float(e.p) == (2.0 ** (1 - runs) if runs > 1 else 1.0)
     assert np.isnan([e.low, e.high]).all()
@@ -74,7 +74,7 @@ def test_without_spread_only_number_of_runs_speaks(runs: int) -> None:
     assert float(many.p) == (2.0 ** (1 - runs) if runs > 1 else 1.0)
 
 
-def test_rounding_is_no_spread() -> None:
+def test_rounding_errors_are_no_spread() -> None:
     # A third of every run, computed in another order: the differences are rounding.
     d = np.array([[1e-17, 1e-17, 2e-17, 1e-17, 1e-17]])
     e = intervals.fixed_tasks(d)
@@ -109,7 +109,7 @@ def test_leading_axes_are_treated_alike() -> None:
             assert float(together.low[i]) == pytest.approx(float(alone.low))
 
 
-def test_environments_are_sample_elsewhere() -> None:
+def test_environments_are_a_sample_across_tasks() -> None:
     means = np.random.default_rng(5).standard_normal(7)
     # Seed s is lucky on some environments and unlucky on as many others, so that none is lucky on the whole.
     d = means[:, None] + np.array([(-1.0) ** (e + np.arange(8)) for e in range(7)])
@@ -118,7 +118,7 @@ def test_environments_are_sample_elsewhere() -> None:
     assert float(e.df) == pytest.approx(6)
 
 
-def test_luck_shared_by_all_environments_counts() -> None:
+def test_variance_shared_by_all_environments_counts() -> None:
     rng = np.random.default_rng(7)
     luck = rng.standard_normal((1, 20))
     d = luck + 0.1 * rng.standard_normal((6, 20))
@@ -130,7 +130,7 @@ def test_luck_shared_by_all_environments_counts() -> None:
     assert float(intervals.across_tasks(d).se) ** 2 == pytest.approx(d.mean(axis=1).var(ddof=1) / 6 + block - within)
 
 
-def test_clusters_are_one_observation_each() -> None:
+def test_each_cluster_is_one_observation() -> None:
     means = np.array([1.0, 3.0, 5.0, 2.0, 4.0])
     d = means[:, None] + np.array([-1.0, 1.0, 0.0, 0.0])
     e = intervals.across_tasks(
@@ -146,13 +146,13 @@ def test_clusters_are_one_observation_each() -> None:
         intervals.across_tasks(d, (0, 1))
 
 
-def test_weights_of_clusters_are_those_of_mean() -> None:
+def test_weights_of_clusters_are_those_of_the_mean() -> None:
     m = np.random.default_rng(8).standard_normal(5)
     labels = ("b", "a", "b", "c", "b")
     assert float(intervals._weights(5, labels) @ m) == pytest.approx(float(intervals.grouped(m, labels).mean()))
 
 
-def test_holm_by_hand() -> None:
+def test_holm_correction_equals_values_by_hand() -> None:
     assert significance.holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
     assert significance.holm([[0.6, 0.7], [0.5, 0.001]]).tolist() == [[1.0, 1.0], [0.5, 0.002]]
 
@@ -167,6 +167,6 @@ def test_sole_winner_needs_no_correction_and_its_rivals_do() -> None:
 
 
 @pytest.mark.parametrize("bad", [[1.0, 2.0], [[]], [[1.0, float("inf")]]])
-def test_what_are_no_differences(bad: list[float]) -> None:
+def test_invalid_differences_are_rejected(bad: list[float]) -> None:
     with pytest.raises(ValueError, match="differences must be"):
         intervals.fixed_tasks(bad)

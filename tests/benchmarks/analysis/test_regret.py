@@ -87,7 +87,7 @@ def test_diverged_first_evaluation_counts_as_median_configuration() -> None:
         assert anytime(r, regret.after(r)) == pytest.approx(0.75)
 
 
-def test_raw_scores_are_minus_incumbent() -> None:
+def test_raw_scores_are_minus_the_incumbent() -> None:
     r = run([1.0, 3.0, 2.0], source="none", best=[], reference=[], budget=4.0, costs=[2.0, 1.0, 1.0])
     after = regret.after(r)
     assert (after.tolist(), regret.final(r, after), regret.raw(r)) == ([-1.0, -3.0, -3.0], -3.0, True)
@@ -107,7 +107,7 @@ def area(points: np.ndarray, corner: np.ndarray) -> float:
 PAIR = {"objectives": ["score", "loss"], "best": [1.0, 1.0], "reference": [0.0, 0.0]}
 
 
-def test_regret_of_two_objectives_is_lost_area() -> None:
+def test_regret_of_two_objectives_is_the_lost_area() -> None:
     rng = np.random.default_rng(3)
     points = rng.random((25, 2)) * 2 - 0.5
     points[7], points[11] = points[3], [0.9, -1.0]  # seen before, and outside the corner
@@ -123,7 +123,7 @@ def test_regret_of_two_objectives_is_lost_area() -> None:
         regret.after(run(np.ones((2, 3)), objectives=["a", "b", "c"], best=[1.0] * 3, reference=[0.0] * 3))
 
 
-def test_noisy_fronts_count_what_their_rows_are_worth() -> None:
+def test_noisy_fronts_count_the_true_means_of_their_rows() -> None:
     truth = np.array([[1.0, 0.5], [0.5, 1.0], [0.25, 0.25], [-1.0, 2.0]])
     told: dict[str, Any] = {"truth": truth, "front": [[1.0, 1.0]], **PAIR}
     r = run([[9.0, 9.0], [0.8, 0.5], [0.1, 0.1], [0.4, 1.0]], rows=[2, 0, 2, 1], **told)
@@ -155,7 +155,7 @@ def test_regret_over_budget_by_hand() -> None:
     assert isinstance(anytime(timed, r), float)
 
 
-def test_runtimes_by_hand() -> None:
+def test_runtimes_equal_values_by_hand() -> None:
     r = run([0, 0, 0], costs=[2.0, 3.0, 4.0])
     seen = np.array([0.5, 0.7, 0.1])
     assert regret.runtimes(seen, r.costs, [0.6, 0.5, 0.4, 0.1, 0.0999]).tolist() == [2.0, 2.0, 9.0, 9.0, INF]

@@ -57,7 +57,7 @@ def test_scales_of_tables_by_hand() -> None:
     assert two.front.tolist() == [[-1.0, 0.0], [2.0, -1.0], [4.0, -2.0]]
 
 
-def test_repeats_are_averaged_and_noise_receives() -> None:
+def test_repeats_are_averaged_and_their_noise_is_recorded() -> None:
     twice = np.concatenate([table().values, table().values], axis=1)[:4]
     twice[0, :, 0, 0] = [9.0, -7.0]
     lucky = table(keys=tuple("abcd"), values=twice, cost=np.ones((4, 2, 1)))
@@ -67,7 +67,7 @@ def test_repeats_are_averaged_and_noise_receives() -> None:
     assert (scale.repeats, scale.noise) == (2, pytest.approx(np.sqrt(128 / 4 / 3.25)))
 
 
-def test_what_user_says_is_scale_and_else_scores_are_raw() -> None:
+def test_the_scale_is_the_one_that_the_user_gives_and_else_scores_are_raw() -> None:
     env: Any = gym.make("CharHPO-v0", disable_env_checker=True).unwrapped
     with mock.patch.object(type(env.params), "known", (np.array([99.0]), np.array([50.0]))):
         scale = Scales("CharHPO-v0", env.params, {}).of(0)
@@ -83,7 +83,7 @@ def test_what_user_says_is_scale_and_else_scores_are_raw() -> None:
     )
 
 
-def test_headers_hold_scales_to_bit() -> None:
+def test_headers_keep_scales_to_the_bit() -> None:
     for env_id, share in (("NMTHPO-zhen-mo-v0", 0.5), ("FIESTA-tdsa8-v0", 1.0), ("NASBenchNLP-wikitext2-v0", 1.0)):
         for r in run("random", env_id, [0, 1], env_kwargs={"subsample": share, "budget": 4}):
             scale = of_header(json.loads(json.dumps(r.header)))
@@ -119,14 +119,14 @@ def test_scales_of_many_episodes_are_those_of_each(case: tuple[str, dict[str, An
     assert scales.headers(episodes.tables, episodes.shares) == alone
 
 
-def test_arms_have_scale_of_repeats_that_are_drawn() -> None:
+def test_arms_have_the_scale_of_the_repeats_that_are_drawn() -> None:
     for kwargs in ({}, {"fix_split": 7}):
         (r,) = run("random", "FIESTA-ner-v0", [0], env_kwargs={"budget": 60, **kwargs})
         assert of_header(r.header).best[0] == r.evaluated["truth"].max()
 
 
 @pytest.mark.parametrize("env_id", ONE_OF_EACH)
-def test_id_of_every_kind_has_scale(env_id: str) -> None:
+def test_an_id_of_every_kind_has_a_scale(env_id: str) -> None:
     """References are filed under the hash of the table: python -m hpo_envs.benchmarks.references makes them anew."""
     env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
     for k in range(len(env.params.tables)):
@@ -154,7 +154,7 @@ def test_scores_depend_on_no_other_run_and_on_no_table(monkeypatch: pytest.Monke
     assert alone == [whole[c["environment"], "random"] for c in alone]
 
 
-def test_environment_whose_best_is_its_median_is_in_no_average() -> None:
+def test_an_environment_whose_best_is_its_median_is_in_no_average() -> None:
     ids = ["CharHPO-g2p-geo-lstm-v0", "CharHPO-g2p-geo-transformer-v0", "CharHPO-g2p-hun-lstm-v0"]
     kwargs: dict[str, Any] = {"budget": 4}
     runs = [r for a in ("random", "regularized-evolution") for i in ids for r in run(a, i, range(5), **kwargs)]

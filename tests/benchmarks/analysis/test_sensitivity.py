@@ -122,7 +122,7 @@ def test_frames_tables_and_arrays_agree() -> None:
     assert set(got) == {"rel@2", "rel@3", "mean@2", "mean@3", "best", "equivalent", "rho", "maxima", "change"}
 
 
-def test_what_is_undefined_is_none() -> None:
+def test_undefined_metrics_are_none() -> None:
     losses = sens.analyse(np.arange(8.0)[:, None], -np.arange(1.0, 9.0), ks=(2,))
     assert losses["rel@2"] is None
     assert losses["mean@2"] is None
@@ -153,7 +153,7 @@ def test_what_is_undefined_is_none() -> None:
         (lambda: sens.performance_correlation([1, 1, 1], [1.0, 2.0, 3.0]), "ranks must not all be"),
     ],
 )
-def test_errors_say_what_rule_was_broken(call: Any, message: str) -> None:
+def test_errors_name_the_broken_rule(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
 

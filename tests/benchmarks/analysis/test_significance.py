@@ -9,7 +9,7 @@ from tests.helpers import raises
 NAN = float("nan")
 
 
-def test_numbers_are_those_of_inference() -> None:
+def test_numbers_of_a_track_equal_those_of_inference() -> None:
     rng = np.random.default_rng(0)
     scores = {name: 0.3 + 0.05 * i + 0.1 * rng.random((6, 10)) for i, name in enumerate("abc")}
     found = significance.judged(scores, "uvwxyz")
@@ -26,7 +26,7 @@ def test_numbers_are_those_of_inference() -> None:
     assert found["best"] == {"here": "a", "there": "a"}
 
 
-def test_fewer_than_six_clusters_say_nothing_of_others() -> None:
+def test_fewer_than_six_clusters_do_not_generalise() -> None:
     rng = np.random.default_rng(1)
     scores = {"a": 0.1 + 0.01 * rng.random((6, 10)), "b": 0.5 + 0.01 * rng.random((6, 10))}
     for clusters, winner in (("uvwxyz", "a"), ("uuwxyz", None)):
@@ -37,7 +37,7 @@ def test_fewer_than_six_clusters_say_nothing_of_others() -> None:
     assert found["pairs"][0]["there"]["verdict"] == "inconclusive"
 
 
-def test_three_seeds_on_one_environment_say_nothing() -> None:
+def test_three_seeds_on_one_environment_give_no_verdict() -> None:
     found = significance.judged({"a": np.array([[0.1, 0.2, 0.15]]), "b": np.array([[0.8, 0.9, 0.91]])}, "u")
     assert {s["here"] for s in found["standings"]} == {"inconclusive"}
     assert np.isnan(found["standings"][0]["mean"][1])
@@ -57,7 +57,7 @@ def test_scores_of_unequal_length_are_padded() -> None:
     assert np.isnan(full[:, 1, 1]).all()
 
 
-def test_bands_are_same_however_many_points_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bands_do_not_depend_on_the_number_of_points(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     rows = [rng.random((9, 13)), rng.random((6, 13))]
     whole = intervals.interval(intervals.padded(rows))
@@ -65,13 +65,13 @@ def test_bands_are_same_however_many_points_are_looked_at(monkeypatch: pytest.Mo
     np.testing.assert_allclose(intervals.bands(rows), whole, rtol=1e-12)
 
 
-def test_one_agent_has_no_rival() -> None:
+def test_a_single_agent_has_no_rival() -> None:
     found = significance.judged({"a": np.random.default_rng(0).random((6, 10))}, "uvwxyz")
     assert found["pairs"] == []
     assert found["best"] == {"here": None, "there": None}
 
 
-def test_no_one_is_best_elsewhere_who_is_not_best_here() -> None:
+def test_an_agent_is_best_across_tasks_only_if_it_is_best_on_these() -> None:
     # b is a little ahead on each of 24 environments, but its runs vary so much that seeds may have made its lead.
     rng = np.random.default_rng(0)
     luck = 3.0 * rng.choice([-1.0, 1.0], (24, 2)) @ np.array([[1.0, -1.0], [0.5, -0.5]])

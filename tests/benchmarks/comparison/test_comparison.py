@@ -34,7 +34,7 @@ def replayed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
-def test_comparison_in_memory_equals_stored_one(tmp_path: Path) -> None:
+def test_a_comparison_in_memory_equals_the_stored_one(tmp_path: Path) -> None:
     here = Comparison(STUDY).run()
     there = Comparison(STUDY, tmp_path).run()
     assert here.digest() == there.digest() == store.digest(store.read(tmp_path))
@@ -80,7 +80,7 @@ def test_only_runs_read_from_disk_are_replayed(tmp_path: Path, replayed: list[in
     assert sum(replayed) == 24 + 32
 
 
-def test_runs_at_hand_are_compared() -> None:
+def test_given_runs_are_compared() -> None:
     runs = [r for agent in STUDY["agents"] for r in run(agent, "NMTHPO-zhen-v0", range(5), budget=4)]
     comparison = Comparison.of(runs)
     assert {c["agent"] for c in comparison.scores["cells"]} == {*STUDY["agents"]}
@@ -121,7 +121,7 @@ def test_report_names_missing_runs_in_its_first_line(
 
 
 @pytest.mark.hostile
-def test_folder_whose_name_is_no_utf_8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_whose_name_is_no_utf_8_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "folder \udcff"
     Comparison({**STUDY, "environments": "NMTHPO-zhen-v0"}, folder).run()
     assert main(["report", str(folder), "--summary", str(folder / "s.json")]) == 0

@@ -6,7 +6,7 @@ import pytest
 from hpo_envs.benchmarks.comparison import neutrality
 
 
-def test_expected_best_of_random_draws_is_exact() -> None:
+def test_the_expected_best_of_random_draws_is_exact() -> None:
     truth = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
     rng = np.random.default_rng(0)
     drawn = np.maximum.accumulate(truth[np.argsort(rng.random((20_000, 6)), axis=1)], axis=1)

@@ -116,7 +116,7 @@ FALSE: dict[str, Callable[[Run], Changes]] = {
 
 
 @pytest.mark.parametrize("what", FALSE)
-def test_one_false_value_is_rejected_by_file_run_and_evaluation(what: str, tmp_path: Path) -> None:
+def test_a_false_value_is_rejected_with_file_run_and_evaluation(what: str, tmp_path: Path) -> None:
     runs = _runs()
     false = dataclasses.replace(runs[1], **FALSE[what](runs[1]))
     folder = _stored(tmp_path, [runs[0], false, runs[2]] if what.split()[0] not in ALONE else [false])
@@ -136,7 +136,7 @@ ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "place")
 """What all runs of a folder, or of a part, share."""
 
 
-def test_row_that_episode_did_not_have_is_rejected(tmp_path: Path) -> None:
+def test_a_row_that_the_episode_did_not_have_is_rejected(tmp_path: Path) -> None:
     (one,) = run("random", "NMTHPO-zhen-v0", [0], env_kwargs={"subsample": 0.5}, budget=59)
     whole = dataclasses.replace(one, header={**one.header, "subsample": 0.4})
     with pytest.raises(ValueError, match="action of evaluation"):
@@ -168,7 +168,7 @@ def test_cells_are_built_again(tmp_path: Path) -> None:
         _checked(_stored(tmp_path, [other]))
 
 
-def test_what_cannot_be_checked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_that_cannot_be_checked_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
     (tmp_path / "mine.csv").write_text("\n".join(["width,accuracy", *(f"{k},0.{k}" for k in range(10, 30))]))
     table = reader.from_csv(tmp_path / "mine.csv", score="accuracy", goal="max", name="mine")
@@ -215,7 +215,7 @@ def test_functions_are_not_called_again(tmp_path: Path) -> None:
     assert [(cell["agent"], cell["n"]) for cell in found["cells"]] == [("random", 2), ("auto (box-bo)", 1)]
 
 
-def test_table_is_one_run_was_made_on() -> None:
+def test_the_table_is_that_on_which_the_run_was_made() -> None:
     (one,) = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3)
     assert table_of(one.header).provenance.sha256 == one.header["sha256"]
     with pytest.raises(ValueError, match="runs must be scored against the table they were made on"):

@@ -26,7 +26,7 @@ from hpo_envs.benchmarks.study.block import Block
         ({}, "runs must be there once, got random on NMTHPO-zhen-v0 with seed 0 twice"),
     ],
 )
-def test_what_differs_is_not_mixed(runs: list[Run], changes: dict[str, Any], message: str) -> None:
+def test_runs_with_different_headers_are_not_mixed(runs: list[Run], changes: dict[str, Any], message: str) -> None:
     other = dataclasses.replace(runs[0], header={**runs[0].header, **changes})
     with pytest.raises(ValueError, match=message):
         scored.Scores.of([*runs, other]).scored()
@@ -42,7 +42,7 @@ def test_arguments_are_part_of_names(runs: list[Run]) -> None:
         scored.Scores.of([]).scored()
 
 
-def test_agent_that_has_seen_language_is_another_agent(runs: list[Run]) -> None:
+def test_an_agent_that_has_seen_the_language_is_another_agent(runs: list[Run]) -> None:
     header = {**runs[0].header, "hyperparameters": {"seen": True, "k": 2}, "seen": ["zh"]}
     marked = [dataclasses.replace(runs[0], header=h) for h in (header, {**header, "agent": "mine", "algorithm": "x"})]
     assert [scored.agent_of(r.header) for r in marked] == ["random (k=2) (seen)", "mine (seen)"]
@@ -84,7 +84,7 @@ def one_by_one(block: Block, index: npt.NDArray[np.intp]) -> list[npt.NDArray[np
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
-def test_runs_scored_batched_have_scores_of_each(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_in_a_batch_equal_those_of_each_run(runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
     tabled = [r for r in runs if r.header["env"].startswith("NMTHPO")]
     short = [dataclasses.replace(r, rewards=r.rewards[:7], costs=r.costs[:7]) for r in tabled if r.seed == 1]
     seconds = {"cost_unit": "s", "budget": 9.5, "env_kwargs": {"cost": "s"}}
@@ -130,7 +130,7 @@ def test_what_is_finished_within_share_of_budget_counts() -> None:
     ]
 
 
-def test_surfaces_by_hand() -> None:
+def test_attainment_surfaces_equal_those_by_hand() -> None:
     pairs = ([1.0, 6.0], [1.0, 5.0], [2.0, 4.0], [1.0, 1.0])
     runs = [made([pair], [1.0]) for pair in pairs]
     none = -np.inf
@@ -175,6 +175,6 @@ def test_errors_and_evaluations_are_those_of_runs() -> None:
     assert {t["score"] for t in found["tracks"]} == {"final"}
 
 
-def test_other_families_have_none() -> None:
+def test_other_families_have_no_selections() -> None:
     runs = run("random", "NMTHPO-zhen-v0", [0, 1])
     assert Comparison.of(runs).scores["selections"] == {}

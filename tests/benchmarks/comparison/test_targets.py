@@ -13,7 +13,7 @@ from hpo_envs.benchmarks.comparison import targets
 from hpo_envs.benchmarks.runs import Run
 
 
-def test_scores_by_hand() -> None:
+def test_targets_equal_values_by_hand() -> None:
     rewards = [1.0, 3.0, 2.6, 3.4, 5.0, 4.0]
     assert targets.ftb(rewards, 5.0) == 5
     assert targets.ftc(rewards, 5.0, 1.6) == 4
@@ -28,7 +28,7 @@ def test_scores_by_hand() -> None:
     assert targets.fbp(points, front, 3) == 2
 
 
-def test_scores_on_edge() -> None:
+def test_targets_on_the_edge_are_met() -> None:
     assert targets.first_reaching([0, 0, 1, 1]) == 3.0
     assert targets.first_reaching(["", "x"]) == 2.0
     assert type(targets.first_reaching([True])) is float
@@ -51,7 +51,7 @@ def test_scores_on_edge() -> None:
     assert targets.fta(seen[:3], front) == float("inf")
 
 
-def test_attainment_by_hand() -> None:
+def test_attainment_equals_values_by_hand() -> None:
     sets = [[[1.0, 5.0], [2.0, 3.0]], [[1.0, 4.0], [3.0, 1.0]], [[2.0, 6.0]]]
     grid = [0.0, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5]
     inf = float("inf")
@@ -64,7 +64,7 @@ def test_attainment_by_hand() -> None:
     assert targets.attainment(unsorted, [1.0, 2.0, 3.0]).tolist() == [5.0, 1.0, 1.0]
 
 
-def test_what_is_close_has_scale_of_metric() -> None:
+def test_tolerance_has_the_scale_of_the_metric() -> None:
     (one,) = run("random", "NMTHPO-zhen-v0", [0])
     scale = one.header["scale"]
     close = 0.1 * (scale["best"][0] - scale["reference"][0])

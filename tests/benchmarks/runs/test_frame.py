@@ -10,7 +10,7 @@ from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.tables import store
 
 
-def test_frame_has_row_evaluation() -> None:
+def test_a_frame_has_a_row_for_each_evaluation() -> None:
     runs = run("random", "NMTHPO-zhen-v0", range(3), budget=7)
     frame, table = runs.to_frame(), store.load("nmthpo/zhen")
     names = [h.name for h in table.space]

@@ -30,7 +30,7 @@ def test_records_come_back(tmp_path: Path) -> None:
     assert Journal(path).records == [*RECORDS, {"seed": 3}]
 
 
-def test_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
+def test_a_line_that_was_cut_off_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     filled(path)
     data = path.read_bytes()

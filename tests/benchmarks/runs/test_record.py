@@ -30,7 +30,7 @@ def test_callables_have_name_wherever_they_are_in_memory() -> None:
     assert called(operator.itemgetter(1)) == "operator:itemgetter"
 
 
-def test_batch_of_pulls_is_entry_each() -> None:
+def test_each_pull_of_a_batch_has_an_entry() -> None:
     log = EpisodeLog()
     log.add([3, 5], 1.5, {"status": "ok", "cost": 2.0, "scores": [1.0, 2.0]})
     log.add(4, 0.5, {"status": "ok", "cost": 1.0, "price": 7.0})

@@ -133,7 +133,7 @@ def test_writing_again_adds_only_what_is_new(tmp_path: Path) -> None:
         ({"budget": 30.0, "agent": "other"}, "budget 20.0, other would add 30.0"),
     ],
 )
-def test_what_differs_is_not_mixed(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_runs_with_different_headers_are_not_mixed(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     store.write([make(0)], tmp_path)
     before = store.read(tmp_path)
     with pytest.raises(ValueError, match=message):

@@ -12,7 +12,7 @@ from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
 
 
-def test_command_line_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_reports_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["compare", "--env", "NMTHPO-zhen-v0", "--budget", "4", "--out", str(tmp_path)]
     assert main([*given, "--agents", "random", "--seeds", "3"]) == 0
     assert main([*given, "--agents", "random,graph-ei-rbf", "--seeds", "4"]) == 0
@@ -29,7 +29,7 @@ def test_command_line_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--seeds must be written into" in capsys.readouterr().err
 
 
-def test_compare_and_report_say_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_and_report_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ids = "NMTHPO-zhen-v0,NMTHPO-ruen-v0,FIESTA-gaussian-v0"
     given = ["compare", "--env", ids, "--seeds", "6", "--out", str(tmp_path)]
     assert main([*given, "--agents", "random,bo-ei-rbf,bagged-trees,sh,ttts"]) == 0
@@ -58,7 +58,7 @@ def test_compare_and_report_say_same(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "ftb: evaluations until the table's best" in capsys.readouterr().out
 
 
-def test_new_study_has_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_study_has_its_own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wide.toml").write_text('seeds = 1\nbudget = 2\nenvironments = ["NMTHPO-zhen-v0"]\nagents = ["random"]')
     assert main(["compare", "wide.toml"]) == 0

@@ -14,7 +14,7 @@ from hpo_envs.tables import store as tables
 SOME = ["--trees", "4", "--json"]
 
 
-def test_table_and_id_that_serves_it_say_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_importance_of_a_table_and_of_its_id_agree(capsys: pytest.CaptureFixture[str]) -> None:
     found = []
     for source in ("nmthpo/soen", "NMTHPO-soen-v0"):
         assert main.main(["importance", source, *SOME, "--pairs", "2"]) == 0
@@ -35,7 +35,7 @@ def test_metric_to_minimise_has_its_cutoff_in_its_own_unit(capsys: pytest.Captur
     assert json.loads(capsys.readouterr().out)["cutoff"] == 20.0
 
 
-def test_runs_of_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_runs_of_a_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for env, budget in (("NMTHPO-zhen-v0", 40), ("CushLEPOR-ted-ende-v0", 12)):
         kwargs = {}
         store.write(runs.run("random", env, range(2), budget=budget, env_kwargs=kwargs), tmp_path)
@@ -50,7 +50,7 @@ def test_runs_of_study_are_averaged_by_row(capsys: pytest.CaptureFixture[str], t
     assert "--env must be one of" in capsys.readouterr().err
 
 
-def test_sensitivity_is_that_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sensitivity_is_that_of_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["importance", "CharHPO-g2p-hun-transformer-v0", "--sensitivity"]
     table = tables.load("charhpo/g2p-hun-transformer")
     assert main.main([*words, "--json"]) == 0
@@ -70,6 +70,6 @@ def test_sensitivity_is_that_of_rows(capsys: pytest.CaptureFixture[str]) -> None
         ([".", "--sensitivity"], "source must be a table or an id with --sensitivity"),
     ],
 )
-def test_commands_say_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_name_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["importance", *words]) == 2
     assert message in capsys.readouterr().err

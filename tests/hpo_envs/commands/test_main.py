@@ -50,7 +50,7 @@ def test_help_of_every_command_has_examples_that_parse(
         assert main.main(words[1:]) == 0, words
 
 
-def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_version_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["--help"]) == 0
     whole = capsys.readouterr().out
     words = " ".join(whole.split())  # help wraps at the terminal's width
@@ -79,7 +79,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["fetch", "nmthpo", "--all"], "names must be left out with --all, got nmthpo"),
     ],
 )
-def test_mistakes_get_one_line(
+def test_mistakes_of_users_get_one_line(
     empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, words: list[str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -87,13 +87,13 @@ def test_mistakes_get_one_line(
     assert not empty.exists() or not [p for p in empty.rglob("*") if p.is_file()]
 
 
-def test_debug_shows_traceback(empty: Path) -> None:
+def test_debug_shows_the_traceback(empty: Path) -> None:
     for words in (["--debug", "fetch", "nmthp"], ["fetch", "nmthp", "--debug"]):
         with pytest.raises(ValueError, match="nmthp"):
             main.main(words)
 
 
-def test_bug_is_not_dressed_up_as_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_is_not_reported_as_a_mistake_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     from hpo_envs.commands import fetch
 
     monkeypatch.setattr(fetch, "run", lambda _: {}["bug"])
@@ -112,7 +112,7 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     assert capsys.readouterr() == ("", "")
 
 
-def test_closed_pipe_is_quiet() -> None:
+def test_a_closed_pipe_is_quiet() -> None:
     code = "import sys; from hpo_envs.commands import main as cli; sys.stdin.read(); sys.exit(cli.main(['list']))"
     pipe = subprocess.PIPE
     child = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe, text=True)

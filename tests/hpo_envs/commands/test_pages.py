@@ -49,7 +49,7 @@ def test_non_comparison_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixtur
         (["reproduce", "all", "--only", "table2"], "--only needs one paper, got all and 'table2'"),
     ],
 )
-def test_commands_say_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_name_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.main(words) == 2
     assert message in capsys.readouterr().err
 
@@ -86,7 +86,7 @@ def exchanged(run: Run) -> Run:
     return dataclasses.replace(run, **arrays, evaluated={k: v[order] for k, v in run.evaluated.items()})
 
 
-def test_two_seeds_come_out_again_or_are_rejected(
+def test_two_seeds_are_repeated_exactly_or_the_submission_is_rejected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = leaderboard.planned
@@ -121,7 +121,7 @@ def words(tmp_path: Path) -> list[str]:
     return ["tune", FUNCTION, "--space", str(tmp_path / "space.toml"), "--out", str(tmp_path / "out")]
 
 
-def test_it_tunes_and_goes_on(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_tune_searches_and_resumes(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--budget", "4"]) == 0
     assert f"4 evaluations of {FUNCTION} by auto (box-bo), 0 without a score; best: score" in capsys.readouterr().out
     assert main([*words, "--budget", "6", "--json"]) == 0

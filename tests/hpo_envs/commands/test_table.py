@@ -18,7 +18,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "sweep.csv")
 
 
-def test_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["table", "from-csv", file, "--score", "accuracy", "--name", "fresh"]
     assert main([*given, "--dry-run"]) == 0
     assert "  lr: float, 0.001 to 0.1" in capsys.readouterr().out
@@ -31,7 +31,7 @@ def test_file_is_saved_listed_and_shown(file: str, capsys: pytest.CaptureFixture
     assert "lr: float, 0.001 to 0.1" in json.dumps(json.loads(capsys.readouterr().out))
 
 
-def test_table_of_that_name_is_kept(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_table_is_not_overwritten(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["table", "from-csv", file, "--name", "kept", "--drop", "layers", "--score"]
     assert main([*given, "accuracy"]) == 0
     assert main(["table", "from-csv", file, "--name", "kept", "--score", "accuracy"]) == 2
@@ -39,12 +39,12 @@ def test_table_of_that_name_is_kept(file: str, capsys: pytest.CaptureFixture[str
     assert main(["table", "from-csv", file, "--name", "kept", "--score", "accuracy", "--replace"]) == 0
 
 
-def test_unknown_column_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_column_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "from-csv", file, "--score", "acuracy"]) == 2
     assert "accuracy" in capsys.readouterr().err
 
 
-def test_fetch_list(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fetch_lists_the_data_sets(empty: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fetch", "--list"]) == 0
     out = capsys.readouterr().out
     assert [line.split()[0] for line in out.splitlines()[1:-1]] == catalogue.datasets()

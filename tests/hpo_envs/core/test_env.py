@@ -10,7 +10,7 @@ from tests.helpers import raises
 from tests.hpo_envs.core.engines.lookup.model import arguments, lookups
 
 
-def test_words_about_shell() -> None:
+def test_errors_of_environments_name_argument_and_rule() -> None:
     plain = arguments("plain")
     for n in (0, -1, True, 1.5, "2"):
         with raises(f"num_envs must be an int >= 1, got {n!r}"):
@@ -35,7 +35,7 @@ def test_words_about_shell() -> None:
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_what_step_returned_is_callers(mode: AutoresetMode) -> None:
+def test_what_step_returned_belongs_to_the_caller(mode: AutoresetMode) -> None:
     """Whoever writes into it changes no step to come, nor what was said before."""
     written, read = (lookups(3, ["nmthpo/swen"], budget=2, autoreset_mode=mode) for _ in range(2))
     answers = []
@@ -81,13 +81,13 @@ def test_mask_of_episode_that_ended_in_same_step() -> None:
     assert info["final_info"]["_action_mask"].tolist() == [True, True]
 
 
-def test_what_reset_returned_is_callers() -> None:
+def test_what_reset_returned_belongs_to_the_caller() -> None:
     envs = lookups(2, ["nmthpo/swen"])
     envs.reset(seed=0)[1]["_action_mask"][:] = False
     assert envs.reset(seed=0)[1]["_action_mask"].tolist() == [True, True]
 
 
-def test_who_was_not_reset_is_still_over() -> None:
+def test_episodes_that_were_not_reset_stay_ended() -> None:
     envs = lookups(2, ["nmthpo/swen"], budget=1, autoreset_mode=AutoresetMode.DISABLED)
     envs.reset(seed=0)
     envs.step(np.array([1, 2]))

@@ -100,7 +100,7 @@ def test_batched_form_takes_scalar_forms_arguments() -> None:
         (1.5, "evaluations", "budget must be None or an int >= 1 (evaluations), got 1.5"),
     ],
 )
-def test_words_about_budgets(budget: Any, unit: str, message: str) -> None:
+def test_errors_of_budgets_name_argument_and_rule(budget: Any, unit: str, message: str) -> None:
     with raises(message):
         check_budget(budget, 9.0, unit)
 
@@ -112,7 +112,7 @@ def test_budgets() -> None:
     assert check_budget(1.0, 9.0, "evaluations") == 1.0
 
 
-def test_words_about_options_of_reset() -> None:
+def test_errors_of_reset_options_name_argument_and_rule() -> None:
     check_options(None, ())
     check_options({"table": 1}, ("table",))
     with raises("options must be None or a mapping, got [1]"):

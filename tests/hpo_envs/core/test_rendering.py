@@ -129,7 +129,7 @@ def test_without_mode_nothing_is_drawn_and_nothing_breaks() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_watched_environment_says_same(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_watched_environment_returns_the_same(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     plain, seen = made("NMTHPO-zhen-v0", None), made("NMTHPO-zhen-v0", mode)
     for a, b in zip(plain.reset(seed=4), seen.reset(seed=4), strict=True):
         assert np.array_equal(a, b) if isinstance(a, np.ndarray) else a.keys() == b.keys()
@@ -139,7 +139,7 @@ def test_watched_environment_says_same(mode: str, capsys: pytest.CaptureFixture[
         assert np.array_equal(a[0], b[0])
 
 
-def test_without_rendering_nothing_is_in_way() -> None:
+def test_without_rendering_the_environment_is_not_wrapped() -> None:
     env = gym.make("NMTHPO-zhen-v0").unwrapped
     assert env.render_mode is None
     assert "step" not in vars(env)
@@ -226,7 +226,7 @@ def test_record_video(tmp_path: Path) -> None:
     assert video.stat().st_size > 1000
 
 
-def test_text_is_what_happened() -> None:
+def test_text_describes_what_happened() -> None:
     env = made("NMTHPO-zhen-v0", "ansi")
     env.reset(seed=0)
     rewards = [env.step(row)[1] for row in (5, 80, 30)]

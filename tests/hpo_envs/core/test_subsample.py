@@ -79,7 +79,7 @@ def test_first_key_is_that_of_first_episode_of_both_forms() -> None:
     assert one._key == first_key(8)
 
 
-def test_words_about_views() -> None:
+def test_errors_of_views_name_argument_and_rule() -> None:
     with raises("subsample must be a number in (0, 1], got 1.5"):
         View(subsample=1.5)
     with raises("shuffle must be True or False, got 'random'"):

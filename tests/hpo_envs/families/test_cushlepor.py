@@ -144,7 +144,7 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
         ({"labels": "psqm"}, "table must be one of cushlepor/ted-ende.*, got 'cushlepor/ted-ende-psqm'"),
     ],
 )
-def test_bad_arguments(kwargs, message):
+def test_invalid_arguments_are_rejected(kwargs, message):
     with pytest.raises(ValueError, match=message):
         gym.make(ID, **{**kwargs})
 

@@ -24,7 +24,7 @@ def ended(record: SearchRecord, number: int, reward: float | None) -> None:
     record.end(number, status=status, rewards=None if reward is None else [reward], spent=1.0, cost=2.5, error="")
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
+def test_a_record_reads_what_it_wrote(tmp_path: Path) -> None:
     record = SearchRecord(tmp_path / "a", HEADER)
     record.begin(np.int64(5), {"lr": 0.1, "layer": tuple})
     record.begin(6, {"lr": 0.2})
@@ -38,7 +38,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert again.header == HEADER
 
 
-def test_line_that_was_cut_off_never_happened(tmp_path: Path) -> None:
+def test_a_line_that_was_cut_off_is_ignored(tmp_path: Path) -> None:
     record = SearchRecord(tmp_path, HEADER)
     record.begin(1, {})
     ended(record, 0, 1.0)

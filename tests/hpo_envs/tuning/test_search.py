@@ -38,7 +38,7 @@ def actions(tuned: Tuned) -> list[Any]:
     return [e.action for e in tuned]
 
 
-def test_agents_are_told_what_came_of_what_they_asked_for() -> None:
+def test_agents_are_told_the_outcomes_of_their_suggestions() -> None:
     tuned = tune(helpers.train, helpers.SPACE, agent=Listening, budget=5, progress=False)
     assert [t[0] for t in TOLD] == actions(tuned)
     action, reward, info = TOLD[0]
@@ -47,7 +47,7 @@ def test_agents_are_told_what_came_of_what_they_asked_for() -> None:
     assert {k: info[k] for k in ("cost", "status", "finished")} == {"cost": 1.0, "status": "ok", "finished": True}
 
 
-def test_search_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_search_resumes_where_it_was(tmp_path: Path) -> None:
     given: dict[str, Any] = {"function": helpers.train, "space": helpers.SPACE, "progress": False, "candidates": 60}
     whole = tune(budget=14, **given)
     for budget in (5, 9, 14):
@@ -59,7 +59,7 @@ def test_search_goes_on_where_it_was(tmp_path: Path) -> None:
     assert len(again) == 14
 
 
-def test_what_had_begun_is_carried_out_again_and_counts_once(tmp_path: Path) -> None:
+def test_a_started_evaluation_is_repeated_and_counts_once(tmp_path: Path) -> None:
     def fails_us(config: Any) -> float:
         calls.append(config)
         if len(calls) == 4:
@@ -84,7 +84,7 @@ def test_actions_outside_of_space_are_rejected(tmp_path: Path) -> None:
         tune(helpers.train, helpers.SPACE, budget=5, **given)
 
 
-def test_agent_that_changed_its_mind_is_told_and_goes_on(tmp_path: Path) -> None:
+def test_an_agent_that_suggests_something_else_is_told_and_continues(tmp_path: Path) -> None:
     class Fickle(Listening):
         def __init__(self, problem: Any, seed: int) -> None:
             super().__init__(problem, seed + turn)
@@ -110,7 +110,7 @@ def test_budget_may_be_one_of_cost() -> None:
 
 
 @pytest.mark.parametrize("function", [helpers.epochs, helpers.resumed])
-def test_trainings_are_paused_and_gone_on_with(function: Any, tmp_path: Path) -> None:
+def test_trainings_are_paused_and_resumed(function: Any, tmp_path: Path) -> None:
     given: dict[str, Any] = {"function": function, "space": helpers.SPACE, "epochs": 9, "progress": False}
     tuned = tune(budget=60, out=tmp_path, **given)
     assert 60 <= sum(e.spent for e in tuned) < 69

@@ -25,7 +25,7 @@ from tests.hpo_envs.tuning import helpers
 
 @pytest.mark.hostile
 @pytest.mark.parametrize("executor, workers", [("serial", 1), ("threads", 3), ("processes", 2)])
-def test_trouble_is_failed_evaluations_and_search_goes_on(executor: str, workers: int, tmp_path: Path) -> None:
+def test_failures_are_failed_evaluations_and_the_search_continues(executor: str, workers: int, tmp_path: Path) -> None:
     function = helpers.troubled if executor == "processes" else helpers.train
     given: dict[str, Any] = {"agent": "random", "workers": workers, "executor": executor, "out": tmp_path}
     tuned = tune(function, helpers.SPACE, budget=16, progress=False, **given)

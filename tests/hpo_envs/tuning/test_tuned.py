@@ -38,14 +38,14 @@ def test_best_is_lowest_where_lower_is_better(tuned: Tuned) -> None:
     assert "<table" in tuned._repr_html_()
 
 
-def test_row_evaluation(tuned: Tuned) -> None:
+def test_a_frame_has_a_row_for_each_evaluation(tuned: Tuned) -> None:
     frame = tuned.to_frame()
     assert len(frame) == 8
     assert {"number", "status", "x", "kind", "depth", "score", "cost", "seconds", "incumbent", "error"} <= {*frame}
     assert frame["incumbent"].tolist() == frame["score"].cummin().tolist()
 
 
-def test_picture(tuned: Tuned) -> None:
+def test_the_search_is_plotted(tuned: Tuned) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     axes = tuned.plot()
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("evaluations", "score")

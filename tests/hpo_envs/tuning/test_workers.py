@@ -37,7 +37,7 @@ def test_threads_are_batched() -> None:
 
 
 @pytest.mark.hostile
-def test_death_is_not_felt_by_others(tmp_path: Path) -> None:
+def test_the_death_of_a_worker_does_not_affect_others(tmp_path: Path) -> None:
     with processes(2, die) as pool:
         pool.submit(wait_for, str(tmp_path / "go"))
         pool.submit(die, 7)
@@ -80,7 +80,7 @@ def job(function: Any, form: Any = "score", **given: Any) -> Job:
     return Job(0, function, form, config, ("score",), **given)
 
 
-def test_score_comes_back() -> None:
+def test_a_worker_returns_the_score() -> None:
     done = perform(job(helpers.train))
     ((epoch, outcome),) = done.outcomes
     assert (epoch, outcome.status, outcome.price) == (0, "ok", 2.0)
@@ -92,7 +92,7 @@ def test_score_comes_back() -> None:
     "x, status, said", [(0.1, "failed", "no x below 0.2"), (0.3, "diverged", "got nan"), (0.5, "failed", "SystemExit")]
 )
 @pytest.mark.hostile
-def test_what_goes_wrong_is_outcome(x: float, status: str, said: str) -> None:
+def test_errors_of_the_function_are_outcomes(x: float, status: str, said: str) -> None:
     ((_, outcome),) = perform(job(helpers.troubled, config={"x": x})).outcomes
     assert outcome.status == status
     assert said in outcome.error
@@ -107,7 +107,7 @@ def test_evaluation_that_takes_too_long_is_stopped() -> None:
 
 
 @pytest.mark.hostile
-def test_ctrl_c_is_users() -> None:
+def test_only_ctrl_c_of_the_user_interrupts() -> None:
     def interrupted(config: Any) -> float:
         if config["x"] > 0.9:
             signal.raise_signal(signal.SIGINT)

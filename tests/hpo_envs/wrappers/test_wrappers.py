@@ -114,7 +114,7 @@ def rollout(env: Any, rows: list[int]) -> tuple[list[float], list[float]]:
     return [o[1] for o in out], [o[4]["metrics"]["bleu"] for o in out]
 
 
-def test_rewards_are_what_they_say() -> None:
+def test_rewards_of_wrappers_equal_their_definitions() -> None:
     make = lambda: gym.make("NMTHPO-zhen-v0", budget=10)  # noqa: E731
     rows = [3, 50, 7, 99, 20, 20]
     bleu = rollout(make(), rows)[1]
@@ -192,7 +192,7 @@ def test_continuous_actions_meet_every_row_exactly() -> None:
 
 
 @pytest.mark.parametrize("action", [np.zeros(5), "x", np.full(6, np.nan)])
-def test_bad_actions(action: Any) -> None:
+def test_invalid_actions_of_wrappers_are_rejected(action: Any) -> None:
     env = scalar.ContinuousAction(gym.make("NMTHPO-zhen-v0"))
     envs = vector.ContinuousAction(gym.make_vec("NMTHPO-zhen-v0", num_envs=1))
     env.reset(seed=0), envs.reset(seed=0)

@@ -255,7 +255,7 @@ def test_no_network(get: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ({"retries": 0}, "retries must be an int >= 1, got 0"),
     ],
 )
-def test_bad_arguments(get: Any, root: Path, kwargs: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_rejected(get: Any, root: Path, kwargs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         get(**{"names": "toy", **kwargs})
     assert not root.exists()

@@ -133,7 +133,7 @@ def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, me
         ({"score": "accuracy", "level": "layers"}, "line 3: the run must have every layers before it, 1 is missing"),
     ],
 )
-def test_wrong_arguments(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_rejected(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         user.from_csv(write(tmp_path, SWEEP), **arguments)
 

@@ -25,7 +25,9 @@ SOURCES = (source("a"), source("b", 0.5))
 
 
 @pytest.mark.parametrize("sources", [(), SOURCES])
-def test_posterior_is_that_of_all_cells_at_once(sources: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posterior_of_curves_equals_one_solve_of_all_cells(
+    sources: tuple[Source, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(model, "CLIP", 1e9)
     prior, learned = curve_prior(RESOURCES, X, ("p", "q"), 0.5, sources)
     assert learned == bool(sources)
@@ -49,7 +51,7 @@ def test_posterior_is_that_of_all_cells_at_once(sources: tuple[Source, ...], mon
     np.testing.assert_allclose(process.deviation.ravel(), np.sqrt(scale * np.maximum(variance, 0.0)), atol=1e-6)
 
 
-def test_what_was_only_supposed_is_forgotten() -> None:
+def test_supposed_results_are_undone() -> None:
     process = CurveProcess(curve_prior(RESOURCES, X, ("p", "q"), 0.5, ())[0], gram("matern52", X, 0.5))
     process.observe(1, 1, 0.3)
     mean, deviation, mark = process.mean.copy(), process.deviation, process.mark()
@@ -59,7 +61,7 @@ def test_what_was_only_supposed_is_forgotten() -> None:
     np.testing.assert_array_equal(process.deviation, deviation)
 
 
-def test_sources_say_who_is_good_and_how_curves_rise() -> None:
+def test_sources_predict_good_candidates_and_the_rise_of_curves() -> None:
     prior, _ = curve_prior(RESOURCES, X, ("p", "q"), 0.5, SOURCES)
     truth = -X[:, 0] - np.exp(-(0.1 + X[:, 1]) * 27 / 5)
     assert np.corrcoef(prior.mean[:, -1], truth)[0, 1] > 0.9

@@ -19,7 +19,7 @@ from hpo_envs.agents.problem import Problem
 from tests.agents.helpers import RNG, solved
 
 
-def test_kernels_by_hand() -> None:
+def test_kernels_equal_values_by_hand() -> None:
     x = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]])
     assert kernels.square_distances(x, x[:2]).tolist() == [[0, 25], [25, 0], [0, 25]]
     z = math.sqrt(5.0) * 2.5
@@ -34,7 +34,7 @@ def test_kernels_by_hand() -> None:
             assert kernels.gram_row(kernel, x, 2.0, k).tolist() == whole[k].tolist()
 
 
-def test_candidates_of_share_gather_kernel_of_their_base() -> None:
+def test_candidates_of_a_subsample_gather_the_kernel_of_their_base() -> None:
     base = np.random.default_rng(0).random((40, 3))
     index = np.random.default_rng(1).permutation(40)[:17]
     share = Candidates(Problem(gym.spaces.Discrete(17), base=base, index=index))
@@ -89,7 +89,7 @@ def test_estimate_is_most_probable_kernel() -> None:
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_estimates_batched_are_those_made_alone(kernel: str) -> None:
+def test_batched_estimates_equal_single_ones(kernel: str) -> None:
     rng = RNG(7)
     sizes = [3, 20, 20, 1, 3, 40] * 2  # several sizes, and more of one than are computed together
     assert 8 * 40**2 < TOGETHER < 8 * 50**2
@@ -106,7 +106,7 @@ def test_estimates_batched_are_those_made_alone(kernel: str) -> None:
         assert (fit.amplitude, fit.noise) == (alone.amplitude, alone.noise)
 
 
-def test_estimate_finds_feature_that_matters() -> None:
+def test_the_estimate_finds_the_feature_that_matters() -> None:
     rng = RNG(5)
     x = rng.random((60, 2))
     y = np.sin(6.0 * x[:, 0])
@@ -116,7 +116,7 @@ def test_estimate_finds_feature_that_matters() -> None:
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_value_and_slope_of_kernel(kernel: str) -> None:
+def test_slope_of_a_kernel_is_the_derivative_of_its_value(kernel: str) -> None:
     r2 = np.linspace(0.1, 4.0, 7)
     value, slope = kernels.with_slope(kernel, r2)
     assert value.tobytes() == kernels.of_square_distances(kernel, r2).tobytes()
@@ -172,7 +172,7 @@ def test_functions_are_evaluated_together_and_no_more_once_their_problem_has_end
     assert all(set(later) <= set(earlier) for earlier, later in itertools.pairwise(asked))
 
 
-def test_another_routine_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_version_of_the_routine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A version that takes other arguments, or means something else by its codes, is noticed."""
     from scipy.optimize import _lbfgsb
 
@@ -188,7 +188,7 @@ def test_another_routine_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("kernel", kernels.KERNELS)
-def test_gradient_of_kernel_estimate(kernel: str) -> None:
+def test_gradient_of_the_kernel_estimate_equals_differences(kernel: str) -> None:
     rng = RNG(4)
     x, y = rng.random((2, 25, 3)), rng.normal(size=(2, 25))
     f = Posteriors(kernel, x, y, KernelPrior())
@@ -205,7 +205,7 @@ def prior_of(n: int, d: int = 2, seed: int = 3) -> Floats:
     return 1.7 * kernels.gram("matern52", x, 0.5)
 
 
-def test_conditioning_one_by_one_is_one_solve() -> None:
+def test_conditioning_one_by_one_equals_one_solve() -> None:
     prior = prior_of(9)
     variance = np.diag(prior).copy()
     bo = FiniteGP(lambda k: prior[k], variance, 0.05, outputs=2)
@@ -264,7 +264,7 @@ def test_certain_candidates_stay_certain_when_loaded() -> None:
     assert bo.variances.tolist() == [0.0, 0.0]
 
 
-def test_draw_follows_matherons_rule() -> None:
+def test_a_draw_follows_matherons_rule() -> None:
     prior, noise = prior_of(8), 0.3
     bo = FiniteGP(lambda k: prior[k], np.diag(prior), noise)
     draw = np.random.default_rng(5).normal(size=8)

@@ -33,7 +33,7 @@ def columns(rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("capacity", [2, 16])
-def test_posteriors_are_those_of_dense_algebra(capacity: int) -> None:
+def test_stacked_posteriors_equal_dense_algebra(capacity: int) -> None:
     theta, given = numbers(2), tables(3)
     model = StackedGP(theta, given, columns, capacity)
     y = RNG.normal(size=(2, 3, T))
@@ -80,7 +80,7 @@ def test_posteriors_are_those_of_dense_algebra(capacity: int) -> None:
         np.testing.assert_allclose(logs[p, e], np.log(np.maximum(share @ np.array(gains), 1e-300)), atol=1e-5)
 
 
-def test_what_is_forgotten_was_never_there() -> None:
+def test_undone_observations_leave_no_trace() -> None:
     model = StackedGP(numbers(1), tables(1), columns)
     y = RNG.normal(size=(1, 1, 3))
     for k in (1, 4, 7):
@@ -92,7 +92,7 @@ def test_what_is_forgotten_was_never_there() -> None:
     np.testing.assert_array_equal(model.log_improvement(y, 0.5), before)
 
 
-def test_means_are_in_unit_of_rewards() -> None:
+def test_means_are_in_the_unit_of_the_rewards() -> None:
     theta, given = numbers(1), tables(1)
     theta[:, [*START].index("log noise")] = -14.0
     model = StackedGP(theta, given, columns)
@@ -102,12 +102,12 @@ def test_means_are_in_unit_of_rewards() -> None:
     np.testing.assert_allclose(model.expected_rewards(y)[0, 0, [0, 3, 5, 6]], y[0, 0], atol=0.05)
 
 
-def test_failed_training_does_not_set_scale() -> None:
+def test_a_failed_training_does_not_set_the_scale() -> None:
     assert stacked.robust(np.array([1.0, 90.0, 91.0, 92.0, 93.0]))[0] == pytest.approx(91.0 - 1.5 * 2.0)
     np.testing.assert_array_equal(stacked.standardised(np.full(4, 7.3)), np.zeros(4))
 
 
-def test_tables_with_like_spaces_count_more() -> None:
+def test_tables_with_similar_spaces_count_more() -> None:
     p = np.array([[[1.0, -1.0, 1.0, -1.0], [1.0, 1.0, -1.0, -1.0]]])
     given = Tables(p, np.array([[0.1, 0.4]]), np.ones((1, 2), bool), np.ones((1, 4), bool))
     equal, near = given.expected(np.array([0.0, 100.0]))[0][:, 0]

@@ -61,7 +61,7 @@ def params(**kwargs: Any) -> BoxParams:
     return BoxParams.of(Toy(), METRICS, costs=METRICS[2:], **arguments)
 
 
-def test_episode_by_hand() -> None:
+def test_an_episode_on_a_box_equals_one_by_hand() -> None:
     env = BoxEnv(params())
     observation, info = env.reset(options={"hill": 1})
     assert observation.tolist() == [0, 0, -5, 0, -5, 1, 1]
@@ -146,6 +146,6 @@ def test_cost_has_name_and_unit() -> None:
         ({"budget": 1.5}, "budget must be None or an int >= 1"),
     ],
 )
-def test_bad_arguments(kwargs: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_rejected(kwargs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         params(**kwargs)

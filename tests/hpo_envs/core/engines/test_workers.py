@@ -6,7 +6,7 @@ from hpo_envs.core.engines.workers import VectorWorkers, Workers
 from tests.hpo_envs.core.engines.curves.model import ONE, validated
 
 
-def test_two_workers_by_hand() -> None:
+def test_two_workers_finish_as_by_hand() -> None:
     """Row 0 and row 5 train in parallel; the continuation of row 0 waits for row 0."""
     env = validated(workers=2, budget=1e6)
     a, b = ONE.cost[0, 0, 4], ONE.cost[5, 0, 6]
@@ -22,7 +22,7 @@ def test_two_workers_by_hand() -> None:
     assert env.clock == info["clock"]
 
 
-def test_row_is_free_when_nothing_trains_it() -> None:
+def test_a_row_is_free_when_nothing_trains_it() -> None:
     jobs = [((0, 4), 3.0), ((4, 0), 7.0), ((0, 9), 5.0)]  # row, level; the second number is no row
     one, many = Workers(3), VectorWorkers(2, 3, 2)
     for job, duration in jobs:

@@ -10,7 +10,7 @@ from tests.hpo_envs.core.engines.bandit.model import DRAWN, SETTINGS, act, agree
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_scalar_form_is_model(setting: str) -> None:
+def test_the_scalar_form_equals_a_simple_model(setting: str) -> None:
     env, model, rng = FIESTAEnv(**arguments(setting)), SETTINGS[setting][2], np.random.default_rng(0)
     n = len(model.table)
     for seed, episode in ((3, 1), (None, 2), (8, 1)):

@@ -40,7 +40,7 @@ def test_observation_bounds_are_documented_ones() -> None:
         assert env.reward_dim == 1
 
 
-def test_what_is_meant_unless_told_otherwise() -> None:
+def test_defaults_of_arguments_are_resolved() -> None:
     one, many = FIESTAEnv(), FIESTAVectorEnv()
     for env in (one, many):
         assert env.table.name == "fiesta/tdsa8"
@@ -87,7 +87,7 @@ WORDS: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("task", "kwargs", "message"), WORDS)
-def test_words_about_settings(task: str, kwargs: dict[str, Any], message: str) -> None:
+def test_errors_of_settings_name_argument_and_rule(task: str, kwargs: dict[str, Any], message: str) -> None:
     table = None if task == "gaussian" else DRAWN
     with raises(message):
         BanditParams.of(task, table=table, **kwargs)
@@ -138,7 +138,7 @@ def test_draws_one_by_one_and_many_at_once() -> None:
     assert gaussian.repeats(keys, arms, k).tolist() == [0] * 9
 
 
-def test_synthetic_arms() -> None:
+def test_synthetic_arms_have_their_moments() -> None:
     s = BanditParams.of("gaussian")
     assert natural(s.table).values[:, 0, 0, 0].tolist() == [0.65, 0.69, 0.69, 0.70, 0.71]
     assert s.table.values[:, 0, 0, 1].tolist() == [0.01] * 5

@@ -16,7 +16,7 @@ def params_of(table: Table, objective: Any, held_out: Any = (), **kwargs: Any) -
     return CurveParams.of("toy", table=table, objective=objective, held_out=held_out, **kwargs)
 
 
-def test_what_is_prepared() -> None:
+def test_prepared_arrays_have_the_values_of_the_table() -> None:
     p = params_of(THREE, ("accuracy", "loss"), ("test",), levels=3)
     assert p.answers is params_of(curves(), ["accuracy", "loss"], ("test",), levels=3).answers
     assert p.levels.tolist() == [1.0, 3.0, 20.0]
@@ -80,7 +80,7 @@ WORDS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("kwargs", "message"), WORDS)
-def test_words_about_settings(kwargs: dict[str, Any], message: str) -> None:
+def test_errors_of_settings_name_argument_and_rule(kwargs: dict[str, Any], message: str) -> None:
     given = {"table": THREE, "objective": "loss", "held_out": ("test",), **kwargs}
     with raises(message):
         curves_env("toy", **given)
@@ -88,7 +88,7 @@ def test_words_about_settings(kwargs: dict[str, Any], message: str) -> None:
         curves_envs(2, "toy", **given)
 
 
-def test_what_is_meant_unless_told_otherwise() -> None:
+def test_defaults_of_arguments_are_resolved() -> None:
     name, objective = "nmtlc/swen", "log_perplexity"
     for env in (curves_env(name, objective=objective), curves_envs(1, name, objective=objective)):
         p = params_of(env.table, objective)
@@ -99,13 +99,13 @@ def test_what_is_meant_unless_told_otherwise() -> None:
     assert "held_out" not in env.step(np.array([[0, 0]]))[-1]
 
 
-def test_words_about_units() -> None:
+def test_errors_of_units_name_argument_and_rule() -> None:
     with raises("cost must be one of min, epochs, evaluations, got 'x'"):
         params_of(curves(cost_unit="min"), "loss", cost="x")
     assert params_of(curves(cost_unit="min"), "loss", cost="min").cost_unit == "min"
 
 
-def test_what_repeats_have_in_mean() -> None:
+def test_the_truth_is_the_mean_of_the_repeats() -> None:
     p = params_of(THREE, "loss")
     actions = np.array([[row, level] for row in range(p.rows) for level in range(len(p.levels))])
     rewards = p.rewards.reshape(p.rows, p.repeats, len(p.levels))

@@ -25,7 +25,7 @@ from tests.hpo_envs.core.engines.curves.model import (
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_scalar_form_is_model(setting: str) -> None:
+def test_the_scalar_form_equals_a_simple_model(setting: str) -> None:
     env, model, rng = curves_env(**arguments(setting)), SETTINGS[setting], np.random.default_rng(0)
     assert env.action_space == gym.spaces.MultiDiscrete([ROWS, len(env.levels)])
     for seed, episode in ((3, 1), (None, 2)):
@@ -129,7 +129,7 @@ def test_any_split_costs_same_and_returns_same(row: int, splits: list[int], seed
     assert often.best_held_out == one.best_held_out
 
 
-def test_of_equal_rows_first_is_best() -> None:
+def test_the_first_of_equal_rows_is_the_best() -> None:
     env = gym.make("CharMiniLC-eng-lstm-v0", budget=None).unwrapped
     last = len(env.levels) - 1
     env.reset(seed=0)
@@ -150,7 +150,7 @@ def test_very_first_cell_stays_best_after_worse_one() -> None:
     assert losses[0] == losses[1]  # row 0 is trained once, row 104 diverges
 
 
-def test_queries_end_too() -> None:
+def test_an_episode_of_queries_alone_ends() -> None:
     env = validated(budget=1e6)
     steps = 0
     terminated = False
@@ -215,7 +215,7 @@ def test_golden_released_variant() -> None:
     assert env.step([0, 6])[-1]["cost"] == ONE.cost[0, 0, 5]
 
 
-def test_costs_beyond_what_is_shown_are_shown_as_most() -> None:
+def test_costs_beyond_the_bound_are_clipped_in_observations() -> None:
     """Of a training from its beginning, and of one that goes on."""
     env = validated(curves(1, cost=ONE.cost * 1e10))
     for level in (2, 5):

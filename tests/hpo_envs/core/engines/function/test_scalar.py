@@ -72,14 +72,14 @@ def test_function_that_takes_no_dict_is_rejected_before_it_is_called() -> None:
         ({"score": 1.0, "cost": -1.0}, "failed", {}),
     ],
 )
-def test_what_it_returns_is_read(returned: Any, status: str, metrics: dict[str, float]) -> None:
+def test_return_values_of_functions_are_read(returned: Any, status: str, metrics: dict[str, float]) -> None:
     outcome = call(lambda config: returned, {}, ("score",))
     assert (outcome.status, outcome.metrics) == (status, metrics)
     assert bool(outcome.error) == (status != "ok")
     assert outcome.price == (7.0 if isinstance(returned, dict) and returned.get("cost") == 7.0 else outcome.seconds)
 
 
-def test_what_it_raises_is_kept() -> None:
+def test_errors_of_functions_are_kept() -> None:
     outcome = call(lambda config: 1 / config["x"], {"x": 0}, ("score",))
     assert outcome.status == "failed"
     assert "ZeroDivisionError" in outcome.error
@@ -97,7 +97,7 @@ def test_function_may_change_its_configuration() -> None:
     assert given == {"x": 1.0}
 
 
-def test_generator_is_paused_and_gone_on_with() -> None:
+def test_a_generator_is_paused_and_resumed() -> None:
     training = PausableTraining(epochs, {"x": 10.0}, ("score",))
     assert [(e, o.metrics["score"]) for e, o in training.until(1)] == [(1, 9.0)]
     assert training.until(1) == []
@@ -128,7 +128,7 @@ def test_step_calls_function_once_with_active_hyperparameters() -> None:
     assert not terminated
 
 
-def test_what_it_raises_is_failed_evaluation() -> None:
+def test_an_error_of_the_function_is_a_failed_evaluation() -> None:
     env: Any = gym.make("FunctionHPO-v0", function=train, space=SPACE, bounds=(0, 5))
     env.reset(seed=0)
     _, reward, _, _, info = env.step(env.unwrapped.action_of({"x": 4, "opt": "adam"}))

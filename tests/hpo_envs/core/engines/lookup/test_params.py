@@ -36,7 +36,7 @@ SOURCE = Provenance("surrogate", "nobody/nothing", "0" * 40, "none", "none")
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_spaces_of_both_forms(setting: str) -> None:
+def test_spaces_of_both_forms_agree(setting: str) -> None:
     one, many = lookup((), **arguments(setting)), lookups(2, (), **arguments(setting))
     tables_, objective, cost, _, grid = SETTINGS[setting]
     names = (objective,) if isinstance(objective, str) else objective
@@ -54,7 +54,7 @@ def test_spaces_of_both_forms(setting: str) -> None:
             assert env.reward_space.dtype == np.float64
 
 
-def test_what_is_meant_unless_told_otherwise() -> None:
+def test_defaults_of_arguments_are_resolved() -> None:
     names = ("nmthpo/swen",)
     one, many = lookup(names), lookups(1, names)
     for env in (one, many):
@@ -68,7 +68,7 @@ def test_what_is_meant_unless_told_otherwise() -> None:
         lookup((), table=ONE, objective="score", budget="all")
 
 
-def test_words_about_tables_and_metrics() -> None:
+def test_errors_of_tables_and_metrics_name_argument_and_rule() -> None:
     for given in (3, (), [1], "nmthpo/zhen"):
         with raises(f"table must be a Table, got {given!r}"):
             load_tables((), given)

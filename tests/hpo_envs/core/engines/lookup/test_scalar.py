@@ -24,7 +24,7 @@ from tests.hpo_envs.core.engines.lookup.model import (
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_scalar_form_is_model(setting: str) -> None:
+def test_the_scalar_form_equals_a_simple_model(setting: str) -> None:
     env = lookup((), **arguments(setting))
     model, rng = Model(*SETTINGS[setting]), np.random.default_rng(0)
     vector = not isinstance(model.objective, str)
