@@ -71,6 +71,14 @@ def normalised(incumbents: Floats, best: Floats, reference: Floats) -> Floats:
     return np.where(known, np.clip((best - incumbents) / np.where(known, width, 1.0), 0.0, 1.0), 0.0)
 
 
+def of_rows(rewards: Floats) -> Floats:
+    """(n,) regret of each row of a table by its (n,) reward; NaN where the best reward is the median one."""
+    best, median = rewards.max(), np.median(rewards)
+    if best <= median:
+        return np.full(len(rewards), np.nan)
+    return np.asarray(normalised(rewards[None], np.array([[best]]), np.array([[median]]))[0])
+
+
 def final(run: Recorded, regret: Floats) -> float:
     """Final regret: that of the recommendation where rewards are noisy.
 

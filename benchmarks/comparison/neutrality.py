@@ -14,6 +14,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.analysis.intervals import fixed_tasks
 from hpo_envs.benchmarks.runs import run
 from hpo_envs.core.params import Floats
@@ -45,12 +46,9 @@ def ids(family: str) -> list[str]:
 
 @functools.cache
 def regrets(env_id: str) -> Floats:
-    """(n,) regret of each configuration, 0 best and 1 median of the table or worse; NaN where these are equal."""
+    """(n,) regret of each configuration, see `regret.of_rows`."""
     params = gym.make(env_id, disable_env_checker=True).unwrapped.params  # type: ignore[attr-defined]
-    truth = np.ravel(params.truth(0, np.arange(params.rows)))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        below = (truth.max() - truth) / (truth.max() - np.median(truth))
-    return np.clip(below, 0.0, 1.0) if np.isfinite(below).all() else np.full(len(truth), np.nan)
+    return regret.of_rows(np.ravel(params.truth(0, np.arange(params.rows))))
 
 
 def expected(truth: Floats, steps: int) -> Floats:
@@ -68,10 +66,10 @@ def expected(truth: Floats, steps: int) -> Floats:
 
 def differences(agent: str, env_id: str, seeds: int, **settings: Any) -> Floats:
     """(seeds,) mean regret of each run minus the expected one of random search."""
-    regret = regrets(env_id)
+    known = regrets(env_id)
     runs = run(agent, env_id, range(seeds), budget=STEPS, **settings)
     rows = np.array([r.actions[:STEPS] for r in runs], np.int64)
-    return np.asarray(np.minimum.accumulate(regret[rows], axis=1).mean(axis=1) + expected(-regret, STEPS).mean())
+    return np.asarray(np.minimum.accumulate(known[rows], axis=1).mean(axis=1) + expected(-known, STEPS).mean())
 
 
 @screen.on()

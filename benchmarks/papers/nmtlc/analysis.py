@@ -47,12 +47,6 @@ def halve(
         rows, share = rows[: max(int(len(rows) / eta), 1)], share * eta
 
 
-def regret(final: Floats, chosen: int) -> float:
-    """Normalised regret of a row: 0 the best of the table, 1 the median or worse."""
-    best, median = float(final.max()), float(np.median(final))
-    return float(np.clip((best - final[chosen]) / max(best - median, 1e-12), 0.0, 1.0))
-
-
 def rank_of_winner(promoted_by: Floats, final: Floats, level: int) -> float:
     """Share of rows that are ahead of the final winner at a checkpoint: 0 if it leads."""
     winner = int(np.argmax(final))

@@ -87,7 +87,7 @@ def _settings(corpus: str, seeds: range) -> list[Record]:
                     for seed in seeds:
                         start = np.random.default_rng(seed).permutation(len(final))[:ROWS]
                         survivors, spent = analysis.halve(by, levels, start, eta, minimum, best)
-                        found.append((analysis.regret(final, int(survivors[0])), spent / len(start)))
+                        found.append((float(regret.of_rows(final)[survivors[0]]), spent / len(start)))
                     mean, cost = np.mean(found, axis=0)
                     rows.append(
                         {

@@ -211,3 +211,8 @@ def test_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id: st
         after = regret.after(r)
         for score in (*after, regret.final(r, after), anytime(r, after)):
             assert score == pytest.approx(min(worth, 1.0), rel=1e-6)
+
+
+def test_regret_of_rows_is_that_of_a_table_and_unknown_where_best_is_median() -> None:
+    assert regret.of_rows(np.array([0.0, 3.0, 1.0, 2.0])).tolist() == [1.0, 0.0, 1.0, pytest.approx(2 / 3)]
+    assert np.isnan(regret.of_rows(np.array([1.0, 2.0, 2.0]))).all()

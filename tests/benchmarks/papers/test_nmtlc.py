@@ -32,7 +32,6 @@ def test_rank_of_winner() -> None:
     curves = np.array([[0.0, 4.0], [1.0, 3.0], [2.0, 2.0], [-1.0, 1.0]])
     assert analysis.rank_of_winner(curves, curves[:, -1], 0) == 0.5
     assert analysis.rank_of_winner(curves, curves[:, -1], 1) == 0.0
-    assert analysis.regret(np.array([0.0, 1.0, 2.0]), 1) == 1.0
 
 
 def test_perplexity_is_no_order_of_bleu_for_fine_tuned_models(tmp_path: Path) -> None:
