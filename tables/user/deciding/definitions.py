@@ -75,7 +75,7 @@ def space_of(
     kept, fixed, said = np.ones(len(frame), bool), {h.name: h for h in stated.space}, []
     found: dict[str, Hyperparameter] = {}
     values: dict[str, Floats] = {}
-    for name, column in columns.items():
+    for name, column in [*columns.items()]:
         holes, note = np.isnan(column.values), ""
         if holes.all() and not column.choices:
             said.append(frame.of("ignored", "empty, left out", name))
@@ -91,6 +91,7 @@ def space_of(
             continue
         if holes.any() and condition is None:
             column, note, lost = _without_holes(frame, name, column)
+            columns = {**columns, name: column}
             kept &= ~lost
         if name in fixed:
             h, text, option = fixed[name], f"as defined, {described(fixed[name])}", ""
@@ -219,9 +220,10 @@ def metric(
 def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
     """The choice that explains where a column is empty: (parent, choices with which it is filled), if one does."""
     for parent, column in columns.items() if holes.any() else ():
-        if column.choices is None or np.isnan(column.values).any():
+        unknown = np.isnan(column.values)
+        if column.choices is None or (unknown & ~holes).any() or (unknown == holes).all():
             continue
-        empty, filled = (set(np.unique(column.values[mask]).tolist()) for mask in (holes, ~holes))
+        empty, filled = (set(np.unique(column.values[mask & ~unknown]).tolist()) for mask in (holes, ~holes))
         if not empty & filled:
             return parent, tuple(column.choices[int(i)] for i in sorted(filled))
     return None

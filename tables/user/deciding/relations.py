@@ -74,12 +74,15 @@ def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: F
     frame = pd.DataFrame(dict(columns))
     size, lines = frame.nunique(), len(frame)
     rare = [c for c in frame if c in numbers and size[c] * 2 > frame[c].count()]
-    few = [c for c in frame if c not in rare and size[c] > 1]
-    if lines < 8 or not rare:
+    grid, cells = _grid(frame, [c for c in frame if c not in rare and size[c] > 1])
+    full = lines > 5 and cells == lines == math.prod(size[grid].tolist())
+    if len(grid) > 1 and (full or cells * 2 >= lines >= GRID):
+        plain = {n: np.unique(c, return_inverse=True)[1] for n, c in columns.items()}
+        others = [c for c in frame if c in numbers and c not in grid and size[c] > 1]
+        free = [c for c in others if not _determined(plain, c, grid, grid)]
+        return dict.fromkeys(free, (f"another value on each line of a grid of {', '.join(grid)}", True))
+    if lines < 8:
         return {}
-    cells = len(frame[few].drop_duplicates())
-    if len(few) > 1 and cells * 2 >= lines >= GRID and math.prod(size[few].tolist()) <= 1.25 * cells:
-        return dict.fromkeys(rare, (f"another value on each line of a grid of {', '.join(few)}", True))
     ranked = frame[[c for c in frame if c in numbers]].assign(**{"": scores}).rank().corr().abs().fillna(0)
     least = max(STRONG, min(4.5 / math.sqrt(lines - 1), 0.97))  # chance explains 4.5 standard errors in 1 of 10^5
     found: dict[str, tuple[str, bool]] = {}
@@ -96,6 +99,17 @@ def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: F
         if close.at[partner, column] > 0.999 and not _constant(columns[column], columns[partner]):
             partners[partner] = f"in the order of {column}", False
     return partners | found
+
+
+def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
+    """Columns of which the lines have all combinations, or most, and how many these are; earlier columns first."""
+    grid: list[str] = []
+    cells = 1
+    for c in columns:
+        more = len(frame[[*grid, c]].drop_duplicates())
+        if frame[c].nunique() * cells <= 1.25 * more and more > cells:
+            grid, cells = [*grid, c], more
+    return grid, cells
 
 
 def _of_score(y: Floats, scores: Floats) -> str:

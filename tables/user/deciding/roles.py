@@ -261,7 +261,7 @@ def _reason(frame: Frame, column: str, lost: Mask, chosen: Collection[str], unit
         return Why("has no name: left out")
     if first and all(re.fullmatch(DATE, t) for t in first):
         return Why(f"when, not what: left out {TAKES}")
-    if re.fullmatch(STAMPS, low):
+    if re.fullmatch(STAMPS, low) and not (numeric(cells) and np.nanmax(numbers(cells), initial=0) < 1e8):  # seconds
         return Why(f"when, not what: left out {TAKES}", asked)
     if numeric(cells):
         return _measured(frame, column, lost, unit)

@@ -305,3 +305,23 @@ def test_constant_under_condition_and_labels_of_some_runs_are_left_out() -> None
     assert [h.name for h in table.space] == ["opt", "lr"]
     assert decided(table, "nesterov") == "nesterov: always 1 while opt is sgd, left out"
     assert "another text for each run" in decided(table, "what")
+
+
+def test_other_columns_of_small_full_grid_are_asked() -> None:
+    rows = [(h, e) for h in (1, 2, 4) for e in (True, False)]
+    frame = pd.DataFrame(rows, columns=["heads", "deep"]).assign(mae=[6, 5, 4, 3, 2, 1], median=[5, 5, 4, 4, 2, 1.5])
+    assert asked(frame).keys() == {"median"}
+    assert [h.name for h in user.from_frame(frame).space] == ["heads", "deep"]
+
+
+def test_condition_on_conditional_choice_is_found() -> None:
+    rows = [(None, None, None)] * 2 + [
+        ("A", "prune", 0.1),
+        ("A", "prune", 0.5),
+        ("B", "svd", 0.2),
+        ("B", "quant", None),
+    ]
+    frame = pd.DataFrame(rows, columns=["method", "compression", "level"]).assign(acc=np.arange(6) / 6)
+    space = definitions(user.from_frame(frame, "acc"))
+    assert space["compression"].condition == ("method", ("A", "B"))
+    assert space["level"].condition == ("compression", ("prune", "svd"))
