@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import pool as strict
-from hpo_envs.benchmarks.runs import provenance, transfer
+from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study import flat, parquet
 from hpo_envs.benchmarks.study.block import Block
@@ -221,7 +221,9 @@ class _Runs:
             self._equal_each(name, [given[k] for k in self.block.which.tolist()], self.problems.told[name].tolist())
         self._equal_each("scale", list(self.block.each_scale), self.problems.scales)
         if helped := self.header.get("transfer"):
-            self._equal(0, "transfer", helped, transfer.sources_of(self.envs, helped["distribution"]).header())
+            from hpo_envs.benchmarks.runs.transfer import sources_of
+
+            self._equal(0, "transfer", helped, sources_of(self.envs, helped["distribution"]).header())
         self._equal(0, "objectives", self.header["objectives"], list(self.params.objectives))
         self._equal(0, "cost_unit", self.header["cost_unit"], self.params.cost_unit)
         asked, run = self._asked()

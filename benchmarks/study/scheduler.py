@@ -18,7 +18,6 @@ from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action
 from hpo_envs.benchmarks.runs.executors import Executor, WorkerLost
 from hpo_envs.benchmarks.runs.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.runs.record import header_of
-from hpo_envs.benchmarks.runs.transfer import sources_of
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.store import Store
@@ -229,6 +228,8 @@ def _probe(
         _, info = envs.reset(seed=[seeds_of(environment.id, seed)[0]])
         shared: dict[str, Any] = {k: str(info[k][0]) for k in ("table", "kind", "sha256")}
         if environment.transfer:
+            from hpo_envs.benchmarks.runs.transfer import sources_of
+
             shared["transfer"] = sources_of(envs, environment.transfer).header()
         made = envs.unwrapped.params, environment.id, kwargs
         headers = [{**c.describe(header_of(*made, c.algorithm, c.hyperparameters)), **shared} for c in fitting]

@@ -1,7 +1,9 @@
 """What the package itself has, and when it imports it."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,3 +17,38 @@ def test_tune_is_imported_when_it_is_asked_for() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     with pytest.raises(AttributeError, match="no attribute 'tine'"):
         hpo_envs.tine  # noqa: B018
+
+
+ENTERED = """
+import sys, threading
+import hpo_envs
+from scores import score
+
+def watch(frame, event, argument):
+    name, code = frame.f_globals.get("__name__", ""), frame.f_code
+    if event == "call" and code.co_flags & 1 and code.co_name != "<module>" and name.startswith("hpo_envs."):
+        while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+            frame = frame.f_back
+        if frame is None:  # a call, and no part of an import
+            entered.add(name)
+
+entered, tune = set(), hpo_envs.tune
+threading.setprofile(watch)
+sys.setprofile(watch)
+tune(score, {"x": (0.0, 1.0)}, budget=12, progress=False)
+sys.setprofile(None)
+print(*entered)
+"""
+"""A search, and the modules of this package with a function that it calls."""
+
+MOST_ENTERED = 35
+
+
+def test_search_enters_few_modules(tmp_path: Path) -> None:
+    (tmp_path / "scores.py").write_text('def score(config):\n    return -((config["x"] - 0.3) ** 2)\n')
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    command, env = [sys.executable, "-c", ENTERED], {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=env)
+    entered = done.stdout.split()
+    assert {"hpo_envs.tuning.search", "hpo_envs.agents.search.bo_box"} <= {*entered}
+    assert len(entered) <= MOST_ENTERED
