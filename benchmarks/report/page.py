@@ -103,7 +103,7 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
         title=escape(title),
         style=colours + (STATIC / "page.css").read_text("utf-8"),
         body=body,
-        data=base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode(),
+        data=base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode(),
         script=script,
     )
     return page.encode(errors="backslashreplace").decode()  # names of folders may be no UTF-8

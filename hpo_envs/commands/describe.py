@@ -76,7 +76,7 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
         "budget": f"{h['budget']:g} {h['budget_unit']}",
         "seconds": sum(e.seconds for e in ended),
         "workers": _at_once(ended),
-        "space": {hp.name: _range(hp) for hp in tuned.stored()[0].space},
+        "space": {hp.name: _range(hp) for hp in tuned.stored[0].space},
     }
     return facts, lambda shown: "\n".join(
         f"{k:<12}{json.dumps(v) if isinstance(v, dict) else v}" for k, v in shown.items()

@@ -10,10 +10,13 @@ and one line in `COMMANDS`. Only the module of the chosen one is imported.
 """
 
 import argparse
+import contextlib
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from hpo_envs.tables import VERSION, screen
@@ -71,11 +74,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; default: the process's own.
 
     Returns:
-        Exit status: 0, what the command returns, 2 after a user's error, 130 after Ctrl-C, 141 if the reader of
-        the output went away.
+        Exit status: 0, what the command returns, 2 after a user's error, 130 after Ctrl-C, SIGTERM or SIGHUP,
+        141 if the reader of the output went away.
     """
-    with screen.on():
+    with screen.on(), _stops():
         return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+@contextlib.contextmanager
+def _stops() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP, of schedulers and closed terminals, stop a command as Ctrl-C does."""
+    sent = [s for n in ("SIGTERM", "SIGHUP") if (s := getattr(signal, n, None))]
+    before = {s: signal.getsignal(s) for s in sent if signal.getsignal(s) == signal.SIG_DFL}
+    if threading.current_thread() is not threading.main_thread():
+        before = {}
+    for s in before:
+        signal.signal(s, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        for s, handler in before.items():
+            signal.signal(s, handler)
 
 
 def _main(words: list[str]) -> int:

@@ -82,17 +82,22 @@ def run(args: argparse.Namespace) -> int:
     sys.path.insert(0, str(Path.cwd()))
     whole = args.budget == int(args.budget) and args.budget_unit != "cost"
     given = {name: getattr(args, name) for name in TUNE_OPTIONS}
-    result = tune(
-        args.function,
-        parsed(args.space, tomllib.loads, "a TOML file"),
-        budget=int(args.budget) if whole else args.budget,
-        objective=_one_or_more(args.objective),
-        goal=_one_or_more(args.goal),
-        best=args.best and tuple(args.best),
-        reference=args.reference and tuple(args.reference),
-        points=() if args.points is None else parsed(args.points, json.loads, "a JSON list of configurations"),
-        **given,
-    )
+    try:
+        result = tune(
+            args.function,
+            parsed(args.space, tomllib.loads, "a TOML file"),
+            budget=int(args.budget) if whole else args.budget,
+            objective=_one_or_more(args.objective),
+            goal=_one_or_more(args.goal),
+            best=args.best and tuple(args.best),
+            reference=args.reference and tuple(args.reference),
+            points=() if args.points is None else parsed(args.points, json.loads, "a JSON list of configurations"),
+            **given,
+        )
+    except KeyboardInterrupt:
+        if args.out is not None:
+            print(f"\nstopped; finished evaluations are in {args.out}/, the same command resumes", file=sys.stderr)
+        raise
     best = result.best
     if args.json:
         facts: dict[str, Any] = {"config": best.config, "metrics": best.metrics, "number": best.number}

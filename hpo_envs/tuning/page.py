@@ -18,8 +18,8 @@ from hpo_envs.tuning.search import cause
 LOOKS = {"evaluations": 0, "best so far": 1}
 """Colours of the series."""
 
-FEWEST = 8
-"""Fewest successes from which importance is estimated."""
+FEWEST, MOST = 8, 256
+"""Fewest successes from which importance is estimated; of more than the most, it is estimated from a sample."""
 
 
 def render(tuned: Any) -> str:
@@ -105,6 +105,10 @@ def _importance(tuned: Any) -> str:
     title, (configs, scores, axes) = "What mattered", tuned.configurations()
     if len(scores) < FEWEST or np.ptp(scores) == 0.0:
         return _section("importance", title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")
+    every = len(scores)
+    if every > MOST:  # a forest's shares take time with the square of its leaves
+        some = np.random.default_rng(0).choice(every, MOST, replace=False)
+        configs, scores = configs[some], scores[some]
     found = forest_importance.importance(configs, scores, axes)
     low, high = forest_importance.intervals(configs, scores, axes)
     rows = []
@@ -116,6 +120,7 @@ def _importance(tuned: Any) -> str:
         f"Share of the variance over the whole space, of a random forest (out-of-bag R2 {found.score:.2f}), with 95 % "
         "bootstrap intervals."
     )
+    caption += f" From {MOST} of the {every:,} successes, drawn at random." if every > MOST else ""
     caption += f" {found.warning}" if found.warning else ""
     columns = [("", "hyperparameter"), ("n", "share"), ("", "")]
     return _section("importance", title, table("importances", caption, columns, rows))
@@ -123,7 +128,7 @@ def _importance(tuned: Any) -> str:
 
 def _configurations(tuned: Any, drawn: Drawn) -> str:
     """Parallel coordinates, and a slice per hyperparameter."""
-    (points, raw), good = tuned.stored(), tuned.successes
+    (points, raw), good = tuned.stored, tuned.successes
     name, active, figures = tuned.header["objectives"][0], points.active(raw), ""
     score = np.array([e.score for e in good])
     rank = score.argsort(kind="stable").argsort(kind="stable") / max(len(good) - 1, 1)

@@ -1,5 +1,6 @@
 """Result of a search by `tune`."""
 
+import functools
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,6 +69,7 @@ class Tuned:
         """Evaluations with a score, in the order in which they were started."""
         return [e for e in self.evaluations if e.rewards is not None]
 
+    @functools.cached_property
     def stored(self) -> tuple[Points, npt.NDArray[np.float64]]:
         """The search space, and (successes, d) stored numbers of their configurations, 0 where inactive."""
         points = Points(tuple(map(_hyperparameter, self.header["space"])))
@@ -79,7 +81,7 @@ class Tuned:
 
         Hyperparameters that never vary are left out.
         """
-        points, raw = self.stored()
+        points, raw = self.stored
         x, axes = varying(points.space, raw)
         return x, np.array([e.score for e in self.successes]), axes
 

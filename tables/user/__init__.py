@@ -56,6 +56,9 @@ PREFIX = "user/"
 EXAMPLE = PREFIX + "example"
 """A synthetic table that is always there."""
 
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+"""What no file may be called on Windows, whatever its ending."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._]*(?:-[A-Za-z0-9._]+)*")
 
 _remembered: dict[str, Table] = {}
@@ -78,14 +81,15 @@ def check_name(name: str) -> str:
     """Return a table's name without its prefix.
 
     Raises:
-        ValueError: Not letters, digits, dots and underscores, with single hyphens between them; or with the ending
-            of an id's version.
+        ValueError: Not letters, digits, dots and underscores, with single hyphens between them; a device of Windows;
+            or with the ending of an id's version.
     """
     short = str(name).removeprefix(PREFIX)
-    if not _NAME.fullmatch(short) or len(short) > 80 or re.search(r"-v\d+$", short) or short == "example":
+    taken = short == "example" or _DEVICE.match(short)
+    if not _NAME.fullmatch(short) or len(short) > 80 or re.search(r"-v\d+$", short) or taken:
         raise ValueError(
-            "name must be letters, digits, dots, underscores and single hyphens, at most 80, not 'example' and not "
-            f"ending in -v0, got {short!r}"
+            "name must be letters, digits, dots, underscores and single hyphens, at most 80, not 'example', no device "
+            f"of Windows and not ending in -v0, got {short!r}"
         )
     return short
 

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,32 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setattr(fetch, "run", run)
     assert main.main(["fetch"]) == 130
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_search_that_is_told_to_end_says_that_it_resumes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    code = f"""
+import pathlib, signal
+def train(config):
+    if not pathlib.Path("second").exists() and pathlib.Path("first").exists():
+        pathlib.Path("second").touch()
+        signal.raise_signal(signal.{name})
+    pathlib.Path("first").touch()
+    return config["x"]
+"""
+    (tmp_path / f"ends_{name.lower()}.py").write_text(code)
+    (tmp_path / "space.toml").write_text("x = { low = 0.0, high = 1.0 }")
+    given = ["tune", f"ends_{name.lower()}:train", "--space", "space.toml", "--executor", "serial", "--out", "mine"]
+    assert main.main([*given, "--budget", "4"]) == main.INTERRUPTED
+    assert capsys.readouterr().err.endswith("stopped; finished evaluations are in mine/, the same command resumes\n")
+    assert main.main([*given, "--budget", "4"]) == 0
+    assert [e.status for e in hpo_envs.load("mine")] == ["ok"] * 4
+    assert signal.getsignal(getattr(signal, name)) == signal.SIG_DFL
 
 
 def test_a_closed_pipe_is_quiet() -> None:

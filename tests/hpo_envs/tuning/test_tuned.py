@@ -110,6 +110,15 @@ def test_numbers_that_are_few_or_say_little(tmp_path: Path, capsys: pytest.Captu
     assert "<td>None</td>" in hpo_envs.load(tmp_path).report().read_text(encoding="utf-8")
 
 
+def test_importance_of_many_evaluations_is_from_sample(tmp_path: Path) -> None:
+    tuned = tune(
+        lambda c: c["x"] - c["y"], {"x": (0.0, 1.0), "y": (0.0, 9.0)}, budget=300, agent="random", out=tmp_path
+    )
+    page = tuned.report().read_text(encoding="utf-8")
+    assert "From 256 of the 300 successes, drawn at random." in page
+    assert re.search(r'scope="row">y</th><td[^>]*>0\.9', page)
+
+
 def test_page_and_result_of_running_search(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tune(helpers.train, helpers.SPACE, agent="random", budget=2, progress=False, out=tmp_path)
     journal = tmp_path / NAME

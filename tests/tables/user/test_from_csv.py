@@ -129,6 +129,7 @@ def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, me
         ({"score": "accuracy", "cost": "optimiser"}, "line 2, column optimiser: must be a number >= 0, got 'sgd'"),
         ({"score": "accuracy", "bounds": {"accuracy": (0.0, 0.5)}}, "bounds of accuracy must contain its values"),
         ({"score": "accuracy", "name": "a b"}, "name must be letters"),
+        ({"score": "accuracy", "name": "Con.v2"}, "no device of Windows"),
         ({"score": "accuracy", "name": "x-v0"}, "not ending in -v0, got 'x-v0'"),
         ({"score": "accuracy", "level": "layers"}, "line 3: the run must have every layers before it, 1 is missing"),
     ],
