@@ -1,4 +1,4 @@
-"""The committed study of spaces that no table lists: the best known reward and the median of random search of each.
+"""The committed study of spaces that no table lists: the best known reward and the median of random search.
 
     python -m hpo_envs.benchmarks.references            # three minutes of processor time; writes references.json
     python -m hpo_envs.benchmarks.references --missing  # only tables that have changed; it can be resumed

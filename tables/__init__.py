@@ -1,4 +1,4 @@
-"""Tables of measured evaluations: the schema, the builders, packs and fetching."""
+"""Tables of measured evaluations: schema, builders, packs and downloads."""
 
 from typing import Any
 

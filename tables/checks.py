@@ -143,7 +143,7 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[P
 
 @contextlib.contextmanager
 def naming(path: object) -> Iterator[None]:
-    """Add a file to errors of the system that name none, as that of a full disk."""
+    """Name the file in errors of the system that name none, such as that of a full disk."""
     try:
         yield
     except OSError as error:

@@ -213,7 +213,7 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 class Factor:
-    """An (m, n) matrix to multiply by from the left, whose sums BLAS adds without rounding, in whatever order.
+    """An (m, n) matrix whose products with vectors BLAS adds without rounding, in whatever order.
 
     The matrix is kept in so many bits (23 where n is 64) that sums of its products with as many bits of an input fit
     into 53; inputs have twice as many, in two parts.

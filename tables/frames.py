@@ -32,7 +32,7 @@ def active(space: Sequence[Any], raw: Floats) -> npt.NDArray[np.bool_]:
 
 
 def config_columns(space: Sequence[Any], raw: Floats, taken: Collection[str] = ()) -> dict[str, list[Any]]:
-    """Natural values of (n, d) raw configurations, a list a hyperparameter; None where it is inactive.
+    """Natural values of (n, d) raw configurations, a list for each hyperparameter; None where inactive.
 
     Args:
         space: The hyperparameters.
@@ -90,7 +90,7 @@ def facts(title: str, values: Mapping[str, Any]) -> str:
 
 
 def hashed(table: T) -> T:
-    """The same rows in the order of a hash of the table's name and their keys, in which nothing is measured."""
+    """The same rows in the order of a hash of the table's name and their keys, which depends on no measurement."""
     hashes = [hashlib.sha256(f"{table.name} {key}".encode()).digest() for key in table.keys]
     found: T = table.subset(sorted(range(len(table)), key=hashes.__getitem__))
     return found

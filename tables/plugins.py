@@ -1,4 +1,4 @@
-"""Agents, families and tables of other packages: entry points, known by their metadata and imported when they are used.
+"""Entry points of other packages: agents, families and tables, listed from metadata and imported when used.
 
 [project.entry-points."hpo_envs.agents"]       name of an agent = "module:Class"
 [project.entry-points."hpo_envs.families"]     id = "module:FAMILY", a line for each id of the family

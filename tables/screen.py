@@ -29,7 +29,7 @@ def escaped(text: str) -> str:
 
 
 class Screen:
-    """A text stream whose every line is `escaped`; all else is the stream's own.
+    """A text stream that escapes control characters in every line; all else is the stream's own.
 
     Args:
         stream: Standard output or standard error.
@@ -48,7 +48,7 @@ class Screen:
         return len(text)
 
     def flush(self) -> None:
-        """Flushes the stream."""
+        """Flush the stream."""
         with naming(getattr(self._stream, "name", "")):
             self._stream.flush()
 
@@ -60,7 +60,7 @@ class Screen:
 
 
 def relay(pipe: connection.Connection) -> threading.Thread:
-    """Show what another process prints into a pipe, `escaped`, on standard error; ends with the last who can write."""
+    """Print on standard error, `escaped`, what other processes write to a pipe, until the last one closes it."""
 
     def show() -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
@@ -75,7 +75,7 @@ def relay(pipe: connection.Connection) -> threading.Thread:
 
 @contextlib.contextmanager
 def on() -> Iterator[None]:
-    """Standard output and standard error as `Screen`s, the traceback of what ends the program included."""
+    """Escape standard output and standard error, and the traceback of an error that ends the program."""
     with contextlib.redirect_stdout(Screen(sys.stdout)), contextlib.redirect_stderr(Screen(sys.stderr)):
         try:
             yield

@@ -1,4 +1,4 @@
-"""Gets a table by name: from the pack that ships, or built from verified upstream files that have to be fetched.
+"""Tables by name: from the pack that ships, or built from verified upstream files that have to be fetched.
 
 A builder module (one per data set, named in the catalogue) has
 
@@ -187,7 +187,7 @@ def _ordered(builder: Any, table: Table) -> Table:
 
 
 def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
-    """The tables of an id.
+    """The tables of an id, or the given one.
 
     Args:
         names: Table names.

@@ -1,4 +1,4 @@
-"""The Table: what someone measured, in one shape, with laws that are checked once at construction."""
+"""The Table: what someone measured, in one layout, with invariants checked once at construction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOST = (STATUSES.index("failed"), STATUSES.index("diverged"))
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Values as float64, or a lone NaN for what are no numbers: masked, complex, truths, times, texts, ragged lists."""
+    """Values as float64; a single NaN for what is no number: masked, complex, Booleans, times, texts, ragged lists."""
     try:
         array = np.asarray(values)
         if array.dtype.kind in "iufO" and not isinstance(values, np.ma.MaskedArray):
@@ -42,7 +42,7 @@ def numbers(values: Any) -> npt.NDArray[np.float64]:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is an int or a float, Python's or NumPy's; bool is none."""
+    """Return whether a value is an int or float, of Python or NumPy; a bool is not."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 

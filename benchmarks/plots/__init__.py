@@ -1,4 +1,4 @@
-"""Pictures for notebooks, functions of frames that return matplotlib's axes; and the style of all pictures.
+"""Plots for notebooks: functions of data frames that return matplotlib's axes; and the style of all plots.
 
 >>> from hpo_envs.benchmarks import plots, run
 >>> runs = run("random", "NMTHPO-zhen-v0", range(4))
@@ -118,7 +118,7 @@ def files(path: Path) -> list[Path]:
 
 
 def looks(names: Iterable[str]) -> dict[str, int]:
-    """Places of agents among all colours, solid first, then dashed: an agent has the same in every picture.
+    """Places of agents among all looks, solid lines first, then dashed: an agent has the same one in every plot.
 
     Settings and remarks behind a name ("bo (2)", "learned (seen)") do not change it, other people's agents have a place
     made of their name; who meets a taken place has the next one.

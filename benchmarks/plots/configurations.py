@@ -1,4 +1,4 @@
-"""Pictures of configurations: which were good, and which hyperparameters matter."""
+"""Plots of configurations: which were good, and which hyperparameters matter."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pictures of runs, from the frame that `Runs.to_frame` returns."""
+"""Plots of runs, from the frame that `Runs.to_frame` returns."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -50,7 +50,7 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
 
 
 def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
-    """Draw how many of all pairs of a run and a target were met by then, a line per agent; higher is better.
+    """Plot the share of pairs of run and target reached over the budget, a line for each agent; higher is better.
 
     Args:
         frame: Of runs whose regret is known.
@@ -108,7 +108,7 @@ def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
 
 
 def pareto(frame: Any, axes: Any = None) -> Any:
-    """Draw the rewards of two objectives against each other, and the Pareto front that each agent's runs make.
+    """Plot the rewards of two objectives against each other, with the Pareto front of each agent's runs.
 
     Args:
         frame: Of runs on one environment, with two objectives.

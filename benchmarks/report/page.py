@@ -1,4 +1,4 @@
-"""The page: sections of HTML around the data that its charts and tables are drawn from."""
+"""The report as HTML: sections around the data of its charts and tables."""
 
 import base64
 import gzip
@@ -52,7 +52,7 @@ PAGE = """<!doctype html>
 
 
 def render(summary: Mapping[str, Any], *, citations: Sequence[str] = (), picture: bytes = b"") -> str:
-    """The whole page.
+    """The report as one HTML page.
 
     Args:
         summary: What `Comparison.summary` returns.

@@ -1,4 +1,4 @@
-"""Pictures of comparisons as files, in the style of `benchmarks.plots.style`.
+"""Plots of comparisons as files, in the style of `benchmarks.plots`.
 
 They are drawn from a summary (`benchmarks.comparison.summary`), one track or environment at a time.
 """
@@ -206,7 +206,7 @@ def heat_map(track: Mapping[str, Any], path: Path) -> list[Path]:
 
 
 def draw_all(summary: Mapping[str, Any], folder: Path, progress: bool = False) -> list[Path]:
-    """Draw everything a summary has, a folder per track and one for single environments; return the files."""
+    """Plot everything in a summary, in a folder for each track and one for single environments; return the files."""
     from tqdm.auto import tqdm
 
     written = []

@@ -51,7 +51,7 @@ def score(record: Mapping[str, Any]) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p-value as papers print it."""
+    """A p-value in the notation of papers."""
     return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
@@ -213,7 +213,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def answered(table: Mapping[str, Any]) -> str:
-    """The kind of a table, with the owner of the measurements."""
+    """The kind of a table, and whose measurements it has."""
     return f"measured by {store.owner(table['name'])}" if table["kind"] == "measured" else "surrogate"
 
 

@@ -1,4 +1,4 @@
-"""Tables in HTML, whose cells sort by their value; and those of a track: ranking, heat map, all pairs."""
+"""Tables in HTML that can be sorted; ranking, heat map and pairs of a track."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -55,7 +55,7 @@ def head(value: str) -> str:
 
 
 def num(value: float | None, shown: str | None = None) -> str:
-    """A cell that sorts by its value, whatever it shows."""
+    """A cell that sorts by its number, whatever text it shows."""
     raw = "" if value is None else f"{value:.10g}"
     return f'<td class="n" data-value="{raw}">{escape(sentences.number(value) if shown is None else shown)}</td>'
 

@@ -49,7 +49,7 @@ def of_track(track: Mapping[str, Any]) -> str:
 
 
 def of_selections(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """A row per agent, those that are wrong least with the largest budget first; the first row has the names."""
+    """A row for each agent, the least often wrong at the largest budget first; the first row has the names."""
     budgets = sorted({r["budget"] for r in records})
     by_agent: dict[str, dict[float, Mapping[str, Any]]] = {}
     for r in records:

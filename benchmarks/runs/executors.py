@@ -78,7 +78,7 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
         self._calls: collections.deque[Call] = collections.deque()  # that have not begun
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Take the call `function(argument)`."""
+        """Submit the call `function(argument)`."""
         self._calls.append(Call(function, argument))
 
     @abc.abstractmethod
@@ -90,14 +90,14 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
         """
 
     def drop(self, unwanted: Callable[[Any], bool]) -> int:
-        """Forget calls that have not begun and whose argument is unwanted; return how many."""
+        """Drop calls that were not started and whose argument is unwanted; return how many."""
         kept = [call for call in self._calls if not unwanted(call.argument)]
         dropped = len(self._calls) - len(kept)
         self._calls = collections.deque(kept)
         return dropped
 
     def map(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Carry out a call for each argument; yield (index, result) in the order in which calls are finished."""
+        """Run a call for each argument; yield (index, result) in the order of completion."""
         for i, argument in enumerate(arguments):
             self.submit(_numbered, (i, function, argument))
         for _ in arguments:
@@ -111,7 +111,7 @@ class Executor(contextlib.AbstractContextManager["Executor"], abc.ABC):
 
 
 def of_jobs(jobs: int) -> Executor:
-    """This process for one job, so many processes for more."""
+    """An executor for a number of jobs: this process for one, several processes for more."""
     return Processes(jobs) if jobs > 1 else Serial()
 
 
@@ -130,7 +130,7 @@ class Serial(Executor):
 
 
 class Processes(Executor):
-    """Processes on this machine, each with one call at a time: what one does is not felt by the others.
+    """Processes on this machine, each with one call at a time, so that calls do not affect each other.
 
     A worker that dies, or whose call exceeds its `limits.deadline` by `limits.GRACE`, is killed and replaced. Programs
     that use it must keep to `if __name__ == "__main__":`, as with every pool of fresh processes.
@@ -147,7 +147,7 @@ class Processes(Executor):
         self.close = weakref.finalize(self, _end, self._pool)  # type: ignore[method-assign]
 
     def submit(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Submit a call, and begin it if a worker is idle."""
+        """Submit a call, and start it if a worker is idle."""
         super().submit(function, argument)
         self._assign()
 

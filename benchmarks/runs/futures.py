@@ -20,7 +20,7 @@ AnyExecutor = Executor | concurrent.futures.Executor | Callable[[], concurrent.f
 
 
 class Futures(Executor):
-    """Carries out calls on an executor with the interface of `concurrent.futures`.
+    """Runs calls on an executor with the interface of `concurrent.futures`.
 
     A call whose worker died is retried, alone, so that the one that kills its worker is found. A pool that breaks at a
     loss, as those of processes do, is replaced where there is a factory.

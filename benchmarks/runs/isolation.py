@@ -1,4 +1,4 @@
-"""Agents in a process of their own, which knows the `Problem` and nothing else.
+"""Isolated agents: a process of their own, which has the `Problem` and nothing else.
 
 This keeps out accidents and shortcuts; it is no sandbox. `docs/trust.md` says what each can still do.
 """
@@ -71,7 +71,7 @@ def name_of(agent: str | Callable[..., Agent]) -> str:
 
 
 class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
-    """A process for agents of one name: as many `run`s as you like, one after another.
+    """A process for agents of one name, which any number of `run`s can use in turn.
 
     Args:
         agent: Registered name, `module:factory`, or a factory that can be imported by name.
@@ -173,7 +173,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return answer
 
     def close(self) -> None:
-        """End the process and everything that it has started."""
+        """End the process and all processes that it started."""
         if not self._open:
             return
         self._open = False
@@ -240,7 +240,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
 @functools.cache
 def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
-    """`Agent.supports` of an isolated agent; empty if its process fails, which its runs report.
+    """`Agent.supports` of an isolated agent; empty if its process fails, which its runs will report.
 
     Args:
         agent: `module:factory`, which is imported in a process of its own.

@@ -1,4 +1,4 @@
-"""A file to which evaluations are added one by one, for runs that are too dear to lose one: live tuning.
+"""Journal: a file to which evaluations are appended one by one, for runs too expensive to lose one.
 
 Each line is a record as JSON, after the first 16 characters of a sha256 that covers this record and all before it. A
 line is in the file before `append` returns, and on the disk unless the caller says that it may wait for the next one. A
@@ -56,7 +56,7 @@ def salvage(path: Path) -> tuple[int, Path] | None:
 
 
 class Journal:
-    """Records of one run, in the order in which they came.
+    """Records of one run, in the order in which they were added.
 
     Args:
         path: The file; made with the first record. Its folder must exist. One process writes, any may read.
@@ -79,7 +79,7 @@ class Journal:
     def append(
         self, record: Mapping[str, Any], sync: bool = True, check: Callable[[dict[str, Any]], object] = bool
     ) -> None:
-        """Add a record; when it returns, no end of this process can lose it.
+        """Add a record; once this returns, the record survives the end of the process.
 
         Args:
             record: Plain data; floats come back to the bit.

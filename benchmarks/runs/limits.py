@@ -24,7 +24,7 @@ SHARE = 0.8
 
 
 class RunTimeout(BaseException):
-    """A run took longer than it may; not an `Exception`, so that agents that catch these do not swallow it."""
+    """A run exceeded its time limit; not an `Exception`, so that agents which catch these do not swallow it."""
 
 
 _tell: Callable[[tuple[float, str] | None], object] = lambda limit: None  # noqa: E731
@@ -125,7 +125,7 @@ def interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def memory(share: float = SHARE) -> Iterator[None]:
-    """Let the code within take a share of the memory that is free now; more raises a `MemoryError`.
+    """Limit the code within to a share of the memory that is free now; more raises a `MemoryError`.
 
     On Linux, in the main thread; elsewhere nothing is limited.
     """

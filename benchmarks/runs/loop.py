@@ -72,7 +72,7 @@ def run(
     transfer: str | None = None,
     **hyperparameters: Any,
 ) -> Runs:
-    """Run an agent once per seed and return what happened, as a list with `.to_frame()`, `.best()` and `.plot()`.
+    """Run an agent once for each seed and return the runs, a list with `.to_frame()`, `.best()` and `.plot()`.
 
     Seed 7 alone gives the same run as seed 7 among others.
 

@@ -1,4 +1,4 @@
-"""What a function of a script needs, found in the script's syntax.
+"""The code that a function of a script needs, found in the syntax of the script.
 
 A function is known by the syntax of its definition, and of every top-level statement that binds a name which it uses,
 or changes its object, directly or through others; of the blocks that these stand in, and of whole loops. Comments,
@@ -49,7 +49,7 @@ class _Statement:
 
 
 def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] = (), last: bool = False) -> str | None:
-    """The syntax of some functions and of what they need, as text.
+    """The syntax of some functions and of all code that they need, as text.
 
     Args:
         cells: Source of a script, or of the cells of a notebook in the order in which they were run.

@@ -1,4 +1,4 @@
-"""Agents of one `run`, one per episode, and what makes NumPy's form of their actions."""
+"""Agents of one `run`, one for each episode, and checks of their actions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

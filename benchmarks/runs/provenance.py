@@ -1,4 +1,4 @@
-"""Provenance of a run: number versions of this package's code, digests of anybody else's.
+"""Provenance of a run: number versions of this package's code, digests of all other code.
 
 A number version (`numbers.csv`) belongs to a family or to an agent; `tests/regression/digests.py record` raises it when
 any recorded number changes. Code from outside has no such record: of each of its modules there is the sha256, found by
@@ -47,7 +47,7 @@ PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 class Code(NamedTuple):
-    """What decides the numbers of a run besides its arguments.
+    """The code on which the numbers of a run depend.
 
     Attributes:
         numbers: Number versions of this package's code, by family or agent.

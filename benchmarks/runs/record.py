@@ -29,7 +29,7 @@ SEEN = " (seen)"
 
 @dataclass(frozen=True)
 class Run:
-    """One agent's episode.
+    """One run: one agent in one episode.
 
     Attributes:
         seed: Seed as it was given; agent and environment get what `episodes.seeds_of` makes of it.
@@ -94,7 +94,7 @@ _NUMBERS = {status: number for number, status in enumerate(STATUSES)}
 
 @dataclass
 class EpisodeLog:
-    """One episode as it is recorded, an entry per evaluation: see `Run`."""
+    """Log of one episode, an entry for each evaluation: see `Run`."""
 
     actions: list[Any] = dataclasses.field(default_factory=list)
     rewards: list[Any] = dataclasses.field(default_factory=list)
@@ -128,13 +128,13 @@ class EpisodeLog:
         return found
 
     def move(self, action: Any, finished: bool) -> None:
-        """Keep an action of an evaluation that takes several."""
+        """Log an action of an evaluation that takes several."""
         self.moves[-1].append(action)
         if finished:
             self.moves.append([])
 
     def add(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Keep an evaluation, or each pull of a batch of them."""
+        """Log an evaluation, or each pull of a batch."""
         scores, status = info.get("scores"), _NUMBERS[info["status"]]
         if "price" in info:
             self.prices.append(info["price"])

@@ -56,7 +56,7 @@ class Transfer:
 
 
 def distributions() -> dict[str, Distribution]:
-    """Distributions whose tasks are an id each, by name: the possible sources."""
+    """Distributions with an id for each task, by name: the possible sources."""
     return {d.name: d for family in FAMILIES.values() for d in family.distributions if not d.argument}
 
 

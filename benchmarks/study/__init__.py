@@ -1,1 +1,1 @@
-"""Studies: what to run, where to run it, and how its runs are kept."""
+"""Studies: which runs, where they are run, and how they are stored."""

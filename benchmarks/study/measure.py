@@ -1,4 +1,4 @@
-"""Train what the tables of this project are made of, or some rows of them again.
+"""Trainings of this project's tables: train what is missing, or some rows again.
 
 Trainings are kept one by one in a folder of `--out`: stopped however, the same command continues where it was, and
 nothing is trained twice. They take one thread each. `--pack` writes what is kept, and what ships, as the table's data.
@@ -63,7 +63,7 @@ def conduct(
     known: Collection[str] = (),
     watch: Callable[[int, int, dict[str, Any] | None], object] = _watch,
 ) -> int:
-    """Run missing trainings, in their order, and store each as it finishes: none is lost and none is made twice.
+    """Run the missing trainings in order, and store each as it ends: none is lost, none repeated.
 
     Args:
         tasks: Distinct names of the trainings.

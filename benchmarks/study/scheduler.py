@@ -1,4 +1,4 @@
-"""Runs what is missing of a study, on any executor, and stores it as it comes."""
+"""Scheduler: runs what is missing of a study, on any executor, and stores runs as they complete."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Environment:
     transfer: str | None = None
 
     def problem(self) -> registry.Problem:
-        """What agents on it know.
+        """The `Problem` that agents on it get.
 
         Raises:
             ValueError: There are no such tables to learn from.
@@ -109,7 +109,7 @@ class Entrant:
         return named
 
     def fits(self, problem: registry.Problem, **more: Any) -> bool:
-        """Return whether it supports a problem, with more hyperparameters; custom classes declare it by `supports`."""
+        """Return whether it supports a problem; classes of users declare that by `supports`."""
         given = {**self.hyperparameters, **more}
         if self.algorithm == POLICY:
             from hpo_envs.agents.transfer import policy

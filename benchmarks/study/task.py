@@ -1,4 +1,4 @@
-"""A task: some runs of one agent on one id, for about as long as it was given. What an executor carries out."""
+"""A task: some runs of one agent on one id, within a time limit; the unit that an executor runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST = 128
 
 @dataclass(frozen=True)
 class StudyTask:
-    """Seeds that an agent has to run on an id.
+    """Seeds for an agent to run on an id.
 
     Attributes:
         environment: The id and its arguments.

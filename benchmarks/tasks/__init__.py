@@ -128,7 +128,7 @@ def leave_one_out(name: str) -> dict[str, TaskSplit]:
 
 
 def unseen(level: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arguments of `make_vec` for training and for testing on what was not seen.
+    """Arguments of `make_vec` for training, and for testing on what training has not seen.
 
     Args:
         level: `table`: other task groups are seen; `configurations`: the other half of the spaces; `family`: other

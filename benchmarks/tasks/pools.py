@@ -1,4 +1,4 @@
-"""What tasks are drawn from: the validation scores of measured tables."""
+"""Pools of tasks: the validation scores of measured tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HALVES = 0x48616C66
 
 @dataclass(frozen=True, eq=False)
 class TaskPool:
-    """What tasks are drawn from: the configurations of one table and their scores.
+    """A pool of tasks: the configurations of one table and their scores.
 
     Attributes:
         name: Of the table and the metric.

@@ -74,7 +74,7 @@ class File(NamedTuple):
         return self.bytes or LARGEST
 
     def fault(self, content: _Bytes) -> str:
-        """Error of the file's content; empty if size and checksum are as pinned."""
+        """What is wrong with the file's content; empty if size and checksum are as pinned."""
         if self.sha256.startswith(_GITBLOB):
             head = b"blob %d\0" % len(content)
             digest = _GITBLOB + hashlib.sha1(head + content, usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""Draws a cell as figures 2 and 11 of the paper do."""
+"""Drawings of cells in the style of figures 2 and 11 of the paper."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Draws random cells (Klyuchnikov et al. 2020, section 3, generation procedure).
+"""Random cells (Klyuchnikov et al. 2020, section 3, generation procedure).
 
 Initial nodes are the input vector and the hidden states. At each step a node with a random operation is added and
 connected to earlier ones; then the new hidden states are drawn among the nodes, redundant nodes are removed, and the
@@ -45,7 +45,7 @@ _ACTIVATIONS = tuple(OPERATIONS.index(f"activation_{a}") for a in ("tanh", "sigm
 
 
 def generate(rng: np.random.Generator) -> Cell:
-    """Draw cells until one is accepted, of a number of hidden states and nodes that are drawn first."""
+    """Draw numbers of hidden states and nodes, then cells with these until one is accepted."""
     h = bisect(_HIDDEN_LEVELS, rng.random()) + 1
     n = int(rng.integers(NODES[0], NODES[1] + 1))
     while True:

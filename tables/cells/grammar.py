@@ -1,4 +1,4 @@
-"""Cells as sequences of actions, and back: the grammar of `NASBenchNLP-cell-v0`.
+"""The grammar of `NASBenchNLP-cell-v0`: cells as sequences of actions, and back.
 
 An action is four ints `[kind, a, b, c]`. A kind below 7 adds a node with that operation (`OPERATIONS`), kind 7 ends
 the cell. The others name vectors: 0 none, 1 `x`, 2 to 4 `h_prev_0` to `h_prev_2`, 5 + j the j-th node added.

@@ -1,4 +1,4 @@
-"""Packs a data set: `python -m hpo_envs.tables.datasets.packing NAME` writes its packs, `--check` compares them.
+"""Command that packs a data set: `python -m hpo_envs.tables.datasets.packing NAME`; `--check` compares its packs.
 
 The data set has a module `pack`, whose `make()` returns the arrays of each pack, made of verified upstream files.
 """
@@ -31,7 +31,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
 
 def write(made: Packs, tables: Sequence[str]) -> None:
-    """Write packs, and pins them and their tables."""
+    """Write packs, and pin them and their tables."""
     pins = {}
     for pack, arrays in made.items():
         content = packs.to_bytes(arrays)

@@ -105,7 +105,7 @@ class Packing:
         return np.asarray(values[:, [self.fields.index(name) for name in names]])
 
     def kept(self, arrays: TrainingArrays, at: tuple[int, ...]) -> tuple[Floats, Floats]:
-        """The same of a training that was packed."""
+        """(epochs, counts) and (epochs, losses) of a training that is packed."""
         n = int(arrays["epochs"][at])
         return arrays["counts"][at][:n].astype(np.float64), arrays["losses"][at][:n] * UNIT
 
@@ -129,7 +129,7 @@ class Packing:
         return ["-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=True)) for at in places]
 
     def has(self, arrays: TrainingArrays, task: str) -> bool:
-        """Return whether a training was packed."""
+        """Return whether a training is packed."""
         return bool(_begun(arrays)[self.place(task)])
 
 
@@ -191,7 +191,7 @@ def table(
 
 
 def by_epoch(costs: Sequence[float], epochs: int) -> Floats:
-    """(rows, 1, epochs) cumulative costs where each epoch of a row costs the same."""
+    """(rows, 1, epochs) cumulative costs, if each epoch of a row costs the same."""
     return np.asarray(np.multiply.outer(np.array(costs), np.arange(1.0, epochs + 1.0)[None]))
 
 

@@ -1,4 +1,4 @@
-"""Writes a file so that whoever reads it, now or after a crash, finds the old content or the new one."""
+"""Atomic writing: readers find the old content or the new one, even after a crash."""
 
 import contextlib
 import csv
@@ -23,7 +23,7 @@ LEFTOVER_AGE = 86400.0
 
 
 def write(path: Path | str, content: bytes | str) -> None:
-    """Write a file next to its place, flushes it to the disk and renames it.
+    """Write a file beside its place, flush it to the disk and rename it.
 
     What is no file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
 
@@ -55,7 +55,7 @@ def write(path: Path | str, content: bytes | str) -> None:
 
 
 def inside(folder: Path | str, path: Path | str) -> Path:
-    """The path of a file that is about to be written; in a folder that others may have filled, no link is followed.
+    """The path of a file to be written; in a folder that others may have filled, no link is followed.
 
     Args:
         folder: The folder.
@@ -139,7 +139,7 @@ PART = re.compile(r"\.[0-9a-f]{32}-(\d+)-([0-9a-f]{16})\.part")
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes that were killed while writing left in a folder.
+    """Remove what killed processes left in a folder.
 
     A file of this machine is left alone while the process that began it lives, whatever the clock says; one of
     another machine that shares the disk, for a day.

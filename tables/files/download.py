@@ -1,4 +1,4 @@
-"""Downloads upstream files into the data folder. No other module opens a socket.
+"""Download of upstream files into the data folder. No other module opens a socket.
 
 Each file comes from its pinned commit on GitHub, into memory. Size and checksum are checked before it is written, at
 once (`atomic.write`), so that two processes may fetch into one folder.

@@ -23,7 +23,7 @@ BEAT, STALE = 2.0, 15.0
 
 @contextlib.contextmanager
 def locked(folder: Path, wait: bool = True) -> Iterator[None]:
-    """Hold the lock on a folder, after another process has released it.
+    """Hold the lock on a folder, once other processes have released it.
 
     Raises:
         BlockingIOError: Another process holds it, and `wait` is False.

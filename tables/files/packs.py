@@ -1,4 +1,4 @@
-"""Packs, the arrays of measured tables as they ship, bit by bit what upstream published; and any table as a file.
+"""Packs, the arrays of measured tables with the bits that upstream published; and any table as a file.
 
 A pack is an `.npz` file whose members are compressed with LZMA, so that `numpy.load` reads it. Members of a table have
 names `GROUP/NAME`. An array of several bytes a number may be kept as byte planes, `GROUP/NAME:f8`: first all lowest
@@ -101,7 +101,7 @@ def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
 
 
 def unscaled(whole: Array, digits: npt.ArrayLike = 0) -> npt.NDArray[np.float64]:
-    """The numbers that `scaled` made integers of."""
+    """The numbers that `scaled` turned into integers."""
     return whole / 10.0 ** np.asarray(digits)
 
 
@@ -152,7 +152,7 @@ _DAMAGE = (
 
 
 def pack(table: Table) -> bytes:
-    """A table as the SHA-256 of an `.npz` file without pickled objects, 32 bytes, and that file."""
+    """A table as bytes: the SHA-256, 32 bytes, of an `.npz` file without pickled objects, then that file."""
     head = {
         "format": FORMAT,
         "fields": {f: getattr(table, f) for f in ("name", "keys", "feature_names", "cost_unit", "level_unit")},

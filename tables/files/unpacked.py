@@ -44,7 +44,7 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
 
 
 def limit_of(path: Path) -> int:
-    """How many bytes a compressed file may hold."""
+    """Most bytes that a compressed file may unpack to."""
     return min(BYTES, max(SMALL, RATIO * path.stat().st_size))
 
 

@@ -1,4 +1,4 @@
-"""HLEPOR, word level: the metric itself, usable alone.
+"""Word-level hLEPOR, the metric itself, usable on its own.
 
     from hpo_envs.tables import hlepor
     hlepor.score("a cat sat", "the cat sat")                        # the paper's formula, default parameters

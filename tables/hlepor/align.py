@@ -35,7 +35,7 @@ MAX_N = 8
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sufficient statistics of a corpus: all that a score depends on besides the parameters.
+    """Sufficient statistics of a corpus: scores depend on these and the parameters alone.
 
     Attributes:
         hypothesis_length: (segments,) float64, tokens.

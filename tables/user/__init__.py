@@ -1,4 +1,4 @@
-"""Tables of the user's own: from a CSV file, a DataFrame or an Optuna study, kept as a file each, found by name."""
+"""Tables of the user: from a CSV file, a DataFrame or an Optuna study, saved as files and found by name."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def exists(name: str) -> bool:
 
 
 def remember(table: Table) -> Table:
-    """Make a table known by its name until the process ends; one saved under that name is shadowed."""
+    """Register a table under its name until the process ends; a saved table of that name is hidden."""
     _remembered[table.name] = table
     return table
 
@@ -144,7 +144,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
 
 
 def load(name: str | Path) -> Table:
-    """Read a saved table, or have a plugin make its.
+    """Read a saved table, or get one from a plugin.
 
     Args:
         name: A name, with or without prefix, or the path of a file ending in .npz.

@@ -1,4 +1,4 @@
-"""A table of decisions: arrays of configurations, scores and costs, in an order that says nothing."""
+"""Decisions to a table: arrays of configurations, scores and costs, in hash order."""
 
 import hashlib
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def build(
     citation: str = "",
     explain: Callable[[str], None] = lambda text: None,
 ) -> Table:
-    """Make the table of decisions; it is known by its name until the process ends.
+    """Make the table; it is known by its name until the process ends.
 
     Args:
         found: What the columns and lines are.

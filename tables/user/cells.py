@@ -56,7 +56,7 @@ class Column(NamedTuple):
         return int(value) if self.whole else float(value)
 
     def with_none(self) -> Column:
-        """Missing values as a choice `none` next to the others."""
+        """The column with missing values as a choice `none`."""
         values, choices = self.values, self.choices
         if choices is None:
             codes, different = pd.factorize(values, sort=True)
@@ -91,13 +91,13 @@ def as_text(cells: Cells) -> Cells:
 
 
 def different(cells: Cells) -> list[str]:
-    """The different texts of cells that are not empty; of cells that are no text, none."""
+    """The distinct texts of non-empty cells; none if the cells are not text."""
     texts = cells.cat.remove_unused_categories().cat.categories if is_text(cells) else ()
     return [t for t in texts if not missing(t)]
 
 
 def each(cells: Cells, value: Callable[[str], Any], without: Any) -> npt.NDArray[Any]:
-    """(lines,) a value for each text, computed once for equal ones, and another where there is no cell."""
+    """(lines,) a value for each text, computed once for equal ones; another value where a cell is empty."""
     return np.asarray(np.array([*map(value, cells.cat.categories), without])[cells.cat.codes])
 
 
@@ -157,7 +157,7 @@ def check_whole(name: str, cells: Cells) -> None:
 
 
 def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, Mask]:
-    """The values of a column's cells, and the lines that are slips.
+    """The values of a column's cells, and the lines with slips.
 
     Text is numbers if most of it is: then the rest are slips. `none` is a choice among texts; among numbers it is
     missing, and remembered.

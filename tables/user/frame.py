@@ -1,4 +1,4 @@
-"""Frames: the texts and numbers of a file with their places, before anything is decided of them.
+"""Frames: texts and numbers of a file with their places, before any decision.
 
 Reading a table has three steps, each a function from one frozen record to the next, which can be printed:
 `read` makes a `Frame` of bytes (`files`, `documents`, `tools`), `decide` makes `Decisions` of a frame (`formats`,
@@ -61,7 +61,7 @@ class Recipe:
 
 
 class Decision(NamedTuple):
-    """What is decided of some columns, or of the whole.
+    """A decision on some columns, or on the whole frame.
 
     Attributes:
         role: `file`, `score`, `cost`, `level`, `repeat`, `status`, `name`, `hyperparameter` or `ignored`.
@@ -82,7 +82,7 @@ class Decision(NamedTuple):
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns, before they have roles.
+    """The columns of a file, before they have roles.
 
     Attributes:
         source: What to call it in errors and in the provenance.
@@ -131,7 +131,7 @@ class Frame:
         return self if kept.all() else replace(self, cells=self.cells[kept])
 
     def where(self, line: int) -> str:
-        """Name of a line in errors."""
+        """The place of a line in the file, for errors."""
         return f"{self.unit} {self.cells.index[line]}"
 
     def require(self, good: Mask, name: str, rule: str) -> None:
@@ -149,7 +149,7 @@ class Frame:
         raise ValueError(f"{self.source}: {'; '.join(errors)}{more}")
 
     def column(self, word: str) -> str:
-        """The column that someone means: by its name, its name in the file, or the only one that ends in it.
+        """The column that a name means: its name, its name in the file, or the end of only one.
 
         Raises:
             ValueError: There is none.

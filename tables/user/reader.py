@@ -1,4 +1,4 @@
-"""A file, frame or study of runs as a table: what is decided is explained, errors name the line."""
+"""A file, frame or study of runs as a table: decisions are explained, errors name the line."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A search space in any of the forms that people write it in, as `Hyperparameter`s."""
+"""Search spaces in any of the usual notations, as `Hyperparameter`s."""
 
 import dataclasses
 import itertools

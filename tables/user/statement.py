@@ -1,4 +1,4 @@
-"""What a user states of the columns of a frame; what is not stated is decided."""
+"""The user's statements on the columns of a frame; the rest is decided."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_COST = "evaluations"
 
 @dataclass(frozen=True)
 class Statement:
-    """What the columns are, as the user states it; missing entries are decided.
+    """The meaning of columns, as stated by the user; missing entries are decided.
 
     Attributes:
         score: Column(s) of the metric(s); the first is rewarded.

@@ -1,4 +1,4 @@
-"""Reads translations with human scores: the files of a WMT test set with MQM or pSQM labels, or a user's TSV."""
+"""Readers of translations with human scores: WMT test sets with MQM or pSQM labels, or a user's TSV."""
 
 import csv
 import math
@@ -79,7 +79,7 @@ def parse(
 def parse_psqm(
     labels: bytes, spans: bytes, labels_file: str, spans_file: str, *, reference: str | None = None
 ) -> list[Segment]:
-    """Read the pSQM labels of a test set: one line a rating, with the translation and a score of 0 to 6.
+    """Read the pSQM labels of a test set: a line for each rating, with the translation and a score of 0 to 6.
 
     Args:
         labels: system, doc, doc_id, seg_id, rater, source, target, score; raters of a segment are averaged.
@@ -173,7 +173,7 @@ def _rows(
 
 
 def quoted(text: str) -> bool:
-    """Whether a TSV is quoted like a CSV: it has fields in quotes, inner quotes doubled, and no other quote.
+    """Return whether a TSV is quoted like a CSV: inner quotes are doubled, and there is no quote outside of a field.
 
     Some of upstream's files are, others have quotes as they occur in the texts. No segment has a line break.
     """

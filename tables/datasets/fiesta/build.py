@@ -38,7 +38,7 @@ NER_FILE = "fiesta-ner/ner_dataset_and_random_seeds.json"
 
 
 def shipped(name: str) -> Table:
-    """Build a table from the pack, or of the synthetic arms."""
+    """Build a table from the pack, or the table of the synthetic arms."""
     short = _short(name)
     if short == "gaussian":
         return gaussian()

@@ -28,7 +28,7 @@ FEATURE_NAMES = (*graph.NAMES, *RELEASED_NAMES, "g2v_known")
 
 
 def group(architecture: int) -> int:
-    """The first id of the ids that seeds of one architecture have.
+    """The group of an id: the first id of those that seeds of one architecture have.
 
     1000003 to 1006002 and 1006003 to 1012002 are three seeds each in steps of 2000, the ids from 1012003 on in steps
     of 735; other ids are on their own.

@@ -169,7 +169,7 @@ def _grid(n: int) -> Floats:
 
 
 def simulate(cell: Cell, repeat: int = 0, name: str = "") -> SimulatedTraining:
-    """Train a cell, whose canonical key may be given, as the surrogate sees it; each repeat has its training seed."""
+    """Simulate the training of a cell, whose canonical key may be given; each repeat has its training seed."""
     name, p, n = name or key(cell), _parameters(), COMPONENTS + 1
     # All draws at once: the quantiles of many take hardly longer than those of few.
     draws = [uniforms(n, "cell", name), uniforms(n, "repeat", name, repeat), uniforms(EPOCHS, "seconds", name, repeat)]

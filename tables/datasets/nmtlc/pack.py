@@ -26,7 +26,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def make() -> packing.Packs:
-    """Configurations, as indices of values, and curves of each corpus, in their order, then in that of the file."""
+    """Configurations, as indices of values, and curves of each corpus, by corpus, then in the order of the file."""
     records = _PlainUnpickler(io.BytesIO(store.read(FILE))).load()
     arrays: dict[str, packs.Array] = {}
     for corpus, ends in CORPORA.items():

@@ -1,4 +1,4 @@
-"""Reads the forms in which upstream keeps its texts."""
+"""Readers of the formats of upstream's texts."""
 
 import difflib
 import io
@@ -27,7 +27,7 @@ def conllu(content: bytes, column: int) -> Iterator[Sentence]:
 
 
 def columns(content: bytes) -> Iterator[Sentence]:
-    """Sentences of a file with a word, a tab and a tag a line, and empty lines between them."""
+    """Sentences of a file with a word, a tab and a tag on each line, and empty lines between sentences."""
     rows: list[tuple[str, ...]] = []
     for line in [*content.decode().splitlines(), ""]:
         if line.strip():
@@ -46,7 +46,7 @@ def inflections(content: bytes) -> Iterator[Sentence]:
 
 
 def script(lemma: str, form: str) -> tuple[str, ...]:
-    """Edits that turn a lemma into a form: letters to drop at its beginning and to put there, and at its end.
+    """Edits that turn a lemma into a form: letters to drop and to add at its beginning, and at its end.
 
     The longest common substring stays, the leftmost of several.
     """

@@ -1,1 +1,1 @@
-"""Tables that users saved themselves."""
+"""Tables that users saved."""

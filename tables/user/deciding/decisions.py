@@ -1,4 +1,4 @@
-"""Decisions on a frame: the roles of its columns, how runs ended, the search space, and which lines are one run."""
+"""Decisions on a frame: roles of columns, ends of runs, the search space, and the lines of each run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hpo_envs.tables.user.statement import NO_COST, Statement, statement_of
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a frame is decided to be; `str` prints a line for each decision.
+    """Decisions on a frame; `str` prints a line for each.
 
     Attributes:
         frame: The lines that are runs or their checkpoints.
@@ -57,7 +57,7 @@ class Decisions:
 
 
 def decide(frame: Frame, **options: Any) -> Decisions:
-    """Decide what the columns and lines of a frame are.
+    """Decide what the columns and lines of a frame mean.
 
     Args:
         frame: What was read.

@@ -218,7 +218,7 @@ def metric(
 
 
 def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
-    """The choice that explains where a column is empty: (parent, choices with which it is filled), if one does."""
+    """The condition (parent, choices) that explains where a column is empty, if one does."""
     for parent, column in columns.items() if holes.any() else ():
         unknown = np.isnan(column.values)
         if column.choices is None or (unknown & ~holes).any() or (unknown == holes).all():
@@ -230,7 +230,7 @@ def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple
 
 
 def degenerate(frame: Frame, stated: Statement, scores: Floats) -> list[Decision]:
-    """A decision on scores of which the best is the median, so that no search is better than another."""
+    """The decision on scores whose best is the median, so that no search is better than another."""
     said = []
     for name, goal, values in zip(stated.score, stated.goal, scores.T, strict=True):
         known = values[~np.isnan(values)]

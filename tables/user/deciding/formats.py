@@ -30,7 +30,7 @@ TIME_UNITS = FAMILIES[1].keys()
 
 
 class Spelling(NamedTuple):
-    """How a column writes its numbers.
+    """How numbers are written in a column.
 
     Attributes:
         cells: Its numbers as Python writes them; other texts as they are.

@@ -1,4 +1,4 @@
-"""Outcomes of runs: scores, states, costs and checkpoints, in the words of any export."""
+"""Outcomes of runs: scores, states, costs and checkpoints, in the vocabulary of any export."""
 
 import re
 from typing import NamedTuple
@@ -76,7 +76,7 @@ def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
 
 
 def ended(frame: Frame, stated: Statement) -> Ended:
-    """The runs that ended, with their scores; those that go on are left out.
+    """The runs that ended, with their scores; running ones are left out.
 
     Raises:
         ValueError: Cells that are neither scores nor words for a lost run, no score, or no run that ended.
@@ -104,7 +104,7 @@ def ended(frame: Frame, stated: Statement) -> Ended:
 
 
 def scores(frame: Frame, names: tuple[str, ...]) -> tuple[Floats, Codes]:
-    """(lines, metrics) scores, NaN if there is none, and (lines,) the status which that alone would mean."""
+    """(lines, metrics) scores, NaN where there is none, and (lines,) the status that each score alone implies."""
     columns = []
     status = np.full(len(frame), OK)
     for name in names:
@@ -139,7 +139,7 @@ def scorable(cells: Cells) -> bool:
 
 
 def costs(frame: Frame, stated: Statement, status: Codes) -> tuple[str | None, Floats | None, list[Decision]]:
-    """The column of what runs cost, and (lines,) the costs; None if that is not known.
+    """The column of costs, and (lines,) the costs; None if there is none.
 
     A run that failed needs no cost, and is given the median of those like it.
 

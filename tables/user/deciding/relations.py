@@ -1,4 +1,4 @@
-"""Columns that other columns determine, and numbers that only measurements have."""
+"""Columns that other columns determine, and numbers that only a measurement can have."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Which lines are one configuration, and which of them are one run."""
+"""Which lines have one configuration, and which of them are one run."""
 
 from __future__ import annotations
 

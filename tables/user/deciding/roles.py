@@ -71,7 +71,7 @@ TAKE = "--hyperparameters"
 
 
 class Roles(NamedTuple):
-    """What the columns are.
+    """Roles of the columns of a frame.
 
     Attributes:
         stated: The statement, with the hyperparameters, the level and the repeat.
@@ -85,7 +85,7 @@ class Roles(NamedTuple):
 
 
 class Why(NamedTuple):
-    """Why a column is no hyperparameter; with an option where that is uncertain."""
+    """Reason why a column is not a hyperparameter; with an option if that is uncertain."""
 
     text: str
     option: str = ""
@@ -97,7 +97,7 @@ def words_of(name: str) -> list[str]:
 
 
 def is_time(name: str) -> bool:
-    """Whether a name says how long something took."""
+    """Return whether a name is that of a duration."""
     rate = words_of(name)
     words = rate[: rate.index("per")] if "per" in rate[1:] else rate
     unit = len(rate) > 1 and words[-1] in TIME_UNITS
@@ -106,7 +106,7 @@ def is_time(name: str) -> bool:
 
 
 def goal_of(name: str) -> Literal["max", "min"] | None:
-    """Guess from its name whether a score is to be high or low."""
+    """Guess from its name whether a score is maximised or minimised."""
     words = {form for word in words_of(name) for form in (word, word.removesuffix("s"))}
     low, high = bool(words & LOWER), bool(words & HIGHER)
     return None if low == high else ("min" if low else "max")
@@ -133,7 +133,7 @@ def guess_score(frame: Frame) -> str:
 
 
 def scored(frame: Frame, stated: Statement) -> Statement:
-    """A statement with the score and the goals, guessed where it lacks them.
+    """A statement with score and goals, guessed where they are missing.
 
     Raises:
         ValueError: No score, or no goal that is given or can be inferred from its name.
@@ -149,7 +149,7 @@ def scored(frame: Frame, stated: Statement) -> Statement:
 
 
 def assign(frame: Frame, stated: Statement, lost: Mask, units: dict[str, str]) -> Roles:
-    """Say what every column is.
+    """Decide the role of every column.
 
     Args:
         frame: The columns.

@@ -17,7 +17,7 @@ SMAC = ("config_id", "instance", "seed", "budget", "cost", "time", "status", "st
 
 
 class Document(NamedTuple):
-    """What a document says.
+    """The content of a document.
 
     Attributes:
         lines: Flat runs or checkpoints.

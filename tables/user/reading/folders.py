@@ -1,4 +1,4 @@
-"""A folder as a frame: what in it is a run, what belongs to a run, and what is bookkeeping.
+"""A folder as a frame: which files are runs, parts of a run, or bookkeeping.
 
 The files of one folder are one run: records are joined, and so are lines, which are its checkpoints; records with a
 key in common are a run each. A file that shares little with the runs is bookkeeping, and named. The folders of Hydra,

@@ -18,7 +18,7 @@ LISTED = 12
 
 
 def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> Frame:
-    """The trials of an `optuna.Study`; it is the object, so that nothing here depends on Optuna.
+    """The trials of an `optuna.Study`, read from the object, so that nothing here depends on Optuna.
 
     Raises:
         ValueError: No complete trial.
@@ -63,7 +63,7 @@ def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
 
 
 def is_storage(content: bytes) -> bool:
-    """Whether bytes are a data base of Optuna's or its journal."""
+    """Return whether bytes are a database or journal of Optuna."""
     journal = re.match(rb'\s*\{"op_code": ?\d+, ?"worker_id"', content) is not None
     return journal or (content.startswith(b"SQLite format 3\0") and b"trial_params" in content)
 

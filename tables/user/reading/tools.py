@@ -1,4 +1,4 @@
-"""Recipes of experiment trackers: by which columns an export is recognised, and what its columns are."""
+"""Recipes for exports of experiment trackers: the columns by which an export is recognised, and their meaning."""
 
 import ast
 import contextlib
@@ -116,7 +116,7 @@ def _mapping(text: str) -> dict[str, Any] | None:
 
 
 def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:
-    """MLflow has when a run started and ended, not how long it took."""
+    """Add durations to runs of MLflow, which records start and end."""
     if not {"start_time", "end_time"} <= {*frame}:
         return frame
     ends = (frame[name].astype(object) for name in ("start_time", "end_time"))
@@ -140,7 +140,7 @@ def of_search(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
-    """SMAC3 has codes for states, a made-up cost of runs that failed, and instances next to seeds."""
+    """Map what SMAC3 records: codes for states, a made-up cost of failed runs, and instances beside seeds."""
     codes = {"0": "running", "1": "success", "2": "crashed", "3": "timeout", "4": "memory out"}
     states = as_text(frame["status"]).astype(object).map(lambda t: codes.get(t, t.rpartition(".")[2].strip("'\"{} ")))
     made: dict[str, Any] = {"status": text(states, frame.index)}
@@ -154,7 +154,7 @@ def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_keras(frame: pd.DataFrame) -> pd.DataFrame:
-    """The score of a Keras Tuner's trial is one of its metrics, whose direction its name tells."""
+    """Take the score of a Keras Tuner's trial from its metrics; the name tells the direction."""
     for name in frame:
         seen = re.fullmatch(r"metrics\.metrics\.(.+)\.observations", name)
         if seen and seen[1] not in frame and is_text(frame[name]):
