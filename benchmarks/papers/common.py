@@ -29,6 +29,9 @@ machine, or was never released."""
 Claim = Literal["holds", "fails", "open"]
 """On a statement: `open` where our numbers allow both."""
 
+SUFFIXES = {"k": 1e3, "M": 1e6}
+"""Of printed numbers: what they multiply by."""
+
 
 @dataclass(frozen=True)
 class Published:
@@ -43,18 +46,23 @@ class Published:
     details: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def _unit(self) -> float:
+        return SUFFIXES.get(self.text[-1], 1.0)
+
+    @property
     def value(self) -> float:
         """Return it as a number."""
-        return float(self.text)
+        return float(self.text.rstrip("kM")) * self._unit
 
     @property
     def decimals(self) -> int:
         """Printed digits after the point."""
-        return len(self.text.partition(".")[2])
+        return len(self.text.rstrip("kM").partition(".")[2])
 
-    def judge(self, ours: float) -> Verdict:
-        """Verdict on our value: `agrees` if it is this one to the printed digits."""
-        return judge(ours - self.value, 0.5 * 10.0**-self.decimals)
+    def judge(self, low: float, high: float | None = None) -> Verdict:
+        """Verdict on our value, or on a range of it: `agrees` if this one, to the printed digits, is ours or in it."""
+        nearest = min(max(self.value, low), low if high is None else high)
+        return judge(nearest - self.value, 0.5 * 10.0**-self.decimals * self._unit * (1 + 1e-9))
 
 
 @functools.cache

@@ -26,9 +26,8 @@ def tables(r: Reproduction) -> list[Record]:
     for e in published:
         ours = e.ours if isinstance(e.ours, str) else f"{e.ours:.6g}"
         r.compare_published(f"Table {e.key[0]}", " ".join(filter(None, e.key[1:])), e.published, ours, e.verdict)
-    for task, lang, quantity, printed, size in settings.sizes():
-        verdict = common.judge(size - settings.size(printed), settings.precision(printed))
-        r.compare_published("Table 7", f"{task} {lang} {quantity}", printed, str(size), verdict)
+    for quantity, p, size in settings.sizes():
+        r.compare_published("Table 7", quantity, p.text, str(size), p.judge(size))
     numbers = sorted({e.key[0] for e in published})
     return [_counts(str(n), *([e for e in of if e.key[0] == n] for of in (published, text))) for n in numbers] + [
         _counts("all", published, text)

@@ -87,22 +87,11 @@ SIZES = Path(__file__).with_name("sizes.csv")
 """Lines of the files of both shared tasks that Table 7 describes: CoNLL 2017 high and SIGMORPHON 2021 medium."""
 
 
-def sizes() -> list[tuple[str, str, str, str, int]]:
-    """Task, language, quantity, size as printed in Table 7, and lines of the file."""
+def sizes() -> list[tuple[str, Published, int]]:
+    """Task, language and quantity of each size of Table 7, the size as printed, and lines of the file."""
     counted = {(row["task"], row["lang"]): row for row in atomic.read_csv(SIZES)}
-    printed = [(key, p.text) for key, p in common.expected("charhpo").items() if key[0] == "7"]
-    return [(key[1], key[2], key[4], text, int(counted[key[1], key[2]][key[4]])) for key, text in printed]
-
-
-def size(printed: str) -> float:
-    """Value of a printed size: `k` is a thousand."""
-    return float(printed.removesuffix("k")) * (1e3 if printed.endswith("k") else 1.0)
-
-
-def precision(printed: str) -> float:
-    """Half a unit of the last digit of a printed size."""
-    digits = len(printed.rstrip("k").partition(".")[2])
-    return 0.5 * size("1k" if printed.endswith("k") else "1") * 10.0**-digits
+    printed = [(key, p) for key, p in common.expected("charhpo").items() if key[0] == "7"]
+    return [(f"{key[1]} {key[2]} {key[4]}", p, int(counted[key[1], key[2]][key[4]])) for key, p in printed]
 
 
 Key = tuple[int, str, str, str, str]

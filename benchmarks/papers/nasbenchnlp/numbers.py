@@ -67,7 +67,7 @@ def of_tables(final: Table, curves: Table) -> dict[Key, float]:
     for name, cell in cells.EXAMPLES.items():
         found["Table 2", f"{name} parameters"] = cells.parameters(cell, cells.VOCABULARY["ptb"])
     for name, top in zip(("Top-2", "Top-4"), analysis.top_architectures(final, 2), strict=True):
-        found["Table 2", f"{name} parameters"] = number(top["parameters"])
+        found["Table 2", f"{name} parameters"] = common.Published(top["parameters"]).value
         found["Table 2", f"{name} perplexity"] = top["test_perplexity"]
     return found
 
@@ -88,19 +88,6 @@ def of_logs(curves: Table) -> dict[Key, float]:
         if rows:
             found["Table 2", f"{name} perplexity"] = float(np.exp(np.nanmin(best[rows])))
     return found
-
-
-def number(text: str) -> float:
-    """A printed number; M is a million."""
-    return float(text.rstrip("M")) * (1e6 if text.endswith("M") else 1.0)
-
-
-def verdict(text: str, ours: float | Range) -> common.Verdict:
-    """Verdict on a printed number: ours is equal to its digits, or it is inside of our interval."""
-    _, low, high = ours if isinstance(ours, tuple) else (ours, ours, ours)
-    digits = text.rstrip("M").partition(".")[2]
-    half = 0.5 * 10.0 ** -len(digits) * (1e6 if text.endswith("M") else 1.0) * (1 + 1e-9)
-    return "agrees" if low - half <= number(text) <= high + half else "differs"
 
 
 def half_splits(
@@ -169,5 +156,5 @@ def compare(r: Reproduction) -> None:
             without: common.Verdict = "never published" if never else "not at hand"
             r.compare_published(where, quantity, p.text, "", without, NEEDS[p.details["needs"]])
         else:
-            text = f"{value[0] if isinstance(value, tuple) else value:.6g}"
-            r.compare_published(where, quantity, p.text, text, verdict(p.text, value))
+            mean, *ends = value if isinstance(value, tuple) else (value, value)
+            r.compare_published(where, quantity, p.text, f"{mean:.6g}", p.judge(*ends))

@@ -116,19 +116,12 @@ def variants(r: Reproduction) -> list[Record]:
     for number, methods in ((3, settings.SINGLE), (4, settings.MULTI)):
         for method in methods:
             for variant, more in settings.variants(method).items():
+                todo = [(number, pair, method) for pair in PAIRS if (number, pair, method) in printed]
                 counts, known = [], 0
                 for first in range(0, settings.SETS * 1000, 1000):
-                    seeds = [first + s for s in r.seeds(settings.TRIALS)]
-                    todo = [((number, p, method), seeds, more) for p in PAIRS if (number, p, method) in printed]
-                    done = r.map(settings.evaluate, todo, f"{method}, {variant}", "pair")
-                    values = {
-                        (*task, name): [t[name] for t in trials]
-                        for (task, *_), trials in zip(todo, done, strict=True)
-                        for name in trials[0]
-                    }
-                    judged = [e.verdict for e in analysis.entries(values)]
-                    counts.append(judged.count("agrees"))
-                    known = len(judged)
+                    entries = analysis.entries(settings.scores(r, todo, f"{method}, {variant}", first, more))
+                    counts.append(sum(e.verdict == "agrees" for e in entries))
+                    known = len(entries)
                 spread = ", ".join(map(str, counts))
                 rows.append({"table": number, "method": method, "variant": variant, "cells": known, "agree": spread})
                 r.write("variants", rows)

@@ -66,10 +66,21 @@ def tasks(table: int) -> list[Task]:
     return [(table, pair, method) for pair in PAIRS for method in (SINGLE if table == 3 else MULTI)]
 
 
-def scores(r: Reproduction, todo: Sequence[Task], label: str) -> dict[tuple[int, str, str, str], list[float]]:
-    """Scores of every trial of every task, by (table, pair, method, score)."""
+def scores(
+    r: Reproduction, todo: Sequence[Task], label: str, first: int = 0, more: Mapping[str, Any] = MappingProxyType({})
+) -> dict[tuple[int, str, str, str], list[float]]:
+    """Scores of every trial of every task, by (table, pair, method, score).
+
+    Args:
+        r: The reproduction.
+        todo: What is run.
+        label: Of the progress bar.
+        first: Added to the seeds.
+        more: Hyperparameters of the agents.
+    """
     values = {}
-    done = r.map(evaluate, [(task, list(r.seeds(TRIALS))) for task in todo], label, "task")
+    seeds = [first + seed for seed in r.seeds(TRIALS)]
+    done = r.map(evaluate, [(task, seeds, dict(more)) for task in todo], label, "task")
     for task, trials in zip(todo, done, strict=True):
         for name in trials[0]:
             values[*task, name] = [t[name] for t in trials]

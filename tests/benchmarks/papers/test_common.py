@@ -48,6 +48,16 @@ def test_rows_of_parts_are_printed_and_written(tmp_path: Path, capsys: pytest.Ca
         common.reproduce("x", parts, tmp_path, only="row")
 
 
+def test_verdicts_follow_printed_digits() -> None:
+    def judged(text: str, *ours: float) -> str:
+        return common.Published(text).judge(*ours)
+
+    assert [judged("9.2M", n) for n in (9.151e6, 9.249e6, 9.26e6)] == ["agrees", "agrees", "differs"]
+    assert [judged("6.84k", n) for n in (6836, 6844, 6846)] == ["agrees", "agrees", "differs"]
+    assert [judged("0.24", low, high) for low, high in ((0.17, 0.26), (0.07, 0.13))] == ["agrees", "differs"]
+    assert common.Published("1e53").value == 1e53
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_map_keeps_order(jobs: int, tmp_path: Path) -> None:
     with Reproduction(tmp_path, jobs=jobs) as r:
