@@ -253,7 +253,7 @@ class Scores:
             seeds, times = np.unique(np.concatenate([p.seeds for p in cell.pieces]), return_counts=True)
             if times.max() > 1:
                 seed = seeds[times.argmax()]
-                raise ValueError(f"runs must be there once, got {key[1]} on {key[0]} with seed {seed} twice")
+                raise ValueError(f"runs must be unique, got {key[1]} on {key[0]} with seed {seed} twice")
             some = [p.take(~p.flat) if averaged and p.flat.any() else p for p in cell.pieces]
             cell.pieces = []  # free the joined parts
             if some := [p for p in some if len(p.seeds)]:

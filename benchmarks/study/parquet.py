@@ -101,9 +101,7 @@ def decode(path: Path) -> Block:
         table = pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
         meta = json.loads(table.schema.metadata[META])
         if meta.get("schema") != flat.SCHEMA:
-            raise ValueError(
-                f"schema {meta.get('schema', 0)!r}, not {flat.SCHEMA}: make its runs again in another folder"
-            )
+            raise ValueError(f"schema {meta.get('schema', 0)!r}, not {flat.SCHEMA}: repeat its runs in another folder")
         return _block(table.combine_chunks(), meta)
     except (*DAMAGE, zlib.error, pa.ArrowException) as error:
         raise ValueError(f"{path} must be a file of runs that this version of hpo_envs wrote, got {error}") from None

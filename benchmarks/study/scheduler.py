@@ -114,7 +114,7 @@ def conduct(
     tasks = _missing(study, store, outcome, seconds, run_seconds)
     if (length := sum(map(_expected, tasks))) > most:
         raise ValueError(
-            f"the trainings of a study must take {most / 3600:g} h or less unless that is agreed to (--yes), got about "
+            f"the trainings of a study must take {most / 3600:g} h or less unless confirmed (--yes), got about "
             f"{length / 3600:.1f} h of one core"
         )
     if store.folder is not None:

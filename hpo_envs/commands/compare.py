@@ -146,7 +146,7 @@ def _study(args: argparse.Namespace) -> Study:
     sys.path.append(str(Path.cwd()))  # where a module:factory of --agents is
     if args.study is not None:
         if given:
-            raise ValueError(f"--{next(iter(given))} must be written into {args.study}, got it beside the file")
+            raise ValueError(f"--{next(iter(given))} must be set in {args.study}, got it as an option")
         return study.from_file(args.study)
     given = {**DEFAULTS, **given}
     whole("--seeds", given.get("seeds", 1), 1)

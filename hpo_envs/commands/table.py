@@ -100,11 +100,13 @@ def _from_csv(args: argparse.Namespace) -> Table:
 
 def _from_optuna(args: argparse.Namespace) -> Table:
     if args.storage is None:
-        raise ValueError("--storage must say where the study is, such as sqlite:///optuna.db")
+        raise ValueError("--storage must be the location of the study, such as sqlite:///optuna.db")
     optuna = extra_module("optuna", "optuna", "studies")
     file = args.storage.partition("sqlite:///")[2].partition("?")[0]
     if file and not Path(file).is_file():  # Optuna would make it
-        raise ValueError(f"--storage must say where the study is, got {args.storage}, and there is no file {file}")
+        raise ValueError(
+            f"--storage must be the location of the study, got {args.storage}, and there is no file {file}"
+        )
     try:
         known = optuna.get_all_study_names(args.storage)
         if args.source not in known:
@@ -117,7 +119,7 @@ def _from_optuna(args: argparse.Namespace) -> Table:
         raise
     except Exception as error:  # the data base's own, as many as there are data bases
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"--storage must be a data base of Optuna's that can be read, got {reason}") from error
+        raise ValueError(f"--storage must be an Optuna storage that can be read, got {reason}") from error
 
 
 def _show(table: Table, as_json: bool, path: Path | None) -> None:

@@ -150,8 +150,8 @@ class SearchRecord:
                 if key == "space":
                     old, given = _changed(old or [], given or [])
                 raise ValueError(
-                    f"a search must go on as it began: {self.folder} has {key} {old!r}, got {given!r}. Choose another "
-                    "folder"
+                    f"a resumed search must have the settings of the stored one: {self.folder} has {key} {old!r}, "
+                    f"got {given!r}. Choose another folder"
                 )
         before, now = (
             {f"{key} {n}": v for key in CODE_KEYS for n, v in h["run"].get(key, {}).items()} for h in (self.header, new)
@@ -159,14 +159,14 @@ class SearchRecord:
         for key in sorted(before.keys() | now.keys()):
             if before.get(key) != now.get(key):
                 raise ValueError(
-                    f"a search must go on with the code that it began with: {self.folder} has {key} "
-                    f"{before.get(key)!r}, got {now.get(key)!r}. Choose another folder, or keep both searches, apart: "
-                    "accept_changed=True (--accept-changed)"
+                    f"a resumed search must have the code of the stored one: {self.folder} has {key} "
+                    f"{before.get(key)!r}, got {now.get(key)!r}. Choose another folder, or start another "
+                    "search within it: accept_changed=True (--accept-changed)"
                 )
 
     def _refuse(self, number: int) -> NoReturn:
         raise ValueError(
-            f"{self.folder / NAME}, line {number + 1}: must be what a search writes after the lines before, got "
+            f"{self.folder / NAME}, line {number + 1}: must be a valid record at this place, got "
             f"{shown(self._journal.records[number])}"
         )
 
@@ -207,7 +207,9 @@ class SearchRecord:
     def _must_follow(self, record: dict[str, Any]) -> None:
         """Check a record before it is on the disk, for what is there stays."""
         if not self._follows(record):
-            raise ValueError(f"{self.folder / NAME} must go on as searches do, got {shown(record)}: nothing was added")
+            raise ValueError(
+                f"{self.folder / NAME} must continue with a valid record, got {shown(record)}: nothing was added"
+            )
 
     def _take(self, record: Mapping[str, Any]) -> None:
         facts = {k: v for k, v in _readable(record).items() if k != "what"}

@@ -96,13 +96,13 @@ class Search:
                 follows = np.array_equal(asked, evaluation.action)
                 if not follows and not self._agent.listens:
                     raise ValueError(
-                        f"{type(self._agent).__name__} must ask for what it asked for in {self._record.folder}, got "
+                        f"{type(self._agent).__name__} must repeat its suggestions in {self._record.folder}, got "
                         f"{asked} for {evaluation.action}: its code or its budget has changed. Choose another folder"
                     )
                 if not follows:
                     warnings.warn(
-                        f"the agent asks for other configurations than in {self._record.folder}: its code or its "
-                        "budget has changed; it is told what is there, and goes on",
+                        f"the agent suggests other configurations than those in {self._record.folder}: its code or its "
+                        "budget has changed; it is told the recorded results, and the search continues",
                         stacklevel=4,
                     )
 
@@ -196,7 +196,7 @@ class Search:
             first = "the first evaluation" if count == 1 else f"each of the first {count} evaluations"
             raise ValueError(
                 f"function must run, {first} failed: {cause(error)}. Nothing of the search is kept; tolerate=True "
-                "(--tolerate) goes on after such mistakes"
+                "(--tolerate) continues after such mistakes"
             )
 
     def _ask(self) -> Any:

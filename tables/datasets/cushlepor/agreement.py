@@ -22,8 +22,6 @@ METRICS = (
 )
 """Rewarded metrics. Correlations with a constant are 0."""
 
-METRIC_NAMES = tuple(m.name for m in METRICS)
-
 
 class Split:
     """Human scores of the segments of some documents, in the order of their systems.

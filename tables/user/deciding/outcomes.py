@@ -87,7 +87,7 @@ def ended(frame: Frame, stated: Statement) -> Ended:
     column, found = state
     going = found == UNFINISHED
     if going.all():
-        raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} that go on")
+        raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} still running")
     text = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
     said = [frame.of("status", f"how a run ended{text}", column)]
     frame, found = frame.only(~going), found[~going]

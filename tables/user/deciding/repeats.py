@@ -88,7 +88,7 @@ def _repeats(frame: Frame, lines: pd.DataFrame) -> tuple[of_cells.Index, list[De
         before = place.index[(place == place.loc[again]).all(axis=1)][0]
         raise ValueError(
             f"{frame.where(again)}: must be another configuration than {frame.where(before)}, or a run of "
-            "its own: name the column that tells the runs of one configuration apart with --repeat"
+            "its own: name the column that distinguishes the runs of one configuration with --repeat"
         )
     heads = lines[~lines.duplicated(["row", "label"])]
     run = lines.groupby(["row", "label"], sort=False).ngroup()

@@ -129,7 +129,7 @@ def guess_score(frame: Frame) -> str:
             return some[0]
     free = [n for n in frame.cells if scorable(frame[n]) and n not in frame.settings and frame[n].nunique() > 1]
     shown = ", ".join(measured or free or frame.cells)
-    raise ValueError(f"--score must say which of these columns is the score: {shown}")
+    raise ValueError(f"--score must name the score among these columns: {shown}")
 
 
 def scored(frame: Frame, stated: Statement) -> Statement:

@@ -201,7 +201,7 @@ def parse(source: str, content: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
     except RecursionError:
-        raise ValueError(f"{source} must be JSON that is not nested beyond reason, got more") from None
+        raise ValueError(f"{source} must be JSON of moderate depth, got deeper nesting") from None
     except ValueError as error:  # also of an int of thousands of digits
         raise ValueError(f"{source}{at} must be JSON, got {getattr(error, 'msg', error)}") from None
 

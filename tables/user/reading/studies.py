@@ -84,7 +84,7 @@ def of_storage(path: Path, content: bytes) -> Frame:
         study = optuna.load_study(study_name=names[0], storage=storage) if len(names) == 1 else None
     except Exception as error:  # the data base's own, as many as there are data bases
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"{path} must be a storage of Optuna's that can be read, got {reason}") from error
+        raise ValueError(f"{path} must be an Optuna storage that can be read, got {reason}") from error
     if study is None:
         raise ValueError(f"{path} must have one study, got {', '.join(names) or 'none'} (hpo-envs table from-optuna)")
     return of_study(study)

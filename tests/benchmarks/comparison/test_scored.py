@@ -23,7 +23,7 @@ from hpo_envs.benchmarks.study.block import Block
         ({"budget": 21.0}, "runs must share their budget of NMTHPO-zhen-v0"),
         ({"objectives": ["chrf"]}, "runs must share their objective"),
         ({"versions": {"hpo_envs": "0.0.1"}}, "runs must share their version of hpo_envs"),
-        ({}, "runs must be there once, got random on NMTHPO-zhen-v0 with seed 0 twice"),
+        ({}, "runs must be unique, got random on NMTHPO-zhen-v0 with seed 0 twice"),
     ],
 )
 def test_runs_with_different_headers_are_not_mixed(runs: list[Run], changes: dict[str, Any], message: str) -> None:

@@ -70,7 +70,7 @@ def test_records_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_
     whole = {"what": "ended", "number": 0, "status": "ok", "rewards": [1.0], "metrics": {"score": 1.0}, "best": None}
     whole |= {"spent": 1.0, "cost": 1.0, "seconds": 1.0, "started": 1.0, "worker": "w", "error": ""}
     Journal(tmp_path / NAME).append({**whole, **change})
-    with pytest.raises(ValueError, match=f"{NAME}, line 3: must be what a search writes after the lines before, got "):
+    with pytest.raises(ValueError, match=f"{NAME}, line 3: must be a valid record at this place, got "):
         SearchRecord(tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_records_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_
 def test_beginnings_that_no_search_writes_are_rejected(change: dict[str, Any], tmp_path: Path) -> None:
     SearchRecord(tmp_path, HEADER).begin(1, {})
     Journal(tmp_path / NAME).append({"what": "begun", "number": 1, "action": 2, "config": {}} | change)
-    with pytest.raises(ValueError, match=f"{NAME}, line 3: must be what a search writes after the lines before, got "):
+    with pytest.raises(ValueError, match=f"{NAME}, line 3: must be a valid record at this place, got "):
         SearchRecord(tmp_path)
 
 
@@ -90,7 +90,9 @@ def test_beginnings_that_no_search_writes_are_rejected(change: dict[str, Any], t
 def test_header_that_no_search_writes_is_rejected(change: dict[str, Any], tmp_path: Path) -> None:
     Journal(tmp_path / NAME).append({"what": "search", **HEADER, **change})
     for header in (None, HEADER):
-        with pytest.raises(ValueError, match=f"{NAME}, line 1: must be what a search writes|must go on as it began"):
+        with pytest.raises(
+            ValueError, match=f"{NAME}, line 1: must be a valid record at|must have the settings of the stored one"
+        ):
             SearchRecord(tmp_path, header)
 
 
@@ -105,7 +107,9 @@ def test_another_search_is_rejected_larger_budget_is_not(tmp_path: Path) -> None
     SearchRecord(tmp_path, HEADER)
     assert SearchRecord(tmp_path, {**HEADER, "budget": 9.0}).header["budget"] == 9.0
     assert SearchRecord(tmp_path).header["budget"] == 9.0  # scores are of the whole search
-    with pytest.raises(ValueError, match=r"a search must go on as it began: .* has agent 'bo', got 'random'"):
+    with pytest.raises(
+        ValueError, match=r"a resumed search must have the settings of the stored one: .* has agent 'bo', got 'random'"
+    ):
         SearchRecord(tmp_path, {**HEADER, "agent": "random"})
     x, y = ({"name": n, "kind": "float", "low": 0.0, "high": 1.0, "values": []} for n in "xy")
     SearchRecord(tmp_path / "space", {**HEADER, "space": [x, y]})
@@ -114,7 +118,7 @@ def test_another_search_is_rejected_larger_budget_is_not(tmp_path: Path) -> None
         SearchRecord(tmp_path / "space", {**HEADER, "space": [x, {**y, "high": 2.0}]})
     assert "'x'" not in str(refused.value)
     other = {**HEADER, "run": {**HEADER["run"], "versions": {"numpy": "0.1"}}}
-    with pytest.raises(ValueError, match=r"has versions numpy None, got '0.1'. .* keep both searches, apart"):
+    with pytest.raises(ValueError, match=r"has versions numpy None, got '0.1'. .* start another search within it"):
         SearchRecord(tmp_path, other)
     assert apart(tmp_path, HEADER) == (tmp_path, HEADER)
     assert apart(tmp_path, other) == (tmp_path / (code := code_of(other["run"])), {**other, "code": code})

@@ -94,13 +94,13 @@ def test_an_agent_that_suggests_something_else_is_told_and_continues(tmp_path: P
     first = tune(budget=3, progress=False, **given)
     turn = 1
     TOLD.clear()
-    with pytest.warns(UserWarning, match="the agent asks for other configurations"):
+    with pytest.warns(UserWarning, match="the agent suggests other configurations"):
         more = tune(budget=6, progress=False, **given)
     assert actions(more)[:3] == actions(first) == [t[0] for t in TOLD[:3]]
     assert len(set(actions(more))) == 6
     Fickle.listens = False
     turn = 2
-    with pytest.raises(ValueError, match="Fickle must ask for what it asked for in"):
+    with pytest.raises(ValueError, match="Fickle must repeat its suggestions in"):
         tune(budget=9, progress=False, **given)
 
 

@@ -299,7 +299,7 @@ def test_record_that_no_search_writes_is_refused_before_it_is_written(tmp_path: 
     tune(helpers.train, helpers.SPACE, budget=3, out=tmp_path, progress=False)
     search = record.SearchRecord(tmp_path)
     before = (tmp_path / record.NAME).read_bytes()
-    with pytest.raises(ValueError, match="must go on as searches do, got .*: nothing was added"):
+    with pytest.raises(ValueError, match="must continue with a valid record, got .*: nothing was added"):
         search.end(1, status="ok", rewards=[1.0])
     assert (tmp_path / record.NAME).read_bytes() == before
     (tmp_path / record.NAME).write_bytes(before[:-9] + b"?" + before[-8:])
