@@ -66,9 +66,11 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
 
     tuned = load(folder)
     h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
+    best = tuned.best if tuned.successes and len(h["objectives"]) == 1 else None
     facts = {
-        "best": tuned.best_config if tuned.successes else None,
-        "metrics": tuned.best.metrics if tuned.successes else None,
+        "best": best and best.config,
+        "metrics": best and best.metrics,
+        "pareto": len(tuned.pareto),
         "function": h["function"],
         "agent": by(h),
         "evaluations": len(ended),

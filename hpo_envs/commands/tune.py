@@ -98,10 +98,12 @@ def run(args: argparse.Namespace) -> int:
         if args.out is not None:
             print(f"\nstopped; finished evaluations are in {args.out}/, the same command resumes", file=sys.stderr)
         raise
-    best = result.best
+    several = len(result.header["objectives"]) > 1
+    best = result.pareto if several and result.successes else [result.best]
     if args.json:
-        facts: dict[str, Any] = {"config": best.config, "metrics": best.metrics, "number": best.number}
-        print(json.dumps(facts | {"evaluations": len(result), "folder": str(result.folder)}, indent=2))
+        facts: list[dict[str, Any]] = [{"config": e.config, "metrics": e.metrics, "number": e.number} for e in best]
+        found = {"pareto": facts} if several else facts[0]
+        print(json.dumps(found | {"evaluations": len(result), "folder": str(result.folder)}, indent=2))
         return 0
     print(repr(result)[1:-1])
     print(f"record: {result.folder}; `hpo-envs report {args.out}` makes a page of it")

@@ -41,12 +41,14 @@ class Tuned:
 
     @property
     def best(self) -> Evaluation:
-        """The best evaluation, with `config` and `metrics`; of several objectives, by the largest sum of rewards.
+        """The best evaluation, with `config` and `metrics`.
 
         Raises:
-            ValueError: None succeeded; the message has the last error.
+            ValueError: Several objectives, which have a `pareto` front; or none succeeded, with the last error.
         """
-        good = self.successes
+        good, names = self.successes, self.header["objectives"]
+        if len(names) > 1:
+            raise ValueError(f"a best evaluation must be of one objective, got {', '.join(names)}: see .pareto")
         if not good:
             errors = [e.error.strip().rpartition("\n")[2] for e in self.evaluations if e.error]
             raise ValueError(f"an evaluation must have succeeded, got {len(self)} that did not: {errors[-1:]}")
@@ -143,9 +145,13 @@ class Tuned:
         text = f"{len(self)} evaluations of {h['function']} by {by(h)}, {len(self) - good - running} without a score"
         text += f", {running} running" if running else ""
         if good:
-            best = self.best
-            scores = ", ".join(f"{name} {best.metrics[name]:.6g}" for name in h["objectives"])
-            text += f"; best: {scores} at {best.config}"
+            front = self.pareto
+            scores = ", ".join(f"{name} {front[0].metrics[name]:.6g}" for name in h["objectives"])
+            text += (
+                f"; {len(front)} on the Pareto front"
+                if len(front[0].rewards or ()) > 1
+                else (f"; best: {scores} at {front[0].config}")
+            )
         return f"<Tuned: {text}>"
 
     def _repr_html_(self) -> str:

@@ -128,7 +128,7 @@ def test_page_and_result_of_running_search(tmp_path: Path, capsys: pytest.Captur
     assert "source must be a search with at least two scores, got 1 in " in capsys.readouterr().err
 
 
-def test_failures_and_fronts_are_on_page(tmp_path: Path) -> None:
+def test_failures_and_fronts_are_on_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def both(config: Any) -> dict[str, float]:
         if config["x"] > 0.8:
             raise MemoryError("<out of memory>")
@@ -142,6 +142,12 @@ def test_failures_and_fronts_are_on_page(tmp_path: Path) -> None:
     failed = sum(e.rewards is None for e in tuned)
     assert f"{failed} × MemoryError: &lt;out of memory&gt; (" in text
     assert len(tuned.pareto) == 5 - failed  # a gain in a is a loss in b
+    with pytest.raises(ValueError, match="a best evaluation must be of one objective, got a, b: see .pareto"):
+        _ = tuned.best
+    assert f"{5 - failed} on the Pareto front" in repr(tuned)
+    assert main(["describe", str(tmp_path), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["best"], facts["pareto"]) == (None, 5 - failed)
 
 
 def test_shares_of_importance_have_intervals() -> None:
