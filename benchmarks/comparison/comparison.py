@@ -251,6 +251,28 @@ class Comparison:
         atomic.write(page, render(found, citations=summary.citations(found)))
         return page
 
+    def paper(self, out: Path | str) -> list[Path]:
+        """Write tables in LaTeX, pictures, tidy CSV and an appendix to a folder; return the files.
+
+        `paper.tex` compiles to a page with all of them. Its pictures are functions, too: `ranks` and `anytime` of
+        `hpo_envs.benchmarks.plots`.
+
+        Raises:
+            ValueError: No runs, runs that cannot be compared, or a symbolic link where something is written.
+            ModuleNotFoundError: matplotlib is not installed.
+        """
+        from hpo_envs.benchmarks.comparison import paper
+
+        runs = flat.runs(self.blocks())
+        tables, facts = (runs.to_pandas(), self.frame("evaluations")), f"{self.missing} {self.checked}".strip()
+        made: dict[str, bytes | str] = {"runs.parquet": parquet.bytes_of(runs)}
+        made |= paper.files(self.scores["tracks"], [_flat(c) for c in self.scores["cells"]], *tables, facts)
+        paths = {atomic.inside(out, Path(out) / name): content for name, content in made.items()}
+        Path(out).mkdir(parents=True, exist_ok=True)
+        for path, content in paths.items():
+            atomic.write(path, content)
+        return [*paths]
+
     def save(self) -> Iterator[str]:
         """Write `runs.parquet`, `summary.csv` and pictures into the folder; yield the runs of each id.
 
@@ -259,7 +281,8 @@ class Comparison:
         """
         if self.folder is None:
             raise ValueError("folder must be given to save a comparison, got None")
-        parquet.write(flat.runs(self.blocks()), atomic.inside(self.folder, self.folder / "runs.parquet"))
+        table = parquet.bytes_of(flat.runs(self.blocks()))
+        atomic.write(atomic.inside(self.folder, self.folder / "runs.parquet"), table)
         try:
             scored, first, _ = self._parts
             cells = self.scores["cells"]

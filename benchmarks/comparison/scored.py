@@ -195,15 +195,11 @@ class Scores:
     def _score(self, block: Block, index: npt.NDArray[np.intp], cell: AgentRuns) -> None:
         """Scores runs of equal length with one source of their scales."""
         seeds = block.seeds[index]
-        scales = [block.scale(i) for i in index.tolist()]
         if block.starts[index[0] + 1] == block.starts[index[0]]:
             where = f"{agent_of(cell.header)} on {environment_of(cell.header)} with seed {seeds[0]}"
             raise ValueError(f"runs must have an evaluation, got none by {where}")
-        flat = np.zeros(len(index), bool)
+        flat = block.flat[index]
         rewards, costs = block.arrays["reward"], block.arrays["cost"]
-        if rewards.ndim == 1 and scales[0]["source"] != "none":
-            best, reference = (np.array([s[k][0] for s in scales]) for k in ("best", "reference"))
-            flat = best <= reference
         cell.flat += int(flat.sum())
         own = block.rest[block.which[index[0]]]
         random = np.full(len(index), "random_search" in block.header or "random_search" in own)

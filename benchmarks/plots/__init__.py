@@ -17,9 +17,13 @@ import numpy as np
 from hpo_envs.tables.checks import extra_module
 from hpo_envs.tables.files import atomic
 
-_PLACES = {"configurations": ("importance", "parallel_coordinates"), "runs": ("ecdf", "incumbent", "pareto", "ranking")}
+_PLACES = {
+    "configurations": ("importance", "parallel_coordinates"),
+    "paper": ("anytime", "ranks"),
+    "runs": ("ecdf", "incumbent", "pareto", "ranking"),
+}
 
-__all__ = ["ecdf", "importance", "incumbent", "parallel_coordinates", "pareto", "ranking"]
+__all__ = ["anytime", "ecdf", "importance", "incumbent", "parallel_coordinates", "pareto", "ranking", "ranks"]
 
 
 def __getattr__(name: str) -> Any:

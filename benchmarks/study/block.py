@@ -106,6 +106,14 @@ class Block:
         best, reference = (np.array([s[k][0] if s["source"] != "none" else 0.0 for s in scales]) for k in BOUNDS)
         return best, reference, known
 
+    @property
+    def flat(self) -> npt.NDArray[np.bool_]:
+        """(runs,) whether a run is degenerate: the best is the median, and its regret 0/0."""
+        if self.arrays["reward"].ndim > 1:
+            return np.zeros(len(self), bool)
+        best, reference, known = self._bounds
+        return known & (best <= reference)
+
     def _normalised(self, incumbents: Floats, run: npt.NDArray[np.intp]) -> Floats:
         best, reference, known = self._bounds
         scaled = regret.normalised(incumbents[:, None], best[run, None], reference[run, None])[:, 0]

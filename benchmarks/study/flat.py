@@ -77,9 +77,9 @@ def evaluations(block: Block) -> Any:
 
 
 def regret_of(block: Block) -> Floats:
-    """(all,) the column `regret`, NaN where it is not known."""
+    """(all,) the column `regret`, NaN where it is not known or 0/0."""
     try:
-        return block.regret
+        return np.where(np.repeat(block.flat, np.diff(block.starts)), np.nan, block.regret)
     except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
         return np.full(int(block.starts[-1]), np.nan)
 
@@ -172,10 +172,12 @@ def _runs(block: Block) -> Any:
         **{name: texts(lambda h, name=name: _json(h[name])) for name in JSON},
         "budget": pa.array(np.full(len(block), float(h["budget"]))),
         "unit": texts(lambda h: h["cost_unit"]),
+        "subsample": pa.array(np.full(len(block), float(h.get("subsample", 1.0)))),
+        "transfer": texts(lambda h: h.get("transfer", {}).get("distribution", "")),
         "evaluations": pa.array(np.diff(block.starts)),
         "spent": costs,
-        "mean_regret": pa.array(block.mean),
-        "final_regret": pa.array(block.final),
+        "mean_regret": pa.array(np.where(block.flat, np.nan, block.mean), from_pandas=True),
+        "final_regret": pa.array(np.where(block.flat, np.nan, block.final), from_pandas=True),
         "recommendation": pa.array([_json(r) for r in block.arrays["recommended"].tolist()]),
         "ask_seconds": total("seconds", 0),
         "tell_seconds": total("seconds", 1),

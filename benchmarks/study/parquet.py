@@ -22,7 +22,6 @@ from hpo_envs.benchmarks.study import flat
 from hpo_envs.benchmarks.study.block import ONCE, Block
 from hpo_envs.tables import Array
 from hpo_envs.tables.checks import regular
-from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import STATUSES
 
 META = b"hpo_envs"
@@ -50,15 +49,11 @@ def encode(block: Block) -> bytes:
     }
     packed = base64.b85encode(zlib.compress(json.dumps(runs, sort_keys=True).encode())).decode()
     meta = {"schema": flat.SCHEMA, "header": block.header, "layout": block.layout, "runs": packed}
-    return _bytes(flat.evaluations(block).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)}))
+    return bytes_of(flat.evaluations(block).replace_schema_metadata({META: json.dumps(meta, sort_keys=True)}))
 
 
-def write(table: Any, path: Path) -> None:
-    """Write a table as a file, whole or not at all."""
-    atomic.write(path, _bytes(table))
-
-
-def _bytes(table: Any) -> bytes:
+def bytes_of(table: Any) -> bytes:
+    """A PyArrow table as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from pathlib import Path
 from typing import Any
 
 from _site import known, markdown, pictures, results
+from hpo_envs.benchmarks.comparison.paper import bibtex
 from hpo_envs.commands.describe import describe
 from hpo_envs.core.family import Spec
 from hpo_envs.families.registry import FAMILIES, SPECS, find, group_of, installed
@@ -17,19 +17,11 @@ from hpo_envs.tables import catalogue, store
 FILES = 12
 """Upstream files that a page lists; what is more is counted."""
 
-REFERENCES = Path(__file__).resolve().parents[1] / "references.bib"
-
 
 def families() -> dict[str, list[Spec]]:
     """Family -> its ids, those of families that are made with their example last."""
     listed = {k: list(g) for k, g in itertools.groupby(SPECS.values(), key=lambda s: s.family)}
     return listed | {f.name: list(f.ids) for f in FAMILIES.values() if f.example}
-
-
-def bibtex() -> dict[str, str]:
-    """Key -> entry of the references."""
-    text = REFERENCES.read_text(encoding="utf-8")
-    return {m[1]: m[0].strip() for m in re.finditer(r"@\w+\{(\w+),\n.*?\n\}", text, re.S)}
 
 
 def write(folder: Path, found: results.Found) -> None:

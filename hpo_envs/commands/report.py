@@ -4,16 +4,22 @@ A comparison has ranking, verdict and curves; a search has the best configuratio
 evaluations and failures.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hpo_envs.benchmarks import Comparison
 
 EPILOG = """\
 examples:
   hpo-envs report runs/                                 the page of all runs below runs/: runs/report.html
   hpo-envs report runs/ --out page.html --pictures figures/
                                                         also every figure as .png and .svg
+  hpo-envs report runs/ --paper paper/                  also LaTeX tables, PDF pictures, appendix and CSV
   hpo-envs report runs/ --summary scores.json           also the scores and curves behind it, without evaluations
   hpo-envs report scores.json --out page.html           the page of a summary
   hpo-envs report mine/                                 the page of a search by hpo-envs tune --out mine/"""
@@ -25,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder)")
     parser.add_argument("--title", help="title of the page")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="also save the figures to this folder")
+    parser.add_argument(
+        "--paper", type=Path, metavar="DIR", help="also write LaTeX tables, PDF pictures, appendix, CSV"
+    )
     parser.add_argument("--summary", type=Path, metavar="FILE", help="also write scores and curves as JSON")
 
 
@@ -36,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from hpo_envs.benchmarks.report import page, sentences
     from hpo_envs.tables.files import atomic
 
-    found = _load(args.runs)
+    found, comparison = _load(args.runs)
     if args.title:
         found["title"] = args.title
     try:
@@ -58,19 +67,24 @@ def run(args: argparse.Namespace) -> int:
         for path in (args.pictures, *args.pictures.rglob("*")):
             atomic.inside(folder, path)
         print(f"pictures: {len(plots.draw_all(found, args.pictures, progress=True))} files in {args.pictures}")
+    if args.paper:
+        if comparison is None:
+            raise ValueError(f"--paper must go with a folder of runs, got the summary {args.runs}")
+        print(f"paper: {len(comparison.paper(args.paper))} files in {args.paper}")
     print(f"page: {out}")
     return 0
 
 
-def _load(path: Path) -> dict[str, Any]:
-    """The summary of a folder of runs and of searches by `tune`, or one that was written as JSON."""
+def _load(path: Path) -> tuple[dict[str, Any], Comparison | None]:
+    """The summary and comparison of a folder of runs and of searches by `tune`, or one that was written as JSON."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.comparison import summary
     from hpo_envs.tuning import record
 
     if not path.is_dir():
-        return summary.read(path)
-    return dict(Comparison.load(path, more=record.runs_of(path)).summary(command=f"hpo-envs report {path}"))
+        return summary.read(path), None
+    comparison = Comparison.load(path, more=record.runs_of(path))
+    return comparison.summary(command=f"hpo-envs compare STUDY.toml --out {path}"), comparison
 
 
 def _is_search(folder: Path) -> bool:
@@ -84,8 +98,10 @@ def _search(args: argparse.Namespace) -> int:
     """Write the page of a search."""
     from hpo_envs.tuning import load
 
-    if args.title or args.pictures or args.summary:
-        raise ValueError("--title, --pictures and --summary must be left out for a search by tune, got one of them")
+    if args.title or args.pictures or args.summary or args.paper:
+        raise ValueError(
+            "--title, --pictures, --paper and --summary must be left out for a search by tune, got one of them"
+        )
     tuned = load(args.runs)
     page = tuned.report(args.out)
     print(f"{repr(tuned)[1:-1]}\npage: {page}")

@@ -88,8 +88,8 @@ class Family:
         short: Arguments that make an episode a few steps long, so that tests meet its end several times.
         leaderboard: Arguments on the leaderboard, by what agents differ at (`docs/statistics.md`): what it shows
             first, and what it also shows, each with a `budget`.
-        references: Keys in `docs/references.bib` of what users of the family should cite; none: what the catalogue
-            says of the data set.
+        references: Keys in `hpo_envs/families/references.bib` of what users should cite; none: what the catalogue says
+            of the data set.
     """
 
     name: str

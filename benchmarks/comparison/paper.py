@@ -1,0 +1,210 @@
+"""A comparison as the files of a paper: tables in LaTeX, pictures, tidy CSV, and an appendix on how to repeat it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.benchmarks.analysis import significance
+from hpo_envs.benchmarks.plots import paper as pictures
+from hpo_envs.benchmarks.report import plots, sentences
+from hpo_envs.benchmarks.runs.episodes import kind_of_action
+from hpo_envs.families import registry
+from hpo_envs.tables.checks import extra_module
+
+REFERENCES = Path(registry.__file__).with_name("references.bib")
+
+SUITE = """\
+@software{hpo_envs,
+  author = {{The hpo_envs developers}},
+  title = {hpo\\_envs: Gymnasium environments for hyperparameter optimisation, architecture search and model selection in NLP},
+  year = {2026}
+}"""  # noqa: E501
+
+MAIN = r"""\documentclass[10pt,twocolumn]{article}
+\usepackage[T1]{fontenc}
+\usepackage[margin=2cm]{geometry}
+\usepackage{booktabs,graphicx,longtable,url}
+\begin{document}
+\input{tables}
+\input{figures}
+\onecolumn
+\appendix
+\input{appendix}
+\end{document}
+"""
+
+SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}  # fmt: skip
+
+
+def tex(value: Any) -> str:
+    """Text as LaTeX."""
+    return "".join(SPECIAL.get(c, c) for c in str(value))
+
+
+def bibtex() -> dict[str, str]:
+    """Entries of the references of all families, by key."""
+    text = REFERENCES.read_text(encoding="utf-8")
+    return {m[1]: m[0].strip() for m in re.finditer(r"@\w+\{(\w+),\n.*?\n\}", text, re.S)}
+
+
+def files(
+    tracks: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]], runs: Any, evaluations: Any, facts: str
+) -> Iterator[tuple[str, bytes | str]]:
+    """Names and contents of the files.
+
+    Args:
+        tracks: Of a summary.
+        cells: Lines of `scores.csv`.
+        runs: The table of runs, a data frame.
+        evaluations: That of evaluations.
+        facts: What else the appendix says, a sentence.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
+    """
+    import pandas as pd
+
+    shown, parts = [], []
+    for track in tracks:
+        ids = {e.partition(" ")[0] for e in track["environments"]}
+        some, more = (f[f["environment"].isin(ids)] for f in (runs, evaluations))
+        shown.append(_ranking(track))
+        if track["raw"] or track["flat"]:
+            continue
+        slug, score = plots.slug(track["name"]), "final_regret" if track["score"] == "final" else "mean_regret"
+        for by in ("evaluations", "cost"):
+            x, bands = pictures.curves(more, by)
+            rows = [(track["name"], by, a, *at) for a, b in bands.items() for at in zip(x, *b, strict=True)]
+            parts.append(pd.DataFrame(rows, columns=["track", "by", "agent", "x", "mean", "low", "high"]))
+        yield from _pictures(slug, some, more, score)
+    drawn = [t for t in tracks if not (t["raw"] or t["flat"])]
+    yield "tables.tex", "\n".join(shown)
+    yield "figures.tex", "\n".join(_figures(drawn))
+    yield "appendix.tex", appendix(runs, facts)
+    yield "paper.tex", MAIN
+    yield "study.toml", study_of(runs)
+    keys = sorted({key for e in runs["environment"].unique() for key in _references(e)})
+    yield "references.bib", "\n\n".join([SUITE, *(bibtex()[key] for key in keys)]) + "\n"
+    yield "scores.csv", pd.DataFrame(cells).to_csv(index=False)
+    yield "curves.csv", pd.concat(parts).to_csv(index=False) if parts else "track,by,agent,x,mean,low,high\n"
+
+
+def _references(environment: str) -> tuple[str, ...]:
+    family = registry.family_of(environment)
+    return family.references if family else ()
+
+
+def _ranking(track: Mapping[str, Any]) -> str:
+    """The ranking of a track as a table; the best agent, or all that are tied for best, in bold."""
+    rows = []
+    for r in track["ranking"]:
+        best = r["here"] in ("best", significance.TIED)
+        cells = [tex(r["agent"]), str(sum(r["n"])), sentences.interval(r["mean"]), sentences.interval(r["final"])]
+        cells = [rf"\textbf{{{c}}}" if best else c for c in cells]
+        rows.append(" & ".join([*cells, tex(r["here"])]) + r" \\")
+    caption = (
+        f"{tex(track['name'])}: {sentences.measure(track)}, with 95\\,\\% intervals over seeds; lower is better. "
+        f"Bold: best, or tied for best, on these tasks. {tex(' '.join(sentences.verdict(track)))}"
+    )
+    return "\n".join([
+        r"\begin{table*}\centering", rf"\caption{{{caption}}}", r"\begin{tabular}{lrlll}", r"\toprule",
+        r"agent & runs & mean & final & on these tasks \\", r"\midrule", *rows, r"\bottomrule", r"\end{tabular}",
+        r"\end{table*}", "",
+    ])  # fmt: skip
+
+
+def _pictures(slug: str, runs: Any, evaluations: Any, score: str) -> Iterator[tuple[str, bytes]]:
+    """Each picture in two widths, as PDF and PNG."""
+    figure = extra_module("matplotlib.figure", "plots", "plots").Figure
+    agents = runs["agent"].nunique()
+    for width, inches in pictures.WIDTHS.items():
+        for name in ("ranks", "evaluations", "cost") if agents > 1 else ("evaluations", "cost"):
+            height = 0.7 + 0.18 * agents if name == "ranks" else 2.4
+            drawn = figure(figsize=(inches, height), layout="constrained")
+            if name == "ranks":
+                pictures.ranks(runs, drawn.subplots(), score)
+            else:
+                pictures.anytime(evaluations, drawn.subplots(), name)
+            for kind, metadata in (("pdf", {"CreationDate": None}), ("png", {})):
+                sink = io.BytesIO()
+                drawn.savefig(sink, format=kind, dpi=300, metadata=metadata)
+                yield f"{slug}-{name}-{width}.{kind}", sink.getvalue()
+
+
+def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    said = {
+        "ranks": "mean ranks; a bar joins agents without a significant difference",
+        "evaluations": "regret by evaluations, mean and 95\\,\\% interval over seeds",
+        "cost": "regret by cost, mean and 95\\,\\% interval over seeds",
+    }
+    for track in tracks:
+        for name, caption in list(said.items())[len(track["ranking"]) < 2 :]:
+            file = f"{plots.slug(track['name'])}-{name}-one-column.pdf"
+            yield (
+                rf"\begin{{figure}}\centering\includegraphics[width=\columnwidth]{{{file}}}"
+                rf"\caption{{{tex(track['name'])}: {caption}.}}\end{{figure}}"
+            )
+
+
+def study_of(runs: Any) -> str:
+    """The study file that makes the runs again."""
+    environments = []
+    for _, r in runs.drop_duplicates("environment").iterrows():
+        given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})
+        if r["subsample"] < 1 or kind_of_action(r["environment"], {}) in ("rows", "fidelity"):
+            given["subsample"] = r["subsample"]
+        environments.append(_toml({"id": r["environment"], **given}))
+    agents = []
+    for _, r in runs.drop_duplicates("agent").iterrows():
+        given = {"name": r["agent"], "algorithm": r["algorithm"], "hyperparameters": json.loads(r["hyperparameters"])}
+        agents.append(_toml(given))
+    seeds = sorted(runs["seed"].unique().tolist())
+    whole = f'"{seeds[0]}-{seeds[-1]}"' if seeds == [*range(seeds[0], seeds[-1] + 1)] else str(seeds)
+    lists = {"environments": environments, "agents": agents}
+    body = "".join(f"{name} = [\n{''.join(f'    {v},{chr(10)}' for v in some)}]\n" for name, some in lists.items())
+    return f"seeds = {whole}\n{body}"
+
+
+def _toml(value: Any) -> str:
+    """Plain data in TOML, on one line; what is None is left out."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items() if v is not None)} }}"
+    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
+
+
+def appendix(runs: Any, facts: str) -> str:
+    """How to repeat the runs: command, study, versions, commit, hyperparameters, tables."""
+    agents = runs.drop_duplicates(["agent", "hyperparameters"])[["agent", "algorithm", "hyperparameters"]]
+    tables = runs.drop_duplicates(["table", "sha256"])[["table", "kind", "sha256"]].sort_values("table")
+    versions = {k: v for text in runs["versions"].unique() for k, v in json.loads(text).items()}
+    commits = ", ".join(sorted({*runs["commit"]} - {""})) or "of the installed package"
+    lines = [
+        r"\section{Repeating the runs}", r"\begin{verbatim}", "hpo-envs compare study.toml --out runs/",
+        "hpo-envs report runs/ --paper paper/", "", study_of(runs).rstrip(), r"\end{verbatim}",
+        f"{tex(facts)} {len(runs)} runs. Versions: {tex(', '.join(f'{k} {v}' for k, v in versions.items()))}. "
+        f"Commit: \\texttt{{{tex(commits)}}}. Cite \\texttt{{references.bib}}.",
+        *_longtable("lll", agents), *_longtable("lll", tables),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _longtable(columns: str, frame: Any) -> list[str]:
+    rows = [" & ".join(rf"\scriptsize {tex(v)}" for v in row) + r" \\" for row in frame.itertuples(index=False)]
+    head = " & ".join(map(tex, frame.columns)) + r" \\"
+    return [
+        rf"\begin{{longtable}}{{{columns}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{longtable}",
+    ]

@@ -1,0 +1,66 @@
+"""The files of a paper: what its tables say is what the runs say, and its study makes the same runs."""
+
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import duckdb
+import pandas
+import pytest
+
+from hpo_envs.benchmarks import Comparison
+from hpo_envs.benchmarks.comparison import paper
+from hpo_envs.commands.main import main
+
+pytest.importorskip("matplotlib")
+
+STUDY = {
+    "environments": ["NMTHPO-zhen-v0", "NMTHPO-jaen-v0", "CharHPO-g2p-hun-lstm-v0"],
+    "agents": ["random", {"name": "my_ei", "algorithm": "bo-ucb", "hyperparameters": {"beta": 4.0}}],
+    "seeds": 4,
+    "budget": 4,
+}
+
+
+def test_paper_folder_has_numbers_of_runs_and_repeats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    comparison = Comparison(STUDY, tmp_path / "runs").run()
+    assert main(["report", str(tmp_path / "runs"), "--paper", str(tmp_path / "out")]) == 0
+    out = tmp_path / "out"
+    assert f"files in {out}" in capsys.readouterr().out
+    assert {f.stem.removeprefix("NMTHPO-") for f in out.glob("NMTHPO-*.pdf")} == {
+        f"{name}-{width}" for name in ("ranks", "evaluations", "cost") for width in ("one-column", "two-columns")
+    }
+    scores = pandas.read_csv(out / "scores.csv")
+    question = "SELECT avg(mean_regret) FROM '{}' WHERE environment = ? AND agent = ?"
+    for _, cell in scores.iterrows():
+        given = [cell["environment"].partition(" ")[0], cell["agent"]]
+        (found,) = duckdb.execute(question.format(out / "runs.parquet"), given).fetchone()
+        assert found == pytest.approx(cell["anytime"], rel=1e-3)
+    table = (out / "tables.tex").read_text()
+    best = {
+        r["agent"] for t in comparison.scores["tracks"] for r in t["ranking"] if r["here"] in ("best", "tied for best")
+    }
+    assert all(rf"\textbf{{{paper.tex(agent)}}}" in table for agent in best)
+    assert "my\\_ei" in table
+    appendix = (out / "appendix.tex").read_text()
+    for fact in ("hpo-envs compare study.toml", "numpy", "beta", *comparison.frame("runs").sha256.unique()):
+        assert fact in appendix
+    assert {"@software{hpo_envs", "@article{zhang2020reproducible"} <= {
+        line.rstrip(",") for line in (out / "references.bib").read_text().splitlines()
+    }
+    assert Comparison(out / "study.toml").run().digest() == comparison.digest()
+    if shutil.which("pdflatex"):
+        subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"], cwd=out, check=True)
+
+
+def test_paper_of_a_summary_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Comparison({**STUDY, "environments": "NMTHPO-zhen-v0", "agents": "random"}, tmp_path / "runs").run()
+    assert main(["report", str(tmp_path / "runs"), "--summary", str(tmp_path / "s.json")]) == 0
+    assert main(["report", str(tmp_path / "s.json"), "--paper", str(tmp_path / "out")]) == 2
+    assert "--paper must go with a folder of runs" in capsys.readouterr().err
+
+
+def test_toml_of_plain_data() -> None:
+    data = {"a": [1, 'x"y\n', True, 0.5], "b": {"c-d": None, "e": []}}
+    assert tomllib.loads(f"value = {paper._toml(data)}")["value"] == {"a": data["a"], "b": {"e": []}}
