@@ -27,6 +27,7 @@ GUIDES = (
     "first-comparison",
     "tune-your-own-model",
     "writing-an-agent",
+    "agent-examples",
     "adding-a-table",
     "training-a-policy",
     "choosing-an-optimiser",

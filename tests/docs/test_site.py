@@ -44,7 +44,7 @@ TABLES = (
 TOO_LONG = ("fetch", "leaderboard", "reproduce")
 """Commands that are only parsed: they need a network or minutes, and have tests of their own."""
 
-ALONE = ("README.md", "first-comparison.md")
+ALONE = ("README.md", "first-comparison.md", "agent-examples.md")
 """Pages whose programs people copy one by one."""
 
 SHELL = re.compile(r"(?:\S*/)?hpo-envs$")
@@ -188,6 +188,12 @@ def test_code_blocks_of_pages_run(page: Path, tmp_path: Path, monkeypatch: pytes
     monkeypatch.undo()
     sys.modules.pop("my_agents", None)
     assert {b[0] for b in found} <= {"python", "sh", "toml", "text", "bibtex", ""}
+
+
+def test_examples_of_agents_are_short() -> None:
+    programs = [text for language, text, *_ in blocks(DOCS / "guides" / "agent-examples.md") if language == "python"]
+    assert len(programs) == 5
+    assert max(text.count("\n") for text in programs) <= 30
 
 
 def test_errors_are_quoted_exactly(capsys: pytest.CaptureFixture[str]) -> None:
