@@ -18,11 +18,13 @@ from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action
 from hpo_envs.benchmarks.runs.executors import Executor, WorkerLost
 from hpo_envs.benchmarks.runs.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.runs.record import header_of
-from hpo_envs.benchmarks.study import expected
+from hpo_envs.benchmarks.study import expected, plan
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.benchmarks.study.task import StudyTask, TaskResult, key_of, perform, remainder
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files.lock import locked
 
 TASK_SECONDS = 5.0
 """Target duration of a task: the loss of a crash, and far above an executor's overhead."""
@@ -35,6 +37,7 @@ class StudyState:
     Attributes:
         store: Where its runs are.
         pairs: (id, agent) of every pair that fits -> its seeds.
+        planned: What the runs of these pairs are expected to take.
         skipped: (id, agent) of every pair that does not.
         found: Runs that were stored before.
         made: Runs that were made and stored now.
@@ -44,6 +47,7 @@ class StudyState:
 
     store: Store
     pairs: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
+    planned: list[plan.PlannedRuns] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     found: int = 0
     made: int = 0
@@ -84,6 +88,7 @@ def conduct(
     seconds: float = TASK_SECONDS,
     run_seconds: float = limits.RUN_SECONDS,
     most: float = math.inf,
+    part: tuple[int, int] | None = None,
 ) -> StudyState:
     """Run and store the missing runs of a study.
 
@@ -100,29 +105,63 @@ def conduct(
         seconds: How long a task should take.
         run_seconds: How long a run may take; an agent that takes longer stops on that id.
         most: Seconds that missing runs may be expected to call functions for, such as trainings.
+        part: (k, n): make only part k of n, see `plan.part`, and only where no other process makes it.
 
     Returns:
         How the study stands.
 
     Raises:
-        ValueError: The folder has runs that must not be mixed with the study's; no agent fits any environment; or the
-            missing runs are expected to take longer than `most`.
+        ValueError: The folder has runs that must not be mixed with the study's; no agent fits any environment; the
+            missing runs are expected to take longer than `most`; a part without a folder, of another study than the
+            parts before, or that another process makes.
         OSError: The disk is full or refuses.
     """
     store = Store(folder)
     outcome = StudyState(store)
-    tasks = _missing(study, store, outcome, seconds, run_seconds)
+    tasks = _missing(study, store, outcome, seconds, run_seconds, part)
     if (length := sum(map(_expected, tasks))) > most:
         raise ValueError(
             f"the trainings of a study must take {most / 3600:g} h or less unless confirmed (--yes), got about "
             f"{length / 3600:.1f} h of one core"
         )
-    if store.folder is not None:
-        expected.note(store.folder, outcome.pairs)
     own = of_pool(executor)
-    with contextlib.nullcontext() if own is executor else own:
+    with _alone(store.folder, part, outcome), contextlib.nullcontext() if own is executor else own:
+        if store.folder is not None:
+            expected.note(store.folder, outcome.pairs)
         _carry_out(tasks, own, store, outcome, take, watch)
     return outcome
+
+
+@contextlib.contextmanager
+def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyState) -> Iterator[None]:
+    """Hold the lock of a part."""
+    if part is None:
+        yield
+        return
+    name = f"{part[0]}-of-{part[1]}"
+    if folder is None:
+        raise ValueError(f"part must go with a folder, got {name} without")
+    known = expected.read(folder)
+    if known and known != {pair: {*seeds} for pair, seeds in outcome.pairs.items()}:
+        runs = sum(map(len, known.values())), sum(map(len, outcome.pairs.values()))
+        raise ValueError(f"parts in a folder must be of one study, got one of {runs[1]} runs in {folder}, of {runs[0]}")
+    lock = atomic.inside(folder, folder / ".parts" / name)
+    lock.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(locked(lock, wait=False))
+        except BlockingIOError:
+            raise ValueError(
+                f"a part must be made by one process, got {name} of {folder}, which another one makes"
+            ) from None
+        yield
+
+
+def planned(study: Study, folder: Path | str | None) -> tuple[list[plan.PlannedRuns], dict[tuple[str, str], int]]:
+    """What a study would take, and how many runs of each pair are missing; nothing is run or written."""
+    outcome = StudyState(Store(folder))
+    tasks = _missing(study, outcome.store, outcome, TASK_SECONDS, limits.RUN_SECONDS)
+    return outcome.planned, {key_of(task): len(task.seeds) for task in tasks}
 
 
 def _carry_out(
@@ -159,9 +198,16 @@ def _carry_out(
         watch(total - left, total)
 
 
-def _missing(study: Study, store: Store, outcome: StudyState, seconds: float, run_seconds: float) -> list[StudyTask]:
+def _missing(
+    study: Study,
+    store: Store,
+    outcome: StudyState,
+    seconds: float,
+    run_seconds: float,
+    part: tuple[int, int] | None = None,
+) -> list[StudyTask]:
     """Remaining tasks; also records fitting agents and stored runs."""
-    tasks = []
+    fits = []
     for asked in study.environments:
         environment = _capped(replicate := _replicated(asked, study.subsample))
         if environment is not replicate:
@@ -171,18 +217,24 @@ def _missing(study: Study, store: Store, outcome: StudyState, seconds: float, ru
         store.check(headers)
         outcome.skipped.extend((environment.id, c.name) for c in study.agents if c.name not in names)
         for entrant in fitting:
-            have = store.seeds(environment.id, entrant.name)
-            wanted = outcome.pairs[environment.id, entrant.name] = study.seeds_of(entrant, problem)
-            seeds = tuple(s for s in wanted if s not in have)
-            outcome.found += len(wanted) - len(seeds)
-            if seeds:
-                tasks.append(StudyTask(environment, entrant, seeds, seconds, run_seconds))
+            seeds = outcome.pairs[environment.id, entrant.name] = study.seeds_of(entrant, problem)
+            cost = plan.expected(environment.id, entrant.name, entrant.algorithm, seeds, problem)
+            outcome.planned.append(cost)
+            fits.append((environment, entrant))
     if not outcome.pairs:
         raise ValueError(
             f"agents must fit an environment of the study (hpo-envs list --agents), policies its actions, trained ones "
             f"without having seen its languages or with seen = true, got {', '.join(c.name for c in study.agents)} for "
             f"{', '.join(e.id for e in study.environments)}"
         )
+    chosen, tasks = outcome.pairs if part is None else plan.part(outcome.planned, *part), []
+    for environment, entrant in fits:
+        wanted = chosen.get((environment.id, entrant.name), ())
+        have = store.seeds(environment.id, entrant.name) if wanted else ()
+        missing = tuple(s for s in wanted if s not in have)
+        outcome.found += len(wanted) - len(missing)
+        if missing:
+            tasks.append(StudyTask(environment, entrant, missing, seconds, run_seconds))
     return tasks
 
 

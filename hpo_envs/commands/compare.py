@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
 import math
 import re
@@ -17,6 +18,7 @@ from hpo_envs.commands import words
 if TYPE_CHECKING:
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.study.block import Block
+    from hpo_envs.benchmarks.study.scheduler import StudyState
     from hpo_envs.benchmarks.study.study import Study
 
 EPILOG = """examples:
@@ -25,6 +27,8 @@ EPILOG = """examples:
   hpo-envs compare --env NMTHPO-jaen-v0 --agents random --budget all
   hpo-envs compare --env NMTHPO-v0 --agents random,policy:ppo.npz   # see docs/guides/training-a-policy.md
   hpo-envs compare study.toml --out runs/ --jobs 2
+  hpo-envs compare study.toml --out runs/ --part 3/100      # on one of a hundred machines; --part 100/100 verifies
+  hpo-envs compare study.toml --plan                        # how long, how large
 
 study.toml:
   seeds = 100                                  # 0 to 99; or "100-199", or a list; default: as of --seeds
@@ -59,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("study", nargs="?", type=Path, help="TOML file that replaces --env, --agents, ...")
     add("--env", help=f"ids, separated by commas, or 'all' (default: {DEFAULTS['env']})")
     add("--agents", help=f"names, separated by commas, or 'all' (default: {DEFAULTS['agents']})")
-    add("--seeds", type=int, help=f"number of seeds, 0 to N-1 (default: {seeds})")
+    add("--seeds", help=f"N for seeds 0 to N-1, or FIRST-LAST (default: {seeds}); replaces those of a study file")
     add("--budget", help="a number in the id's cost unit, or 'all' (default: the id's budget)")
     add("--objective", help="rewarded metric(s), separated by commas (default: the id's reward)")
     add("--cost", help="evaluations, or a metric that counts as cost")
@@ -83,6 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", type=Path, help="folder for runs, tables and plots (default: studies/NAME of the study file or --env)")
     add("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
+    add("--part", metavar="K/N", help="make only part K of N of the runs, for many machines with one --out; see --plan")
+    add("--plan", action="store_true", help="print runs, core hours and bytes by agent, and run nothing")
     add("--executor", metavar="MODULE:FACTORY", help="makes a concurrent.futures.Executor to run on (Dask, Ray, ...)")
     add(
         "--isolate",
@@ -105,22 +111,59 @@ def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.runs import executors, futures
-    from hpo_envs.benchmarks.study.scheduler import progress
+    from hpo_envs.benchmarks.study import plan
+    from hpo_envs.benchmarks.study.scheduler import conduct, progress
 
     study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]
     comparison = Comparison(study, args.out or Path("studies") / re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-"))
     if not args.run_seconds > 0:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
+    if args.plan:
+        return _plan(study, comparison.folder)
+    part = plan.parsed(args.part) if args.part else None
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
         jobs = whole("--jobs", args.jobs, 1)
         pool = _factory(args.executor) if args.executor else executors.of_jobs(jobs)
         with futures.of_pool(pool) as executor, progress() as watch:
-            comparison.run(executor, watch=watch, run_seconds=args.run_seconds, most=most)
+            given = {"watch": watch, "run_seconds": args.run_seconds, "most": most}
+            if part is not None:
+                outcome = conduct(study, comparison.folder, executor, part=part, **given)  # type: ignore[arg-type]
+                return _show_part(outcome, part)
+            comparison.run(executor, **given)
     except KeyboardInterrupt:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
         raise
     return _show(comparison, args, start)
+
+
+def _plan(study: Study, folder: Path | None) -> int:
+    from hpo_envs.benchmarks.report import terminal
+    from hpo_envs.benchmarks.study import plan, scheduler
+
+    print(terminal.aligned(plan.rows(*scheduler.planned(study, folder))))
+    print("\nexpected from the seconds per suggestion that the leaderboard has measured")
+    return 0
+
+
+def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
+    """Print what a part made; the last one verifies that all runs are there."""
+    from hpo_envs.benchmarks.study import expected
+    from hpo_envs.benchmarks.study.store import Store
+
+    folder = outcome.store.folder
+    assert folder is not None
+    for (env, agent), trace in outcome.errors.items():
+        print(f"{agent} on {env} stopped: {trace.strip().splitlines()[-1][:200]}")
+    print(f"part {part[0]} of {part[1]}: {outcome.made} runs made, {outcome.found} already stored")
+    if part[0] < part[1]:
+        return 1 if outcome.errors else 0
+    stored = Store(folder)
+    missing = expected.missing(folder, {pair: stored.seeds(*pair) for pair in outcome.pairs})
+    print(
+        missing or f"all {sum(map(len, outcome.pairs.values()))} runs of the study are there: hpo-envs report {folder}"
+    )
+    return 1 if missing else 0
 
 
 def _factory(name: str) -> Any:
@@ -144,12 +187,16 @@ def _study(args: argparse.Namespace) -> Study:
     if args.isolate:
         given["isolate"] = args.isolate
     sys.path.append(str(Path.cwd()))  # where a module:factory of --agents is
+    if "seeds" in given:
+        text = given["seeds"]
+        given["seeds"] = text if re.fullmatch(r"\d+-\d+", text) else whole("--seeds", _number(text), 1)
     if args.study is not None:
+        seeds = given.pop("seeds", None)
         if given:
             raise ValueError(f"--{next(iter(given))} must be set in {args.study}, got it as an option")
-        return study.from_file(args.study)
+        found = study.from_file(args.study)
+        return found if seeds is None else dataclasses.replace(found, seeds=study.seeds_of(seeds), by_cost=False)
     given = {**DEFAULTS, **given}
-    whole("--seeds", given.get("seeds", 1), 1)
     data: dict[str, Any] = {"environments": words(given.pop("env")), **given, "agents": words(given["agents"])}
     if "objective" in data:
         metrics = words(data["objective"])
@@ -160,6 +207,13 @@ def _study(args: argparse.Namespace) -> Study:
         except ValueError:
             raise ValueError(f"--budget must be a number or 'all', got {data['budget']!r}") from None
     return study.from_data(data)
+
+
+def _number(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"--seeds must be an int >= 1 or FIRST-LAST, got {text!r}") from None
 
 
 def _show(comparison: Comparison, args: argparse.Namespace, start: float) -> int:

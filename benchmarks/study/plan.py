@@ -1,0 +1,115 @@
+"""What a study takes before it runs, and its division into parts of about the same cost, for several machines.
+
+Costs are expectations from the seconds per suggestion that the leaderboard has measured. They divide the work, and
+change no result: a part follows from the study alone, whatever is stored.
+"""
+
+import functools
+import gzip
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hpo_envs.agents import Problem
+from hpo_envs.families import registry
+
+MEASURED = Path(__file__).parents[1] / "leaderboard.json.gz"
+
+UNMEASURED = 0.01
+"""Seconds per evaluation of agents that the leaderboard has not."""
+
+TRAININGS = 20
+"""Evaluations per fidelity, where a budget is not in evaluations."""
+
+BYTES = 25
+"""Stored bytes per evaluation."""
+
+
+@dataclass(frozen=True)
+class PlannedRuns:
+    """Runs of an agent on an environment.
+
+    Attributes:
+        environment: Id.
+        agent: Name in results.
+        seeds: All of them.
+        evaluations: Expected number per run.
+        seconds: Expected processor time of a run.
+        measured: Whether the seconds are of this agent; else a guess.
+    """
+
+    environment: str
+    agent: str
+    seeds: tuple[int, ...]
+    evaluations: float
+    seconds: float
+    measured: bool
+
+
+@functools.cache
+def _measured() -> dict[tuple[str, str], float]:
+    """(family, agent) -> largest measured seconds per evaluation."""
+    found: dict[tuple[str, str], float] = {}
+    for track in json.loads(gzip.decompress(MEASURED.read_bytes()))["tracks"]:
+        family = registry.family_of(track["environments"][0].partition(" ")[0])
+        for record in track["ranking"]:
+            key = (family.name if family else "", record["agent"].partition(" ")[0])
+            found[key] = max(found.get(key, 0.0), record.get("seconds") or 0.0)
+    return found
+
+
+def expected(environment: str, agent: str, algorithm: str, seeds: Sequence[int], problem: Problem) -> PlannedRuns:
+    """The expected cost of runs."""
+    evaluations = TRAININGS * (1 if problem.levels is None else len(problem.levels))
+    if problem.unit == "evaluations":
+        evaluations = problem.budget or (1 if problem.features is None else len(problem.features))  # type: ignore[assignment]
+    family = registry.family_of(environment)
+    here = _measured().get((family.name if family else "", algorithm), 0.0)
+    known = here or max((s for (_, a), s in _measured().items() if a == algorithm), default=0.0)
+    return PlannedRuns(environment, agent, tuple(seeds), evaluations, evaluations * (known or UNMEASURED), bool(known))
+
+
+def parsed(text: str) -> tuple[int, int]:
+    """Part K of N, from "K/N".
+
+    Raises:
+        ValueError: Anything else.
+    """
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]) <= 10**6:
+        raise ValueError(f"--part must be K/N with 1 <= K <= N, got {text!r}")
+    return int(match[1]), int(match[2])
+
+
+def part(planned: Sequence[PlannedRuns], k: int, n: int) -> dict[tuple[str, str], tuple[int, ...]]:
+    """The seeds of the pairs of id and agent in part `k` of `n`: a stretch of about 1/n of the whole cost."""
+    total, before = float(sum(p.seconds * len(p.seeds) for p in planned)), 0.0
+    found = {}
+    for p in planned:
+        middles = before + (np.arange(len(p.seeds)) + 0.5) * p.seconds
+        own = np.flatnonzero(np.minimum(middles / total * n, n - 1).astype(int) == k - 1)
+        before += p.seconds * len(p.seeds)
+        if len(own):
+            found[p.environment, p.agent] = tuple(p.seeds[i] for i in own)
+    return found
+
+
+def rows(planned: Sequence[PlannedRuns], missing: Mapping[tuple[str, str], int]) -> list[list[str]]:
+    """The plan by agent, as lines of a table: runs, missing ones, evaluations, core hours, megabytes."""
+    lines = [["agent", "runs", "missing", "evaluations", "core hours of missing", "MB"]]
+    by: dict[str, list[float]] = {}
+    guessed = {p.agent for p in planned if not p.measured}
+    for p in planned:
+        left = missing.get((p.environment, p.agent), 0)
+        some = len(p.seeds), left, len(p.seeds) * p.evaluations, left * p.seconds / 3600
+        by[p.agent] = [a + b for a, b in zip(by.get(p.agent, [0.0] * 4), some, strict=True)]
+    whole = [float(sum(column)) for column in zip(*by.values(), strict=True)]
+    for agent, (runs, left, evaluations, hours) in {**by, "all": whole}.items():
+        name = f"{agent} (not measured)" if agent in guessed else agent
+        size = evaluations * BYTES / 1e6
+        lines.append([name, f"{runs:,.0f}", f"{left:,.0f}", f"{evaluations:,.0f}", f"{hours:.3g}", f"{size:.3g}"])
+    return lines
