@@ -154,6 +154,14 @@ class Comparison:
                     yield block if len(some) == len(block) else block.take(some)
         self.checked = str(replay)
 
+    def add(self, block: Block) -> None:
+        """Compare more runs, which are not replayed; they are ranked after those of the study.
+
+        Raises:
+            ValueError: They cannot be compared with those that are there.
+        """
+        self._take(block, (len(self._blocks) + 10**6,))
+
     def _take(self, block: Block, place: tuple[Any, ...]) -> None:
         self._blocks.append(block)
         self._scores.add(block, place)

@@ -182,7 +182,7 @@ class Scores:
             ("objective", env): tuple(h["objectives"]),
             ("shuffle", env): h.get("shuffle", False),
             ("sources", env): h.get("transfer"),
-            ("version of hpo_envs",): h["versions"]["hpo_envs"],
+            ("number version", env): h.get("numbers"),
         }
         for fact, value in here.items():
             if self._facts.setdefault(fact, value) != value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 import time
@@ -21,6 +22,7 @@ from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.frame import Runs
+from hpo_envs.benchmarks.runs.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.benchmarks.runs.pool import AgentPool
 from hpo_envs.benchmarks.runs.record import EpisodeLog, copied, header_of, records
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 Target = Callable[[Any, float], bool]
 """`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""
+
+TOGETHER = 16
+"""Seeds per call of an executor."""
 
 _STRIPPED = ("held_out", "row", "action_mask", "status_code")
 
@@ -70,6 +75,7 @@ def run(
     progress: bool | Callable[[int], object] | None = None,
     isolate: bool | str | IsolatedProcess = False,
     transfer: str | None = None,
+    executor: AnyExecutor | None = None,
     **hyperparameters: Any,
 ) -> Runs:
     """Run an agent once for each seed and return the runs, a list with `.to_frame()`, `.best()` and `.plot()`.
@@ -89,6 +95,8 @@ def run(
             interpreter of another environment for it; or an `IsolatedProcess` of this agent, which is reused.
         transfer: Meta-training tasks of all agents: tables of the id's family that share no language with it
             (`family`), or of another family (`NMTHPO`, `NMTLC`, `CharHPO`); by default none. See `docs/transfer.md`.
+        executor: Where to run: any `concurrent.futures.Executor`, or a factory of one; everything else must be
+            picklable. It gets some seeds a call; default: this process.
         **hyperparameters: Arguments of the agent.
 
     Returns:
@@ -102,14 +110,22 @@ def run(
     if registry.find(env_id) is None:
         raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
     seeds = _check_seeds(seeds)
+    given: Any = {
+        "target": target,
+        "env_kwargs": env_kwargs,
+        "isolate": isolate,
+        "transfer": transfer,
+        "budget": budget,
+    }
+    if executor is not None:
+        return _elsewhere(functools.partial(run, agent, env_id, **given, **hyperparameters), seeds, executor, progress)
     hashed, own = map(list, zip(*(seeds_of(env_id, s) for s in seeds), strict=True))
     kwargs = arguments(env_id, env_kwargs or {})
     if budget is not None:
         kwargs["budget"] = budget
     if len(seeds) > 1 and is_live(env_id, kwargs):
         # In a batch, ended episodes would continue calling the function.
-        given: Any = {"target": target, "env_kwargs": kwargs, "progress": progress, "isolate": isolate}
-        return Runs(run(agent, env_id, [s], transfer=transfer, **given, **hyperparameters)[0] for s in seeds)
+        return Runs(run(agent, env_id, [s], progress=progress, **given, **hyperparameters)[0] for s in seeds)
     envs: Any = gym.make_vec(env_id, num_envs=len(seeds), autoreset_mode=AutoresetMode.NEXT_STEP, **kwargs)
     name = agent if isinstance(agent, str) else getattr(agent, "__qualname__", repr(agent))
     with contextlib.ExitStack() as stack:
@@ -157,6 +173,26 @@ def run(
         runs = records(logs, seeds, episodes, recommended, headers, steps)
     envs.close()
     return Runs(runs, {t.provenance.sha256: t for t in episodes.params.tables})
+
+
+def _elsewhere(
+    some: Callable[[list[int]], Runs],
+    seeds: list[int],
+    executor: AnyExecutor,
+    progress: bool | Callable[[int], object] | None,
+) -> Runs:
+    """The runs of `seeds`, made on an executor, some at a time."""
+    parts = [seeds[i : i + TOGETHER] for i in range(0, len(seeds), TOGETHER)]
+    found: dict[int, Runs] = {}
+    with contextlib.ExitStack() as stack:
+        watch = stack.enter_context(_watch(progress, "runs", None))
+        own = of_pool(executor)
+        calls = own if own is executor else stack.enter_context(own)
+        for i, runs in calls.map(some, parts):
+            found[i] = runs
+            if watch is not None:
+                watch(sum(map(len, runs)))
+    return sum((found[i] for i in range(len(parts))), Runs())
 
 
 @contextlib.contextmanager

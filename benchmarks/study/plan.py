@@ -64,9 +64,9 @@ def _measured() -> dict[tuple[str, str], float]:
 
 def expected(environment: str, agent: str, algorithm: str, seeds: Sequence[int], problem: Problem) -> PlannedRuns:
     """The expected cost of runs."""
-    evaluations = TRAININGS * (1 if problem.levels is None else len(problem.levels))
+    evaluations: float = TRAININGS * (1 if problem.levels is None else len(problem.levels))
     if problem.unit == "evaluations":
-        evaluations = problem.budget or (1 if problem.features is None else len(problem.features))  # type: ignore[assignment]
+        evaluations = problem.budget or (1 if problem.features is None else len(problem.features))
     family = registry.family_of(environment)
     here = _measured().get((family.name if family else "", algorithm), 0.0)
     known = here or max((s for (_, a), s in _measured().items() if a == algorithm), default=0.0)
@@ -108,8 +108,8 @@ def rows(planned: Sequence[PlannedRuns], missing: Mapping[tuple[str, str], int])
         some = len(p.seeds), left, len(p.seeds) * p.evaluations, left * p.seconds / 3600
         by[p.agent] = [a + b for a, b in zip(by.get(p.agent, [0.0] * 4), some, strict=True)]
     whole = [float(sum(column)) for column in zip(*by.values(), strict=True)]
-    for agent, (runs, left, evaluations, hours) in {**by, "all": whole}.items():
+    for agent, (runs, remaining, evaluations, hours) in {**by, "all": whole}.items():
         name = f"{agent} (not measured)" if agent in guessed else agent
-        size = evaluations * BYTES / 1e6
-        lines.append([name, f"{runs:,.0f}", f"{left:,.0f}", f"{evaluations:,.0f}", f"{hours:.3g}", f"{size:.3g}"])
+        counts = [f"{count:,.0f}" for count in (runs, remaining, evaluations)]
+        lines.append([name, *counts, f"{hours:.3g}", f"{evaluations * BYTES / 1e6:.3g}"])
     return lines

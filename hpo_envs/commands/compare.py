@@ -28,6 +28,7 @@ EPILOG = """examples:
   hpo-envs compare --env NMTHPO-v0 --agents random,policy:ppo.npz   # see docs/guides/training-a-policy.md
   hpo-envs compare study.toml --out runs/ --jobs 2
   hpo-envs compare study.toml --out runs/ --part 3/100      # on one of a hundred machines; --part 100/100 verifies
+  hpo-envs compare --archive hpo_envs-2026.zip --agents my_file:MyAgent
   hpo-envs compare study.toml --plan                        # how long, how large
 
 study.toml:
@@ -87,6 +88,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", type=Path, help="folder for runs, tables and plots (default: studies/NAME of the study file or --env)")
     add("--jobs", type=int, default=1, help="processes on this machine (default: %(default)s)")
+    add(
+        "--archive",
+        type=Path,
+        metavar="FILE",
+        help="rank --agents against the runs of an archive, which are not repeated",
+    )
     add("--part", metavar="K/N", help="make only part K of N of the runs, for many machines with one --out; see --plan")
     add("--plan", action="store_true", help="print runs, core hours and bytes by agent, and run nothing")
     add("--executor", metavar="MODULE:FACTORY", help="makes a concurrent.futures.Executor to run on (Dask, Ray, ...)")
@@ -110,11 +117,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
+    from hpo_envs.benchmarks.comparison import archive
     from hpo_envs.benchmarks.runs import executors, futures
     from hpo_envs.benchmarks.study import plan
     from hpo_envs.benchmarks.study.scheduler import conduct, progress
 
-    study, name = _study(args), args.study.stem if args.study else args.env or DEFAULTS["env"]
+    named = args.archive or args.study
+    study, name = _study(args), named.stem if named else args.env or DEFAULTS["env"]
     comparison = Comparison(study, args.out or Path("studies") / re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-"))
     if not args.run_seconds > 0:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
@@ -128,9 +137,11 @@ def run(args: argparse.Namespace) -> int:
         with futures.of_pool(pool) as executor, progress() as watch:
             given = {"watch": watch, "run_seconds": args.run_seconds, "most": most}
             if part is not None:
-                outcome = conduct(study, comparison.folder, executor, part=part, **given)  # type: ignore[arg-type]
+                outcome = conduct(study, comparison.folder, executor, part=part, **given)
                 return _show_part(outcome, part)
             comparison.run(executor, **given)
+        if args.archive:
+            archive.rank(comparison, args.archive)
     except KeyboardInterrupt:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
         raise
@@ -190,6 +201,14 @@ def _study(args: argparse.Namespace) -> Study:
     if "seeds" in given:
         text = given["seeds"]
         given["seeds"] = text if re.fullmatch(r"\d+-\d+", text) else whole("--seeds", _number(text), 1)
+    if args.archive is not None:
+        if (other := given.keys() - {"agents", "isolate"}) or args.study or "agents" not in given:
+            raise ValueError(
+                f"--archive must go with --agents alone, got {', '.join(sorted(other)) or args.study or 'none'}"
+            )
+        from hpo_envs.benchmarks.comparison import archive
+
+        return archive.challenge(args.archive, words(args.agents), args.isolate or False)
     if args.study is not None:
         seeds = given.pop("seeds", None)
         if given:

@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.study.block import Block
         ({"sha256": "0" * 64, "seed": 9}, "runs must share their sha256 of table nmthpo/zhen"),
         ({"budget": 21.0}, "runs must share their budget of NMTHPO-zhen-v0"),
         ({"objectives": ["chrf"]}, "runs must share their objective"),
-        ({"versions": {"hpo_envs": "0.0.1"}}, "runs must share their version of hpo_envs"),
+        ({"numbers": {"a": 99}}, "runs must share their number version of NMTHPO-"),
         ({}, "runs must be unique, got random on NMTHPO-zhen-v0 with seed 0 twice"),
     ],
 )

@@ -1,0 +1,138 @@
+"""The frozen track hpo_envs-2026, and its archive: runs of known agents in one file, to rank a new agent against them.
+
+    python -m hpo_envs.benchmarks.comparison.archive run --runs track/ --jobs 2        # every run of the track
+    python -m hpo_envs.benchmarks.comparison.archive build --runs track/ --out hpo_envs-2026.zip
+    hpo-envs compare --archive hpo_envs-2026.zip --agents my_agents:Mine
+
+The study of the track and its table of runs are next to this file; the archive, with all evaluations, is an asset of
+releases.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import io
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hpo_envs.benchmarks.comparison.comparison import Comparison
+from hpo_envs.benchmarks.runs import executors
+from hpo_envs.benchmarks.study import flat, parquet
+from hpo_envs.benchmarks.study.scheduler import conduct, progress
+from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.benchmarks.study.study import Study, entrants, from_data, from_file
+from hpo_envs.tables import screen
+from hpo_envs.tables.checks import regular
+from hpo_envs.tables.files import atomic
+
+TRACK = Path(__file__).with_name("hpo_envs-2026.toml")
+RUNS = TRACK.with_suffix(".parquet")
+"""The table `runs` of the archive."""
+
+STUDY = "study.toml"
+DATE = (2026, 1, 1, 0, 0, 0)
+"""Of all files in an archive, so that the same runs give the same bytes."""
+
+UNPACKED = 2**28
+"""Bytes of the files in an archive, at most."""
+
+
+def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
+    """The archive of a track, and its table of runs.
+
+    Args:
+        runs: Folder of the runs.
+        track: Study file.
+
+    Raises:
+        ValueError: Runs are missing, or are not what their environments answer.
+    """
+    comparison = Comparison.load(runs)
+    if comparison.missing:
+        raise ValueError(f"an archive must have all runs of its track, got {comparison.missing}")
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as file:
+        for path in (track, *sorted(runs.glob("*/*.parquet"))):
+            name = STUDY if path == track else path.relative_to(runs).as_posix()
+            file.writestr(zipfile.ZipInfo(name, DATE), path.read_bytes())
+    return sink.getvalue(), parquet.bytes_of(flat.runs(comparison.blocks()))
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[tuple[Study, Path]]:
+    """The study of an archive, and a folder of its runs that lasts as long as the context.
+
+    Raises:
+        ValueError: The file is no archive.
+        FileNotFoundError: There is no such file.
+    """
+    with tempfile.TemporaryDirectory(prefix="hpo-envs-archive-") as name:
+        try:
+            with zipfile.ZipFile(regular(path)) as file:
+                if (size := sum(info.file_size for info in file.infolist())) > UNPACKED:
+                    raise ValueError(f"{size} bytes, more than {UNPACKED}")
+                study = from_data(tomllib.loads(file.read(STUDY).decode()))
+                for part in file.namelist():
+                    target = Path(name, *part.split("/"))
+                    if part != STUDY and part.count("/") == 1 and parquet.SHARD_NAME.fullmatch(target.name):
+                        atomic.inside(name, target).parent.mkdir(exist_ok=True)
+                        target.write_bytes(file.read(part))
+        except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as error:
+            raise ValueError(f"{path} must be an archive of runs (python -m {__name__} build), got {error}") from None
+        yield study, Path(name)
+
+
+def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) -> Study:
+    """The study of an archive with other agents.
+
+    Raises:
+        ValueError: The archive has one of them already.
+    """
+    with opened(path) as (study, _):
+        own = [entrant for name in agents for entrant in entrants(name, isolate)]
+        if both := {e.name for e in own} & {e.name for e in study.agents}:
+            raise ValueError(f"--agents must be new to the archive, got {', '.join(sorted(both))}")
+        return dataclasses.replace(study, agents=tuple(own))
+
+
+def rank(comparison: Comparison, path: Path) -> Comparison:
+    """Add the runs of an archive to those of a comparison.
+
+    Raises:
+        ValueError: They were made on other tables, or otherwise.
+    """
+    with opened(path) as (_, folder):
+        for block in Store(folder).once():
+            try:
+                comparison.add(block)
+            except ValueError as error:
+                raise ValueError(f"{path} must have runs that can be compared with these: {error}") from None
+    return comparison
+
+
+@screen.on()
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; returns 1 if an agent failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("run", "build"))
+    parser.add_argument("--runs", type=Path, default=Path("track"), help="folder of runs (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
+    parser.add_argument(
+        "--out", type=Path, default=Path(f"{TRACK.stem}.zip"), help="the archive (default: %(default)s)"
+    )
+    parser.add_argument("--table", type=Path, help="also write the table of its runs")
+    args = parser.parse_args(argv)
+    if args.what == "run":
+        with executors.of_jobs(args.jobs) as executor, progress() as watch:
+            return int(bool(conduct(from_file(TRACK), args.runs, executor, watch=watch).errors))
+    archive, table = build(args.runs)
+    atomic.write_all({args.out: archive} | ({args.table: table} if args.table else {}))
+    print(f"{args.out}: {len(archive) / 1e6:.1f} MB; its table of runs has {len(table) / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

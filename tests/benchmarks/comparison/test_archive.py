@@ -1,0 +1,89 @@
+"""The archive of a track: a new agent is ranked against its runs without repeating them."""
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.benchmarks import Comparison
+from hpo_envs.benchmarks.comparison import archive
+from hpo_envs.benchmarks.study import study
+from hpo_envs.commands.main import main
+
+TRACK = 'seeds = 6\nbudget = 4\nenvironments = ["NMTHPO-zhen-v0", "NMTHPO-jaen-v0"]\nagents = ["random", "bo-ei-rbf"]\n'
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("track")
+    (folder / "track.toml").write_text(TRACK)
+    Comparison(folder / "track.toml", folder / "runs").run()
+    content, _ = archive.build(folder / "runs", folder / "track.toml")
+    assert content == archive.build(folder / "runs", folder / "track.toml")[0]
+    (folder / "old.zip").write_bytes(content)
+    return folder / "old.zip"
+
+
+def test_new_agent_has_rank_among_archived_ones(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["compare", "--archive", str(built), "--out", str(tmp_path / "runs")]
+    assert main([*given, "--agents", "graph-ei-rbf"]) == 0
+    assert "12 runs made" in capsys.readouterr().out
+    whole = Comparison({**study_of(built), "agents": ["random", "bo-ei-rbf", "graph-ei-rbf"]}).run()
+    ranked = archive.rank(Comparison({**study_of(built), "agents": ["graph-ei-rbf"]}).run(), built)
+    assert ranked.digest() == whole.digest()
+    assert ranked.verdict() == whole.verdict()
+    assert main([*given, "--agents", "random"]) == 2
+    assert "--agents must be new to the archive, got random" in capsys.readouterr().err
+    assert main([*given, "--agents", "bo", "--seeds", "3"]) == 2
+    assert "--archive must go with --agents alone, got seeds" in capsys.readouterr().err
+
+
+def study_of(built: Path) -> dict[str, Any]:
+    with archive.opened(built) as (found, _):
+        return {"environments": [{"id": e.id, **e.kwargs} for e in found.environments], "seeds": list(found.seeds)}
+
+
+def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        archive.challenge(tmp_path / "none.zip", ["bo"])
+    (tmp_path / "a.zip").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="must be an archive of runs .* got File is not a zip file"):
+        archive.challenge(tmp_path / "a.zip", ["bo"])
+    other = Comparison({**study_of(built), "agents": ["graph-ei-rbf"]}).run()
+    key = next(k for k in other._scores._facts if k[0] == "sha256")
+    other._scores._facts[key] = "0" * 64
+    with pytest.raises(ValueError, match="old.zip must have runs that can be compared with these: .* table nmthpo/"):
+        archive.rank(other, built)
+    with zipfile.ZipFile(built) as file:
+        names = [n for n in file.namelist() if n != archive.STUDY]
+    (tmp_path / "lost").mkdir()
+    with zipfile.ZipFile(io.BytesIO(built.read_bytes())) as file:
+        for name in names[1:]:
+            file.extract(name, tmp_path / "lost")
+    (tmp_path / "lost" / "study.json").write_bytes((built.parent / "runs" / "study.json").read_bytes())
+    with pytest.raises(ValueError, match="an archive must have all runs of its track, got INCOMPLETE: 6 of 24"):
+        archive.build(tmp_path / "lost")
+
+
+def test_committed_runs_of_track_are_made_again() -> None:
+    pandas = pytest.importorskip("pandas")
+    runs, track = pandas.read_parquet(archive.RUNS), study.from_file(archive.TRACK)
+    assert archive.RUNS.stat().st_size < 5e6
+    assert {*runs.agent} == {a.name for a in track.agents}
+    assert {*runs.environment} == {e.id for e in track.environments}
+    some = [e for e in track.environments if e.id in ("NMTHPO-zhen-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0")]
+    small = {"seeds": 2, "environments": [{"id": e.id, **e.kwargs} for e in some]}
+    for agents in (["random", "regularized-evolution"], ["asha"], ["sr"]):
+        fits = [
+            e
+            for e in small["environments"]
+            if "random" in agents or agents[0] in {*runs[runs.environment == e["id"]].agent}
+        ]
+        made = Comparison({**small, "environments": fits, "agents": agents}).run().frame("runs")
+        both = made.merge(runs, on=["environment", "agent", "seed"], how="left", suffixes=("", "_known"))
+        for column in ("sha256", "mean_regret", "final_regret", "recommendation"):
+            assert both[column].equals(both[f"{column}_known"]), (agents, column)
