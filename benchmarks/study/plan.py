@@ -25,7 +25,7 @@ UNMEASURED = 0.01
 TRAININGS = 20
 """Evaluations per fidelity, where a budget is not in evaluations."""
 
-BYTES = 25
+BYTES = 31
 """Stored bytes per evaluation."""
 
 

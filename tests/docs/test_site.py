@@ -108,8 +108,8 @@ def run_command(words: list[str]) -> None:
     if words[0] in TOO_LONG or getattr(args, "scheduler", None) or getattr(args, "storage", None):
         return
     if words[0] == "compare":
-        if args.study and not Path(args.study).exists():
-            return  # another page or `docs/examples` has it
+        if any(file and not Path(file).exists() for file in (args.study, args.archive)):
+            return  # another page, `docs/examples` or a release has it
         if isinstance(args.isolate, str) and not Path(args.isolate).exists():
             return
         if any(not Path(file).exists() for file in re.findall(r"policy:([^,]+)", args.agents or "")):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks import Comparison
+from hpo_envs.benchmarks import Comparison, run
 from hpo_envs.benchmarks.runs.executors import WorkerLost
 from hpo_envs.benchmarks.runs.futures import Futures
 from hpo_envs.benchmarks.study import store
@@ -50,6 +50,15 @@ FACTORIES: list[Any] = [
     pytest.param(loky, id="loky"),
     pytest.param(dask, id="dask", marks=pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="Dask")),
 ]
+
+
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_run_has_same_digest_on_every_executor(factory: Callable[[], Any]) -> None:
+    given: Any = {"budget": 4, "env_kwargs": {"subsample": 0.5}}
+    with factory() as executor:
+        runs = run("random", "NMTHPO-zhen-v0", range(37), executor=executor, **given)
+    assert [r.seed for r in runs] == list(range(37))
+    assert store.digest(runs) == store.digest(run("random", "NMTHPO-zhen-v0", range(37), **given))
 
 
 @pytest.mark.parametrize("factory", FACTORIES)
