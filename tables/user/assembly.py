@@ -18,6 +18,9 @@ from hpo_envs.tables.user.frame import Decision
 CELLS = 50_000_000
 """Largest rows x repeats x levels x metrics."""
 
+LABELS = ("name", "licence", "citation", "explain")
+"""Arguments of `build` beside the decisions."""
+
 
 def build(
     found: Decisions,

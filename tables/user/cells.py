@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from hpo_envs.tables import Floats as Floats
-from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.table import STATUSES, Hyperparameter
 
 Index = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -25,6 +25,21 @@ CHOICES = 50
 
 UNNAMED = "Unnamed: "
 """Start of the names of columns without one, as pandas calls them: most are the index of a frame."""
+
+OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
+UNFINISHED = 255
+"""Code of a run that has not ended, or of a text that is no outcome."""
+
+OUTCOMES = {
+    DIVERGED: r"[+-]?(nan( .*)?|inf(inity)?)|diverged?|divergence|explod(ed|ing)|overflow",
+    FAILED: r"oom|.*out of memory.*|memory ?out|fail(ed|ure)?|.*error(ed)?|.*exception|crash(ed)?|killed|abort(ed)?|"
+    r"time ?d? ?out|none|missing|invalid|-+|—|\?",
+    TRUNCATED: r"pruned|(early[ _-]?)?stopp?(ed)?|truncated|cancell?ed|interrupted|preempt(ed|ing)|capped|abandoned",
+    OK: r"finished|completed?|success|succeeded|successful|done|ok|terminated",
+    UNFINISHED: r"running|pending|waiting|queued|scheduled|in[ _-]?progress|created|paused|starting|submitted|new|"
+    r"candidate|staged",
+}
+"""Status -> what it is called, in lower case."""
 
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -114,6 +129,12 @@ def missing(text: str) -> bool:
     return text.lower() in ("", "nan", "na", "n/a", "null")
 
 
+def meaning(text: str) -> int | None:
+    """The status that a word means, or None."""
+    low = re.sub(r"^(trialstate|status|statustype)\.", "", text.strip().lower())
+    return next((code for code, pattern in OUTCOMES.items() if re.fullmatch(pattern, low)), None)
+
+
 def absent(cells: Cells) -> Mask:
     """(lines,) which cells are empty."""
     return each(cells, missing, True) if is_text(cells) else cells.isna().to_numpy()
@@ -141,6 +162,12 @@ def numeric(cells: Cells) -> bool:
     """Return whether most cells that are not empty are numbers."""
     few = cells[:1000]
     return not is_text(cells) or int((~np.isnan(numbers(few))).sum()) * 2 > int((~absent(few)).sum())
+
+
+def scorable(cells: Cells) -> bool:
+    """Return whether cells are numbers, at least one, and words for how a run ended."""
+    known = all(number(t) is not None or meaning(t) is not None for t in different(cells))
+    return known and not (is_text(cells) and np.isnan(numbers(cells)).all())
 
 
 def codes(cells: Cells) -> Index:

@@ -1,12 +1,12 @@
 """A file, frame or study of runs as a table: decisions are explained, errors name the line."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from hpo_envs.tables.table import Table
-from hpo_envs.tables.user.assembly import build
+from hpo_envs.tables.user.assembly import LABELS, build
 from hpo_envs.tables.user.deciding.decisions import decide
 from hpo_envs.tables.user.frame import Frame, of_frame
 from hpo_envs.tables.user.reading import files, studies, tools
@@ -25,8 +25,7 @@ def read(source: Any, max_bytes: int | None = None) -> Frame:
         return tools.recognised(studies.of_study(source))
     if not isinstance(source, (str, Path)):
         return tools.recognised(of_frame(source, "DataFrame"))
-    results, known = tools.metadata(Path(source))
-    return tools.stated(tools.recognised(files.of_path(results, max_bytes)), known)
+    return tools.recognised(files.of_path(Path(source), max_bytes))
 
 
 def from_csv(
@@ -52,16 +51,15 @@ def from_csv(
             varies.
         goal: `max` or `min`, for each; guessed from the name where it is telling.
         max_bytes: Largest size of a file, unpacked; default: 2 GB, compressed ones 50 times theirs or 10 MB.
-        **options: What `Statement` has, `name` (of the table; default: the file's), `licence` and `citation` of the
-            data, `explain` (called with each decision, in words).
+        **options: What `Statement` has, and what `build` takes beside the decisions; the default name is the file's.
 
     Raises:
         ValueError: Something is wrong with the arguments or with the file; lines and columns are named.
         OSError: The file cannot be read.
     """
-    if options.get("name") is None:
-        options["name"] = re.sub(r"[^A-Za-z0-9]+", "-", Path(path).name.partition(".")[0]).strip("-") or "mine"
-    return table_of(read(path, max_bytes), score=score, goal=goal, **options)
+    name = re.sub(r"[^A-Za-z0-9]+", "-", Path(path).name.partition(".")[0]).strip("-")
+    options = {**options, "name": options.get("name") or name or "mine"}
+    return _table_of(read(path, max_bytes), score=score, goal=goal, **options)
 
 
 def from_frame(
@@ -69,15 +67,11 @@ def from_frame(
 ) -> Table:
     """Build a table from a pandas DataFrame or an Arrow table, one run per row, see `from_csv`."""
     made = tools.recognised(of_frame(frame, options.pop("source", "DataFrame")))
-    return table_of(made, score=score, goal=goal, **options)
+    return _table_of(made, score=score, goal=goal, **options)
 
 
 def from_study(
-    study: Any,
-    name: str | None = None,
-    *,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-    explain: Callable[[str], None] = lambda text: None,
+    study: Any, name: str | None = None, *, bounds: Mapping[str, tuple[float, float]] | None = None, **options: Any
 ) -> Table:
     """Build a table from an `optuna.Study`.
 
@@ -90,22 +84,16 @@ def from_study(
         study: The study.
         name: Of the table; default: the study's name.
         bounds: Metric -> (lowest, highest) value by its definition; default: guessed from its values.
-        explain: Called with each decision, in words.
+        **options: See `from_csv`.
 
     Raises:
         ValueError: No finished trial, or parameters missing for no visible reason.
     """
     frame = tools.recognised(studies.of_study(study, bounds))
-    return table_of(frame, "-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name)), explain=explain)
+    return _table_of(frame, name="-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name)), **options)
 
 
-def table_of(
-    frame: Frame,
-    name: str = "mine",
-    licence: str = "not stated",
-    citation: str = "",
-    explain: Callable[[str], None] = lambda text: None,
-    **options: Any,
-) -> Table:
-    """Build a table from a frame, see `from_csv`."""
+def _table_of(frame: Frame, **options: Any) -> Table:
+    labels = (options.pop(key, default) for key, default in zip(LABELS, build.__defaults__ or (), strict=True))
+    name, licence, citation, explain = labels  # no tuple of arguments may hold the decisions: they take memory
     return build(decide(frame, **options), name, licence, citation, explain)

@@ -80,6 +80,7 @@ def statement_of(given: Mapping[str, Any], frame: Frame) -> Statement:
     made: dict[str, Any] = {}
     stated = {key: value for key, value in given.items() if not _empty(value)}
     known = {k: v for k, v in frame.known.items() if k != "goal" or "score" not in stated}
+    known = {k: v for k, v in known.items() if k != "level" or v in frame.cells}
     for key, value in (known | stated).items():
         rule, kind = _RULES[one_of("argument", key, _RULES)]
         if _empty(value):

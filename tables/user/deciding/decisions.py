@@ -14,7 +14,7 @@ import pandas as pd
 from hpo_envs.tables.table import LOST, Hyperparameter, Metric
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.cells import Floats, absent, is_text, missing, numeric
-from hpo_envs.tables.user.deciding import definitions, formats, outcomes, relations, repeats, roles
+from hpo_envs.tables.user.deciding import definitions, formats, names, outcomes, relations, repeats, roles
 from hpo_envs.tables.user.frame import Decision, Frame, count
 from hpo_envs.tables.user.statement import NO_COST, Statement, statement_of
 
@@ -79,36 +79,36 @@ def decide(frame: Frame, **options: Any) -> Decisions:
 
 def _decide(frame: Frame, given: Statement) -> Decisions:
     frame, units, legible = _legible(frame, given)
-    scored = roles.scored(frame, given)
+    scored = names.scored(frame, given)
     frame, filled = _filled(frame, scored)
     frame, logged = _of_runs(frame, scored)
     ended = outcomes.ended(frame, scored)
     frame, lost = ended.frame, np.isin(ended.status, LOST)
     cost_column, cost, costs = outcomes.costs(frame, scored, ended.status)
     known = replace(scored, status=ended.column, cost=cost_column or scored.cost)
-    stated, names, assigned = roles.assign(frame, known, lost, units)
+    stated, runs, assigned = roles.assign(frame, known, lost, units)
     columns = definitions.columns_of(frame, stated)
-    by = names[:1] or [*stated.hyperparameters]
+    by = runs[:1] or [*stated.hyperparameters]
     first = ~frame.cells.duplicated(by).to_numpy() if stated.level and by else np.ones(len(frame), bool)
     space = definitions.space_of(frame, stated, columns, units, first)
     metrics, scores = _metrics(frame, stated, ended.scores)
     lines = pd.DataFrame({"status": ended.status, "level": 1.0})
     levels = []
     if stated.level:
-        lines["level"] = outcomes.levels(frame, stated.level, lost)
+        lines["level"] = repeats.levels(frame, stated.level, lost)
         how = "" if given.level else "; runs have several lines each"
         of = stated.level
-        option = "" if given.level or names or frame.recipe.level else f"--level {quote(of)} or --hyperparameters"
+        option = "" if given.level or runs or frame.recipe.level else f"--level {quote(of)} or --hyperparameters"
         levels = [frame.of("level", f"the checkpoint, {lines['level'].nunique()} different{how}", of, option=option)]
     lines["cost"] = lines["level"] if cost is None else cost
-    lines, grouped = repeats.runs(frame, stated, names, lines, space, ended.scores, given.repeat)
+    lines, grouped = repeats.runs(frame, stated, runs, lines, space, ended.scores, given.repeat)
     related = [] if given.hyperparameters else _related(frame, space, ended.scores[:, 0])
     tool = [Decision("file", (), f"read as an export of {frame.recipe.tool}")] if frame.recipe.tool else []
     said = (*tool, *frame.decisions, *legible, *filled, *logged, *ended.said, *costs, *assigned, *levels, *scores,
             *space.said, *related, *grouped)  # fmt: skip
     unit = (given.cost or "seconds") if cost_column else stated.level or NO_COST
     return Decisions(
-        frame, stated, said, metrics, space.space, space.values, ended.scores, lines, unit, tuple(names)
+        frame, stated, said, metrics, space.space, space.values, ended.scores, lines, unit, tuple(runs)
     )  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def _legible(frame: Frame, stated: Statement) -> tuple[Frame, dict[str, str], li
             said.append(frame.of("ignored", f"{lines} with the header again, the first {first}: left out"))
             frame = frame.only(~again)
     free = {n: c for n, c in frame.cells.items() if n not in stated.categorical}
-    found = formats.spellings(free, frame.delimiter, lambda text: outcomes.meaning(text) is not None, stated.decimal)
+    found = formats.spellings(free, frame.delimiter, lambda text: of_cells.meaning(text) is not None, stated.decimal)
     said += [frame.of("file", spelling.note, name) for name, spelling in found.items() if spelling.note]
     changed = {name: spelling.cells for name, spelling in found.items() if spelling.note}
     frame = replace(frame, cells=frame.cells.assign(**changed)) if changed else frame
@@ -143,7 +143,7 @@ def _filled(frame: Frame, stated: Statement) -> tuple[Frame, list[Decision]]:
 
 def _of_runs(frame: Frame, stated: Statement) -> tuple[Frame, list[Decision]]:
     """A frame without the lines of a log that have something else than the score, as loggers of training write them."""
-    steps = any(re.fullmatch(roles.LEVELS, n.lower()) and numeric(c) for n, c in frame.cells.items())
+    steps = any(re.fullmatch(names.LEVELS, n.lower()) and numeric(c) for n, c in frame.cells.items())
     without = absent(frame[stated.score[0]])
     if not steps or stated.status or without.sum() * 3 < len(frame) or without.all():
         return frame, []

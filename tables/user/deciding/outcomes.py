@@ -1,33 +1,31 @@
 """Outcomes of runs: scores, states, costs and checkpoints, in the vocabulary of any export."""
 
-import re
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables.table import LOST, STATUSES
+from hpo_envs.tables.table import LOST
 from hpo_envs.tables.user import cells as of_cells
-from hpo_envs.tables.user.cells import Cells, Floats, Mask, absent, different, each, is_text, missing, number, numbers
+from hpo_envs.tables.user.cells import (
+    DIVERGED,
+    FAILED,
+    OK,
+    TRUNCATED,
+    UNFINISHED,
+    Floats,
+    absent,
+    each,
+    is_text,
+    meaning,
+    missing,
+    number,
+    numbers,
+)
 from hpo_envs.tables.user.frame import Decision, Frame, count
 from hpo_envs.tables.user.statement import NO_COST, Statement
 
 Codes = npt.NDArray[np.uint8]
-
-OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
-UNFINISHED = 255
-"""Code of a run that has not ended, or of a text that is no outcome."""
-
-WORDS = {
-    DIVERGED: r"[+-]?(nan( .*)?|inf(inity)?)|diverged?|divergence|explod(ed|ing)|overflow",
-    FAILED: r"oom|.*out of memory.*|memory ?out|fail(ed|ure)?|.*error(ed)?|.*exception|crash(ed)?|killed|abort(ed)?|"
-    r"time ?d? ?out|none|missing|invalid|-+|—|\?",
-    TRUNCATED: r"pruned|(early[ _-]?)?stopp?(ed)?|truncated|cancell?ed|interrupted|preempt(ed|ing)|capped|abandoned",
-    OK: r"finished|completed?|success|succeeded|successful|done|ok|terminated",
-    UNFINISHED: r"running|pending|waiting|queued|scheduled|in[ _-]?progress|created|paused|starting|submitted|new|"
-    r"candidate|staged",
-}
-"""Status -> what it is called, in lower case."""
 
 STATES = ("state", "status", "trial_state", "run_state", "trial_status", "run_status")
 """Names of columns that may have it."""
@@ -49,12 +47,6 @@ class Ended(NamedTuple):
     status: Codes
     column: str | None
     said: list[Decision]
-
-
-def meaning(text: str) -> int | None:
-    """The status that a word means, or None."""
-    low = re.sub(r"^(trialstate|status|statustype)\.", "", text.strip().lower())
-    return next((code for code, pattern in WORDS.items() if re.fullmatch(pattern, low)), None)
 
 
 def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
@@ -132,12 +124,6 @@ def _ended(text: str) -> int:
     return found if found in LOST else UNFINISHED
 
 
-def scorable(cells: Cells) -> bool:
-    """Return whether cells are numbers, at least one, and words for how a run ended."""
-    known = all(number(t) is not None or meaning(t) is not None for t in different(cells))
-    return known and not (is_text(cells) and np.isnan(numbers(cells)).all())
-
-
 def costs(frame: Frame, stated: Statement, status: Codes) -> tuple[str | None, Floats | None, list[Decision]]:
     """The column of costs, and (lines,) the costs; None if there is none.
 
@@ -167,17 +153,3 @@ def costs(frame: Frame, stated: Statement, status: Codes) -> tuple[str | None, F
     unit = "" if stated.cost else ", in seconds"
     said.append(frame.of("cost", f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)", column))
     return column, cost, said
-
-
-def levels(frame: Frame, column: str, lost: Mask) -> Floats:
-    """(lines,) the checkpoints in a column.
-
-    Raises:
-        ValueError: Cells of runs with a score that are no number.
-    """
-    of_cells.check_whole(column, frame[column])
-    values = numbers(frame[column])
-    frame.require(~np.isnan(values) | lost, column, "a number")
-    if np.isnan(values).all():
-        raise ValueError(f"column {column}: must have a number, got none")
-    return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first

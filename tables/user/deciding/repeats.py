@@ -1,4 +1,4 @@
-"""Which lines have one configuration, and which of them are one run."""
+"""Checkpoints, which lines have one configuration, and which of them are one run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from hpo_envs.tables.user import cells as of_cells
-from hpo_envs.tables.user.cells import Floats, absent
+from hpo_envs.tables.user.cells import Floats, Mask, absent, numbers
 from hpo_envs.tables.user.deciding.definitions import DecidedSpace
 from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.statement import Statement
@@ -54,6 +54,20 @@ def runs(
     lines, said = _alone(frame, stated, bool(names), lines.assign(row=row), scores)
     repeats, more = _repeats(frame, lines)
     return lines.assign(repeat=repeats), [*said, *more]
+
+
+def levels(frame: Frame, column: str, lost: Mask) -> Floats:
+    """(lines,) the checkpoints in a column.
+
+    Raises:
+        ValueError: Cells of runs with a score that are no number.
+    """
+    of_cells.check_whole(column, frame[column])
+    values = numbers(frame[column])
+    frame.require(~np.isnan(values) | lost, column, "a number")
+    if np.isnan(values).all():
+        raise ValueError(f"column {column}: must have a number, got none")
+    return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
 
 
 def _alone(

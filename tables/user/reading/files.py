@@ -6,7 +6,9 @@ import functools
 import hashlib
 import io
 import itertools
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,9 @@ from hpo_envs.tables.user.reading import documents, folders, studies
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
 """Reads each number as the nearest float; pandas 3.1 always does."""
+
+RESULTS = ("results.csv.zip", "results.csv", "history.parquet.gzip")
+"""Files of a folder that have all its runs: Syne Tune's and DEHB's."""
 
 OPTION = " (max_bytes=, --max-bytes)"
 """How a user allows larger files."""
@@ -39,6 +44,9 @@ def of_path(path: Path, most: int | None = None) -> Frame:
         ValueError: A file of no known kind, or too large; lines are named.
         OSError: It cannot be read.
     """
+    results = next((path / n for n in RESULTS if (path / n).is_file()), None)
+    if results is not None:
+        return replace(of_path(results, most), known=_metadata(path / "metadata.json"))
     if path.is_dir():
         return folders.of_folder(path, functools.partial(content_of, most=most), of_csv)
     content = content_of(path, most)
@@ -55,6 +63,23 @@ def of_path(path: Path, most: int | None = None) -> Frame:
         frame = _arrow(path, content, kind, most or unpacked.limit_of(path))
         return of_frame(frame, str(path), digest, range(1, len(frame) + 1), unit="row")
     return of_csv(str(path), content, digest)
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    """What the metadata of a Syne Tune experiment say of its columns; nothing if there are none.
+
+    Raises:
+        ValueError: Metadata of something else.
+    """
+    try:
+        facts = json.loads(content_of(path)) if path.is_file() else None
+        if facts is None:
+            return {}
+        names, mode = facts["metric_names"], facts["metric_mode"]
+        goal = [mode] * len(names) if isinstance(mode, str) else list(mode)
+        return {"score": names, "goal": goal, "level": facts.get("scheduler_kwargs", {}).get("time_attr")}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} must be the metadata of a Syne Tune experiment, got {error!r}") from None
 
 
 def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:

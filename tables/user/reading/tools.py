@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,6 @@ import pandas as pd
 from hpo_envs.tables.user.cells import as_text, different, each, is_text, numbers, of_series, text
 from hpo_envs.tables.user.frame import Frame, Recipe
 from hpo_envs.tables.user.reading.documents import flat
-from hpo_envs.tables.user.reading.files import content_of
-
-RESULTS = ("results.csv.zip", "results.csv", "history.parquet.gzip")
-"""Files of a folder that have all its runs: Syne Tune's and DEHB's."""
 
 
 def recognised(frame: Frame) -> Frame:
@@ -50,32 +45,6 @@ def recognised(frame: Frame) -> Frame:
     names = {new: old for old, new in short.items() if new != old}
     cells = cells.set_axis([short.get(n, n) for n in cells], axis=1)
     return replace(frame, cells=cells, recipe=recipe, settings=settings, scores=scores, names=names)
-
-
-def metadata(folder: Path) -> tuple[Path, dict[str, Any]]:
-    """The results in a folder of Syne Tune, and its `metadata.json`; else the path itself.
-
-    Raises:
-        ValueError: Metadata of something else.
-    """
-    results = next((folder / n for n in RESULTS if (folder / n).is_file()), folder)
-    if results == folder or not (folder / "metadata.json").is_file():
-        return results, {}
-    try:
-        facts = json.loads(content_of(folder / "metadata.json"))
-        names, mode = facts["metric_names"], facts["metric_mode"]
-        goal = [mode] * len(names) if isinstance(mode, str) else list(mode)
-        return results, {"score": names, "goal": goal, "level": facts.get("scheduler_kwargs", {}).get("time_attr")}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"{folder / 'metadata.json'} must be the metadata of a Syne Tune experiment, got {error!r}"
-        ) from None
-
-
-def stated(frame: Frame, known: Mapping[str, Any]) -> Frame:
-    """A frame with what another file says of it; a level that is no column of it is not said."""
-    plain = {k: v for k, v in known.items() if k != "level" or v in frame.cells}
-    return replace(frame, known={**frame.known, **plain})
 
 
 def _expanded(frame: Frame) -> Frame:

@@ -1,6 +1,8 @@
 """Files become tables: cells, roles of columns, repeats, outcomes, folders of runs."""
 
 import json
+import re
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,13 @@ from gymnasium.utils.env_checker import check_env
 from hpo_envs.benchmarks import run
 from hpo_envs.tables import user
 from hpo_envs.tables.frames import natural
+from hpo_envs.tables.user import cells
 from hpo_envs.tables.user.deciding import outcomes
 from hpo_envs.tables.user.frame import Frame, of_frame
 from hpo_envs.tables.user.reading import documents, files
 from hpo_envs.tables.user.statement import Statement
-from tests.tables.user.helpers import frame, from_text, write
+from tests.helpers import ROOT
+from tests.tables.user.helpers import SWEEP, frame, from_text, write
 
 
 def test_each_way_out_that_sentence_names_works() -> None:
@@ -207,14 +211,14 @@ def made(**columns: list[Any]) -> Frame:
 @pytest.mark.parametrize(
     ("word", "status"),
     [
-        ("OOM", outcomes.FAILED), ("CUDA out of memory", outcomes.FAILED), ("ValueError", outcomes.FAILED),
-        ("NaN", outcomes.DIVERGED), ("-inf", outcomes.DIVERGED), ("Diverged", outcomes.DIVERGED),
-        ("PRUNED", outcomes.TRUNCATED), ("early stopping", None), ("TrialState.COMPLETE", outcomes.OK),
-        ("running", outcomes.UNFINISHED), ("fine", None),
+        ("OOM", cells.FAILED), ("CUDA out of memory", cells.FAILED), ("ValueError", cells.FAILED),
+        ("NaN", cells.DIVERGED), ("-inf", cells.DIVERGED), ("Diverged", cells.DIVERGED),
+        ("PRUNED", cells.TRUNCATED), ("early stopping", None), ("TrialState.COMPLETE", cells.OK),
+        ("running", cells.UNFINISHED), ("fine", None),
     ],
 )  # fmt: skip
 def test_words(word: str, status: int | None) -> None:
-    assert outcomes.meaning(word) == status
+    assert cells.meaning(word) == status
 
 
 def test_scores_say_how_run_ended() -> None:
@@ -294,3 +298,28 @@ def test_step_of_weights_and_biases_is_no_setting_called_step() -> None:
     lines = "".join(f"r{k},finished,{10 * (k % 2 + 1)},{k},.0{k},.{k}\n" for k in range(1, 7))
     table = from_text(f"Name,State,lr_step,trainer/global_step,lr,acc\n{lines}".encode(), "acc")
     assert [h.name for h in table.space] == ["lr_step", "lr"]
+
+
+def test_file_passes_modules_in_documented_order(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## From a file to a table")[2]
+    items = re.findall(r"^\d+\. ((?:`[a-z/]+`(?:, )?)+):", page.partition("\n## ")[0], re.M)
+    stays = {name: i for i, item in enumerate(items) for name in re.findall(r"`([a-z/]+)`", item)}
+    assert len(items) == 12
+    entered: list[int] = []
+
+    def enter(frame: Any, event: str, _: Any) -> None:
+        module = frame.f_code.co_filename.partition("tables/user/")[2].removesuffix(".py")
+        if event == "call" and module in stays and frame.f_code.co_name not in ("<genexpr>", "<lambda>"):
+            caller = frame.f_back.f_code.co_filename.partition("tables/user/")[2].removesuffix(".py")
+            if stays.get(caller, -1) < stays[module] and frame.f_code.co_name != "<module>":
+                entered.append(stays[module])
+
+    path = write(tmp_path, SWEEP)
+    sys.setprofile(enter)
+    try:
+        user.from_csv(path, "accuracy", "max", cost="seconds")
+    finally:
+        sys.setprofile(None)
+    decided = [stay for stay in entered if stay > stays["reading/files"]]
+    assert decided == sorted(decided)
+    assert {*decided} >= {stays[name] for name in stays if name.startswith("deciding/")}
