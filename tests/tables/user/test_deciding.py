@@ -277,6 +277,8 @@ def test_name_alone_is_asked() -> None:
     said = asked(frame.assign(hours=rng.integers(1, 20, 60), loss_weight=np.arange(60) % 3, node=[*"ab"] * 30))
     assert {*said} == {"hours", "node"}
     assert "epoch" in asked(frame.assign(epoch=rng.permutation(60) + 100))
+    some = frame.assign(**{"Best_Params.depth": rng.permutation(60), "run.best_loss": rng.uniform(1, 2, 60)})
+    assert [h.name for h in user.from_frame(some, "acc").space] == ["lr", "k", "Best_Params.depth"]
     assert "TrainTime" not in asked(frame.assign(TrainTime=rng.uniform(1, 2, 60)))
     assert [h.name for h in user.from_frame(frame.assign(fwd_us_per_step=rng.uniform(1, 2, 60))).space] == ["lr", "k"]
 
