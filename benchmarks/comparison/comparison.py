@@ -289,8 +289,9 @@ class Comparison:
         """
         if self.folder is None:
             raise ValueError("folder must be given to save a comparison, got None")
-        table = parquet.bytes_of(flat.runs(self.blocks()))
-        atomic.write(atomic.inside(self.folder, self.folder / "runs.parquet"), table)
+        if blocks := [*self.blocks()]:  # none where every agent has stopped
+            table = parquet.bytes_of(flat.runs(blocks))
+            atomic.write(atomic.inside(self.folder, self.folder / "runs.parquet"), table)
         try:
             scored, first, _ = self._parts
             cells = self.scores["cells"]
