@@ -41,8 +41,24 @@ TABLES = (
     ),
 )
 
-TOO_LONG = ("fetch", "leaderboard", "reproduce")
-"""Commands that are only parsed: they need a network or minutes, and have tests of their own."""
+NOT_RUN = {
+    r"(\S*/)?python3? -m venv |(\S*/)?pip |\. \.venv": "installs packages",
+    r"(\S*/)?python -m pytest|ruff |mypy$|python docs/build.py": "is a step of CI",
+    r"(HPO_ENVS_DATA=\S+ )?python -m hpo_envs\.benchmarks\.": "takes minutes to hours; tests run less of it",
+    r"hpo-envs (fetch|leaderboard|reproduce)\b": "needs a network or minutes, and has tests of its own",
+    r"python docs/examples/robustness.py": "needs runs of the leaderboard",
+    r"python docs/stories/": "is run by tests/docs/test_stories.py",
+    r"hpo-envs compare docs/examples/": "is run by test_study_files_run",
+    r"hpo-envs compare .*policy:": "needs a training of minutes",
+    r"hpo-envs compare .*--archive": "needs an asset of a release; tests of the archive build one",
+    r"hpo-envs compare .*--isolate \S*/": "needs another environment of Python",
+    r"hpo-envs compare .*\$SLURM": "is a line of a Slurm script",
+    r"hpo-envs .*--(scheduler|storage)": "needs a server",
+}
+"""Commands that are only parsed, and why."""
+
+RUN = ("hpo_envs.tables.datasets.cushlepor.score", "hpo_envs.agents.bandits.select")
+"""Modules whose command lines are run."""
 
 ALONE = ("README.md", "first-comparison.md", "agent-examples.md")
 """Pages whose programs people copy one by one."""
@@ -86,14 +102,22 @@ def prepare(folder: Path) -> dict[str, Any]:
 
 
 def run_shell(text: str) -> None:
-    """Runs each `hpo-envs`, `python -c` and `duckdb -c` of a block; looks for modules and extras of other commands."""
+    """Runs each command of a block that is not in `NOT_RUN`; looks for modules and extras of the others."""
     for line in text.replace("\\\n", " ").splitlines():
         for command in re.split(r"\s(?:&&|\|)\s", line):
             words = shlex.split(command, comments=True)
-            if words and SHELL.match(words[0]):
-                run_command(words[1:])
-            if words[1:2] == ["-c"] and words[0] in ("python", "duckdb"):
+            if not words:
+                continue
+            whole = re.sub(r"^\S*/?hpo-envs ", "hpo-envs ", " ".join(words))
+            why = next((why for pattern, why in NOT_RUN.items() if re.match(pattern, whole)), "")
+            if SHELL.match(words[0]):
+                run_command(words[1:], why)
+            elif words[1:2] == ["-c"] and words[0] in ("python", "duckdb"):
                 exec(words[2], {}) if words[0] == "python" else duckdb.connect().sql(words[2]).fetchall()
+            elif words[:2] == ["python", "-m"] and words[2] in RUN:
+                assert importlib.import_module(words[2]).main(words[3:]) in (0, None), command
+            else:
+                assert why, f"{command} must run, or have a reason in NOT_RUN"
             if "-m" in words[1:2] and "python" in words[0] and words[2].startswith("hpo_envs"):
                 assert importlib.util.find_spec(words[2]), words
             for word in words:
@@ -102,18 +126,12 @@ def run_shell(text: str) -> None:
                     assert set(extra.split(",")) <= set(project["optional-dependencies"]), command
 
 
-def run_command(words: list[str]) -> None:
+def run_command(words: list[str], why: str) -> None:
     parser, _ = main.parser_of(words[0])
     args = parser.parse_args(words)
-    if words[0] in TOO_LONG or getattr(args, "scheduler", None) or getattr(args, "storage", None):
+    if why:
         return
     if words[0] == "compare":
-        if any(file and not Path(file).exists() for file in (args.study, args.archive)):
-            return  # another page, `docs/examples` or a release has it
-        if isinstance(args.isolate, str) and not Path(args.isolate).exists():
-            return
-        if any(not Path(file).exists() for file in re.findall(r"policy:([^,]+)", args.agents or "")):
-            return  # a training of minutes makes it
         shorter = {"--seeds": "2", "--jobs": "1", "--budget": "6"}
         for option, value in shorter.items():
             if option in words:
