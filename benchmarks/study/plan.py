@@ -8,9 +8,10 @@ import functools
 import gzip
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -71,6 +72,13 @@ def expected(environment: str, agent: str, algorithm: str, seeds: Sequence[int],
     here = _measured().get((family.name if family else "", algorithm), 0.0)
     known = here or max((s for (_, a), s in _measured().items() if a == algorithm), default=0.0)
     return PlannedRuns(environment, agent, tuple(seeds), evaluations, evaluations * (known or UNMEASURED), bool(known))
+
+
+def of_fits(
+    fits: Iterable[tuple[Any, Any, Problem]], seeds: Mapping[tuple[str, str], tuple[int, ...]]
+) -> list[PlannedRuns]:
+    """What the runs of fitting pairs of environment and entrant, with the problem, are expected to take."""
+    return [expected(e.id, a.name, a.algorithm, seeds[e.id, a.name], problem) for e, a, problem in fits]
 
 
 def parsed(text: str) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
@@ -18,13 +18,19 @@ from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action
 from hpo_envs.benchmarks.runs.executors import Executor, WorkerLost
 from hpo_envs.benchmarks.runs.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.runs.record import header_of
-from hpo_envs.benchmarks.study import expected, plan
+from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
 from hpo_envs.benchmarks.study.task import StudyTask, TaskResult, key_of, perform, remainder
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
+
+if TYPE_CHECKING:
+    from hpo_envs.benchmarks.study.plan import PlannedRuns
+
+Fit = tuple[Environment, Entrant, Problem]
+"""An agent that fits an environment, and the problem that it gets."""
 
 TASK_SECONDS = 5.0
 """Target duration of a task: the loss of a crash, and far above an executor's overhead."""
@@ -37,7 +43,6 @@ class StudyState:
     Attributes:
         store: Where its runs are.
         pairs: (id, agent) of every pair that fits -> its seeds.
-        planned: What the runs of these pairs are expected to take.
         skipped: (id, agent) of every pair that does not.
         found: Runs that were stored before.
         made: Runs that were made and stored now.
@@ -47,7 +52,6 @@ class StudyState:
 
     store: Store
     pairs: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
-    planned: list[plan.PlannedRuns] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     found: int = 0
     made: int = 0
@@ -118,7 +122,7 @@ def conduct(
     """
     store = Store(folder)
     outcome = StudyState(store)
-    tasks = _missing(study, store, outcome, seconds, run_seconds, part)
+    _, tasks = _missing(study, store, outcome, seconds, run_seconds, part)
     if (length := sum(map(_expected, tasks))) > most:
         raise ValueError(
             f"the trainings of a study must take {most / 3600:g} h or less unless confirmed (--yes), got about "
@@ -157,11 +161,13 @@ def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyStat
         yield
 
 
-def planned(study: Study, folder: Path | str | None) -> tuple[list[plan.PlannedRuns], dict[tuple[str, str], int]]:
+def planned(study: Study, folder: Path | str | None) -> tuple[list[PlannedRuns], dict[tuple[str, str], int]]:
     """What a study would take, and how many runs of each pair are missing; nothing is run or written."""
+    from hpo_envs.benchmarks.study import plan
+
     outcome = StudyState(Store(folder))
-    tasks = _missing(study, outcome.store, outcome, TASK_SECONDS, limits.RUN_SECONDS)
-    return outcome.planned, {key_of(task): len(task.seeds) for task in tasks}
+    fits, tasks = _missing(study, outcome.store, outcome, TASK_SECONDS, limits.RUN_SECONDS)
+    return plan.of_fits(fits, outcome.pairs), {key_of(task): len(task.seeds) for task in tasks}
 
 
 def _carry_out(
@@ -205,9 +211,9 @@ def _missing(
     seconds: float,
     run_seconds: float,
     part: tuple[int, int] | None = None,
-) -> list[StudyTask]:
-    """Remaining tasks; also records fitting agents and stored runs."""
-    fits = []
+) -> tuple[list[Fit], list[StudyTask]]:
+    """Fitting agents and remaining tasks; also records pairs and stored runs."""
+    fits: list[Fit] = []
     for asked in study.environments:
         environment = _capped(replicate := _replicated(asked, study.subsample))
         if environment is not replicate:
@@ -217,25 +223,27 @@ def _missing(
         store.check(headers)
         outcome.skipped.extend((environment.id, c.name) for c in study.agents if c.name not in names)
         for entrant in fitting:
-            seeds = outcome.pairs[environment.id, entrant.name] = study.seeds_of(entrant, problem)
-            cost = plan.expected(environment.id, entrant.name, entrant.algorithm, seeds, problem)
-            outcome.planned.append(cost)
-            fits.append((environment, entrant))
+            outcome.pairs[environment.id, entrant.name] = study.seeds_of(entrant, problem)
+            fits.append((environment, entrant, problem))
     if not outcome.pairs:
         raise ValueError(
             f"agents must fit an environment of the study (hpo-envs list --agents), policies its actions, trained ones "
             f"without having seen its languages or with seen = true, got {', '.join(c.name for c in study.agents)} for "
             f"{', '.join(e.id for e in study.environments)}"
         )
-    chosen, tasks = outcome.pairs if part is None else plan.part(outcome.planned, *part), []
-    for environment, entrant in fits:
+    chosen, tasks = outcome.pairs, []
+    if part is not None:  # the only case in which what runs cost is asked
+        from hpo_envs.benchmarks.study import plan
+
+        chosen = plan.part(plan.of_fits(fits, outcome.pairs), *part)
+    for environment, entrant, _ in fits:
         wanted = chosen.get((environment.id, entrant.name), ())
         have = store.seeds(environment.id, entrant.name) if wanted else ()
         missing = tuple(s for s in wanted if s not in have)
         outcome.found += len(wanted) - len(missing)
         if missing:
             tasks.append(StudyTask(environment, entrant, missing, seconds, run_seconds))
-    return tasks
+    return fits, tasks
 
 
 def _expected(task: StudyTask) -> float:

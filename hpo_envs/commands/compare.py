@@ -117,9 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
-    from hpo_envs.benchmarks.comparison import archive
     from hpo_envs.benchmarks.runs import executors, futures
-    from hpo_envs.benchmarks.study import plan
     from hpo_envs.benchmarks.study.scheduler import conduct, progress
 
     named = args.archive or args.study
@@ -129,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--run-seconds must be a number > 0, got {args.run_seconds}")
     if args.plan:
         return _plan(study, comparison.folder)
-    part = plan.parsed(args.part) if args.part else None
+    part = _part(args.part) if args.part else None
     most, start = math.inf if args.yes else LONG, time.perf_counter()
     try:
         jobs = whole("--jobs", args.jobs, 1)
@@ -141,11 +139,19 @@ def run(args: argparse.Namespace) -> int:
                 return _show_part(outcome, part)
             comparison.run(executor, **given)
         if args.archive:
+            from hpo_envs.benchmarks.comparison import archive
+
             archive.rank(comparison, args.archive)
     except KeyboardInterrupt:
         print(f"\nstopped; finished runs are in {comparison.folder}/, and the same command resumes", file=sys.stderr)
         raise
     return _show(comparison, args, start)
+
+
+def _part(text: str) -> tuple[int, int]:
+    from hpo_envs.benchmarks.study import plan
+
+    return plan.parsed(text)
 
 
 def _plan(study: Study, folder: Path | None) -> int:

@@ -213,8 +213,7 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_o
         if t.metrics != first.metrics or t.space != first.space or t.values.shape[:2] != first.values.shape[:2]:
             raise ValueError(f"tables must share space, rows and metrics, got {first.name} and {t.name}")
     chosen = rewarded(objective, tuple(m for m in first.metrics if m.name not in held_out))
-    hidden = [first.metric(name) for name in held_out]
-    metrics = np.concatenate([_finals(t, first.metric(chosen[0].name), hidden) for t in tables])
+    metrics = np.concatenate([_finals(t, first.metric(chosen[0].name)) for t in tables])
     rewards = metrics[:, [first.metric(m.name) for m in chosen]] * np.array([m.sign for m in chosen])
     costs, cost_unit, cost_high = _costs(tables, metrics, cost, held_out)
     features = np.concatenate([np.repeat(t.features, t.repeats, axis=0) for t in tables])
@@ -272,17 +271,11 @@ def _costs(
     return metrics[:, j], first.metrics[j].unit or cost, first.metrics[j].high
 
 
-def _finals(t: Table, objective: int, hidden: list[int]) -> Floats:
-    """(rows * repeats, metrics) at the last level, or at the one at which a run diverged or failed.
-
-    No NaN, except in `hidden` metrics that a finished run was never evaluated on.
-    """
+def _finals(t: Table, objective: int) -> Floats:
+    """(rows * repeats, metrics) at the last level, or at the one at which a run diverged or failed; no NaN."""
     values, ends = filled(t, objective)
     at = np.where(np.isin(t.status, LOST), ends.reshape(t.status.shape), len(t.levels) - 1)
-    finals = np.take_along_axis(values, at[:, :, None, None], axis=2)[:, :, 0]
-    unknown = np.isnan(t.values[..., hidden]).all(axis=2) & ~np.isin(t.status, LOST)[..., None]
-    finals[..., hidden] = np.where(unknown, np.nan, finals[..., hidden])
-    return finals.reshape(-1, len(t.metrics))
+    return np.take_along_axis(values, at[:, :, None, None], axis=2).reshape(-1, len(t.metrics))
 
 
 def _repeats(t: Table) -> npt.NDArray[np.int64]:
