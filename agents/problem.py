@@ -115,7 +115,7 @@ class Problem:
         )
 
     def with_resource(self, resource: float | None) -> Problem:
-        """The same problem with a limit on the training of one configuration; itself for None.
+        """The same problem with a limit on the training of one configuration; itself for None or without checkpoints.
 
         Args:
             resource: In units of the first checkpoint (epochs where every epoch is one).

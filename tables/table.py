@@ -411,7 +411,7 @@ def feature_matrix(space: tuple[Hyperparameter, ...], configs: Floats) -> tuple[
 
 
 def searched(space: tuple[Hyperparameter, ...], configs: Floats) -> dict[str, Any]:
-    """The fields of a Table whose features are its scaled configurations."""
+    """Fields for a Table whose features are its scaled configurations."""
     names, features = feature_matrix(space, configs)
     return {"space": space, "configs": configs, "feature_names": names, "features": features}
 

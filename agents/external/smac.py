@@ -125,7 +125,7 @@ class SMAC(ExternalOptimizer):
         return facade(scenario, target, overwrite=True, logging_level=False, **given)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for a trial; None once SMAC has no configuration left."""
+        """Ask for a trial and its configuration; the trial is None once SMAC has no candidate left."""
         exhausted = package("smac.main.exceptions").ConfigurationSpaceExhaustedException
         try:
             trial = self._smac.ask()

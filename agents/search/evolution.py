@@ -183,7 +183,7 @@ class RegularizedEvolution(Agent):
         self._members.append((-np.inf if lost(info) else float(np.sum(reward)), member))
 
     def recommend(self) -> Any:
-        """Return the best evaluated member (all actions, if it takes several to build), or a random one."""
+        """Return the best candidate evaluated (all actions, if it takes several to build), or a random one."""
         return self._random() if self._incumbent.best is None else self._incumbent.best[1]
 
 

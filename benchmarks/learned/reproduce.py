@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce learned`: trained on tables of other languages only, tested on each usable table."""
+"""`hpo-envs reproduce learned`: agents trained on tables of other languages, and others, on each usable table."""
 
 import functools
 from collections.abc import Mapping, Sequence

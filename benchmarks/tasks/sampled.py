@@ -59,7 +59,7 @@ class DrawnTasks(NamedTuple):
         keys: (E,) of their draws.
         pool: (E,) places of their pools.
         rows: (E, size) configurations of the pool that are candidates.
-        valid: (E, size) whether an episode has so many.
+        valid: (E, size) whether a place holds a candidate.
         rewards: (E, size) 0 for the median candidate and 1 for the best, at least -1.
     """
 

@@ -562,7 +562,7 @@ def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric
 
 
 def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
-    """(m, 2) lowest and highest reward of metrics: their bounds, negative where lower is better."""
+    """(m, 2) lowest and highest reward of each metric: its bounds, negated where lower is better."""
     bounds = np.sort(np.array([[m.sign * m.low, m.sign * m.high] for m in metrics]), axis=1)
     bounds.setflags(write=False)
     return bounds

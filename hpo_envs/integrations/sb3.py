@@ -113,7 +113,7 @@ class SB3VecEnv(VecEnv):
         setattr(env if attr_name in dir(env) else self.envs, attr_name, value)
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """Pictures of the first episodes, see `hpo_envs.core.rendering`."""
+        """Pictures of the first episodes; see `hpo_envs.core.rendering`."""
         return self.envs.render() or ()  # type: ignore[return-value]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:

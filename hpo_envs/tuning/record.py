@@ -40,12 +40,12 @@ class Evaluation:
     """One evaluation.
 
     Attributes:
-        number: In the order in which they began, from 0.
+        number: Place in the order in which evaluations began, from 0.
         action: As plain data.
         config: Natural values of the active hyperparameters, as the function receives them; what is neither a number,
             text, None, nor a list or tuple of these, such as a class, is text once it is read from the disk.
         status: `running`, or one of `STATUSES`.
-        rewards: One an objective, higher is better; None while it runs, and of failed ones.
+        rewards: One per objective, higher is better; None while it runs, and of failed ones.
         metrics: All numbers that the function returned.
         spent: What it took of the budget.
         cost: What it cost: what the function said, else its seconds.
@@ -99,7 +99,7 @@ class SearchRecord:
     Attributes:
         folder: Where it is.
         header: As it is on the disk, with the budget asked for last.
-        evaluations: In the order in which they began.
+        evaluations: In the order in which evaluations began.
         steps: (number, whether it ended) in the order in which it happened.
         ended: Evaluations that ended, in that order.
         spent: What they took of the budget.

@@ -23,7 +23,7 @@ _Bytes = bytes  # a file has a field of that name
 
 
 class Dataset(NamedTuple):
-    """One upstream release.
+    """One data set: a release of others, or trainings of this project.
 
     Attributes:
         name: First part of the names of its tables, `name/...`.

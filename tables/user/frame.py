@@ -127,7 +127,7 @@ class Frame:
         return Decision(role, tuple(self.names.get(c, c) for c in columns), text, option)
 
     def only(self, kept: Mask) -> Frame:
-        """Some of the lines, (lines,)."""
+        """The frame with only the lines where `kept`, a (lines,) mask, is true."""
         return self if kept.all() else replace(self, cells=self.cells[kept])
 
     def where(self, line: int) -> str:

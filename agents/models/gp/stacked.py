@@ -170,7 +170,7 @@ class StackedGP:
         return np.asarray(total + of["matern"] * matern)
 
     def observe(self, rows: Indices) -> None:
-        """Condition on one candidate of each episode, (P, E)."""
+        """Condition each model on one candidate in each of its episodes, (P, E)."""
         t, p, e = self.count, self._p, self._e
         if t == self._v.shape[3]:
             self._grow()

@@ -129,7 +129,7 @@ def uncounted(r: Reproduction) -> list[Record]:
 
 
 def figure1(r: Reproduction) -> list[Record]:
-    """Section 2: how often the better recogniser wins on one split, on one seed, and over both."""
+    """Section 2: how often the better recogniser wins on one split, on one seed, and in a single run."""
     x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
     means = {"all runs": x[1].mean() - x[0].mean()}
     means |= {f"split {i}": x[1, i].mean() - x[0, i].mean() for i in range(3)}

@@ -59,7 +59,7 @@ def plot_cells(named: Mapping[str, cells.Cell], path: Path) -> list[Path]:
 
 
 def plot_metrics(size: Floats, hours: Floats, perplexity: Floats, marked: Mapping[str, int], path: Path) -> list[Path]:
-    """Figure 4: parameters, hours and test perplexity, and the distribution of the latter."""
+    """Figure 4: parameters, hours and test log perplexity, and the distribution of log perplexity."""
     figure, ((left, right),) = panels(1, 2, (9, 3.6))
     dots = left.scatter(size / 1e6, hours, c=np.log(perplexity), s=12, cmap="viridis")
     figure.colorbar(dots, ax=left, label="best test log perplexity")

@@ -1,4 +1,4 @@
-"""TextMini: small models of text on different tasks that this project trained, as rows and as learning curves."""
+"""TextMini: small text models for different tasks, trained by this project, as rows and as learning curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cost formula of a training, the same in the table and live.
+"""Formula for the cost of training, the same in the table and live.
 
 Seconds of one core are different on every machine and never the same twice, so costs are what a formula says of the
 configuration. Against the seconds of the trainings that it was fitted to, its median error is 5 per cent (LSTM) and 6

@@ -1,1 +1,1 @@
-"""Bytes to a frame: files, documents, folders and studies, and the tools whose exports they are."""
+"""Input to a frame: files, documents, folders, studies, and the tools that exported them."""

@@ -18,7 +18,7 @@ LISTED = 12
 
 
 def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> Frame:
-    """The trials of an `optuna.Study`, read from the object, so that nothing here depends on Optuna.
+    """The finished trials of an `optuna.Study`, read from the object without importing Optuna.
 
     Raises:
         ValueError: No complete trial.

@@ -30,11 +30,11 @@ class Arms(abc.ABC):
 
     @abc.abstractmethod
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """(n, metrics) of the k-th pull (from 0) of an arm in each of n episodes; never -0.0, as in a mean of pulls."""
+        """(n, metrics) metrics of n pulls, each the k-th (from 0) of an arm in an episode; 0.0 in place of -0.0."""
 
     @abc.abstractmethod
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """(n,) the repeat of the table that each of these pulls reads; 0 where scores are drawn."""
+        """(n,) the table's repeat that each pull reads; 0 where scores come from a distribution."""
 
 
 class DrawBuffer(dict[int, list[list[float]]]):

@@ -131,7 +131,7 @@ class CurveParams(Params):
 
     @property
     def steps(self) -> int:
-        """Steps after which an episode ends whatever its budget."""
+        """Number of steps after which an episode ends whatever its budget."""
         return self.actions * len(self.levels)
 
     @cached_property

@@ -154,7 +154,7 @@ class PausableTraining:
     Args:
         function: Of the form `epochs` or `checkpoints`.
         config: Natural values of the active hyperparameters.
-        objectives: As of `call`.
+        objectives: As for `call`.
         folder: Where a function of the form `checkpoints` keeps what it needs to continue.
     """
 

@@ -139,7 +139,7 @@ class _Run:
 
 
 class FunctionEnv(EpisodeEnv):
-    """One step calls a function.
+    """Environment whose steps evaluate configurations by calling a function.
 
     ## Observation Space
     `Box`, float32. With f features of a candidate (a choice has one for each value), or numbers of the action, e = 1

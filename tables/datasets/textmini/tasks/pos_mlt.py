@@ -5,7 +5,7 @@ from hpo_envs.tables.datasets.textmini.tasks import TextTask
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
-    """The sentences, in upstream's parts."""
+    """The sentences of each part of upstream's split."""
     parts = {"train": train, "validation": development, "test": test}
     return {part: list(conllu(content, 3)) for part, content in parts.items()}
 
