@@ -41,7 +41,7 @@ def main(arguments=None):
 
     rho = {e: float(spearmanr(*ranks(table, e))[0]) for e in EPOCHS}
     story.claim(
-        "the validation loss of an early epoch ranks cells nearly as the last one does (figure 5)",
+        "the validation loss of an early epoch ranks cells nearly as the last one does",
         rho[10] > 0.8,
         "Rank correlation with the final test loss after an epoch: "
         + ", ".join(f"{e}: {r:.2f}" for e, r in rho.items()) + ".",
@@ -67,7 +67,7 @@ def main(arguments=None):
     paper = ("hyperband", "bagged-trees", "random")
     order = sorted(paper, key=lambda a: end[a].mean())
     story.claim(
-        "Hyperband has the lowest regret in the end, Bayesian optimisation follows, then random search (section 5)",
+        "Hyperband has the lowest regret in the end, Bayesian optimisation follows (section 5), then random search (figure 10)",
         tuple(order) == paper,
         "From the lowest: " + ", ".join(f"{AGENTS[a][0]} {end[a].mean():.4f}" for a in order) + ". Hyperband is "
         f"{'clearly' if ahead('hyperband', 'random') else 'not clearly'} ahead of random search, BO is "

@@ -47,7 +47,7 @@ def main(arguments=None):
     tables = [store.load(f"nmthpo/{p}") for p in PAIRS]
     story = Story("Six tables of translation models")
     rows = sum(map(len, tables))
-    story.say(f"""Training one translation model takes GPU days, so papers on hyperparameter optimisation rarely
+    story.say(f"""Training one translation model takes 17 GPU hours, so papers on hyperparameter optimisation rarely
         try it. Zhang and Duh trained {rows} of them once and published a table per language pair. Looking a model up
         takes microseconds: this page makes {len(AGENTS) * len(PAIRS) * args.seeds} searches, each until it has
         found the best model of its table.""")

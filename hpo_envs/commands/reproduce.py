@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce`: tables and figures of one paper or all, with a verdict on every published number."""
+"""`hpo-envs reproduce`: tables and figures of one paper or all, with a verdict on every number of the tables."""
 
 import argparse
 import importlib
@@ -40,7 +40,7 @@ EPILOG = """examples:
   hpo-envs reproduce nasbenchnlp --only numbers --trials 5 --out /tmp/cells
   hpo-envs reproduce fiesta                      every table and figure of the paper
   hpo-envs reproduce fiesta --only table2        one part; an unknown name lists the parts
-  hpo-envs reproduce all --jobs 2 --out papers   every published number and figure on one page; --quick: two minutes
+  hpo-envs reproduce all --jobs 2 --out papers   every table and figure on one page; --quick: two minutes
 
 papers:
 """ + "\n".join(f"  {name:12} {_title(name)}" for name in PAPERS)

@@ -28,6 +28,7 @@ Range = tuple[float, float, float]
 NEEDS = {
     "texts": "The texts: data/datasets.zip of the release.",
     "logs": "The logs on PTB: hpo-envs fetch nasbenchnlp-ptb-logs.",
+    "features": "The logs on PTB: hpo-envs fetch nasbenchnlp-ptb-logs. Features of 14,322 recipes are released.",
     "weights": "The weights of the models, which upstream's README links (Dropbox), and the texts of the tasks.",
     "awd-lstm": "A default of salesforce/awd-lstm-lm.",
     "glue": "Printed as taken from the paper that introduces GLUE, arXiv:1804.07461.",
