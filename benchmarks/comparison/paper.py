@@ -15,6 +15,10 @@ from hpo_envs.benchmarks.report import plots, sentences
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.families import registry
 from hpo_envs.tables.checks import extra_module
+from hpo_envs.tables.files import atomic
+
+CURVE = ("track", "by", "agent", "x", "mean", "low", "high")
+"""Columns of `curves.csv`."""
 
 REFERENCES = Path(registry.__file__).with_name("references.bib")
 
@@ -70,9 +74,8 @@ def files(
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
-    import pandas as pd
-
-    shown, parts = [], []
+    shown: list[str] = []
+    parts: list[dict[str, Any]] = []
     for track in tracks:
         ids = {e.partition(" ")[0] for e in track["environments"]}
         some, more = (f[f["environment"].isin(ids)] for f in (runs, evaluations))
@@ -83,7 +86,7 @@ def files(
         for by in ("evaluations", "cost"):
             x, bands = pictures.curves(more, by)
             rows = [(track["name"], by, a, *at) for a, b in bands.items() for at in zip(x, *b, strict=True)]
-            parts.append(pd.DataFrame(rows, columns=["track", "by", "agent", "x", "mean", "low", "high"]))
+            parts += [dict(zip(CURVE, row, strict=True)) for row in rows]
         yield from _pictures(slug, some, more, score)
     drawn = [t for t in tracks if not (t["raw"] or t["flat"])]
     yield "tables.tex", "\n".join(shown)
@@ -93,8 +96,8 @@ def files(
     yield "study.toml", study_of(runs)
     keys = sorted({key for e in runs["environment"].unique() for key in _references(e)})
     yield "references.bib", "\n\n".join([SUITE, *(bibtex()[key] for key in keys)]) + "\n"
-    yield "scores.csv", pd.DataFrame(cells).to_csv(index=False)
-    yield "curves.csv", pd.concat(parts).to_csv(index=False) if parts else "track,by,agent,x,mean,low,high\n"
+    yield "scores.csv", atomic.csv_of(cells)
+    yield "curves.csv", atomic.csv_of(parts, CURVE)
 
 
 def _references(environment: str) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def main(arguments=None):
     paper = ("hyperband", "bagged-trees", "random")
     order = sorted(paper, key=lambda a: end[a].mean())
     story.claim(
-        "Hyperband has the lowest regret in the end, Bayesian optimisation follows (section 5), then random search (figure 10)",
+        "Hyperband has the lowest regret in the end, Bayesian optimisation follows (section 5), then random search",
         tuple(order) == paper,
         "From the lowest: " + ", ".join(f"{AGENTS[a][0]} {end[a].mean():.4f}" for a in order) + ". Hyperband is "
         f"{'clearly' if ahead('hyperband', 'random') else 'not clearly'} ahead of random search, BO is "

@@ -75,7 +75,7 @@ def inside(folder: Path | str, path: Path | str) -> Path:
 
 
 def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
-    """Write a table of records; a text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """Write a table of records, see `csv_of`.
 
     Args:
         path: The file; its folder must exist.
@@ -86,11 +86,16 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
         OSError: As `write`.
         ValueError: A record has a column beyond these.
     """
+    write(path, csv_of(records, columns))
+
+
+def csv_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+    """The text of a table; a cell that a spreadsheet would take for a formula gets an apostrophe before it."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns or records[0]), lineterminator="\n")
     writer.writerow({name: _harmless(name) for name in writer.fieldnames})
     writer.writerows({name: _harmless(value) for name, value in record.items()} for record in records)
-    write(path, text.getvalue())
+    return text.getvalue()
 
 
 FORMULAS = "=+-@\t\n＝＋－＠"

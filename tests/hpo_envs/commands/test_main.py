@@ -120,6 +120,7 @@ def test_search_that_is_told_to_end_says_that_it_resumes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    before = signal.signal(getattr(signal, name), signal.SIG_DFL)  # nohup ignores SIGHUP, and so does its command
     code = f"""
 import pathlib, signal
 def train(config):
@@ -136,7 +137,7 @@ def train(config):
     assert capsys.readouterr().err.endswith("stopped; finished evaluations are in mine/, the same command resumes\n")
     assert main.main([*given, "--budget", "4"]) == 0
     assert [e.status for e in hpo_envs.load("mine")] == ["ok"] * 4
-    assert signal.getsignal(getattr(signal, name)) == signal.SIG_DFL
+    assert signal.signal(getattr(signal, name), before) == signal.SIG_DFL
 
 
 def test_a_closed_pipe_is_quiet() -> None:
