@@ -76,10 +76,8 @@ def opened(path: Path) -> Iterator[tuple[Study, Path]]:
                     raise ValueError(f"{size} bytes, more than {UNPACKED}")
                 study = from_data(tomllib.loads(file.read(STUDY).decode()))
                 for part in file.namelist():
-                    target = Path(name, *part.split("/"))
-                    if part != STUDY and part.count("/") == 1 and parquet.SHARD_NAME.fullmatch(target.name):
-                        atomic.inside(name, target).parent.mkdir(exist_ok=True)
-                        target.write_bytes(file.read(part))
+                    if part.count("/") == 1 and parquet.SHARD_NAME.fullmatch(part.partition("/")[2]):
+                        file.extract(part, name)  # which drops what leads out of the folder
         except (zipfile.BadZipFile, KeyError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValueError) as error:
             raise ValueError(f"{path} must be an archive of runs (python -m {__name__} build), got {error}") from None
         yield study, Path(name)

@@ -1,6 +1,7 @@
 """The archive of a track: a new agent is ranked against its runs without repeating them."""
 
 import io
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,22 @@ def test_archives_that_are_rejected(built: Path, tmp_path: Path) -> None:
     (tmp_path / "lost" / "study.json").write_bytes((built.parent / "runs" / "study.json").read_bytes())
     with pytest.raises(ValueError, match="an archive must have all runs of its track, got INCOMPLETE: 6 of 24"):
         archive.build(tmp_path / "lost")
+
+
+def test_nothing_is_written_outside_of_the_folder(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content, target = built.read_bytes(), tmp_path / "temporary"
+    target.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(target))
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        part = next(n for n in file.namelist() if n != archive.STUDY)
+        data = file.read(part)
+    (tmp_path / "slip.zip").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "slip.zip", "a") as file:
+        file.writestr(f"../{part.partition('/')[2]}", data)
+    with archive.opened(tmp_path / "slip.zip") as (_, folder):
+        assert [p.name for p in target.iterdir()] == [folder.name]
+        assert (folder / part).read_bytes() == data
+    assert not [*target.iterdir()]
 
 
 def test_committed_runs_of_track_are_made_again() -> None:
