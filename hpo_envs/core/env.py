@@ -361,7 +361,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """An info as `reset` and `step` return it, with the mask of actions where there is one, which all report."""
         if not self._masked:
             return info
-        return MaskedInfo(info, self._snapshot(), self._everyone.copy() if everyone is None else everyone)
+        return MaskedInfo.of(info, self._snapshot(), self._everyone.copy() if everyone is None else everyone)
 
     def _masks(self) -> npt.NDArray[np.bool_]:
         return self._snapshot()()
@@ -419,7 +419,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         ended: Info = {k: mapped(info[k], operator.methodcaller("copy")) for k in keys}
         ended |= {"_" + k: terminated.copy() for k in keys}
         if self._masked:
-            ended = MaskedInfo(ended, self._snapshot(), terminated.copy())
+            ended = MaskedInfo.of(ended, self._snapshot(), terminated.copy())
         info["final_info"] = ended
         info["final_obs"] = final
         info["_final_info"] = info["_final_obs"] = terminated.copy()

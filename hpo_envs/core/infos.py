@@ -22,20 +22,26 @@ ALL = slice(None)
 class MaskedInfo(Info):
     """Batched info that makes its `action_mask`, the largest entry, when it is first read: most callers never do.
 
-    It is a dict in every other way; taking all values, copying and pickling read the mask, too.
-
-    Args:
-        info: All other entries.
-        make: Returns the (n, k) mask, bool or int8, as a fresh array.
-        reported: (n,) which environments report it; the others have zeros.
+    It is a dict in every other way, also when it is made, as Gymnasium's wrappers do; taking all values, copying and
+    pickling read the mask, too.
     """
 
     __slots__ = ("make",)
+    make: Callable[[], npt.NDArray[Any]]
 
-    def __init__(self, info: Info, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> None:
-        super().__init__(info)
-        self.make = make
-        self["action_mask"], self["_action_mask"] = None, reported
+    @classmethod
+    def of(cls, info: Info, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
+        """An info with a mask that is made later.
+
+        Args:
+            info: All other entries.
+            make: Returns the (n, k) mask, bool or int8, as a fresh array.
+            reported: (n,) which environments report it; the others have zeros.
+        """
+        masked = cls(info)
+        masked.make = make
+        masked["action_mask"], masked["_action_mask"] = None, reported
+        return masked
 
     def __getitem__(self, key: str) -> Any:
         """The value of a key; that of `action_mask` is made now."""

@@ -75,7 +75,7 @@ def test_masks_are_made_when_they_are_read(read: Callable[[infos.MaskedInfo], An
         made.append(1)
         return np.eye(2, dtype=np.int8)
 
-    info = infos.MaskedInfo({"cost": np.ones(2)}, make, np.ones(2, bool))
+    info = infos.MaskedInfo.of({"cost": np.ones(2)}, make, np.ones(2, bool))
     assert [*info] == ["cost", "action_mask", "_action_mask"]
     assert info["cost"].tolist() == [1, 1]
     assert not made
@@ -88,7 +88,7 @@ def test_masks_are_made_when_they_are_read(read: Callable[[infos.MaskedInfo], An
 
 def test_masks_are_changed_before_and_after_they_are_made() -> None:
     for early in (True, False):
-        info = infos.MaskedInfo({}, lambda: np.eye(2, dtype=np.int8), np.ones(2, bool))
+        info = infos.MaskedInfo.of({}, lambda: np.eye(2, dtype=np.int8), np.ones(2, bool))
         if early:
             assert info["action_mask"][0, 0] == 1
         infos.change_mask(info, lambda mask: 1 - mask)
