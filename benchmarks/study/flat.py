@@ -8,6 +8,7 @@ tables, and are joined by `environment`, `agent` and `seed`. `SCHEMA` is raised 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -94,9 +95,7 @@ def _columns(name: str, column: str, values: Array) -> dict[str, Any]:
         }
     if name == "status":
         return {column: pa.DictionaryArray.from_arrays(pa.array(values), pa.array(STATUSES)).cast(pa.string())}
-    flat = (
-        values.reshape(len(values), -1) if values.size else values.reshape(len(values), int(np.prod(values.shape[1:])))
-    )
+    flat = values.reshape(len(values), math.prod(values.shape[1:]))  # -1 would not do for no evaluations
     if name == "reward" and flat.shape[1] != 1:
         return {"rewards": _lists(name, flat, "rewards")}
     if SCHEMA_OF[column].startswith("list"):
