@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
@@ -124,8 +123,10 @@ def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
 
 
 def entry(value: Any, i: int = 0) -> Any:
-    """Entry i of a nested batched value."""
-    return mapped(value, operator.itemgetter(i))
+    """Entry i of a nested batched value, without keys that it does not have and without their masks."""
+    if not isinstance(value, dict):
+        return value[i]
+    return {k: entry(v, i) for k, v in value.items() if k[0] != "_" and ("_" + k not in value or value["_" + k][i])}
 
 
 def single(batch: Info, table: Table, row: int) -> Info:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from hpo_envs.core.infos import entry
+
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ModuleNotFoundError:
@@ -79,7 +81,7 @@ class SB3VecEnv(VecEnv):
         infos = []
         for i in range(self.num_envs):
             said = last if done[i] else info
-            infos.append({k: _entry(said[k], i) for k in self._keys if k in said and said[f"_{k}"][i]})
+            infos.append({k: entry(said[k], i) for k in self._keys if k in said and said[f"_{k}"][i]})
         for i in np.flatnonzero(done).tolist():
             infos[i] |= {
                 "terminal_observation": info["final_obs"][i],
@@ -127,11 +129,6 @@ class SB3VecEnv(VecEnv):
         while not wrapped and hasattr(env, "env"):
             wrapped, env = isinstance(env, wrapper_class), env.env
         return [wrapped for _ in self._get_indices(indices)]
-
-
-def _entry(value: Any, i: int) -> Any:
-    """Entry i of a value of a batched info, which may be a dict of arrays."""
-    return {k: _entry(v, i) for k, v in value.items()} if isinstance(value, dict) else value[i]
 
 
 def _attribute(envs: Any, name: str) -> Any:

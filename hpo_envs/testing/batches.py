@@ -33,19 +33,8 @@ class Subject:
 
 def pick(info: dict[str, Any], i: int) -> dict[str, Any]:
     """The info of environment i in a batched info, without entries that it did not report."""
-    out = {}
-    for key, value in info.items():
-        if key.startswith("_") or ("_" + key in info and not info["_" + key][i]):
-            continue
-        out[key] = _element(value, i)
-    return out
-
-
-def _element(value: Any, i: int) -> Any:
-    """Entry i of a nested batched value."""
-    if isinstance(value, dict):
-        return {k: _element(v, i) for k, v in value.items() if not k.startswith("_")}
-    return value[i]
+    reported = (k for k in info if not k.startswith("_") and ("_" + k not in info or info["_" + k][i]))
+    return {k: pick(info[k], i) if isinstance(info[k], dict) else info[k][i] for k in reported}
 
 
 def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float = 0.0) -> None:

@@ -133,7 +133,10 @@ class LookupParams(Params):
             "status_code": codes,
         }
         if self.held_out:
-            info["held_out"] = {name: metrics.pop(name) for name in self.held_out}
+            info["held_out"] = held_out = {name: metrics.pop(name) for name in self.held_out}
+            for name in self._partial:  # as Gymnasium's vector environments say that a key is missing
+                held_out["_" + name] = known = ~np.isnan(held_out[name])
+                held_out[name] = np.where(known, held_out[name], 0.0)
         if self._configs is not None:
             info["config"] = self._configs(found)
         return found[:, :m] if self.vector else found[:, 0], info
@@ -142,6 +145,11 @@ class LookupParams(Params):
     def _shown(self) -> list[tuple[str, int]]:
         """Metrics and their columns of `answers`."""
         return [*zip(self.table.metric_names, itertools.count(len(self.rewarded) + 1), strict=False)]
+
+    @cached_property
+    def _partial(self) -> list[str]:
+        """Held-out metrics that some runs were never evaluated on."""
+        return [name for name in self.held_out if np.isnan(self.metrics[:, self.table.metric(name)]).any()]
 
     @cached_property
     def _configs(self) -> Callable[[Floats], Info] | None:
@@ -213,7 +221,8 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_o
         if t.metrics != first.metrics or t.space != first.space or t.values.shape[:2] != first.values.shape[:2]:
             raise ValueError(f"tables must share space, rows and metrics, got {first.name} and {t.name}")
     chosen = rewarded(objective, tuple(m for m in first.metrics if m.name not in held_out))
-    metrics = np.concatenate([_finals(t, first.metric(chosen[0].name)) for t in tables])
+    hidden = [first.metric(name) for name in held_out]
+    metrics = np.concatenate([_finals(t, first.metric(chosen[0].name), hidden) for t in tables])
     rewards = metrics[:, [first.metric(m.name) for m in chosen]] * np.array([m.sign for m in chosen])
     costs, cost_unit, cost_high = _costs(tables, metrics, cost, held_out)
     features = np.concatenate([np.repeat(t.features, t.repeats, axis=0) for t in tables])
@@ -271,11 +280,17 @@ def _costs(
     return metrics[:, j], first.metrics[j].unit or cost, first.metrics[j].high
 
 
-def _finals(t: Table, objective: int) -> Floats:
-    """(rows * repeats, metrics) at the last level, or at the one at which a run diverged or failed; no NaN."""
+def _finals(t: Table, objective: int, hidden: list[int]) -> Floats:
+    """(rows * repeats, metrics) at the last level, or at the one at which a run diverged or failed.
+
+    No NaN, except in `hidden` metrics that a finished run was never evaluated on.
+    """
     values, ends = filled(t, objective)
     at = np.where(np.isin(t.status, LOST), ends.reshape(t.status.shape), len(t.levels) - 1)
-    return np.take_along_axis(values, at[:, :, None, None], axis=2).reshape(-1, len(t.metrics))
+    finals = np.take_along_axis(values, at[:, :, None, None], axis=2)[:, :, 0]
+    unknown = np.isnan(t.values[..., hidden]).all(axis=2) & ~np.isin(t.status, LOST)[..., None]
+    finals[..., hidden] = np.where(unknown, np.nan, finals[..., hidden])
+    return finals.reshape(-1, len(t.metrics))
 
 
 def _repeats(t: Table) -> npt.NDArray[np.int64]:

@@ -146,6 +146,20 @@ def test_held_out_metrics_stand_apart() -> None:
         assert tuple(env.step(row)[-1]["held_out"]) == names
 
 
+def test_held_out_metric_is_missing_for_runs_that_were_never_tested() -> None:
+    env: Any = gym.make("CharHPO-inflection-hun-lstm-v0", shuffle=False, budget=None).unwrapped
+    env.reset(seed=0)
+    infos = [env.step(row)[-1] for row in range(200)]
+    tested = [info for info in infos if info["held_out"]]
+    assert [info["held_out"]["test_accuracy"] for info in tested] == [91.3], "as in Table 6"
+    assert tested[0]["metrics"]["accuracy"] == max(info["metrics"]["accuracy"] for info in infos)
+    envs: Any = gym.make_vec("CharHPO-inflection-hun-lstm-v0", num_envs=200, shuffle=False).unwrapped
+    envs.reset(seed=0)
+    held_out = envs.step(np.arange(200))[-1]["held_out"]
+    assert held_out["_test_accuracy"].tolist() == [bool(info["held_out"]) for info in infos]
+    assert held_out["test_accuracy"].sum() == 91.3
+
+
 def test_seeds_of_batch() -> None:
     def first_rewards(**kwargs: Any) -> list[float]:
         envs.reset(**kwargs)
