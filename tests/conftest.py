@@ -1,16 +1,15 @@
-"""Shared fixtures: every id that is at hand."""
+"""Settings of all tests."""
 
 import os
 import signal
 import tempfile
 
-import pytest
 from hypothesis import settings
 
-from tests.helpers import IDS
+from tests.helpers import WIDE
 
 # No test asserts a time: machines that run tests can be busy. The same examples every time, unless new ones are wanted.
-settings.register_profile("steady", deadline=None, derandomize="HPO_ENVS_FUZZ" not in os.environ)
+settings.register_profile("steady", deadline=None, derandomize=not WIDE)
 settings.load_profile("steady")
 
 # Nobody's own tables are seen by tests, nor written; folders that other packages make and leave go there, too.
@@ -28,9 +27,3 @@ def pytest_configure() -> None:
     """Where the tests run with Ctrl-C ignored (in the background, say), their child processes would inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.fixture(params=IDS)
-def env_id(request: pytest.FixtureRequest) -> str:
-    """Every id that is at hand."""
-    return request.param  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,10 @@ TASKS = ("lstm128", "irnn64", "215m-4b", "moe-1in8-2b")
 """Tasks of TaskSet without and with many diverged runs, grids of StepLaw: the others differ in numbers only."""
 
 
+WIDE = "HPO_ENVS_FUZZ" in os.environ
+"""Whether contracts run on everything that they hold for, as `.ci/nightly` does, or on one of each kind."""
+
+
 def __getattr__(name: str) -> list[str]:
     """`IDS`: ids whose tables are at hand (few of CharMini, TaskSet and StepLaw); `ONE_OF_EACH`: by class, objectives.
 
@@ -87,11 +92,19 @@ def raises(message: str, error: type[Exception] = ValueError) -> Any:
     return pytest.raises(error, match=f"^{re.escape(message)}$")
 
 
-def here_and_elsewhere(script: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """What a script prints in this process, and in another one with other hashes of texts; its argument is the root."""
+def here_and_elsewhere(
+    script: str, monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str] | None = None
+) -> tuple[str, str]:
+    """What a script prints in this process, and in another one with other hashes of texts; its argument is the root.
+
+    Args:
+        script: The program.
+        monkeypatch: Restores what the script changes here.
+        variables: More of the other process's environment.
+    """
     theirs = subprocess.Popen(
         [sys.executable, "-c", script, str(ROOT)],
-        env={**os.environ, "PYTHONHASHSEED": "4711"},
+        env={**os.environ, "PYTHONHASHSEED": "4711", **(variables or {})},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,7 +1,7 @@
 """The two Gymnasium base classes, of all scalar and of all vectorized environments.
 
 Each engine subclasses both (`core/engines/NAME/scalar.py` and `batched.py`), and a family's page the engine's scalar
-form; `tests/contracts/test_vector.py` proves that the two forms agree.
+form; `tests/contracts/test_envs.py` proves that the two forms agree.
 """
 
 from __future__ import annotations

@@ -60,5 +60,5 @@ def test_new_family_is_made_checked_drawn_compared_reported_and_documented(copy:
 
 
 def test_new_family_keeps_contracts(copy: Path) -> None:
-    files = ("test_envs.py", "test_family_names.py", "test_tables.py", "test_vector.py")
+    files = ("test_envs.py", "test_family_names.py", "test_tables.py")
     _run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "tiny", *(f"tests/contracts/{f}" for f in files))

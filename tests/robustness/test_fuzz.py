@@ -38,6 +38,7 @@ from hpo_envs.tables.datasets.cushlepor import score as cushlepor_score
 from hpo_envs.tables.datasets.cushlepor import text as cushlepor_text
 from hpo_envs.tables.files import packs
 from hpo_envs.tables.user import reader
+from tests.helpers import ONE_OF_EACH, WIDE
 from tests.robustness import hostile
 
 pytestmark = pytest.mark.hostile
@@ -47,11 +48,7 @@ COVERS = ("hpo_envs.benchmarks.study.parquet",)
 
 EXAMPLES = int(os.environ.get("HPO_ENVS_FUZZ", "30"))
 many = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    database=None,
-    derandomize="HPO_ENVS_FUZZ" not in os.environ,
-    suppress_health_check=list(HealthCheck),
+    max_examples=EXAMPLES, deadline=None, database=None, derandomize=not WIDE, suppress_health_check=list(HealthCheck)
 )
 
 
@@ -444,9 +441,7 @@ ACTIONS = st.one_of(
 )  # fmt: skip
 
 
-# Ids that differ in the value of an argument only share their code: one of each kind, all where HPO_ENVS_FUZZ is set.
-KINDS = {(spec.entry_point, *sorted(spec.kwargs)): spec.id for spec in SPECS.values() if installed(spec)}
-IDS = list(filter(lambda i: installed(SPECS[i]), SPECS) if "HPO_ENVS_FUZZ" in os.environ else KINDS.values())
+IDS = [i for i, spec in SPECS.items() if installed(spec)] if WIDE else ONE_OF_EACH
 
 
 def equip(spec_id: str, form: str) -> Any:

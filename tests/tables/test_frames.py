@@ -122,15 +122,6 @@ def test_natural_is_grids_order_and_elsewhere_sources() -> None:
         assert frames.natural(table).source_index.tolist() == list(range(len(table)))
 
 
-@pytest.mark.parametrize("name", [n for n in store.names() if not store.missing(n)])
-def test_tables_are_kept_in_hash_order_but_for_grids_and_segments(name: str) -> None:
-    table = store.load(name)
-    if name.endswith("-grid") or name.startswith("cushlepor/"):
-        assert table.source_index.tolist() == list(range(len(table)))
-    else:
-        assert frames.hashed(table).keys == table.keys
-
-
 @needs_upstream
 @pytest.mark.parametrize("name", [n for n in nmthpo.NAMES if not n.endswith("-grid")])
 def test_source_index_is_line_of_file(name: str) -> None:

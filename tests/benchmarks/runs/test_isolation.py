@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study, from_data
 from hpo_envs.commands.main import main
 from tests.benchmarks.helpers import HOSTILE, isolated
-from tests.helpers import missing_extra
+from tests.helpers import WIDE, missing_extra
 
 pytestmark = [pytest.mark.hostile, pytest.mark.skipif(os.name != "posix", reason="isolation needs POSIX's pipes")]
 
@@ -34,8 +34,7 @@ IDS += ["NASBenchNLP-cell-v0"]
 BUDGETS = {"FIESTA-tdsa8-v0": 60, "NASBenchNLP-cell-v0": 3}
 
 # What could differ between two processes is what is sent: problems, actions, outcomes. Agents of one kind share these,
-# and each process costs the seconds of its imports; so one of each kind is run, and all of them where HPO_ENVS_FUZZ is
-# set.
+# and each process costs the seconds of its imports; so one of each kind is run.
 KINDS = ("random", "bo", "box-bo", "bo-ehvi-rbf", "regularized-evolution", "ttts", "hyperband", "learned")
 EVERY = tuple(name for name, entry in agents.AGENTS.items() if entry.entrant)
 
@@ -54,7 +53,7 @@ def assert_same(a: Run, b: Run) -> None:
         assert one.tobytes() == other.tobytes()
 
 
-@pytest.mark.parametrize("agent", EVERY if "HPO_ENVS_FUZZ" in os.environ else KINDS)
+@pytest.mark.parametrize("agent", EVERY if WIDE else KINDS)
 def test_results_are_those_of_same_process(agent: str) -> None:
     if missing_extra(agent):
         pytest.skip(f"extra {agents.entry(agent).extra} not installed")

@@ -6,10 +6,7 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 import sysconfig
 import tokenize
 from pathlib import Path
@@ -19,12 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpo_envs.benchmarks.runs.needed import needed
+from tests.helpers import WIDE, here_and_elsewhere
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PACKAGES = ("numpy", "scipy", "pandas", "networkx", "sklearn")
 SMALL = 5000
 """Bytes of the files that are read: larger ones say the same and take longer."""
-PARTS = 4
+EVERY = 1 if WIDE else 20
+"""Of how many files one is read."""
 
 
 @functools.cache
@@ -34,7 +33,7 @@ def sources() -> list[str]:
     library = Path(sysconfig.get_paths()["stdlib"])
     packages = [Path(importlib.util.find_spec(p).submodule_search_locations[0]) for p in PACKAGES]  # type: ignore
     files = [p for folder in (library, *packages) for p in sorted(folder.rglob("*.py"))]
-    for file in files:
+    for file in files[::EVERY]:
         inside = file.relative_to(library).parts if file.is_relative_to(library) else ()
         if file.stat().st_size <= SMALL and "site-packages" not in inside and "dist-packages" not in inside:
             with contextlib.suppress(SyntaxError, UnicodeDecodeError):  # broken on purpose, to test parsers
@@ -51,20 +50,12 @@ def digest(source: str, name: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def digests(part: int) -> str:
-    """Digest of those of all files of a part."""
-    some = sources()[part::PARTS]
-    return digest("\n".join(f"def f{i}(): return {digest(s, first(s))!r}" for i, s in enumerate(some)), "f0")
-
-
 def first(source: str) -> str:
     return str(next(node.name for node in ast.parse(source).body if isinstance(node, DEFINITIONS)))
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_modules_of_python_and_packages_have_a_digest_that_changes_with_what_is_needed(part: int) -> None:
-    count = 0
-    for source in sources()[part::PARTS]:
+def test_modules_of_python_and_packages_have_a_digest_that_changes_with_what_is_needed() -> None:
+    for source in sources():
         tree, lines, name = ast.parse(source), source.splitlines(keepends=True), first(source)
         before = digest(source, name)
         assert digest(f"# a comment\n{source}\nprint('a line')\nbudget_of_another_name = 3\n", name) == before
@@ -76,23 +67,26 @@ def test_modules_of_python_and_packages_have_a_digest_that_changes_with_what_is_
             n.name for n in inner if isinstance(n, DEFINITIONS)
         }
         changed = functions[min(used - local, default=name)].body[0]
-        count += 1
         # A line of its own, which no decorator and no docstring stands for.
         if lines[changed.lineno - 1][: changed.col_offset].isspace():
             at = getattr(changed, "decorator_list", None) or [changed]
             lines.insert(at[0].lineno - 1, " " * changed.col_offset + "changed = 1\n")
             if "\\\n" not in lines[at[0].lineno - 2]:
                 assert digest("".join(lines), name) != before, source
-    assert count >= 1000 // PARTS
+    assert len(sources()) >= 1000 // EVERY
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_digests_are_the_same_in_another_process(part: int) -> None:
-    program = f"from tests.benchmarks.runs import test_needed as t; print(t.digests({part}))"
-    root = Path(__file__).parents[3]
-    environment = os.environ | {"PYTHONHASHSEED": "5", "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == digests(part)
+_SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from tests.benchmarks.runs.test_needed import digest, first, sources
+print(*(digest(source, first(source)) for source in sources()))
+"""
+
+
+def test_digests_are_the_same_in_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = here_and_elsewhere(_SCRIPT, monkeypatch)
+    assert ours == theirs
 
 
 def blocks(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -116,7 +110,7 @@ SIMPLE = st.sampled_from([
 PROGRAM = st.lists(st.recursive(SIMPLE, blocks, max_leaves=8), max_size=5).map("\n".join)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=1000 if WIDE else 60)
 @given(PROGRAM)
 def test_whatever_python_compiles_has_a_digest(program: str) -> None:
     script = f"SCALE = 1\ndef helper(x): return SCALE\n{program}\ndef train(c): return helper(c)\n"
