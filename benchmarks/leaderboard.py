@@ -23,7 +23,7 @@ from typing import Any
 
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.comparison.comparison import Comparison
-from hpo_envs.benchmarks.report import plots, sentences
+from hpo_envs.benchmarks.report import board, sentences
 from hpo_envs.benchmarks.runs import executors, run, transfer
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.study import POLICY, SEEDS, SLOW_SEEDS, SUBSAMPLE, Entrant, Environment, Study, entrants
@@ -259,7 +259,7 @@ def write(found: Mapping[str, Any], root: Path) -> None:
     inside = f"{BEGIN}\n{headline(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
     meanings = {name: re.split("[:;,]", e.summary)[0] for name, e in AGENTS.items()}
-    _, svg = plots.board(found, meanings, root / "docs" / "leaderboard")
+    _, svg = board.board(found, meanings, root / "docs" / "leaderboard")
     svg.unlink()  # no page shows it
     summed = gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0)
     atomic.write_all({SUMMARY: summed, readme: text})

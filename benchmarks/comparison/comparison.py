@@ -14,7 +14,7 @@ import numpy as np
 from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
-from hpo_envs.benchmarks.report import plots, sentences, terminal
+from hpo_envs.benchmarks.report import sentences, terminal
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import expected, flat, parquet, study
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
@@ -24,7 +24,7 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 if TYPE_CHECKING:
-    from hpo_envs.benchmarks.runs.futures import AnyExecutor
+    from hpo_envs.benchmarks.runs.executors import AnyExecutor
 
 FIGURES = "figures"
 """Folder of pictures and scores, outside the folder of runs, which has only Parquet files."""
@@ -307,9 +307,12 @@ class Comparison:
                 path = self.folder / FIGURES / env
                 picture, *_ = (atomic.inside(self.folder, f) for f in style.files(path))
                 panel = summary.rounded(summary.curves(by, h)["evaluations"])
-                raw = any(runs.raw for runs in by.values())
+                measure = "negative best reward" if any(runs.raw for runs in by.values()) else "normalised regret"
                 try:
-                    plots.regret(env, panel, seeds, spent, path, raw)
+                    figure, ((axes,),) = style.panels(1, 1, (7.2, 4.0))
+                    style.lines(panel["x"], panel["agents"], axes, measure)
+                    axes.set(xlabel=f"{env}: evaluations (mean of {seeds} seeds, 95 % intervals)")
+                    style.save(figure, path)
                 except ModuleNotFoundError as error:
                     text += f"\n{error}"
                 else:

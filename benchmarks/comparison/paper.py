@@ -11,7 +11,7 @@ from typing import Any
 
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import paper as pictures
-from hpo_envs.benchmarks.report import plots, sentences
+from hpo_envs.benchmarks.report import sentences
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.families import registry
 from hpo_envs.tables.checks import extra_module
@@ -53,6 +53,11 @@ def tex(value: Any) -> str:
     return "".join(SPECIAL.get(c, c) for c in str(value))
 
 
+def slug_of(name: str) -> str:
+    """A name as a file name."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
+
+
 def bibtex() -> dict[str, str]:
     """Entries of the references of all families, by key."""
     text = REFERENCES.read_text(encoding="utf-8")
@@ -82,7 +87,7 @@ def files(
         shown.append(_ranking(track))
         if track["raw"] or track["flat"]:
             continue
-        slug, score = plots.slug(track["name"]), "final_regret" if track["score"] == "final" else "mean_regret"
+        slug, score = slug_of(track["name"]), "final_regret" if track["score"] == "final" else "mean_regret"
         for by in ("evaluations", "cost"):
             x, bands = pictures.curves(more, by)
             rows = [(track["name"], by, a, *at) for a, b in bands.items() for at in zip(x, *b, strict=True)]
@@ -150,7 +155,7 @@ def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     }
     for track in tracks:
         for name, caption in list(said.items())[len(track["ranking"]) < 2 :]:
-            file = f"{plots.slug(track['name'])}-{name}-one-column.pdf"
+            file = f"{slug_of(track['name'])}-{name}-one-column.pdf"
             yield (
                 rf"\begin{{figure}}\centering\includegraphics[width=\columnwidth]{{{file}}}"
                 rf"\caption{{{tex(track['name'])}: {caption}.}}\end{{figure}}"

@@ -131,7 +131,7 @@ class Reproduction(contextlib.ExitStack):
         super().__init__()
 
     @functools.cached_property
-    def _executor(self) -> executors.Executor:
+    def _executor(self) -> executors.Calls:
         return self.enter_context(executors.of_jobs(self.jobs))
 
     def seeds(self, usual: int) -> range:

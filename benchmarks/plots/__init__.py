@@ -19,11 +19,11 @@ from hpo_envs.tables.files import atomic
 
 _PLACES = {
     "configurations": ("importance", "parallel_coordinates"),
-    "paper": ("anytime", "ranks"),
+    "paper": ("anytime", "lines", "ranks"),
     "runs": ("ecdf", "incumbent", "pareto", "ranking"),
 }
 
-__all__ = ["anytime", "ecdf", "importance", "incumbent", "parallel_coordinates", "pareto", "ranking", "ranks"]
+__all__ = ["anytime", "ecdf", "importance", "incumbent", "lines", "parallel_coordinates", "pareto", "ranking", "ranks"]
 
 
 def __getattr__(name: str) -> Any:

@@ -142,13 +142,28 @@ def anytime(frame: Any, ax: Any = None, by: str = "evaluations") -> Any:
         ValueError: See `curves`.
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
-    x, bands = curves(frame, by)
+    ax = lines(*curves(frame, by), ax)
+    ax.set(xlabel="evaluations" if by == "evaluations" else "share of the longest run's cost")
+    return ax
+
+
+def lines(x: Any, bands: Mapping[str, Any], ax: Any = None, measure: str = "normalised regret") -> Any:
+    """Draw means with their intervals, a line an agent: of many agents the best and random search.
+
+    Args:
+        x: (points,) places.
+        bands: By agent, the mean and both ends of its interval, (points,) each.
+        ax: Matplotlib's axes to draw on; None: new ones.
+        measure: What is drawn; only a regret may have a logarithmic axis.
+
+    Returns:
+        The axes.
+    """
     ax, looks = _axes(ax), styles(bands)
-    shown = most(sorted(bands, key=lambda a: float(bands[a][0].mean())))
+    shown = most(sorted(bands, key=lambda a: float(np.nanmean(np.array(bands[a][0], float)))))
     for agent in shown:
         line(ax, x, bands[agent], agent, looks[agent])
-    drawn: Mapping[str, Any] = {a: bands[a] for a in shown}
-    ax.set(xlabel="evaluations" if by == "evaluations" else "share of the longest run's cost")
-    ax.set(ylabel="normalised regret", yscale="log" if crowded(drawn) else "linear")
+    log = measure == "normalised regret" and crowded({a: bands[a] for a in shown})
+    ax.set(ylabel=measure, yscale="log" if log else "linear")
     ax.legend(frameon=False, fontsize="small", ncols=2, loc="lower left", bbox_to_anchor=(0, 1))
     return ax

@@ -27,6 +27,18 @@ class RunTimeout(BaseException):
     """A run exceeded its time limit; not an `Exception`, so that agents which catch these do not swallow it."""
 
 
+class WorkerLost(ChildProcessError):
+    """A call took its worker with it, or exceeded its time limit and was killed.
+
+    Attributes:
+        argument: Of the call.
+    """
+
+    def __init__(self, argument: Any, said: str = "") -> None:
+        super().__init__(said or f"the worker died each time (out of memory? os._exit?) at {argument!s:.200}")
+        self.argument = argument
+
+
 _tell: Callable[[tuple[float, str] | None], object] = lambda limit: None  # noqa: E731
 
 

@@ -21,8 +21,8 @@ from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
+from hpo_envs.benchmarks.runs.executors import AnyExecutor, calls_on
 from hpo_envs.benchmarks.runs.frame import Runs
-from hpo_envs.benchmarks.runs.futures import AnyExecutor, of_pool
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.benchmarks.runs.pool import AgentPool
 from hpo_envs.benchmarks.runs.record import EpisodeLog, copied, header_of, records
@@ -186,7 +186,7 @@ def _elsewhere(
     found: dict[int, Runs] = {}
     with contextlib.ExitStack() as stack:
         watch = stack.enter_context(_watch(progress, "runs", None))
-        own = of_pool(executor)
+        own = calls_on(executor)
         calls = own if own is executor else stack.enter_context(own)
         for i, runs in calls.map(some, parts):
             found[i] = runs

@@ -58,7 +58,7 @@ def conduct(
     tasks: Sequence[str],
     train: Callable[[str], dict[str, Any]],
     folder: Path,
-    executor: executors.Executor,
+    executor: executors.Calls,
     *,
     known: Collection[str] = (),
     watch: Callable[[int, int, dict[str, Any] | None], object] = _watch,

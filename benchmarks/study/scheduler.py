@@ -15,8 +15,7 @@ import gymnasium as gym
 from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs import limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
-from hpo_envs.benchmarks.runs.executors import Executor, WorkerLost
-from hpo_envs.benchmarks.runs.futures import AnyExecutor, of_pool
+from hpo_envs.benchmarks.runs.executors import AnyExecutor, Calls, WorkerLost, calls_on
 from hpo_envs.benchmarks.runs.record import header_of
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
@@ -103,7 +102,7 @@ def conduct(
         study: What to run.
         folder: Of the store; None: runs are kept in memory.
         executor: Where to run: any `concurrent.futures.Executor`, a factory of one, which replaces a pool that breaks,
-            or one of `hpo_envs.benchmarks.runs.executors`; default: this process. It is not closed.
+            or `Calls` of `hpo_envs.benchmarks.runs.executors`; default: this process. It is not closed.
         take: Called with the runs that are made, as columns, once they are stored.
         watch: Told of progress.
         seconds: How long a task should take.
@@ -128,7 +127,7 @@ def conduct(
             f"the trainings of a study must take {most / 3600:g} h or less unless confirmed (--yes), got about "
             f"{length / 3600:.1f} h of one core"
         )
-    own = of_pool(executor)
+    own = calls_on(executor)
     with _alone(store.folder, part, outcome), contextlib.nullcontext() if own is executor else own:
         if store.folder is not None:
             expected.note(store.folder, outcome.pairs)
@@ -172,7 +171,7 @@ def planned(study: Study, folder: Path | str | None) -> tuple[list[PlannedRuns],
 
 def _carry_out(
     tasks: Sequence[StudyTask],
-    executor: Executor,
+    executor: Calls,
     store: Store,
     outcome: StudyState,
     take: Callable[[Block], object],

@@ -117,7 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
     from hpo_envs.benchmarks import Comparison
-    from hpo_envs.benchmarks.runs import executors, futures
+    from hpo_envs.benchmarks.runs import executors
     from hpo_envs.benchmarks.study.scheduler import conduct, progress
 
     named = args.archive or args.study
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         jobs = whole("--jobs", args.jobs, 1)
         pool = _factory(args.executor) if args.executor else executors.of_jobs(jobs)
-        with futures.of_pool(pool) as executor, progress() as watch:
+        with executors.calls_on(pool) as executor, progress() as watch:
             given = {"watch": watch, "run_seconds": args.run_seconds, "most": most}
             if part is not None:
                 outcome = conduct(study, comparison.folder, executor, part=part, **given)

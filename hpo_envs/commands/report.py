@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 EPILOG = """\
 examples:
   hpo-envs report runs/                                 the page of all runs below runs/: runs/report.html
-  hpo-envs report runs/ --out page.html --pictures figures/
-                                                        also every figure as .png and .svg
   hpo-envs report runs/ --paper paper/                  also LaTeX tables, PDF pictures, appendix and CSV
   hpo-envs report runs/ --summary scores.json           also the scores and curves behind it, without evaluations
   hpo-envs report scores.json --out page.html           the page of a summary
@@ -30,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", type=Path, help="folder of runs or of a search, or a summary (.json)")
     parser.add_argument("--out", type=Path, help="the page (default: report.html in the folder)")
     parser.add_argument("--title", help="title of the page")
-    parser.add_argument("--pictures", type=Path, metavar="DIR", help="also save the figures to this folder")
     parser.add_argument(
         "--paper", type=Path, metavar="DIR", help="also write LaTeX tables, PDF pictures, appendix, CSV"
     )
@@ -61,12 +58,6 @@ def run(args: argparse.Namespace) -> int:
     if args.summary:
         atomic.write(atomic.inside(folder, args.summary), json.dumps(found, separators=(",", ":")) + "\n")
         print(f"summary: {args.summary}")
-    if args.pictures:
-        from hpo_envs.benchmarks.report import plots
-
-        for path in (args.pictures, *args.pictures.rglob("*")):
-            atomic.inside(folder, path)
-        print(f"pictures: {len(plots.draw_all(found, args.pictures, progress=True))} files in {args.pictures}")
     if args.paper:
         if comparison is None:
             raise ValueError(f"--paper must go with a folder of runs, got the summary {args.runs}")
@@ -98,10 +89,8 @@ def _search(args: argparse.Namespace) -> int:
     """Write the page of a search."""
     from hpo_envs.tuning import load
 
-    if args.title or args.pictures or args.summary or args.paper:
-        raise ValueError(
-            "--title, --pictures, --paper and --summary must be left out for a search by tune, got one of them"
-        )
+    if args.title or args.summary or args.paper:
+        raise ValueError("--title, --paper and --summary must be left out for a search by tune, got one of them")
     tuned = load(args.runs)
     page = tuned.report(args.out)
     print(f"{repr(tuned)[1:-1]}\npage: {page}")

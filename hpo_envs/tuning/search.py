@@ -12,7 +12,7 @@ import numpy as np
 
 from hpo_envs.agents import Agent
 from hpo_envs.benchmarks.runs import pool as actions
-from hpo_envs.benchmarks.runs.executors import Executor, Serial, WorkerLost
+from hpo_envs.benchmarks.runs.executors import Calls, WorkerLost
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.core.engines.function.calls import Outcome
 from hpo_envs.core.engines.function.params import FunctionParams, reward_of
@@ -116,7 +116,7 @@ class Search:
         """Whether another evaluation may begin."""
         return self._left() > 0 and not self._agent.done and self._untried != set()
 
-    def run(self, pool: Executor, workers: int) -> None:
+    def run(self, pool: Calls, workers: int) -> None:
         """Run until the budget is used or the agent is done.
 
         Raises:
@@ -124,7 +124,7 @@ class Search:
         """
         from tqdm.auto import tqdm
 
-        most = 1 if isinstance(pool, Serial) else workers
+        most = min(workers, pool.workers)
         running = self._record.running
         name, unit = str(self._record.header["function"]).rpartition(":")[2], f" {self._params.budget_unit}"
         with tqdm(total=self._params.budget, unit=unit, disable=self._hide, desc=name) as bar:

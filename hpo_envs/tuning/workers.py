@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.runs import limits
-from hpo_envs.benchmarks.runs.executors import Executor, Processes, Serial, WorkerLost
-from hpo_envs.benchmarks.runs.futures import Futures
+from hpo_envs.benchmarks.runs.executors import Calls, PooledCalls, WorkerLost
 from hpo_envs.core.engines.function.calls import Form, Function, Outcome, PausableTraining, call, name_of
 from hpo_envs.tables.checks import one_of
 
@@ -119,13 +118,15 @@ def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
     return outcomes
 
 
-def processes(workers: int, function: Function) -> Processes:
+def processes(workers: int, function: Function) -> PooledCalls:
     """Processes on this machine that have imported a function. A call whose process dies is not retried.
 
     Raises:
         RuntimeError: They cannot import it.
     """
-    pool = Processes(workers, losses=0)
+    from hpo_envs.benchmarks.runs.processes import Processes
+
+    pool = PooledCalls(functools.partial(Processes, workers), workers, losses=0)
     try:
         list(pool.map(callable, [function] * workers))
     except BaseException as error:
@@ -136,7 +137,7 @@ def processes(workers: int, function: Function) -> Processes:
     return pool
 
 
-def executor_of(kind: Any, workers: int, function: Function) -> Executor:
+def executor_of(kind: Any, workers: int, function: Function) -> Calls:
     """The workers that evaluate a function.
 
     Args:
@@ -150,7 +151,7 @@ def executor_of(kind: Any, workers: int, function: Function) -> Executor:
         ValueError: Another kind; or processes that cannot import the function.
     """
     if not isinstance(kind, str):
-        return Futures(kind, losses=1)
+        return PooledCalls(kind, losses=1)
     one_of("executor", kind, KINDS)
     reason = not_importable(function)
     if kind == "auto":
@@ -158,9 +159,9 @@ def executor_of(kind: Any, workers: int, function: Function) -> Executor:
         if workers > 1 and reason is not None:
             warnings.warn(f"workers are threads, because {reason}", stacklevel=3)
     if kind == "serial":
-        return Serial()
+        return Calls()
     if kind == "threads":
-        return Futures(functools.partial(concurrent.futures.ThreadPoolExecutor, workers), losses=0)
+        return PooledCalls(functools.partial(concurrent.futures.ThreadPoolExecutor, workers), losses=0)
     if reason is not None:
         raise ValueError(f"function must be one that other processes can import (or executor='threads'): {reason}")
     return processes(workers, function)

@@ -10,7 +10,7 @@ from hpo_envs.agents import AGENTS, Problem
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.replay import table_of
-from hpo_envs.benchmarks.report import plots
+from hpo_envs.benchmarks.report import board
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.study import Entrant, Environment
 from hpo_envs.families.registry import FAMILIES, SPECS, kind_of
@@ -156,12 +156,12 @@ def test_committed_leaderboard_is_of_tables_that_are_here() -> None:
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="no README here")
 def test_picture_has_one_row_for_each_family_and_fits_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     found = summary.read(leaderboard.SUMMARY)
-    rows = plots.rows_of_board(found)
+    rows = board.rows_of_board(found)
     assert all(t["name"].partition(",")[0] == family for family, t in rows.items())
     assert {"CharHPO", "FIESTA", "NMTHPO", "NMTLC"} <= {*rows}
     figures: list[Any] = []
-    monkeypatch.setattr(plots, "save", lambda figure, path, dpi: figures.append(figure))
-    plots.board(found, {"freeze-thaw": "pauses and continues"}, Path("leaderboard"))
+    monkeypatch.setattr(board, "save", lambda figure, path, dpi: figures.append(figure))
+    board.board(found, {"freeze-thaw": "pauses and continues"}, Path("leaderboard"))
     texts = " ".join(text.get_text().replace("\n", " ") for text in figures[0].axes[0].texts)
     assert "pauses and continues (freeze-thaw)" in texts
     # As many as the report names.

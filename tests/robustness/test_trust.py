@@ -297,7 +297,7 @@ def test_worker_is_replaced_after_foreign_code(tmp_path: Path, bad: str) -> None
     entrants = tuple(Entrant(name, name) for name in (f"{bad}:Lowers", *honest))
     ids = ("NMTHPO-zhen-v0", "NMTHPO-jaen-v0")
     study = Study(tuple(Environment(i, {"budget": 4}) for i in ids), entrants, (0, 1))
-    with executors.Processes(2) as executor:
+    with executors.of_jobs(2) as executor:
         outcome = conduct(study, tmp_path / "runs", executor)
     assert {agent for _, agent in outcome.errors} <= {f"{bad}:Lowers"}
     assert {r.header["agent"] for r in store.read(tmp_path / "runs")} >= {*honest}

@@ -140,9 +140,9 @@ def test_report_rejects_to_write_through_symbolic_links(tmp_path: Path, capsys: 
         page = ["--out", str(tmp_path / "page.html")] if "--summary" in words else []
         assert main(["report", str(runs), *words, *page]) == 2
         assert f"got a symbolic link to {mine}" in capsys.readouterr().err
-    (runs / "pictures" / "NMTHPO").mkdir(parents=True)
-    (runs / "pictures" / "NMTHPO" / "ranking.png").symlink_to(mine)
-    assert main(["report", str(runs), "--out", str(tmp_path / "page.html"), "--pictures", str(runs / "pictures")]) == 2
+    (runs / "paper").mkdir()
+    (runs / "paper" / "tables.tex").symlink_to(mine)
+    assert main(["report", str(runs), "--out", str(tmp_path / "page.html"), "--paper", str(runs / "paper")]) == 2
     assert f"got a symbolic link to {mine}" in capsys.readouterr().err
     assert mine.read_text() == "precious"
 

@@ -1,4 +1,4 @@
-"""What a summary has in it, what it refuses, and pictures drawn from it."""
+"""What a summary has in it, and what it refuses."""
 
 import dataclasses
 import json
@@ -11,7 +11,6 @@ import pytest
 
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.report import plots
 from hpo_envs.benchmarks.runs import Run
 from hpo_envs.benchmarks.study import store
 
@@ -65,16 +64,3 @@ def test_stored_runs_are_summarised_part_by_part(runs: list[Run], summarised: di
         shutil.copy(file, tmp_path / file.parent.name)
     with pytest.raises(ValueError, match="a run must have one result"):
         list(store.Store(tmp_path).once())
-
-
-def test_pictures_are_drawn(summarised: dict[str, Any], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    t = summarised["tracks"][0]
-    written = [*plots.heat_map(t, tmp_path / "heat"), *plots.ranking(t, tmp_path / "ranking")]
-    written += plots.draw_all(summarised, tmp_path / "all")
-    assert len(set(written)) == len(written)
-    names = {p.stem for p in written}
-    assert {"heat-map", "regret", "ert", "ecdf", "profile", "NMTHPO-zhen-mo-v0-25-of-the-budget"} <= names
-    for file in written:
-        assert file.read_bytes().startswith(b"\x89PNG" if file.suffix == ".png" else b"<?xml")
-    assert len({(v["color"], v["linestyle"]) for v in plots.styles([str(i) for i in range(20)]).values()}) == 20

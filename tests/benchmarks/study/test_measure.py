@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hpo_envs.benchmarks.runs.executors import Processes, Serial
+from hpo_envs.benchmarks.runs.executors import Calls, of_jobs
 from hpo_envs.benchmarks.study import measure
 from hpo_envs.families.charmini.measure import suite as suite_of
 from hpo_envs.tables.datasets.trained import Packing
@@ -95,10 +95,10 @@ def test_killed_sweep_goes_on_without_losing_or_repeating_training(tmp_path: Pat
 
     again = False
     with pytest.raises(Killed):
-        measure.conduct(tasks, fragile, tmp_path / "new", Serial())
+        measure.conduct(tasks, fragile, tmp_path / "new", Calls())
     again = True
     seen: list[Any] = []
-    count = measure.conduct(tasks, fragile, tmp_path / "new", Serial(), known=["t-5"], watch=lambda *a: seen.append(a))
+    count = measure.conduct(tasks, fragile, tmp_path / "new", Calls(), known=["t-5"], watch=lambda *a: seen.append(a))
     assert count == 1
     assert made == tasks[:5]
     assert seen == [(5, 6, None), (6, 6, train("t-4"))]
@@ -107,7 +107,7 @@ def test_killed_sweep_goes_on_without_losing_or_repeating_training(tmp_path: Pat
 
 def test_processes_make_same_trainings(tmp_path: Path) -> None:
     tasks = [f"t-{i}" for i in range(5)]
-    with Processes(2) as executor:
+    with of_jobs(2) as executor:
         measure.conduct(tasks, train, tmp_path, executor)
     assert sorted(r["task"] for r in measure.records(tmp_path)) == tasks
 

@@ -21,7 +21,7 @@ def deadly(mine: str, flag: Path, once: bool) -> Study:
 def test_two_workers_one_killed_in_middle_same_digest(tmp_path: Path, mine: str) -> None:
     flag = tmp_path / "died"
     study = deadly(mine, flag, once=True)
-    with executors.Processes(2) as engine:
+    with executors.of_jobs(2) as engine:
         outcome = conduct(study, tmp_path / "two", engine)
     assert flag.exists()
     assert (outcome.made, outcome.errors) == (25, {})
@@ -31,7 +31,7 @@ def test_two_workers_one_killed_in_middle_same_digest(tmp_path: Path, mine: str)
 
 def test_agent_at_which_workers_always_die_stops_alone(tmp_path: Path, mine: str) -> None:
     study = deadly(mine, tmp_path / "died", once=False)
-    with executors.Processes(2) as engine:
+    with executors.of_jobs(2) as engine:
         outcome = conduct(study, tmp_path / "runs", engine)
     assert {agent for _, agent in outcome.errors} == {"dies"}
     assert all("the worker died each time" in e for e in outcome.errors.values())

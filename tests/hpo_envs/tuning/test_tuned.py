@@ -72,8 +72,8 @@ def test_page_has_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureF
     assert [len(c["x"]) for c in charts["slices"]] == [8, 8, sum("depth" in e.config for e in tuned)]
     assert len(charts["parallel"][0]["series"]) == 8
     assert tuned.report(tuned.folder / "mine.html").read_text(encoding="utf-8") == text
-    with pytest.raises(ValueError, match="--title, --pictures, --paper and --summary must be left out for a search"):
-        report.run(argparse.Namespace(runs=tuned.folder, title="x", pictures=None, summary=None, out=None))
+    with pytest.raises(ValueError, match="--title, --paper and --summary must be left out for a search"):
+        report.run(argparse.Namespace(runs=tuned.folder, title="x", paper=None, summary=None, out=None))
 
 
 def test_loaded_search_is_what_tune_returned(tuned: Tuned) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks import Comparison, run
-from hpo_envs.benchmarks.runs.executors import WorkerLost
-from hpo_envs.benchmarks.runs.futures import Futures
+from hpo_envs.benchmarks.runs.executors import PooledCalls, WorkerLost
 from hpo_envs.benchmarks.study import store
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands.main import main
@@ -104,7 +103,7 @@ def dies(argument: int) -> None:
 
 
 def test_exceptions_are_raised_and_losses_name_the_call() -> None:
-    with Futures(pool) as calls:
+    with PooledCalls(pool) as calls:
         calls.submit(fails, 3)
         with pytest.raises(KeyError, match="3"):
             calls.next()
@@ -118,7 +117,7 @@ def test_exceptions_are_raised_and_losses_name_the_call() -> None:
                 found.append(lost.argument)
         assert sorted(found) == [4, 5]
     with pytest.raises(ValueError, match="executor must be a concurrent.futures.Executor or a factory of one, got 3"):
-        Futures(3)
+        PooledCalls(3)
 
 
 @pytest.mark.parametrize("factory", FACTORIES[:3])

@@ -1,0 +1,194 @@
+"""A pool of processes of this machine with what Python's own lacks: calls that take too long are killed.
+
+A worker that dies breaks its own call alone, and one that has run code from outside of this package runs nothing else.
+"""
+
+import concurrent.futures
+import contextlib
+import ctypes
+import functools
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from multiprocessing import connection
+from typing import Any
+
+from hpo_envs.benchmarks.runs import limits
+from hpo_envs.tables import screen
+
+TICK = 1.0
+"""Seconds between two looks at workers that say nothing."""
+
+
+class Processes(concurrent.futures.Executor):
+    """Processes on this machine, each with one call at a time, so that calls do not affect each other.
+
+    A worker whose call exceeds its `limits.deadline` by `limits.GRACE` is killed, and the call raises
+    `limits.WorkerLost`; one that dies makes its call raise `ChildProcessError`. Programs that use it must keep to
+    `if __name__ == "__main__":`, as with every pool of fresh processes.
+
+    Args:
+        workers: Number of processes, an int >= 1.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._threads = concurrent.futures.ThreadPoolExecutor(workers)  # one waits for each process
+        self._change = threading.Lock()
+        self._all: list[_Worker] = []
+        self._idle: list[_Worker] = []
+        self._open = True
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        """Submit a call; its last argument says by `foreign`, if it has that, which code from outside it runs."""
+        return self._threads.submit(self._carry_out, functools.partial(function, *args, **kwargs))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Stop the workers; without `wait` those that are busy, too."""
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        with self._change:
+            self._open = False
+            for worker in self._all:
+                worker.process.kill()
+            for worker in self._idle:
+                worker.end()
+
+    def _carry_out(self, call: functools.partial[Any]) -> Any:
+        worker = self._worker(getattr(call.args[-1], "foreign", None) if call.args else None)
+        try:
+            ok, value = worker.answer(call)
+        except BaseException:
+            with self._change:
+                self._all.remove(worker)
+            worker.end()
+            raise
+        self._idle.append(worker)
+        if not ok:
+            raise value
+        return value
+
+    def _worker(self, code: str | None) -> "_Worker":
+        """An idle worker that has run nothing else from outside of this package than this code."""
+        with self._change:
+            if not self._open:
+                raise RuntimeError("executor must be open, got one that was shut down")
+            for worker in sorted(self._idle, key=lambda worker: worker.foreign is None):
+                if worker.foreign in (None, code) and worker.process.is_alive():
+                    break
+            else:
+                if len(self._all) == self._workers:
+                    old = self._idle.pop(0)
+                    self._all.remove(old)
+                    old.end()
+                worker = _Worker()
+                self._all.append(worker)
+                self._idle.append(worker)
+            self._idle.remove(worker)
+            worker.foreign = code
+            return worker
+
+
+class _Worker:
+    """A process that carries out calls, as its parent sees it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")  # a fork of a process with threads (Arrow's, BLAS') may hang
+        self.pipe, theirs = context.Pipe()
+        shown, output = context.Pipe(duplex=False)
+        screen.relay(shown)
+        self.process = context.Process(target=_work, args=(theirs, output))
+        self.process.start()
+        theirs.close()
+        output.close()
+        self.foreign: str | None = None
+        self._number = 0
+
+    def answer(self, call: Callable[[], Any]) -> tuple[bool, Any]:
+        """Whether a call succeeded, and its result or exception.
+
+        Raises:
+            ChildProcessError: The worker has died.
+            limits.WorkerLost: It was to be killed, for the call takes too long.
+        """
+        self._number += 1
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has just died, which is seen below
+            self.pipe.send((self._number, call))
+        limit, age = None, 0.0
+        while True:
+            start = time.monotonic()
+            ready = connection.wait([self.pipe, self.process.sentinel], TICK)
+            age += min(time.monotonic() - start, 2 * TICK)  # less than the clock says where all were stopped
+            if self.pipe in ready:
+                try:
+                    kind, *facts = self.pipe.recv()
+                except (EOFError, OSError):
+                    raise ChildProcessError("the worker died") from None
+                except Exception as error:  # what was returned or raised cannot be read here
+                    return False, error
+                if kind == "limit":
+                    limit, age = facts[0], 0.0
+                elif facts[0] == self._number:  # else of another call
+                    return facts[1], facts[2]
+            elif ready:
+                raise ChildProcessError("the worker died")
+            if limit is not None and age > limit[0] + limits.GRACE:
+                raise limits.WorkerLost(call, limit[1])
+
+    def end(self) -> None:
+        """Kill the process: one that is stopped hears nothing else."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _work(pipe: connection.Connection, output: connection.Connection) -> None:
+    """Carry out calls until there is nobody to send them; tell the parent of limits of time that begin and end."""
+    _prepare()
+    if os.name == "posix":
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(output.fileno(), stream.fileno())
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    limits.watch(lambda limit: pipe.send(("limit", limit)))
+    number, process = 0, os.getpid()
+    while True:
+        number += 1
+        try:
+            _, call = pipe.recv()
+        except (EOFError, OSError):
+            return
+        except Exception as error:  # what the call needs cannot be imported
+            pipe.send(("answer", number, False, error))
+            continue
+        try:
+            answer = True, call()
+        except BaseException as error:
+            error.add_note(traceback.format_exc())
+            answer = False, error
+        if os.getpid() != process:  # a child that the call forked has returned, too: its parent answers
+            os._exit(0)
+        try:
+            pipe.send(("answer", number, *answer))
+        except Exception as error:
+            problem = ValueError(f"what a call returns or raises must be picklable, got {error!r}")
+            pipe.send(("answer", number, False, problem))
+
+
+def _prepare() -> None:
+    """Leave Ctrl-C to the parent, and do not outlive it; nor shall what this process forks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        os.register_at_fork(after_in_child=lambda: libc.prctl(1, signal.SIGKILL))  # PR_SET_PDEATHSIG
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_follow, args=(parent,), daemon=True).start()
+
+
+def _follow(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
