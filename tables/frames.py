@@ -18,31 +18,20 @@ from hpo_envs.tables import Floats
 T = TypeVar("T", bound=Any)  # a `Table`
 
 
-def active(space: Sequence[Any], raw: Floats) -> npt.NDArray[np.bool_]:
-    """(n, d) mask of active hyperparameters: those with a satisfied condition, and with active parents."""
-    at = {h.name: j for j, h in enumerate(space)}
-    mask = np.ones(raw.shape, bool)
-    for j, h in enumerate(space):
-        if h.condition is not None:
-            parent, choices = at[h.condition[0]], h.condition[1]
-            above = space[parent]
-            wanted = [above.values.index(c) if above.kind == "categorical" else float(c) for c in choices]
-            mask[:, j] = mask[:, parent] & np.isin(raw[:, parent], wanted)
-    return mask
-
-
-def config_columns(space: Sequence[Any], raw: Floats, taken: Collection[str] = ()) -> dict[str, list[Any]]:
+def config_columns(
+    space: Sequence[Any], raw: Floats, active: npt.NDArray[np.bool_], taken: Collection[str] = ()
+) -> dict[str, list[Any]]:
     """Natural values of (n, d) raw configurations, a list for each hyperparameter; None where inactive.
 
     Args:
         space: The hyperparameters.
         raw: Their raw values.
+        active: (n, d) mask of those with a value.
         taken: Names of other columns; a hyperparameter called so gets `config.` before its name.
     """
-    on = active(space, raw)
     return {
         column_of(h.name, taken): [
-            h.natural(v) if a else None for v, a in zip(raw[:, j].tolist(), on[:, j], strict=True)
+            h.natural(v) if a else None for v, a in zip(raw[:, j].tolist(), active[:, j], strict=True)
         ]
         for j, h in enumerate(space)
     }
@@ -53,11 +42,12 @@ def column_of(name: str, taken: Collection[str]) -> str:
     return f"config.{name}" if name in taken else name
 
 
-def of_table(table: Any, statuses: Sequence[str], lost: Sequence[int]) -> Any:
+def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str], lost: Sequence[int]) -> Any:
     """Frame of `Table.to_frame`.
 
     Args:
         table: A `Table`.
+        active: (rows, d) mask of the hyperparameters with a value.
         statuses: Names of its codes.
         lost: Codes of runs that are in it although nothing of them was measured.
     """
@@ -72,7 +62,8 @@ def of_table(table: Any, statuses: Sequence[str], lost: Sequence[int]) -> Any:
     measured = {m.name: table.values[row, repeat, level, j] for j, m in enumerate(table.metrics)}
     after = {**where, **measured, "cost": table.cost[row, repeat, level]}
     after["status"] = np.array(statuses)[table.status[row, repeat]]
-    configs = pd.DataFrame(config_columns(table.space, table.configs, ("key", *after)), index=range(len(table)))
+    columns = config_columns(table.space, table.configs, active, ("key", *after))
+    configs = pd.DataFrame(columns, index=range(len(table)))
     configs.insert(0, "key", table.keys)
     return pd.concat([configs.iloc[row].reset_index(drop=True), pd.DataFrame(after)], axis=1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -153,6 +153,19 @@ class Hyperparameter:
         return float(1.0 - value if self.complement else value)
 
 
+def active(space: Sequence[Hyperparameter], raw: Floats) -> npt.NDArray[np.bool_]:
+    """(n, d) mask of active hyperparameters: those with a satisfied condition, and with active parents."""
+    at = {h.name: j for j, h in enumerate(space)}
+    mask = np.ones(raw.shape, bool)
+    for j, h in enumerate(space):
+        if h.condition is not None:
+            parent, choices = at[h.condition[0]], h.condition[1]
+            above = space[parent]
+            wanted = [above.values.index(c) if above.kind == "categorical" else float(c) for c in choices]
+            mask[:, j] = mask[:, parent] & np.isin(raw[:, parent], wanted)
+    return mask
+
+
 @dataclass(frozen=True)
 class Provenance:
     """Provenance of a table.
@@ -268,7 +281,7 @@ class Table:
         where there are several; the metrics in native units; `cost`, cumulative; `status`. A hyperparameter that has
         the name of another column gets `config.` before it.
         """
-        return frames.of_table(self, STATUSES, LOST)
+        return frames.of_table(self, active(self.space, self.configs), STATUSES, LOST)
 
     @property
     def repeats(self) -> int:
@@ -362,7 +375,7 @@ def _index_of(table: Table, config: Mapping[str, Any]) -> int:
     left = np.arange(len(table))
     wanted = np.zeros(len(known))
     for j, h in enumerate(table.space):
-        if not frames.active(table.space, wanted[None])[0, j]:
+        if not active(table.space, wanted[None])[0, j]:
             continue
         if h.name not in config:
             raise ValueError(f"config must have {h.name}, got {', '.join(config) or 'nothing'}")

@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.benchmarks.analysis.scales import Scales
-from hpo_envs.benchmarks.runs import pool as strict
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.benchmarks.study import flat, parquet
 from hpo_envs.benchmarks.study.block import Block
+from hpo_envs.core.params import checker
 from hpo_envs.families import registry
 from hpo_envs.tables import Array
 from hpo_envs.tables import store as tables
@@ -169,7 +169,7 @@ class _Problems:
         self._env_id, self._env_kwargs = h["env"], h["env_kwargs"]
         made: Any = gym.make_vec(h["env"], num_envs=len(seeds), **kwargs)
         self.envs = made.unwrapped
-        self.params, self.checker = self.envs.params, strict.checker(self.envs.single_action_space)
+        self.params, self.checker = self.envs.params, checker(self.envs.single_action_space)
         self.cells = len(seeds) * len(self.params.table)
         self.told: dict[str, Any] = self.envs.reset(seed=[seeds_of(h["env"], seed)[0] for seed in seeds])[1]
         self.episodes = Episodes.of(self.envs)

@@ -11,7 +11,7 @@ from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs.record import Run
 from hpo_envs.tables import frames, store
-from hpo_envs.tables.table import Table
+from hpo_envs.tables.table import Table, active
 
 FIRST, LAST = ("env", "agent", "seed", "step"), ("reward", "cost", "incumbent", "regret")
 
@@ -104,7 +104,8 @@ class Runs(list[Run]):
             return {"action": run.actions.tolist()}
         rows, level = run.evaluated["row"], run.evaluated.get("level")
         extra = {} if level is None or len(table.levels) == 1 else {"level": table.levels[level]}
-        space = frames.config_columns(table.space, table.configs[rows], [*taken, *extra])
+        configs = table.configs[rows]
+        space = frames.config_columns(table.space, configs, active(table.space, configs), [*taken, *extra])
         return {**(space or {"key": [table.keys[i] for i in rows]}), **extra}
 
     def _table(self, header: Mapping[str, Any]) -> Table | None:

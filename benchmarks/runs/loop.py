@@ -19,14 +19,13 @@ from hpo_envs import agents
 from hpo_envs.agents import Agent, Problem
 from hpo_envs.agents.problem import sealed
 from hpo_envs.benchmarks.analysis.scales import Scales
-from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.episodes import Episodes, arguments, is_live, seeds_of
 from hpo_envs.benchmarks.runs.executors import AnyExecutor, calls_on
 from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.benchmarks.runs.pool import AgentPool
-from hpo_envs.benchmarks.runs.record import EpisodeLog, copied, header_of, records
-from hpo_envs.core.params import is_integer
+from hpo_envs.benchmarks.runs.record import EpisodeLog, copied, header_of_id, records
+from hpo_envs.core.params import Checker, checker, is_integer, recommendation
 from hpo_envs.families import registry
 from hpo_envs.families.registry import SPECS
 from hpo_envs.tables.catalogue import overlap
@@ -142,13 +141,14 @@ def run(
             pool = isolate.pool(problem, own, hyperparameters, episodes.rows)
         else:
             pool = AgentPool(agents.make_each(agent, problem, own, hyperparameters, episodes.rows))
-        check = actions.checker(envs.single_action_space)
+        check = checker(envs.single_action_space)
         whole = episodes.params.budget * len(seeds) if episodes.params.budget_unit == "evaluations" else None
         watch = stack.enter_context(_watch(progress, f"{name} on {env_id}", whole))
         logs, steps = _loop(envs, episodes, pool, start, seeds, target, watch, check, f"{name} on {env_id}")
         tables = info["table"], info["kind"], info["sha256"]
         versions = isolate.versions() if isolate and isolate.elsewhere else None
-        shared = header_of(episodes.params, env_id, kwargs, agent, hyperparameters, bool(isolate), versions)
+        how: Any = {"isolated": bool(isolate), "versions": versions}
+        shared = header_of_id(episodes.params, env_id, kwargs, agent, hyperparameters, **how)
         if transfer:
             from hpo_envs.benchmarks.runs.transfer import sources_of
 
@@ -167,7 +167,7 @@ def run(
             header["scale"] = copied(scale)
             headers.append(header)
             try:
-                recommended.append(actions.recommendation(check, answer, envs.unwrapped.params.mutate is not None))
+                recommended.append(recommendation(check, answer, envs.unwrapped.params.mutate is not None))
             except ValueError as error:
                 raise ValueError(f"what {name} on {env_id}, seed {seed}, recommends {error}") from None
         runs = records(logs, seeds, episodes, recommended, headers, steps)
@@ -217,7 +217,7 @@ def _loop(
     seeds: list[int],
     target: Target | None,
     progress: Callable[[int], object] | None,
-    check: actions.Checker,
+    check: Checker,
     who: str,
 ) -> tuple[list[EpisodeLog], npt.NDArray[np.float32]]:
     """Step the batch until every episode has ended, its agent is done or its target is met.

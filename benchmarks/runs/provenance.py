@@ -15,20 +15,29 @@ import hashlib
 import importlib.util
 import inspect
 import itertools
+import json
 import linecache
+import platform
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
+from importlib.metadata import version
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 from zipimport import zipimporter
 
+import numpy as np
+
 import hpo_envs
 from hpo_envs import agents
+from hpo_envs.agents import Agent
+from hpo_envs.agents.registry import version_of
 from hpo_envs.core.family import Spec
+from hpo_envs.core.params import Params
+from hpo_envs.tables import VERSION
 
 LENGTH = 16
 """Hexadecimal digits kept of each sha256."""
@@ -96,6 +105,77 @@ def of_environment(spec: Spec, arguments: Mapping[str, Any] | None = None) -> Co
         if callable(value) or (isinstance(value, str) and ":" in value):
             outside |= of_agent(value).outside
     return Code(_numbers("family", (spec.family,)), outside)
+
+
+def header_of(
+    params: Params,
+    spec: Spec,
+    env_kwargs: Mapping[str, Any],
+    agent: str | Callable[..., Agent],
+    hyperparameters: Mapping[str, Any],
+    isolated: bool = False,
+    versions: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Header of runs before they start, as plain JSON.
+
+    Args:
+        params: Of an environment of the id, made with `env_kwargs`.
+        spec: The id.
+        env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
+        agent: As of `run`.
+        hyperparameters: Arguments of the agent.
+        isolated: Whether the agent has a process of its own.
+        versions: What it runs on, if that is the interpreter of another environment.
+    """
+    own, code = of_agent(agent), of_environment(spec, env_kwargs)
+    header = {
+        "env": spec.id,
+        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "shuffle", "subsample")},
+        "shuffle": bool(params.view.shuffle),
+        "subsample": float(params.view.subsample),
+        "budget": float(params.budget),
+        "cost_unit": params.budget_unit,
+        "objectives": list(params.objectives),
+        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", None) or called(agent),
+        "hyperparameters": dict(hyperparameters),
+        "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
+        "agent_numbers": own.numbers,
+        "agent_source": own.outside,
+        "numbers": code.numbers,
+        "environment_source": code.outside,
+        "suite": suite(),
+        "versions": {"hpo_envs": VERSION, "python": platform.python_version(), **_packages()},
+    }
+    if isolated:
+        header["isolated"] = True
+    plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
+    return plain
+
+
+@functools.cache
+def _packages() -> dict[str, str]:
+    return {name: version(name) for name in ("numpy", "gymnasium", "scipy", "scikit-learn")}
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, (np.integer, np.floating)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return called(value) if callable(value) else repr(value)
+
+
+def called(thing: Callable[..., Any]) -> str:
+    """Name of a callable in headers: `module:name`, with the fixed arguments of a `partial`."""
+    if isinstance(thing, functools.partial):
+        fixed = [_fixed(v) for v in thing.args] + [f"{k}={_fixed(v)}" for k, v in thing.keywords.items()]
+        return f"{called(thing.func)}({', '.join(fixed)})"
+    thing = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{thing.__module__}:{thing.__qualname__}"
+
+
+def _fixed(value: Any) -> str:
+    return called(value) if callable(value) else f"<{type(value).__name__}>" if " at 0x" in repr(value) else repr(value)
 
 
 def _numbers(kind: str, names: Collection[str]) -> dict[str, int]:

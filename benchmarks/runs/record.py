@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import json
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents import Agent
-from hpo_envs.agents.registry import version_of
 from hpo_envs.benchmarks.runs import provenance
 from hpo_envs.benchmarks.runs.episodes import Episodes, seeds_of
 from hpo_envs.core.params import Params
 from hpo_envs.families import registry
-from hpo_envs.tables import VERSION, frames, plugins
+from hpo_envs.tables import frames, plugins
 from hpo_envs.tables.table import STATUSES
 
 SEEN = " (seen)"
@@ -196,50 +191,20 @@ def _truths(episodes: Episodes, actions: Sequence[Any]) -> Sequence[Any]:
     return [None if truth is None else truth[0] for truth in each]
 
 
-def header_of(
+def header_of_id(
     params: Params,
     env_id: str,
     env_kwargs: Mapping[str, Any],
     agent: str | Callable[..., Agent],
     hyperparameters: Mapping[str, Any],
-    isolated: bool = False,
-    versions: Mapping[str, str] | None = None,
+    **how: Any,
 ) -> dict[str, Any]:
-    """Header of runs before they start, as plain JSON.
-
-    Args:
-        params: Of an environment of the id, made with `env_kwargs`.
-        env_id: Registered id.
-        env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
-        agent: As of `run`.
-        hyperparameters: Arguments of the agent.
-        isolated: Whether the agent has a process of its own.
-        versions: What it runs on, if that is the interpreter of another environment.
-    """
-    own = provenance.of_agent(agent)
-    code = provenance.of_environment(registry.require_spec("env_id", env_id), env_kwargs)
-    header = {
-        "env": env_id,
-        "env_kwargs": {k: v for k, v in env_kwargs.items() if k not in ("table", "shuffle", "subsample")},
-        "shuffle": bool(params.view.shuffle),
-        "subsample": float(params.view.subsample),
-        "budget": float(params.budget),
-        "cost_unit": params.budget_unit,
-        "objectives": list(params.objectives),
-        "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", None) or called(agent),
-        "hyperparameters": dict(hyperparameters),
-        "agent_versions": versions or (version_of(agent) if isinstance(agent, str) else {}),
-        "agent_numbers": own.numbers,
-        "agent_source": own.outside,
-        "numbers": code.numbers,
-        "environment_source": code.outside,
-        "suite": provenance.suite(),
-        "versions": {"hpo_envs": VERSION, "python": platform.python_version(), **_versions(), **_plugin(env_id)},
-    }
-    if isolated:
-        header["isolated"] = True
-    plain: dict[str, Any] = json.loads(json.dumps(header, default=_jsonable))
-    return plain
+    """Header of runs on a registered id, see `provenance.header_of`."""
+    spec = registry.require_spec("env_id", env_id)
+    header = provenance.header_of(params, spec, env_kwargs, agent, hyperparameters, **how)
+    if plugin := plugins.of_id(env_id):
+        header["versions"][plugin.package] = plugin.version
+    return header
 
 
 def copied(plain: Any) -> Any:
@@ -249,34 +214,3 @@ def copied(plain: Any) -> Any:
         if type(value) is dict or type(value) is list:
             own[key] = copied(value)
     return own
-
-
-def _plugin(env_id: str) -> dict[str, str]:
-    plugin = plugins.of_id(env_id)
-    return {plugin.package: plugin.version} if plugin else {}
-
-
-@functools.cache
-def _versions() -> dict[str, str]:
-    return {name: version(name) for name in ("numpy", "gymnasium", "scipy", "scikit-learn")}
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, (np.integer, np.floating)):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return called(value) if callable(value) else repr(value)
-
-
-def called(thing: Callable[..., Any]) -> str:
-    """Name of a callable in headers: `module:name`, with the fixed arguments of a `partial`."""
-    if isinstance(thing, functools.partial):
-        fixed = [_fixed(v) for v in thing.args] + [f"{k}={_fixed(v)}" for k, v in thing.keywords.items()]
-        return f"{called(thing.func)}({', '.join(fixed)})"
-    thing = thing if hasattr(thing, "__qualname__") else type(thing)
-    return f"{thing.__module__}:{thing.__qualname__}"
-
-
-def _fixed(value: Any) -> str:
-    return called(value) if callable(value) else f"<{type(value).__name__}>" if " at 0x" in repr(value) else repr(value)

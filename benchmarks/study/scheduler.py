@@ -16,7 +16,7 @@ from hpo_envs.agents import Problem
 from hpo_envs.benchmarks.runs import limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.executors import AnyExecutor, Calls, WorkerLost, calls_on
-from hpo_envs.benchmarks.runs.record import header_of
+from hpo_envs.benchmarks.runs.record import header_of_id
 from hpo_envs.benchmarks.study import expected
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.store import Store
@@ -291,7 +291,7 @@ def _probe(
 
             shared["transfer"] = sources_of(envs, environment.transfer).header()
         made = envs.unwrapped.params, environment.id, kwargs
-        headers = [{**c.describe(header_of(*made, c.algorithm, c.hyperparameters)), **shared} for c in fitting]
+        headers = [{**c.describe(header_of_id(*made, c.algorithm, c.hyperparameters)), **shared} for c in fitting]
     finally:
         envs.close()
     return problem, fitting, headers

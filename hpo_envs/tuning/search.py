@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents import Agent
-from hpo_envs.benchmarks.runs import pool as actions
 from hpo_envs.benchmarks.runs.executors import Calls, WorkerLost
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
 from hpo_envs.core.engines.function.calls import Outcome
 from hpo_envs.core.engines.function.params import FunctionParams, reward_of
+from hpo_envs.core.params import checker
 from hpo_envs.tuning.record import Evaluation, SearchRecord, plain
 from hpo_envs.tuning.workers import Job, JobResult, perform
 
@@ -62,7 +62,7 @@ class Search:
         tolerate: bool = False,
     ) -> None:
         self._params, self._agent, self._record, self._seconds = params, agent, record, seconds
-        self._check = actions.checker(params.action_space)
+        self._check = checker(params.action_space)
         self._reached: dict[int, int] = {}
         self._best: dict[int, float] = {}
         self._hide = not (sys.stderr.isatty() if progress is None else progress)

@@ -20,9 +20,9 @@ from hpo_envs.agents.base import whole
 from hpo_envs.agents.registry import load
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
-from hpo_envs.benchmarks.runs.provenance import imprecise
-from hpo_envs.benchmarks.runs.record import called, header_of
+from hpo_envs.benchmarks.runs.provenance import called, header_of, imprecise
 from hpo_envs.core.engines.function.params import FunctionParams, count_of
+from hpo_envs.core.family import Spec
 from hpo_envs.tables.checks import nearest, scalar
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
@@ -33,7 +33,7 @@ from hpo_envs.tuning.search import Search
 from hpo_envs.tuning.tuned import Tuned
 from hpo_envs.tuning.workers import check_main, executor_of
 
-IDS = {False: "FunctionHPO-v0", True: "FunctionLC-v0"}
+IDS = tuple(Spec(f"{name}-v0", (), vector_entry_point=__name__, family=name) for name in ("FunctionHPO", "FunctionLC"))
 """Id of a search, without and with training by epochs."""
 
 
@@ -280,10 +280,10 @@ def _header(
 ) -> dict[str, Any]:
     """The search space as plain data."""
     p, table = params, params.table
-    env_id = IDS[p.levels is not None]
-    run = header_of(p, env_id, {"function": p.function}, agent, hyperparameters)
+    spec = IDS[p.levels is not None]
+    run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)
     run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
-    run["scale"] = Scales(env_id, p, {}).of(0).header()
+    run["scale"] = Scales(spec.id, p, {}).of(0).header()
     header = {
         "function": called(p.function),
         "space": [{k: encoded(v) for k, v in dataclasses.asdict(h).items()} for h in p.points.space],

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.tables import exact, frames
+from hpo_envs.tables import exact
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.table import Floats, Hyperparameter
+from hpo_envs.tables.table import Floats, Hyperparameter, active
 
 FINE = 64
 """Integers of a range up to which an agent is told its values."""
@@ -45,7 +45,7 @@ class Points:
 
     def active(self, raw: Floats) -> npt.NDArray[np.bool_]:
         """(n, d) mask of active hyperparameters: those whose condition is satisfied."""
-        return frames.active(self.space, raw)
+        return active(self.space, raw)
 
     def config(self, raw: Floats) -> dict[str, Any]:
         """The active hyperparameters of stored numbers (d,), with natural values."""

@@ -9,7 +9,7 @@ import pytest
 from hpo_envs.tables import frames, store
 from hpo_envs.tables.datasets.nmthpo import PAIRS
 from hpo_envs.tables.datasets.nmthpo import build as nmthpo
-from hpo_envs.tables.table import STATUSES, Hyperparameter, Provenance, Table
+from hpo_envs.tables.table import STATUSES, Hyperparameter, Provenance, Table, active
 from tests.helpers import needs_upstream, raises
 from tests.hpo_envs.core.engines.lookup.model import tiny
 
@@ -22,8 +22,8 @@ SPACE = (
 
 def test_hyperparameters_count_where_their_condition_and_those_of_their_parents_hold() -> None:
     raw = np.array([[0.0, 0.5, 1.0], [0.0, 0.9, 0.0], [1.0, 0.5, 1.0]])
-    assert frames.active(SPACE, raw).tolist() == [[True, True, True], [True, True, False], [True, False, False]]
-    assert frames.config_columns(SPACE, raw) == {
+    assert active(SPACE, raw).tolist() == [[True, True, True], [True, True, False], [True, False, False]]
+    assert frames.config_columns(SPACE, raw, active(SPACE, raw)) == {
         "optimizer": ["sgd", "sgd", "adam"],
         "momentum": [0.5, 0.9, None],
         "nesterov": [1, None, None],
@@ -31,7 +31,9 @@ def test_hyperparameters_count_where_their_condition_and_those_of_their_parents_
 
 
 def test_hyperparameters_called_as_another_column_are_distinguished() -> None:
-    assert [*frames.config_columns(SPACE[:1], np.zeros((1, 1)), taken=("optimizer",))] == ["config.optimizer"]
+    assert [*frames.config_columns(SPACE[:1], np.zeros((1, 1)), np.ones((1, 1), bool), taken=("optimizer",))] == [
+        "config.optimizer"
+    ]
 
 
 def test_frame_has_each_measurement_and_each_failed_run_once() -> None:

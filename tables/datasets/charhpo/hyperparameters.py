@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from hpo_envs.tables import frames
 from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, SCHEDULERS
-from hpo_envs.tables.table import Floats, Hyperparameter
+from hpo_envs.tables.table import Floats, Hyperparameter, active
 
 LR_SCHEDULER = Hyperparameter("scheduler", "categorical", 0, 2, False, SCHEDULERS, None, "Learning rate scheduler.")
 
@@ -60,4 +59,4 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
 
 def deactivate(hyperparameters: tuple[Hyperparameter, ...], configs: Floats) -> Floats:
     """A copy of (n, d) raw configurations with inactive hyperparameters at 0 (appendix A)."""
-    return np.where(frames.active(hyperparameters, configs), configs, 0.0)
+    return np.where(active(hyperparameters, configs), configs, 0.0)

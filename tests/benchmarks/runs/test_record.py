@@ -6,7 +6,8 @@ import operator
 import gymnasium as gym
 
 from hpo_envs.benchmarks.runs import run
-from hpo_envs.benchmarks.runs.record import EpisodeLog, called, copied
+from hpo_envs.benchmarks.runs.provenance import called
+from hpo_envs.benchmarks.runs.record import EpisodeLog, copied
 
 
 def test_headers_say_what_was_run() -> None:

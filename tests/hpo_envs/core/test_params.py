@@ -16,8 +16,10 @@ from hpo_envs.core.params import (
     check_int,
     check_ints,
     check_options,
+    checker,
     kind_of,
     occurrences,
+    recommendation,
     rewarded,
     shown,
 )
@@ -225,3 +227,80 @@ def test_environments_is_reported(spec_id: str) -> None:
     assert (inside[4]["clipped"], outside[4]["clipped"]) == (False, True)
     assert both[4]["clipped"].tolist() == [False, True]
     assert both[0][0].tolist() == both[0][1].tolist()
+
+
+ROWS = gym.spaces.Discrete(10)
+PAIRS = gym.spaces.MultiDiscrete([10, 3])
+BOX = gym.spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+
+@pytest.mark.parametrize(
+    "space, value, kept",
+    [
+        (ROWS, 0, 0),
+        (ROWS, np.int32(9), 9),
+        (ROWS, np.array(3), 3),
+        (gym.spaces.Discrete(3, start=5), 7, 7),
+        (PAIRS, np.array([9, 2]), [9, 2]),
+        (PAIRS, [0, 1], [0, 1]),
+        (BOX, np.array([0.5, -1.0], np.float32), [0.5, -1.0]),
+        (BOX, [0, 1], [0, 1]),
+    ],
+)
+def test_elements_are_kept(space: Any, value: Any, kept: Any) -> None:
+    got = checker(space)(value)
+    assert np.array_equal(got, kept)
+    if isinstance(value, np.ndarray) and value.ndim:
+        assert got.dtype == value.dtype
+        value[:] = 0
+        assert np.array_equal(got, kept)  # a copy
+
+
+class Odd:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    "value",
+    [1.99, "17", True, np.True_, -1, 10, 99, None, [1], np.array([1]), 2**70, np.float64(3), np.timedelta64(3), Odd()],
+)
+def test_non_row_is_rejected(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"must be an int in \[0, 10\), got "):
+        checker(ROWS)(value)
+
+
+OTHER_SHAPES = [1, None, "12", [1], [1, 2, 3], [[1], [2, 3]]]
+OTHER_TYPES = [[1.0, 2.0], [True, False], [np.nan, 0], np.array([1, 2], "m8[s]"), np.ma.masked_array([1, 2], [1, 0])]
+OUTSIDE = [[10, 0], [0, 3], [-1, 0], [2**64, 0]]
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("value", [*OTHER_SHAPES, *OTHER_TYPES, *OUTSIDE])
+def test_non_pair_is_rejected(value: Any) -> None:
+    with pytest.raises(ValueError, match="must be ints"):
+        checker(PAIRS)(value)
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    "value", [0.5, None, "ab", [0.5], [0.5, np.nan], [0.5, np.inf], [0.5, 1.0001], [True, False], [[0.5, 0.5]], [1j, 0]]
+)
+def test_what_is_not_in_box_is_rejected(value: Any) -> None:
+    with pytest.raises(ValueError, match="must be numbers"):
+        checker(BOX)(value)
+
+
+def test_recommendations_may_be_all_actions_of_candidate_where_it_takes_several() -> None:
+    check = checker(PAIRS)
+    both = np.array([[1, 2], [3, 0]])
+    assert np.array_equal(recommendation(check, both, several=True), both)
+    for value, several in ((both, False), (np.array([[1, 2], [3, 9]]), True), (np.empty((0, 2), int), True)):
+        with pytest.raises(ValueError, match="must be ints"):
+            recommendation(check, value, several=several)
+
+
+def test_spaces_of_other_kinds_are_rejected() -> None:
+    with pytest.raises(ValueError, match="action_space must be"):
+        checker(gym.spaces.Dict({"a": ROWS}))

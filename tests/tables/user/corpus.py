@@ -22,7 +22,8 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables import frames, user
+from hpo_envs.tables import table as tables
+from hpo_envs.tables import user
 from hpo_envs.tables.files.download import UPSTREAM
 from hpo_envs.tables.table import Hyperparameter, Table
 
@@ -121,7 +122,7 @@ def _numbers(table: Table, lines: pd.DataFrame, file: Any, space: dict[str, Hype
     row = np.broadcast_to(np.arange(len(table))[:, None, None], values.shape)[~np.isnan(values)]
     scores = values[~np.isnan(values)]
     known = pd.to_numeric(lines[file.score], errors="coerce")
-    configs, active = [table.config(i) for i in range(len(table))], frames.active(table.space, table.configs)
+    configs, active = [table.config(i) for i in range(len(table))], tables.active(table.space, table.configs)
     place = {h.name: j for j, h in enumerate(table.space)}
     best = known.max() if file.goal == "max" else known.min()
     good = bool(np.isclose(best, file.best, rtol=1e-12) and np.array_equal(np.sort(scores), np.sort(known.dropna())))
