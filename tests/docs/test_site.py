@@ -1,5 +1,6 @@
 """The documentation: every block of code runs, and the pages made of the code have what they promise."""
 
+import fnmatch
 import importlib.util
 import re
 import shlex
@@ -136,6 +137,9 @@ def run_command(words: list[str], why: str) -> None:
         for option, value in shorter.items():
             if option in words:
                 words[words.index(option) + 1] = value
+        if "--env" in words:
+            at = words.index("--env") + 1
+            words[at] = ",".join(next(iter(fnmatch.filter(SPECS, each)), each) for each in words[at].split(","))
         words += ["--seeds", "2"] * (not args.study and "--seeds" not in words)
     assert main.main(words) == 0, words
 
