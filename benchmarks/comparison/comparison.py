@@ -55,6 +55,8 @@ class Comparison:
     def __init__(
         self, study: study.Study | Mapping[str, Any] | Path | str | None, folder: Path | str | None = None
     ) -> None:
+        given = str(study) if isinstance(study, Path) else study
+        self._call = f"Comparison({given!r}, {None if folder is None else str(folder)!r}).run()"
         self.study = _study_of(study)
         self.folder = None if folder is None else Path(folder)
         self.outcome: StudyState | None = None
@@ -62,6 +64,7 @@ class Comparison:
         self._scores = Scores()
         self._blocks: list[Block] = []
         self._read: tuple[Path | str, ...] = ()
+        self._commands: list[str] = []
         self.checked = ""
 
     @classmethod
@@ -125,6 +128,8 @@ class Comparison:
         if self.study is None or self.outcome is not None:
             raise ValueError("run must be called once, on a comparison of a study")
         made: list[Block] = []
+        how = {"command": self._call, **how}
+        self._commands = [how["command"]]
         self.outcome = conduct(self.study, self.folder, executor, take=made.append, **how)
         order = [*self.outcome.pairs]
 
@@ -171,6 +176,12 @@ class Comparison:
         for folder in self._read:
             yield from Store(folder).once()
         yield from self._blocks
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands and calls that made the runs, as they were typed, as far as they are known."""
+        folders = map(Path, self._read or filter(None, [self.folder]))
+        return [*dict.fromkeys([c for folder in folders for c in expected.commands(folder)] or self._commands)]
 
     def by_environment(self) -> dict[str, dict[str, list[Block]]]:
         """The runs as columns, by id and by the agent's label."""
@@ -259,11 +270,15 @@ class Comparison:
         atomic.write(page, render(found, citations=summary.citations(found)))
         return page
 
-    def paper(self, out: Path | str) -> list[Path]:
+    def paper(self, out: Path | str, command: str = "") -> list[Path]:
         """Write tables in LaTeX, pictures, tidy CSV and an appendix to a folder; return the files.
 
         `paper.tex` compiles to a page with all of them. Its pictures are functions, too: `ranks` and `anytime` of
         `hpo_envs.benchmarks.plots`.
+
+        Args:
+            out: The folder.
+            command: What asks for it, as it was typed; default: this call.
 
         Raises:
             ValueError: No runs, runs that cannot be compared, or a symbolic link where something is written.
@@ -274,7 +289,8 @@ class Comparison:
         runs = flat.runs(self.blocks())
         tables, facts = (runs.to_pandas(), self.frame("evaluations")), f"{self.missing} {self.checked}".strip()
         made: dict[str, bytes | str] = {"runs.parquet": parquet.bytes_of(runs)}
-        made |= paper.files(self.scores["tracks"], [_flat(c) for c in self.scores["cells"]], *tables, facts)
+        asked = [*self.commands, command or f"Comparison.load({str(self.folder)!r}).paper({str(out)!r})"]
+        made |= paper.files(self.scores["tracks"], [_flat(c) for c in self.scores["cells"]], *tables, facts, asked)
         paths = {atomic.inside(out, Path(out) / name): content for name, content in made.items()}
         Path(out).mkdir(parents=True, exist_ok=True)
         for path, content in paths.items():

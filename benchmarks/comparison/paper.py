@@ -65,7 +65,12 @@ def bibtex() -> dict[str, str]:
 
 
 def files(
-    tracks: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]], runs: Any, evaluations: Any, facts: str
+    tracks: Sequence[Mapping[str, Any]],
+    cells: Sequence[Mapping[str, Any]],
+    runs: Any,
+    evaluations: Any,
+    facts: str,
+    commands: Sequence[str],
 ) -> Iterator[tuple[str, bytes | str]]:
     """Names and contents of the files.
 
@@ -75,6 +80,7 @@ def files(
         runs: The table of runs, a data frame.
         evaluations: That of evaluations.
         facts: What else the appendix says, a sentence.
+        commands: What made the runs and these files, as it was typed.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
@@ -96,7 +102,7 @@ def files(
     drawn = [t for t in tracks if not (t["raw"] or t["flat"])]
     yield "tables.tex", "\n".join(shown)
     yield "figures.tex", "\n".join(_figures(drawn))
-    yield "appendix.tex", appendix(runs, facts)
+    yield "appendix.tex", appendix(runs, facts, commands)
     yield "paper.tex", MAIN
     yield "study.toml", study_of(runs)
     keys = sorted({key for e in runs["environment"].unique() for key in _references(e)})
@@ -188,20 +194,24 @@ def _toml(value: Any) -> str:
     return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
-def appendix(runs: Any, facts: str) -> str:
-    """How to repeat the runs: command, study, versions, commit, hyperparameters, tables."""
+def appendix(runs: Any, facts: str, commands: Sequence[str]) -> str:
+    """How to repeat the runs: commands, study, versions, commit, hyperparameters, tables."""
     agents = runs.drop_duplicates(["agent", "hyperparameters"])[["agent", "algorithm", "hyperparameters"]]
     tables = runs.drop_duplicates(["table", "sha256"])[["table", "kind", "sha256"]].sort_values("table")
     versions = {k: v for text in runs["versions"].unique() for k, v in json.loads(text).items()}
     commits = ", ".join(sorted({*runs["commit"]} - {""})) or "of the installed package"
     lines = [
-        r"\section{Repeating the runs}", r"\begin{verbatim}", "hpo-envs compare study.toml --out runs/",
-        "hpo-envs report runs/ --paper paper/", "", study_of(runs).rstrip(), r"\end{verbatim}",
+        r"\section{Repeating the runs}", *_verbatim("\n".join(commands)),
+        r"The same runs are made by \texttt{hpo-envs compare study.toml --out runs/} with", *_verbatim(study_of(runs)),
         f"{tex(facts)} {len(runs)} runs. Versions: {tex(', '.join(f'{k} {v}' for k, v in versions.items()))}. "
         f"Commit: \\texttt{{{tex(commits)}}}. Cite \\texttt{{references.bib}}.",
         *_longtable("lll", agents), *_longtable("lll", tables),
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def _verbatim(text: str) -> list[str]:
+    return [r"\begin{verbatim}", text.rstrip().replace(r"\end{", r"\end {"), r"\end{verbatim}"]
 
 
 def _longtable(columns: str, frame: Any) -> list[str]:

@@ -171,8 +171,11 @@ class PooledCalls(Calls):
         if isinstance(error, concurrent.futures.BrokenExecutor):
             self._replace(error)
         call.losses += 1
+        said = str(error) if isinstance(error, WorkerLost) else ""
+        if not said and not isinstance(error, (concurrent.futures.BrokenExecutor, ChildProcessError)):
+            said = f"the executor lost {call.argument!s:.200} each time, last by {error!r:.200}"
         if isinstance(error, WorkerLost) or call.losses > self._losses:
-            raise WorkerLost(call.argument, str(error) if isinstance(error, WorkerLost) else "") from error
+            raise WorkerLost(call.argument, said) from error
         self._suspects.append(call)
 
     def _replace(self, error: Exception) -> None:

@@ -1,6 +1,6 @@
 """The runs that a folder should have, in `study.json` beside them: a part that is lost would not be missed otherwise.
 
-{"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}}
+{"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}, "commands": [what asked for them, ...]}
 """
 
 import json
@@ -25,8 +25,8 @@ Pairs = Mapping[tuple[str, str], Iterable[int]]
 """(id, agent) -> seeds."""
 
 
-def note(folder: Path, pairs: Pairs) -> None:
-    """Add runs to those that a folder should have.
+def note(folder: Path, pairs: Pairs, command: str = "") -> None:
+    """Add runs, and the command or call that asks for them, to those that a folder should have.
 
     Of an id of which nothing is stored, what was noted before is forgotten: its runs were deleted to be made otherwise.
 
@@ -44,7 +44,21 @@ def note(folder: Path, pairs: Pairs) -> None:
         plain: dict[str, dict[str, list[list[int]]]] = {}
         for (env, agent), seeds in sorted(known.items()):
             plain.setdefault(env, {})[agent] = _ranges(seeds)
-        atomic.write(path, json.dumps({"format": FORMAT, "runs": plain}) + "\n")
+        asked = [*dict.fromkeys([*commands(folder), *filter(None, [command])])]
+        atomic.write(path, json.dumps({"format": FORMAT, "runs": plain, "commands": asked}) + "\n")
+
+
+def commands(folder: Path) -> list[str]:
+    """The commands and calls that asked for the runs of a folder, as they were typed, in order; empty if not recorded.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    data = json.loads(regular(folder / NAME).read_text(encoding="utf-8")) if (folder / NAME).exists() else {}
+    found = data.get("commands", [])
+    if not isinstance(found, list) or not all(isinstance(command, str) for command in found):
+        raise ValueError(f"{folder / NAME} must list commands as texts, got {found!r:.200}")
+    return found
 
 
 def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:

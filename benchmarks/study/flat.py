@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.families import registry
-from hpo_envs.tables import Array
+from hpo_envs.tables import Array, store
 from hpo_envs.tables.table import STATUSES, Floats
 
 SCHEMA = 1
@@ -25,7 +25,8 @@ SCHEMA = 1
 SCHEMA_OF = {
     "environment": "string", "agent": "string", "seed": "int64", "step": "int32", "row": "int32", "level": "int32",
     "repeat": "int32", "action": "list<double>", "moves": "list<int32>", "reward": "double",
-    "rewards": "list<double>", "cost": "double", "price": "double", "status": "string", "regret": "double",
+    "rewards": "list<double>", "cost": "double", "price": "double", "fidelity": "double", "status": "string",
+    "regret": "double",
     "truth": "list<double>", "ask_seconds": "float", "tell_seconds": "float",
 }  # fmt: skip
 """Columns of `evaluations` and their types."""
@@ -72,6 +73,8 @@ def evaluations(block: Block) -> Any:
     for name, column in COLUMN_OF.items():
         if name in block.arrays:
             found |= _columns(name, column, block.arrays[name])
+    if "level" in block.arrays:
+        found["fidelity"] = pa.array(fidelity_of(block), from_pandas=True)
     found["regret"] = pa.array(regret_of(block), from_pandas=True)
     columns = [found.get(c) if c in found else pa.nulls(total, type_of(c)) for c in SCHEMA_OF]
     return pa.table(dict(zip(SCHEMA_OF, columns, strict=True)))
@@ -83,6 +86,21 @@ def regret_of(block: Block) -> Floats:
         return np.where(np.repeat(block.flat, np.diff(block.starts)), np.nan, block.regret)
     except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
         return np.full(int(block.starts[-1]), np.nan)
+
+
+def fidelity_of(block: Block) -> Floats:
+    """(all,) the resource of each level in the unit of its table; NaN where that table is not at hand."""
+    which, level = np.repeat(block.which, np.diff(block.starts)), block.arrays["level"]
+    found = np.full(len(level), np.nan)
+    for k, own in enumerate(block.rest):
+        header, here = {**block.header, **own}, (which == k) & (level >= 0)
+        try:
+            table = store.load(header["table"])
+        except (ValueError, OSError):  # a user's own, or one that is not fetched
+            continue
+        if table.provenance.sha256 == header["sha256"]:
+            found[here] = table.levels[level[here]]
+    return found
 
 
 def _columns(name: str, column: str, values: Array) -> dict[str, Any]:

@@ -92,6 +92,7 @@ def conduct(
     run_seconds: float = limits.RUN_SECONDS,
     most: float = math.inf,
     part: tuple[int, int] | None = None,
+    command: str = "",
 ) -> StudyState:
     """Run and store the missing runs of a study.
 
@@ -109,6 +110,7 @@ def conduct(
         run_seconds: How long a run may take; an agent that takes longer stops on that id.
         most: Seconds that missing runs may be expected to call functions for, such as trainings.
         part: (k, n): make only part k of n, see `plan.part`, and only where no other process makes it.
+        command: What asks for the runs, as it was typed.
 
     Returns:
         How the study stands.
@@ -130,7 +132,7 @@ def conduct(
     own = calls_on(executor)
     with _alone(store.folder, part, outcome), contextlib.nullcontext() if own is executor else own:
         if store.folder is not None:
-            expected.note(store.folder, outcome.pairs)
+            expected.note(store.folder, outcome.pairs, command)
         _carry_out(tasks, own, store, outcome, take, watch)
     return outcome
 
@@ -145,9 +147,10 @@ def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyStat
     if folder is None:
         raise ValueError(f"part must go with a folder, got {name} without")
     known = expected.read(folder)
-    if known and known != {pair: {*seeds} for pair, seeds in outcome.pairs.items()}:
-        runs = sum(map(len, known.values())), sum(map(len, outcome.pairs.values()))
-        raise ValueError(f"parts in a folder must be of one study, got one of {runs[1]} runs in {folder}, of {runs[0]}")
+    wanted = {pair: {*seeds} for pair, seeds in outcome.pairs.items()}
+    if known and known != wanted:
+        env, agent = min(pair for pair in {*known, *wanted} if known.get(pair) != wanted.get(pair))
+        raise ValueError(f"parts in {folder} must be of one study, got another one: it differs in {agent} on {env}")
     lock = atomic.inside(folder, folder / ".parts" / name)
     lock.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:

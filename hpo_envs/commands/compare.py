@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
         jobs = whole("--jobs", args.jobs, 1)
         pool = _factory(args.executor) if args.executor else executors.of_jobs(jobs)
         with executors.calls_on(pool) as executor, progress() as watch:
-            given = {"watch": watch, "run_seconds": args.run_seconds, "most": most}
+            given = {"watch": watch, "run_seconds": args.run_seconds, "most": most, "command": args.typed}
             if part is not None:
                 outcome = conduct(study, comparison.folder, executor, part=part, **given)
                 return _show_part(outcome, part)

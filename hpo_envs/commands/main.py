@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import importlib
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -123,6 +124,7 @@ def _run(words: list[str]) -> int:
     if module is None:
         parser.print_help()
         return 0
+    args.typed = shlex.join(["hpo-envs", *words])
     return int(module.run(args))
 
 

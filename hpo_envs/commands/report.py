@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if args.paper:
         if comparison is None:
             raise ValueError(f"--paper must go with a folder of runs, got the summary {args.runs}")
-        print(f"paper: {len(comparison.paper(args.paper))} files in {args.paper}")
+        print(f"paper: {len(comparison.paper(args.paper, args.typed))} files in {args.paper}")
     print(f"page: {out}")
     return 0
 
@@ -75,7 +75,8 @@ def _load(path: Path) -> tuple[dict[str, Any], Comparison | None]:
     if not path.is_dir():
         return summary.read(path), None
     comparison = Comparison.load(path, more=record.runs_of(path))
-    return comparison.summary(command=f"hpo-envs compare STUDY.toml --out {path}"), comparison
+    made = "\n".join(comparison.commands) or f"hpo-envs compare STUDY.toml --out {path}"
+    return comparison.summary(command=made), comparison
 
 
 def _is_search(folder: Path) -> bool:

@@ -44,8 +44,9 @@ def test_paper_folder_has_numbers_of_runs_and_repeats(tmp_path: Path, capsys: py
     assert all(rf"\textbf{{{paper.tex(agent)}}}" in table for agent in best)
     assert "my\\_ei" in table
     appendix = (out / "appendix.tex").read_text()
-    for fact in ("hpo-envs compare study.toml", "numpy", "beta", *comparison.frame("runs").sha256.unique()):
-        assert fact in appendix
+    typed = f"hpo-envs report {tmp_path / 'runs'} --paper {out}"
+    made, tables = f"Comparison({STUDY!r}, '{tmp_path / 'runs'}').run()", comparison.frame("runs").sha256.unique()
+    assert all(fact in appendix for fact in (typed, made, "compare study.toml", "numpy", "beta", *tables))
     assert {"@software{hpo_envs", "@article{zhang2020reproducible"} <= {
         line.rstrip(",") for line in (out / "references.bib").read_text().splitlines()
     }

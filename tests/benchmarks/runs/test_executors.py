@@ -103,6 +103,13 @@ def dies(argument: int) -> None:
     os._exit(argument)
 
 
+class Loses(concurrent.futures.Executor):
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        future.set_exception(OSError("gone"))
+        return future
+
+
 def test_exceptions_are_raised_and_losses_name_the_call() -> None:
     with PooledCalls(pool) as calls:
         calls.submit(fails, 3)
@@ -117,6 +124,10 @@ def test_exceptions_are_raised_and_losses_name_the_call() -> None:
             except WorkerLost as lost:
                 found.append(lost.argument)
         assert sorted(found) == [4, 5]
+    with PooledCalls(Loses) as calls:
+        calls.submit(abs, -1)
+        with pytest.raises(WorkerLost, match=r"the executor lost -1 each time, last by OSError\('gone'\)"):
+            calls.next()
     with pytest.raises(ValueError, match="executor must be a concurrent.futures.Executor or a factory of one, got 3"):
         PooledCalls(3)
 

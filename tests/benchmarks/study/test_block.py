@@ -81,7 +81,7 @@ def test_map_has_every_result_under_its_index(jobs: int) -> None:
 
 
 def test_one_process_takes_calls_in_order() -> None:
-    executor = executors.Serial()
+    executor = executors.Calls()
     executor.submit(math.sqrt, 4.0)
     executor.submit(math.sqrt, 9.0)
     assert [executor.next(), executor.next()] == [2.0, 3.0]

@@ -63,7 +63,7 @@ def test_parts_that_are_rejected(study: list[str], tmp_path: Path, capsys: pytes
     (held := tmp_path / "runs" / ".parts" / "2-of-2").mkdir()
     with locked(held):
         assert "a part must be made by one process, got 2-of-2 of" in refused("--part", "2/2")
-    assert "parts in a folder must be of one study, got one of 400 runs in" in refused(
+    assert "must be of one study, got another one: it differs in graph on NMTHPO-jaen-v0" in refused(
         "--part", "2/2", "--seeds", "100-199"
     )
     assert "--seeds must be an int >= 1 or FIRST-LAST, got 'x'" in refused("--seeds", "x")

@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from hpo_envs.benchmarks.analysis import regret
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study import store
+from hpo_envs.tables import store as tables
 
 HEADER = {
     "env": "NMTHPO-zhen-v0",
@@ -171,6 +172,8 @@ def test_pandas_duckdb_and_polars_read_it_without_us(tmp_path: Path) -> None:
     assert frame.groupby("seed").reward.max().to_dict() == {r.seed: r.rewards.max() for r in one}
     assert frame[frame.seed == 1].regret.tolist() == regret.after(one[1]).tolist()
     assert (frame.ask_seconds > 0).all()
+    fidelity = pandas.read_parquet(tmp_path / "NMTLC-zhen-v0").fidelity
+    assert fidelity.tolist() == tables.load("nmtlc/zhen").levels[curves[0].evaluated["level"]].tolist()
     every = f"{tmp_path}/*/*.parquet"
     question = "SELECT seed, max(rewards[2]) FROM '{}' WHERE environment = 'NMTHPO-zhen-mo-v0' GROUP BY 1 ORDER BY 1"
     rows = duckdb.execute(question.format(every)).fetchall()
