@@ -61,10 +61,11 @@ def test_stable_baselines3_trains(package: str, name: str, env_id: str, wrapper:
     assert np.asarray(action).reshape(env.action_space.shape) in env.action_space
 
 
-@pytest.mark.parametrize("env_id", [ROWS, BOX, CURVES, "FIESTA-tdsa8-v0"])
-def test_torchrl_rolls_out_and_reads_infos(env_id: str) -> None:
+@pytest.mark.parametrize("env_id", [ROWS, GRID, BOX, CURVES, "FIESTA-tdsa8-v0"])
+def test_torchrl_finds_specs_kept_and_reads_infos(env_id: str) -> None:
     envs = pytest.importorskip("torchrl.envs")
     env = envs.GymWrapper(made(env_id))
+    envs.utils.check_env_specs(env)
     reader = envs.default_info_dict_reader(["cost", "status_code"])
     env.set_info_dict_reader(reader)
     out = env.rollout(5)
@@ -74,8 +75,6 @@ def test_torchrl_rolls_out_and_reads_infos(env_id: str) -> None:
 def test_torchrl_masks_actions() -> None:
     envs = pytest.importorskip("torchrl.envs")
     data = pytest.importorskip("torchrl.data")
-    import torch
-
     base = envs.GymWrapper(made(ROWS), categorical_action_encoding=True)
     spec = {"action_mask": data.Binary(118, shape=(118,), dtype=torch.int8)}
     base.set_info_dict_reader(envs.default_info_dict_reader(["action_mask"], spec=spec))
@@ -91,9 +90,6 @@ def test_torchrl_rolls_out_sampled_tasks_through_their_ends() -> None:
     env = envs.GymWrapper(for_training(drawn), categorical_action_encoding=True)
     out = env.rollout(45, break_when_any_done=False)
     assert out["next", "done"].nonzero()[:, 1].unique().tolist() == [19, 39]
-
-
-pytest.importorskip("torchrl", reason="run by .ci/nightly clients")
 
 
 def batch(env_id: str, **kwargs: Any) -> Any:
@@ -119,14 +115,6 @@ class Learns:
 @pytest.fixture(autouse=True)
 def seeded() -> None:
     torch.manual_seed(0)
-
-
-@pytest.mark.parametrize("env_id", [ROWS, GRID, BOX, CURVES, "FIESTA-tdsa8-v0"])
-def test_torchrl_finds_its_specs_kept(env_id: str) -> None:
-    from torchrl.envs import GymWrapper
-    from torchrl.envs.utils import check_env_specs
-
-    check_env_specs(GymWrapper(made(env_id)))
 
 
 class OnlyCost(gym.vector.VectorWrapper):

@@ -6,10 +6,11 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 
 from hpo_envs.agents.problem import private, sealed
 from hpo_envs.benchmarks import problem_of
-from tests.helpers import ONE_OF_EACH
+from tests.helpers import ONE_OF_EACH, short
 
 SPACES = ("action_space", "observation_space", "single_action_space", "single_observation_space", "mutate")
 
@@ -43,13 +44,13 @@ def _shares(one: np.ndarray[Any, Any], others: list[np.ndarray[Any, Any]]) -> bo
 @pytest.mark.hostile
 def test_returned_arrays_belong_to_the_caller(env_id: str) -> None:
     one = gym.make(env_id, disable_env_checker=True).unwrapped
-    several = gym.make_vec(env_id, num_envs=2).unwrapped
-    for env in (one, several):
-        own = {k: v for k, v in vars(env).items() if k not in SPACES}
+    modes = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+    several = [gym.make_vec(env_id, num_envs=2, autoreset_mode=mode, **short(env_id)).unwrapped for mode in modes]
+    for env in (one, *several):
         handed = [env.reset(seed=0)]
         env.action_space.seed(0)
-        handed.append(env.step(env.action_space.sample()))
-        kept = list(_arrays(own, set()))
+        handed += [env.step(env.action_space.sample()) for _ in range(1 if env is one else 6)]
+        kept = list(_arrays({k: v for k, v in vars(env).items() if k not in SPACES}, set()))
         assert not [a.shape for a in _arrays(handed, set()) if _shares(a, kept)]
     problem = private(sealed(problem_of(one)), 0, None)
     fields = {k: v for k, v in vars(problem).items() if k not in SPACES}

@@ -14,7 +14,7 @@ from hpo_envs import agents
 from hpo_envs.agents.problem import Problem
 from hpo_envs.benchmarks.live.problems import PROBLEMS
 from hpo_envs.tables.store import TableNotInstalled
-from tests.helpers import missing_extra
+from tests.helpers import WIDE, missing_extra
 
 Loop = Generator[dict[str, Any], float, None]
 """A package's own loop: it yields configurations and is sent their scores."""
@@ -57,7 +57,7 @@ SMALLER = ("branin-shifts", "schedule", "charhpo-g2p-dut")
 """Problems with categories, logarithms and conditions, and ordered values."""
 
 LOOPS: dict[str, tuple[Callable[[Any], Loop], tuple[str, ...]]] = {
-    "tpe": (of_optuna, tuple(p.name for p in PROBLEMS)),
+    "tpe": (of_optuna, tuple(p.name for p in PROBLEMS) if WIDE else SMALLER),
     "smac": (of_smac, SMALLER),
     "nevergrad": (of_nevergrad, SMALLER),
     "syne-cqr": (of_syne_tune, SMALLER),

@@ -160,7 +160,7 @@ class OnArms(RandomSearch):
 
 
 def test_agents_take_part_where_they_say_that_they_work(tmp_path: Path) -> None:
-    plans = leaderboard.planned(f"{__name__}:OnArms", [0])
+    plans = leaderboard.planned(f"{__name__}:OnArms", [0], ["FIESTA", "CushLEPOR"])
     assert {e.id.partition("-")[0] for _, study in plans for e in study.environments} == {"FIESTA"}
     ids = ["FIESTA-gaussian-v0", "CushLEPOR-ted-ende-v0"]
     for isolate in (False, True):

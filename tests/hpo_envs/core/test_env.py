@@ -34,26 +34,6 @@ def test_errors_of_environments_name_argument_and_rule() -> None:
         envs.reset(options={"reset_mask": np.array([False, False])})
 
 
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_what_step_returned_belongs_to_the_caller(mode: AutoresetMode) -> None:
-    """Whoever writes into it changes no step to come, nor what was said before."""
-    written, read = (lookups(3, ["nmthpo/swen"], budget=2, autoreset_mode=mode) for _ in range(2))
-    answers = []
-    for envs in (written, read):
-        envs.reset(seed=5)
-        steps = []
-        for actions in ([1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]):
-            _, rewards, terminated, _, info = envs.step(np.array(actions))
-            said = {k: info[k] for k in ("action_mask", "_action_mask", "cost", "_cost") if k in info}
-            answer = {"rewards": rewards, "terminated": terminated, **said}
-            steps.append({k: v.tolist() for k, v in answer.items()})
-            if envs is written:
-                for value in answer.values():
-                    value[:] = value.dtype.type(7)
-        answers.append(steps)
-    assert answers[0] == answers[1]
-
-
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
 def test_limit_of_users_is_no_end_of_episode(mode: AutoresetMode) -> None:
     """Who adds it to what a step returned, and restarts those, neither restarts others nor loses the mask."""
@@ -79,12 +59,6 @@ def test_mask_of_episode_that_ended_in_same_step() -> None:
     assert [np.flatnonzero(mask == 0).tolist() for mask in ended] == [[1, 3], [2, 4]]
     assert begun.min() == 1
     assert info["final_info"]["_action_mask"].tolist() == [True, True]
-
-
-def test_what_reset_returned_belongs_to_the_caller() -> None:
-    envs = lookups(2, ["nmthpo/swen"])
-    envs.reset(seed=0)[1]["_action_mask"][:] = False
-    assert envs.reset(seed=0)[1]["_action_mask"].tolist() == [True, True]
 
 
 def test_episodes_that_were_not_reset_stay_ended() -> None:

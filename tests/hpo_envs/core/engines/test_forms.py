@@ -16,6 +16,7 @@ from hpo_envs.core.engines.lookup.batched import LookupVectorEnv
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
 from hpo_envs.testing import batches
+from tests.helpers import WIDE
 from tests.hpo_envs.core.engines.bandit import model as bandit
 from tests.hpo_envs.core.engines.curves import model as curves
 from tests.hpo_envs.core.engines.lookup import model as lookup
@@ -45,14 +46,19 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 WORKERS = {"workers": 3}
-CASES = [*cases()]
+CASES = {f"{engine}-{i}": (engine, arguments) for i, (engine, arguments) in enumerate(cases())}
+KINDS = {(engine, *(n for n in ("workers", "shuffle") if n in a)): name for name, (engine, a) in CASES.items()}
+"""The last case of each engine without and with workers, and with an order of its own."""
+RULES = [
+    pytest.param(*case, rule, id=f"{name}-{rule}")
+    for name, case in CASES.items()
+    for rule in batches.BATCH_RULES
+    if WIDE or rule == "batch-next-step" or name in KINDS.values()
+]
+"""Resets, copies and actions are checked by a class that all engines share."""
 
 
-EACH = pytest.mark.parametrize(("engine", "arguments"), CASES, ids=[f"{name}-{i}" for i, (name, _) in enumerate(CASES)])
-
-
-@pytest.mark.parametrize("rule", batches.BATCH_RULES)
-@EACH
+@pytest.mark.parametrize(("engine", "arguments", "rule"), RULES)
 def test_batched_form_keeps(engine: str, arguments: dict[str, Any], rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     is_long = arguments.get("budget") in (None, "auto") or arguments["budget"] > 40
     monkeypatch.setattr(batches, "STEPS", 200 if is_long else 64)  # through the ends of episodes
@@ -61,7 +67,7 @@ def test_batched_form_keeps(engine: str, arguments: dict[str, Any], rule: str, m
     batches.BATCH_RULES[rule](batches.Subject(lambda: scalar(params), lambda n, **how: batched(n, params, **how), {}))
 
 
-@EACH
+@pytest.mark.parametrize(("engine", "arguments"), CASES.values(), ids=CASES)
 def test_batches_have_types_of_gymnasium_and_rows_of_scalar_form(engine: str, arguments: dict[str, Any]) -> None:
     of, scalar, batched = ENGINES[engine]
     params = of(**arguments)
