@@ -12,8 +12,8 @@ from hpo_envs.tables import draws, user
 from hpo_envs.tables.table import Provenance, Table, searched
 from hpo_envs.tables.user import cells
 from hpo_envs.tables.user.cells import Floats, Index
-from hpo_envs.tables.user.deciding.decisions import Decisions
 from hpo_envs.tables.user.frame import Decision
+from hpo_envs.tables.user.statement import Decisions
 
 CELLS = 50_000_000
 """Largest rows x repeats x levels x metrics."""

@@ -1,8 +1,8 @@
 """Frames: texts and numbers of a file with their places, before any decision.
 
 Reading a table has three steps, each a function from one frozen record to the next, which can be printed:
-`read` makes a `Frame` of bytes (`files`, `documents`, `tools`), `decide` makes `Decisions` of a frame (`formats`,
-`outcomes`, `roles`, `relations`, `scales`), `build` makes a `Table` of decisions.
+`read` makes a `Frame` of bytes (`files`, `documents`, `tools`), `decide` completes `Decisions` on a frame in steps
+(`formats`, `outcomes`, `roles`, `definitions`, `repeats`), `build` makes a `Table` of decisions.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ class Frame:
         scores: What was measured.
         names: Short name of a column -> name in the file, where they differ.
         known: What other files say of the columns, by the names of `Statement`.
+        units: Column -> unit of its numbers, where they had one.
     """
 
     source: str
@@ -109,6 +110,7 @@ class Frame:
     scores: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     known: Mapping[str, Any] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines, columns = self.cells.shape

@@ -1,4 +1,4 @@
-"""The user's statements on the columns of a frame; the rest is decided."""
+"""What the user states of a frame's columns, and what is decided of the rest."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user.frame import Frame
+from hpo_envs.tables.table import LOST, Hyperparameter, Metric
+from hpo_envs.tables.user.cells import Floats, Mask
+from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.space import space_of
 
 NO_COST = "evaluations"
@@ -56,6 +60,54 @@ class Statement:
     ask: bool = False
 
 
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions on a frame, which each step completes; `str` prints a line for each.
+
+    Attributes:
+        frame: The lines that are runs or their checkpoints.
+        given: What the user stated.
+        stated: The same, with what is decided.
+        said: Each decision, with its reason.
+        metrics: The metrics.
+        space: The hyperparameters, parents before their children.
+        values: Name -> (lines,) their stored numbers, NaN where inactive.
+        scores: (lines, metrics) float64, NaN = the run failed before it had one.
+        lines: For each line that is kept, its `row`, `repeat`, `level`, `cost` and `status`.
+        cost_unit: Unit of the costs.
+        names: Columns that name the runs.
+    """
+
+    frame: Frame
+    given: Statement
+    stated: Statement
+    said: tuple[Decision, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    space: tuple[Hyperparameter, ...] = ()
+    values: Mapping[str, Floats] = field(default_factory=dict)
+    scores: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    lines: pd.DataFrame = field(default_factory=pd.DataFrame)
+    cost_unit: str = ""
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.said))
+
+    @property
+    def uncertain(self) -> tuple[Decision, ...]:
+        """The decisions that an option settles."""
+        return tuple(d for d in self.said if d.option)
+
+    @property
+    def lost(self) -> Mask:
+        """(lines,) which runs failed or diverged."""
+        return np.isin(self.lines["status"], LOST)
+
+    def add(self, *said: Decision, stated: Mapping[str, Any] | None = None, **changes: Any) -> Decisions:
+        """The decisions with some more, what they complete of the statement, and what they change."""
+        return replace(self, said=(*self.said, *said), stated=replace(self.stated, **(stated or {})), **changes)
+
+
 _LIST, _MAPPING = ("a list of names", Iterable), ("a mapping of columns", Mapping)
 _RULES: dict[str, tuple[str, Any]] = {
     **dict.fromkeys(("score", "goal", "hyperparameters", "drop", "categorical"), _LIST),
@@ -79,12 +131,10 @@ def statement_of(given: Mapping[str, Any], frame: Frame) -> Statement:
     """
     made: dict[str, Any] = {}
     stated = {key: value for key, value in given.items() if not _empty(value)}
-    known = {k: v for k, v in frame.known.items() if k != "goal" or "score" not in stated}
+    known = {k: v for k, v in frame.known.items() if not _empty(v) and (k != "goal" or "score" not in stated)}
     known = {k: v for k, v in known.items() if k != "level" or v in frame.cells}
     for key, value in (known | stated).items():
         rule, kind = _RULES[one_of("argument", key, _RULES)]
-        if _empty(value):
-            continue
         if not isinstance(value, kind) or (key == "decimal" and value not in (".", ",")):
             raise ValueError(f"{key} must be {rule}, got {value!r}")
         if kind is Iterable:
@@ -94,11 +144,10 @@ def statement_of(given: Mapping[str, Any], frame: Frame) -> Statement:
             made[key] = {frame.column(column): of_column for column, of_column in value.items()}
         elif key == "space":
             made[key] = tuple(replace(h, name=frame.column(h.name)) for h in space_of(value))
+        elif kind is bool or key == "decimal" or ((key, value) == ("cost", NO_COST) and NO_COST not in frame.cells):
+            made[key] = value
         else:
-            free = (
-                kind is bool or key == "decimal" or (key == "cost" and value == NO_COST and NO_COST not in frame.cells)
-            )
-            made[key] = value if free else frame.column(value)
+            made[key] = frame.column(value)
     if "space" in made:
         made["hyperparameters"] = tuple(h.name for h in made["space"])
     s = Statement(**made)

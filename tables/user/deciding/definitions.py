@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from shlex import quote
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,8 @@ from hpo_envs.tables.table import Hyperparameter, Metric
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Mask
 from hpo_envs.tables.user.deciding import scales
-from hpo_envs.tables.user.frame import Decision, Frame, count
-from hpo_envs.tables.user.statement import Statement
+from hpo_envs.tables.user.frame import Frame, count
+from hpo_envs.tables.user.statement import Decisions, Statement
 
 FEW = 12
 """Up to so many different numbers count as a grid."""
@@ -24,93 +24,76 @@ HOLES = 5
 """At most one line in so many is left out because it lacks a number that nothing explains."""
 
 
-class DecidedSpace(NamedTuple):
-    """A search space.
-
-    Attributes:
-        space: The hyperparameters, parents before their children.
-        values: Name -> (lines,) stored numbers, NaN where there is none.
-        kept: (lines,) which lines say what they were.
-        said: The decisions.
-    """
-
-    space: tuple[Hyperparameter, ...]
-    values: dict[str, Floats]
-    kept: Mask
-    said: list[Decision]
-
-
-def columns_of(frame: Frame, stated: Statement) -> dict[str, Column]:
-    """The hyperparameters with their values.
-
-    Raises:
-        ValueError: Cells that break the rule of their column; the lines are named.
-    """
-    fixed, columns = {h.name: h for h in stated.space}, {}
-    for name in stated.hyperparameters:
-        if name in fixed:
-            columns[name], bad, rule = of_cells.within(frame[name], fixed[name])
-        else:
-            columns[name], bad = of_cells.column(name, frame[name], name in stated.categorical)
-            rule = f"a number like {len(frame) - int(bad.sum())} others (or --categorical {quote(name)})"
-        frame.require(~bad, name, rule)
-    return columns
-
-
-def space_of(
-    frame: Frame, stated: Statement, columns: Mapping[str, Column], units: Mapping[str, str], first: Mask
-) -> DecidedSpace:
+def spanned(found: Decisions) -> Decisions:
     """Define the hyperparameters.
 
-    Args:
-        frame: The lines.
-        stated: The complete statement.
-        columns: The hyperparameters.
-        units: Column -> unit of its numbers.
-        first: (lines,) the first line of each run, by which scales are decided.
-
     Raises:
-        ValueError: None varies, or one is empty for no visible reason.
+        ValueError: Cells that break the rule of their column, a column that is empty for no visible reason, or none
+            that varies.
     """
-    kept, fixed, said = np.ones(len(frame), bool), {h.name: h for h in stated.space}, []
-    found: dict[str, Hyperparameter] = {}
+    frame, stated, said = found.frame, found.stated, []
+    fixed = {h.name: h for h in stated.space}
+    columns = {name: _column(frame, stated, name, fixed.get(name)) for name in stated.hyperparameters}
+    by = found.names[:1] or stated.hyperparameters
+    first = ~frame.cells.duplicated([*by]).to_numpy() if stated.level and by else np.ones(len(frame), bool)
+    space: dict[str, Hyperparameter] = {}
     values: dict[str, Floats] = {}
+    kept = np.ones(len(frame), bool)
     for name, column in [*columns.items()]:
-        holes, note = np.isnan(column.values), ""
-        if holes.all() and not column.choices:
-            said.append(frame.of("ignored", "empty, left out", name))
+        h, option, holes = fixed.get(name), "", np.isnan(column.values)
+        condition = (h and h.condition) or condition_of(holes, columns)
+        known = pd.unique(column.values[~holes])
+        when = f"{condition[0]} is {' or '.join(map(str, condition[1]))}" if condition else ""
+        left_out = "empty" if holes.all() and not column.choices else ""
+        if not h and len(known) == 1 and (condition or not holes.any()):
+            left_out = f"always {column.natural(known[0])}" + (when and f" while {when}")
+        if left_out:
+            said.append(frame.of("ignored", f"{left_out}, left out", name))
             continue
-        if name not in fixed and column.none is None and (column.values == column.values[0]).all():
-            said.append(frame.of("ignored", f"always {column.natural(column.values[0])}, left out", name))
-            continue
-        condition = condition_of(holes, columns)
-        if name not in fixed and condition is not None and len(pd.unique(column.values[~holes])) == 1:
-            parent = f"{condition[0]} is {' or '.join(map(str, condition[1]))}"
-            only = column.natural(column.values[~holes][0])
-            said.append(frame.of("ignored", f"always {only} while {parent}, left out", name))
-            continue
+        note = ""
         if holes.any() and condition is None:
             column, note, lost = _without_holes(frame, name, column)
             columns = {**columns, name: column}
             kept &= ~lost
-        if name in fixed:
-            h, text, option = fixed[name], f"as defined, {described(fixed[name])}", ""
-            condition = h.condition or condition
+        if h:
+            text = f"as defined, {described(h)}"
         else:
-            h, text, option = hyperparameter(name, column, first, stated.log.get(name), units.get(name, ""))
-        found[name] = dataclasses.replace(h, condition=condition)
+            h, text, option = hyperparameter(name, column, first, stated.log.get(name), frame.units.get(name, ""))
+        space[name] = dataclasses.replace(h, condition=condition)
         values[name] = 1 - column.values if h.complement else column.values
         said.append(frame.of("hyperparameter", text + note, name, option=option))
-        if condition is not None:
-            none = "; `none` is a missing value (--categorical makes it a choice)" if column.none is not None else ""
-            parent, choices = condition
-            when = f"active only while {parent} is {' or '.join(map(str, choices))}; else stored as 0{none}"
-            said.append(frame.of("hyperparameter", when, name))
-    if not found:
+        if condition:
+            none = "" if column.none is None else "; `none` is a missing value (--categorical makes it a choice)"
+            said.append(frame.of("hyperparameter", f"active only while {when}; else stored as 0{none}", name))
+    if not space:
         raise ValueError("hyperparameters must be at least one that varies, got none")
-    names = list(found)
-    late = {n for n, h in found.items() if h.condition and names.index(h.condition[0]) > names.index(n)}
-    return DecidedSpace(tuple(found[n] for n in sorted(names, key=lambda n: n in late)), values, kept, said)
+    names = [*space]
+    late = {n for n, h in space.items() if h.condition and names.index(h.condition[0]) > names.index(n)}
+    ordered = tuple(space[n] for n in sorted(names, key=late.__contains__))
+    return found.add(*said, space=ordered, values=values, lines=found.lines[kept])
+
+
+def _column(frame: Frame, stated: Statement, name: str, h: Hyperparameter | None) -> Column:
+    """The values of a hyperparameter."""
+    if h:
+        column, bad, rule = of_cells.within(frame[name], h)
+    else:
+        column, bad = of_cells.column(name, frame[name], name in stated.categorical)
+        rule = f"a number like {len(frame) - int(bad.sum())} others (or --categorical {quote(name)})"
+    frame.require(~bad, name, rule)
+    return column
+
+
+def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
+    """The condition (parent, choices) that explains where a column is empty, if one does."""
+    for parent, column in columns.items() if holes.any() else ():
+        unknown = np.isnan(column.values)
+        if column.choices is None or (unknown & ~holes).any() or (unknown == holes).all():
+            continue
+        empty, filled = (set(np.unique(column.values[mask & ~unknown]).tolist()) for mask in (holes, ~holes))
+        if not empty & filled:
+            return parent, tuple(column.choices[int(i)] for i in sorted(filled))
+    return None
 
 
 def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask]:
@@ -141,7 +124,7 @@ def hyperparameter(
     Args:
         name: Its name.
         column: Its values.
-        first: (lines,) the first line of each run.
+        first: (lines,) the first line of each run, by which its scale is decided.
         log: Whether its scale is logarithmic, or `decay`; default: decided.
         unit: Of its numbers.
 
@@ -156,26 +139,25 @@ def hyperparameter(
         h = Hyperparameter(name, "categorical", 0.0, float(len(choices) - 1), values=choices)
         alike = len({str(c).lower() for c in choices}) < len(choices)
         return h, described(h) + ("; some differ in upper and lower case only" if alike else ""), ""
-    known = column.values[~np.isnan(column.values) & first]
-    known = known if len(known) else column.values[~np.isnan(column.values)]
-    low, high, whole = float(known.min()), float(known.max()), column.whole
+    full = ~np.isnan(column.values)
+    known = column.values[full & first if (full & first).any() else full]
+    low, high = float(known.min()), float(known.max())
+    kind: Literal["int", "float"] = "int" if column.whole else "float"
     grid = np.sort(pd.unique(known)).tolist()
-    listed = tuple(map(int, grid) if whole else grid) if len(grid) <= FEW and len(grid) < len(known) else ()
+    listed = tuple(map(column.natural, grid)) if len(grid) <= FEW and len(grid) < len(known) else ()
     if log is True and low <= 0 and not (low == 0 and len(listed) > 2):
         raise ValueError(f"column {name}: must be positive to be logarithmic, got {low:g}")
     if log == "decay" and not 0 <= low <= high < 1:
         raise ValueError(f"column {name}: must be in [0, 1) to be a decay rate, got {low:g} to {high:g}")
-    scale = scales.scale_of(known, whole) if log is None else scales.DecidedScale(_STATED[log], "")
+    scale = scales.scale_of(known, column.whole) if log is None else scales.DecidedScale(_STATED[log], "")
     if scale.kind == "log" and low == 0 and not listed:
         scale = scales.DecidedScale("linear", f"{scale.reason}, but for 0", certain=False)
-    kind: Any = "int" if whole else "float"
     if scale.kind == "decay":
         h = Hyperparameter(name, kind, 1 - high, 1 - low, True, (), complement=True)
     else:
         h = Hyperparameter(name, kind, low, high, scale.kind == "log", listed)
     reason = f" ({scale.reason})" if scale.reason else ""
-    shown = quote(name)
-    option = "" if scale.certain else f"--log {shown} or --linear {shown}"
+    option = "" if scale.certain else f"--log {quote(name)} or --linear {quote(name)}"
     return h, described(h, unit) + reason, option
 
 
@@ -191,6 +173,21 @@ def described(h: Hyperparameter, unit: str = "") -> str:
     scale = ", logarithmic in 1 - x" if h.complement else ", logarithmic" if h.log else ""
     low, high = h.bounds
     return f"{h.kind}, {low:g} to {high:g}{f' {unit}' if unit else ''}{listed}" + scale
+
+
+def measured(found: Decisions) -> Decisions:
+    """Define the metrics, and say where no search can be better than another, as the best score is the median."""
+    frame, stated, metrics, said, tied = found.frame, found.stated, [], [], []
+    for name, goal, scores in zip(stated.score, stated.goal, found.scores.T, strict=True):
+        known = scores[~np.isnan(scores)]
+        made, text = metric(name, known, goal, stated.bounds.get(name))
+        metrics.append(made)
+        said.append(frame.of("score", text, name))
+        ties = int((known == (known.max() if goal == "max" else known.min())).sum())
+        if ties * 2 >= len(known) > 1:
+            text = f"degenerate: {count(ties, 'line')} of {len(known)} have the best score, so no agent can be better"
+            tied.append(frame.of("score", text, name, option="another --score"))
+    return found.add(*said, *tied, metrics=tuple(metrics))
 
 
 def metric(
@@ -215,28 +212,3 @@ def metric(
         if low < a or high > b:
             raise ValueError(f"bounds of {name} must contain its values, {low:g} to {high:g}, got {a:g} to {b:g}")
     return Metric(name, "", goal, a, b), f"score, {goal}, {low:g} to {high:g}; {why}"
-
-
-def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
-    """The condition (parent, choices) that explains where a column is empty, if one does."""
-    for parent, column in columns.items() if holes.any() else ():
-        unknown = np.isnan(column.values)
-        if column.choices is None or (unknown & ~holes).any() or (unknown == holes).all():
-            continue
-        empty, filled = (set(np.unique(column.values[mask & ~unknown]).tolist()) for mask in (holes, ~holes))
-        if not empty & filled:
-            return parent, tuple(column.choices[int(i)] for i in sorted(filled))
-    return None
-
-
-def degenerate(frame: Frame, stated: Statement, scores: Floats) -> list[Decision]:
-    """The decision on scores whose best is the median, so that no search is better than another."""
-    said = []
-    for name, goal, values in zip(stated.score, stated.goal, scores.T, strict=True):
-        known = values[~np.isnan(values)]
-        best = known.max() if goal == "max" else known.min()
-        ties = int((known == best).sum())
-        if ties * 2 >= len(known) and len(known) > 1:
-            text = f"degenerate: {count(ties, 'line')} of {len(known)} have the best score, so no agent can be better"
-            said.append(frame.of("score", text, name, option="another --score"))
-    return said

@@ -1,11 +1,17 @@
 """Number formats: separators, units and spreads of the columns of a file, decided from all columns together."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
-from hpo_envs.tables.user.cells import Cells, different, each, is_text, number, text
+import numpy as np
+
+from hpo_envs.tables.user import cells as of_cells
+from hpo_envs.tables.user.cells import Cells, different, each, is_text, meaning, missing, number, text
+from hpo_envs.tables.user.frame import count
+from hpo_envs.tables.user.statement import Decisions
 
 _SPREAD = r" *\(?(?:±|\+/-|\+-) *[\d.,]+(?:[eE][+-]?\d+)? ?%?\)?"
 _DIGITS = r"[+-]?(?:\d[\d.,'’_ \u00a0\u202f]*|[.,]\d+)(?:[eE][+-]?\d+)?"
@@ -43,17 +49,30 @@ class Spelling(NamedTuple):
     unit: str = ""
 
 
-class _NumberParts(NamedTuple):
-    """The parts of texts that are numbers in some format."""
+def legible(found: Decisions) -> Decisions:
+    """Leave out repeated headers, write numbers as Python does, and fill empty cells as the user says."""
+    frame, stated, said = found.frame, found.stated, []
+    if all(is_text(cells) for _, cells in frame.cells.items()):
+        again = np.logical_and.reduce([(cells == name).to_numpy() for name, cells in frame.cells.items()])
+        if again.any():
+            lines, first = count(int(again.sum()), "line"), frame.where(int(np.argmax(again)))
+            said.append(frame.of("ignored", f"{lines} with the header again, the first {first}: left out"))
+            frame = frame.only(~again)
+    free = {n: c for n, c in frame.cells.items() if n not in stated.categorical}
+    made = {n: s for n, s in spellings(free, frame.delimiter, stated.decimal).items() if s.note}
+    said += [frame.of("file", spelling.note, name) for name, spelling in made.items()]
+    changed = {name: spelling.cells for name, spelling in made.items()}
+    for name, value in stated.fill.items():
+        old = of_cells.as_text(changed.get(name, frame[name]))
+        holes = each(old, lambda t: missing(t) or t.lower() == "none", True)
+        changed[name] = text(np.where(holes, str(value), old.astype(object)), old.index)
+        said.append(frame.of("file", f"{count(int(holes.sum()), 'cell')} without a value filled with {value}", name))
+    cells = frame.cells.assign(**changed) if changed else frame.cells
+    units = {name: spelling.unit for name, spelling in made.items()}
+    return found.add(*said, frame=replace(frame, cells=cells, units=units))
 
-    digits: dict[str, str]
-    units: dict[str, str]
-    notes: list[str]
 
-
-def spellings(
-    columns: Mapping[str, Cells], delimiter: str, is_word: Callable[[str], bool], decimal: str | None = None
-) -> dict[str, Spelling]:
+def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None = None) -> dict[str, Spelling]:
     """Read the numbers of all columns of text.
 
     A comma is a decimal point where it is not followed by three digits; a thousands separator where a point follows,
@@ -63,60 +82,38 @@ def spellings(
     Args:
         columns: Name -> cells.
         delimiter: What separates the fields of the file; empty if nothing does.
-        is_word: Whether a text may stand among numbers, such as `OOM`.
         decimal: The decimal separator, `.` or `,`, if it is known.
 
     Raises:
         ValueError: A column with two readings, of which nothing decides.
     """
-    parts = {name: found for name, c in columns.items() if is_text(c) and (found := _parts(c, is_word))}
-    marks = {name: _marks(found.digits.values(), decimal) for name, found in parts.items()}
-    fractions = any(_fractions(c) for c in columns.values() if not is_text(c))
+    parts = {name: found for name, cells in columns.items() if is_text(cells) and (found := _parts(cells))}
+    marks = {name: _marks([digits for digits, *_ in found.values()], decimal) for name, found in parts.items()}
+    fractions = any(bool((c[:1000] % 1 > 0).any()) for c in columns.values() if not is_text(c))
     points = decimal == "." or delimiter == "," or fractions or "point" in marks.values()
     commas = decimal == "," or "comma" in marks.values()
-    made = {}
-    for name, found in parts.items():
-        mark = marks[name]
-        if mark == "comma?":
-            if points == commas:
-                shown = next(t for t in found.digits.values() if "," in t)
-                raise ValueError(
-                    f"column {name}: {shown} may be {shown.replace(',', '')} or {shown.replace(',', '.')}, and nothing "
-                    "else in the file decides; say which separates decimals with --decimal . or --decimal ,"
-                )
-            mark = "comma" if commas else "comma3"
-        elif mark == "point?":
-            mark = "point3" if commas and not points else ""
-        made[name] = _spelling(columns[name], found, mark)
-    return made
+    for name, mark in marks.items():
+        if mark == "comma?" and points == commas:
+            shown = next(digits for digits, *_ in parts[name].values() if "," in digits)
+            raise ValueError(
+                f"column {name}: {shown} may be {shown.replace(',', '')} or {shown.replace(',', '.')}, and nothing "
+                "else in the file decides; say which separates decimals with --decimal . or --decimal ,"
+            )
+    settled = {"comma?": "comma" if commas else "comma3", "point?": "point3" if commas and not points else ""}
+    return {n: _spelling(columns[n], found, settled.get(marks[n], marks[n])) for n, found in parts.items()}
 
 
-def _fractions(cells: Cells) -> bool:
-    some = cells[:1000]
-    return bool((some % 1 > 0).any())
-
-
-def _parts(cells: Cells, is_word: Callable[[str], bool]) -> _NumberParts | None:
-    """The digits and units of a column, None if it has texts that are neither numbers nor words for lost runs."""
-    digits, units, signs = {}, {}, set()
-    numbers = 0
+def _parts(cells: Cells) -> dict[str, tuple[str, str, str]] | None:
+    """Text -> its digits, its unit and a note; None for a column with other texts than words for lost runs."""
+    found = {}
     for cell in different(cells):
-        match = _CELL.fullmatch(cell)
-        if not match:
-            if not is_word(cell):
-                return None
-            continue
-        numbers += 1
-        apostrophe, shown, before, unit, after = match.groups()
-        digits[cell], units[cell] = shown.strip(), unit or ""
-        signs |= {"±"} if before or after else set()
-        signs |= {"'"} if apostrophe else set()
-        digits[cell] = digits[cell] if not apostrophe else (apostrophe[1] + digits[cell])
-    if not numbers:
-        return None
-    notes = ["numbers after ± left out"] if "±" in signs else []
-    notes += ["apostrophes before signs left out"] if "'" in signs else []
-    return _NumberParts(digits, units, notes)
+        if match := _CELL.fullmatch(cell):
+            sign, digits, before, unit, after = match.groups(default="")
+            note = "numbers after ± left out" if before or after else ""
+            found[cell] = sign[1:] + digits.strip(), unit, note or (sign and "apostrophes before signs left out")
+        elif meaning(cell) is None:
+            return None
+    return found
 
 
 def _marks(texts: Collection[str], decimal: str | None) -> str:
@@ -130,65 +127,52 @@ def _marks(texts: Collection[str], decimal: str | None) -> str:
         if not (dotted and not large and all(map(_GROUPED.fullmatch, dotted))):
             return "point" if dotted else ""
         return "point3" if decimal == "," else "point?"
-    if all(t.rfind(",") > t.rfind(".") for t in odd) and decimal != ".":  # a comma comes last
-        if all(_POINTED.fullmatch(t) for t in {*odd, *dotted}) and (
-            decimal == "," or any("." in t or not _GROUPED.fullmatch(t) for t in odd)
-        ):
+    if decimal != "." and all(t.rfind(",") > t.rfind(".") for t in odd) and all(map(_POINTED.fullmatch, odd + dotted)):
+        if decimal == "," or any("." in t or not _GROUPED.fullmatch(t) for t in odd):
             return "comma"
     if not all(map(_GROUPED.fullmatch, odd)):
         return "none"
     if all(map(_COMMA.fullmatch, odd)) and not decimal and not dotted:
         return "none" if large else "comma?"
-    return (
-        "point3" if all(t in odd and t.count(".") for t in dotted) and dotted and "," not in "".join(odd) else "comma3"
-    )
+    return "point3" if dotted and {*dotted} <= {*odd} and "," not in "".join(odd) else "comma3"
 
 
 def _plain(shown: str, mark: str) -> str:
     """A number as Python writes it."""
     if mark in ("comma", "point3"):
         return shown.replace(".", "").replace(",", ".")
-    if mark == "comma3" and _GROUPED.fullmatch(shown) and number(shown) is None:
-        return re.sub(r"[^\d.+-]", "", shown)
-    return shown
+    grouped = mark == "comma3" and _GROUPED.fullmatch(shown) and number(shown) is None
+    return re.sub(r"[^\d.+-]", "", shown) if grouped else shown
 
 
 _THOUSANDS = "separators of thousands left out"
 _SAID = {"comma": "decimal commas read as points", "comma3": _THOUSANDS, "point3": _THOUSANDS}
 
 
-def _spelling(cells: Cells, parts: _NumberParts, mark: str) -> Spelling:
-    plain = {cell: _plain(t, mark) for cell, t in parts.digits.items()}
-    if mark == "none" or any(number(t) is None for t in plain.values()):
+def _spelling(cells: Cells, parts: Mapping[str, tuple[str, str, str]], mark: str) -> Spelling:
+    plain = {cell: _plain(digits, mark) for cell, (digits, *_) in parts.items()}
+    factors, unit, note = _units({unit for _, unit, _ in parts.values()})
+    if mark == "none" or not factors or any(number(t) is None for t in plain.values()):
         return Spelling(cells)
-    factors, unit, note = _units({*parts.units.values()})
-    if factors is None:
-        return Spelling(cells)
-    notes = [*parts.notes, *filter(None, [_SAID.get(mark), note])]
-    if not notes and not unit:
-        return Spelling(cells)
+    signs = sorted({sign for *_, sign in parts.values()}, reverse=True)
+    notes = [*filter(None, [*signs, _SAID.get(mark), note])]
     values = {
-        cell: t if (f := factors[parts.units[cell]]) == 1 else format((Decimal(t) * f).normalize(), "f")
+        cell: t if (f := factors[parts[cell][1]]) == 1 else format((Decimal(t) * f).normalize(), "f")
         for cell, t in plain.items()
     }
-    return Spelling(text(each(cells, lambda t: values.get(t, t), None), cells.index), ", ".join(notes), unit)
+    made = text(each(cells, lambda t: values.get(t, t), None), cells.index) if notes else cells
+    return Spelling(made, ", ".join(notes), unit)
 
 
-def _units(units: set[str]) -> tuple[dict[str, Decimal] | None, str, str]:
-    """Unit -> factor, None if they are of no one quantity; what all numbers are in then; and a note."""
-    one = Decimal(1)
-    if units == {""}:
-        return {"": one}, "", ""
-    if units == {"%"}:
-        return {"%": one}, "%", "percent signs left out"
+def _units(units: set[str]) -> tuple[dict[str, Decimal], str, str]:
+    """Unit -> factor, nothing if they are of no one quantity; what all numbers are in then; and a note."""
     if units <= {"", *SUFFIXES}:
         shown = ", ".join(sorted(units - {""}))
-        return {u: Decimal(10) ** SUFFIXES.get(u, 0) for u in units}, "", f"{shown} read as powers of ten"
-    if len(units) == 1:
-        (unit,) = units
-        return {unit: one}, unit, f"numbers in {unit}"
-    for family in FAMILIES:
-        if units <= family.keys():
-            least = min(units, key=lambda u: (family[u], u))
-            return {u: family[u] / family[least] for u in units}, least, f"numbers in {least}"
-    return None, "", ""
+        return {u: Decimal(10) ** SUFFIXES.get(u, 0) for u in units}, "", shown and f"{shown} read as powers of ten"
+    one = {u: Decimal(1) for u in units}
+    family = one if len(units) == 1 else next((f for f in FAMILIES if units <= f.keys()), None)
+    if family is None:
+        return {}, "", ""
+    least = min(units, key=lambda u: (family[u], u))
+    note = "percent signs left out" if least == "%" else f"numbers in {least}"
+    return {u: family[u] / family[least] for u in units}, least, note

@@ -1,15 +1,9 @@
-"""What names of columns suggest, and the score, for which a name may decide; for other roles, see `roles`."""
+"""The words of columns' names and what they suggest."""
 
 import re
-from dataclasses import replace
 from typing import Literal
 
-import numpy as np
-
-from hpo_envs.tables.user.cells import numbers, scorable
 from hpo_envs.tables.user.deciding.formats import TIME_UNITS
-from hpo_envs.tables.user.frame import Frame
-from hpo_envs.tables.user.statement import Statement
 
 TIMES = set("seconds secs sec minutes mins hours hrs runtime duration elapsed took time walltime wallclock clock "
             "latency taken".split())  # fmt: skip
@@ -45,6 +39,9 @@ LEVELS = r"_?(epochs?|steps?|iterations?|iter|global_step|updates?|training_iter
          r"n_resources|budget)"  # fmt: skip
 """Names of columns that may be the checkpoint of a run with several lines."""
 
+STATES = ("state", "status", "trial_state", "run_state", "trial_status", "run_status")
+"""Names of columns that may say how a run ended."""
+
 
 def words_of(name: str) -> list[str]:
     """The words of a name, in lower case: `valLoss_best` has val, loss, best."""
@@ -61,48 +58,12 @@ def is_time(name: str) -> bool:
     words = words_of(name)
     several = len(words) > 1
     words = words[: words.index("per")] if "per" in words[1:] else words
-    last, before = ["", "", *words][-1], ["", "", *words][-2]
-    return last in TIMES or (
-        several and last in TIME_UNITS and (len(last) > 1 or name.endswith(")") or before in TIMES)
-    )
+    before, last = ["", "", *words][-2:]
+    unit = last in TIME_UNITS and (len(last) > 1 or name.endswith(")") or before in TIMES)
+    return last in TIMES or (several and unit)
 
 
 def goal_of(name: str) -> Literal["max", "min"] | None:
     """Guess from its name whether a score is maximised or minimised."""
     low, high = among(name, LOWER), among(name, HIGHER)
     return None if low == high else ("min" if low else "max")
-
-
-def guess_score(frame: Frame) -> str:
-    """The score of a file, if not given: the tool's, or the only column with the name of a score.
-
-    Raises:
-        ValueError: None, or several; one that is the same in all runs is none.
-    """
-    free = [n for n in frame.cells if n not in frame.settings and scorable(frame[n])]
-    measured = [n for n in free if n in (frame.scores or free) and (frame.scores or goal_of(n))]
-    for others in (is_time, lambda n: among(n, SPREADS)):
-        measured = [n for n in measured if not others(n)] or measured
-    varied = [n for n in measured if len(np.unique(numbers(frame[n])[~np.isnan(numbers(frame[n]))])) > 1]
-    checked = [n for n in varied if among(n, CHECKED)]
-    for some in (varied, checked, [n for n in varied if goal_of(n) == "max"]):
-        if len(some) == 1:
-            return str(some[0])
-    shown = ", ".join(measured or free or frame.cells)
-    raise ValueError(f"--score must name the score among these columns: {shown}")
-
-
-def scored(frame: Frame, stated: Statement) -> Statement:
-    """A statement with score and goals, guessed where they are missing.
-
-    Raises:
-        ValueError: No score, or no goal that is given or can be inferred from its name.
-    """
-    score = stated.score or (guess_score(frame),)
-    goal = stated.goal or tuple((frame.recipe.goal if c in frame.scores else None) or goal_of(c) for c in score)
-    if len(goal) != len(score):
-        raise ValueError(f"goal must be one for each score ({len(score)}), got {len(goal)}")
-    for column, g in zip(score, goal, strict=True):
-        if g not in ("max", "min"):
-            raise ValueError(f"goal of {column} must be max or min, got {g!r}; its name does not say which (--goal)")
-    return replace(stated, score=score, goal=goal)

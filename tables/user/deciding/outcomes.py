@@ -1,9 +1,11 @@
-"""Outcomes of runs: scores, states, costs and checkpoints, in the vocabulary of any export."""
+"""Outcomes of runs: scores, states and costs, in the vocabulary of any export."""
 
-from typing import NamedTuple
+import re
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from hpo_envs.tables.table import LOST
 from hpo_envs.tables.user import cells as of_cells
@@ -21,32 +23,64 @@ from hpo_envs.tables.user.cells import (
     missing,
     number,
     numbers,
+    numeric,
 )
-from hpo_envs.tables.user.frame import Decision, Frame, count
-from hpo_envs.tables.user.statement import NO_COST, Statement
+from hpo_envs.tables.user.deciding.names import CHECKED, LEVELS, SPREADS, STATES, among, goal_of, is_time
+from hpo_envs.tables.user.frame import Frame, count
+from hpo_envs.tables.user.statement import NO_COST, Decisions, Statement
 
 Codes = npt.NDArray[np.uint8]
 
-STATES = ("state", "status", "trial_state", "run_state", "trial_status", "run_status")
-"""Names of columns that may have it."""
 
+def scored(found: Decisions) -> Decisions:
+    """Complete score and goals: the tool's, or guessed from names.
 
-class Ended(NamedTuple):
-    """How the runs of a frame ended.
-
-    Attributes:
-        frame: The lines of those that ended.
-        scores: (lines, metrics) float64, NaN if there is none.
-        status: (lines,) index into `STATUSES`.
-        column: Of the status.
-        said: The decisions.
+    Raises:
+        ValueError: No score, or no goal that is given or can be inferred from its name.
     """
+    frame, stated = found.frame, found.stated
+    score = stated.score or (_guessed(frame),)
+    goal = stated.goal or tuple((frame.recipe.goal if c in frame.scores else None) or goal_of(c) for c in score)
+    if len(goal) != len(score):
+        raise ValueError(f"goal must be one for each score ({len(score)}), got {len(goal)}")
+    for column, g in zip(score, goal, strict=True):
+        if g not in ("max", "min"):
+            raise ValueError(f"goal of {column} must be max or min, got {g!r}; its name does not say which (--goal)")
+    return found.add(stated={"score": score, "goal": goal})
 
-    frame: Frame
-    scores: Floats
-    status: Codes
-    column: str | None
-    said: list[Decision]
+
+def _guessed(frame: Frame) -> str:
+    """The score of a file: the tool's, or the only column with the name of a score; none is the same in all runs."""
+    free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
+    measured = [n for n in free if n in (frame.scores or free) and (frame.scores or goal_of(n))]
+    for others in (is_time, lambda n: among(n, SPREADS)):
+        measured = [n for n in measured if not others(n)] or measured
+    varied = [n for n in measured if len(np.unique(numbers(frame[n])[~np.isnan(numbers(frame[n]))])) > 1]
+    checked = [n for n in varied if among(n, CHECKED)]
+    for some in (varied, checked, [n for n in varied if goal_of(n) == "max"]):
+        if len(some) == 1:
+            return str(some[0])
+    shown = ", ".join(measured or free or frame.cells)
+    raise ValueError(f"--score must name the score among these columns: {shown}")
+
+
+def without_logs(found: Decisions) -> Decisions:
+    """Leave out the lines of a log that have something else than the score, as loggers of training write them."""
+    frame, stated = found.frame, found.stated
+    steps = any(re.fullmatch(LEVELS, n.lower()) and numeric(c) for n, c in frame.cells.items())
+    without = absent(frame[stated.score[0]])
+    if not steps or stated.status or without.sum() * 3 < len(frame) or without.all():
+        return found
+    other = [
+        n
+        for n, c in frame.cells.items()
+        if numeric(c) and (full := ~absent(c)).any() and not (full & ~without).any() and full.sum() * 2 > without.sum()
+    ]
+    if not other:
+        return found
+    text = f"on {count(int(without.sum()), 'line')} without the score, which are left out"
+    cells = frame.cells[~without].drop(columns=other)
+    return found.add(frame.of("ignored", text, *other), frame=replace(frame, cells=cells))
 
 
 def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
@@ -67,32 +101,34 @@ def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
     return column, found.astype(np.uint8)
 
 
-def ended(frame: Frame, stated: Statement) -> Ended:
-    """The runs that ended, with their scores; running ones are left out.
+def ended(found: Decisions) -> Decisions:
+    """Keep the runs that ended, with their scores and statuses; running ones are left out.
 
     Raises:
         ValueError: Cells that are neither scores nor words for a lost run, no score, or no run that ended.
     """
-    state = states(frame, stated)
+    frame, state, said = found.frame, states(found.frame, found.stated), []
     if state is None:
-        return Ended(frame, *scores(frame, stated.score), None, [])
-    column, found = state
-    going = found == UNFINISHED
+        values, status = scores(frame, found.stated.score)
+        return found.add(scores=values, lines=pd.DataFrame({"status": status}), stated={"status": None})
+    column, known = state
+    going = known == UNFINISHED
     if going.all():
         raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} still running")
     text = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
-    said = [frame.of("status", f"how a run ended{text}", column)]
-    frame, found = frame.only(~going), found[~going]
-    values, status = scores(frame, stated.score)
+    said.append(frame.of("status", f"how a run ended{text}", column))
+    frame, known = frame.only(~going), known[~going]
+    values, status = scores(frame, found.stated.score)
     # What failed with a score stopped early, what ended without one failed.
     lost = np.isnan(values).all(axis=1)
-    early = np.isin(found, LOST) & ~lost
+    early = np.isin(known, LOST) & ~lost
     if early.any():
         runs = count(int(early.sum()), "run")
         said.append(frame.of("status", f"{runs} failed with a score, which counts: truncated", column))
-    without = np.where(found == DIVERGED, DIVERGED, np.where(status == OK, FAILED, status))
-    status = np.where(lost, without, np.where(early, TRUNCATED, found)).astype(np.uint8)
-    return Ended(frame, values, status, column, said)
+    without = np.where(known == DIVERGED, DIVERGED, np.where(status == OK, FAILED, status))
+    status = np.where(lost, without, np.where(early, TRUNCATED, known)).astype(np.uint8)
+    lines = pd.DataFrame({"status": status})
+    return found.add(*said, frame=frame, scores=values, lines=lines, stated={"status": column})
 
 
 def scores(frame: Frame, names: tuple[str, ...]) -> tuple[Floats, Codes]:
@@ -124,24 +160,23 @@ def _ended(text: str) -> int:
     return found if found in LOST else UNFINISHED
 
 
-def costs(frame: Frame, stated: Statement, status: Codes) -> tuple[str | None, Floats | None, list[Decision]]:
-    """The column of costs, and (lines,) the costs; None if there is none.
-
-    A run that failed needs no cost, and is given the median of those like it.
+def paid(found: Decisions) -> Decisions:
+    """Take the costs from their column, if there is one; a failed run without one has the median of those like it.
 
     Raises:
         ValueError: Cells of the user's column that are no cost.
     """
+    frame, stated, lost = found.frame, found.stated, found.lost
     column = stated.cost or frame.one(frame.recipe.cost) or NO_COST
     if column == NO_COST or column in stated.score:
-        return None, None, []
+        return found
     cost = of_cells.seconds(frame[column])
-    bad, lost = ~(cost >= 0), np.isin(status, LOST)
+    bad = ~(cost >= 0)
     free = bad & lost & absent(frame[column])
     wrong = bad & ~free
     if wrong.any() and not stated.cost:
         text = f"not taken as the cost, for {frame.where(int(np.argmax(wrong)))} has none"
-        return None, None, [frame.of("ignored", text, column)]
+        return found.add(frame.of("ignored", text, column))
     frame.require(~wrong, column, "a number >= 0")
     said = []
     if free.any():
@@ -152,4 +187,5 @@ def costs(frame: Frame, stated: Statement, status: Codes) -> tuple[str | None, F
         cost = np.where(free, middle, cost)
     unit = "" if stated.cost else ", in seconds"
     said.append(frame.of("cost", f"what a run cost{unit} (--cost {NO_COST}: each evaluation costs 1)", column))
-    return column, cost, said
+    lines = found.lines.assign(cost=cost)
+    return found.add(*said, lines=lines, stated={"cost": column}, cost_unit=stated.cost or "seconds")

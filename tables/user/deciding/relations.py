@@ -1,9 +1,8 @@
-"""Columns that other columns determine, and numbers that only a measurement can have."""
+"""Columns that other columns or the score determine, and numbers that only a measurement can have."""
 
 import itertools
 import math
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,7 @@ LINES = 2_000
 """Lines that are looked at, all if they are fewer."""
 
 
-def functions(columns: Mapping[str, Floats], numbers: Collection[str], scores: Floats) -> dict[str, str]:
+def functions(frame: pd.DataFrame, numbers: Collection[str], scores: Floats) -> dict[str, str]:
     """Columns that others determine, or that rank runs as the score does.
 
     A column is a function of others where equal values there always come with equal values here, and chance does not
@@ -34,61 +33,58 @@ def functions(columns: Mapping[str, Floats], numbers: Collection[str], scores: F
     two lines agree in the column.
 
     Args:
-        columns: Name -> (lines,) float64, in the order of the file; NaN is a value like others.
+        frame: (lines,) columns of float64, codes for choices, in the order of the file; NaN is a value like others.
         numbers: Those that are no choices.
         scores: (lines,) float64.
 
     Returns:
         Column -> the others, in words; of several that determine each other, the later ones.
     """
-    names = list(columns)
+    names = [n for n in frame if frame[n].nunique(dropna=False) > 1]
     if len(names) < 2 or len(scores) < 4:
         return {}
-    lines = np.unique(np.column_stack([*columns.values()]), axis=0, return_index=True)[1]
-    plain = {n: np.unique(c[lines], return_inverse=True)[1] for n, c in columns.items()}
+    some = frame[names].drop_duplicates()
+    plain = {n: _codes(some[n]) for n in names}
     found: dict[str, str] = {}
     for name in reversed(names):
         free = [n for n in names if n != name and n not in found]
-        before = [n for n in free if names.index(n) < names.index(name)]
-        by = _determined(plain, name, free, before)
+        by = _determined(plain, name, free)
         if not by and name in numbers:
-            by = _formula({n: columns[n][lines] for n in free if n in numbers}, columns[name][lines])
-            by = by or _of_score(columns[name], scores)
+            by = _formula(some[[n for n in free if n in numbers]], some[name].to_numpy())
+            by = by or _of_score(frame[name], scores)
         if by:
             found[name] = by
     return found
 
 
-def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: Floats) -> dict[str, tuple[str, bool]]:
+def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[str, bool]]:
     """Numbers that hardly repeat where others are a full grid, or that are correlated with others.
 
     Args:
-        columns: Name -> (lines,) float64, codes for choices, in the order of the file.
+        frame: See `functions`.
         numbers: Those that are no choices.
-        scores: (lines,) float64.
 
     Returns:
         Column -> what shows it, in words, and whether it is rather this one than its partner: of two that are
             correlated, the one with more such partners, or the later.
     """
-    frame = pd.DataFrame(dict(columns))
     size, lines = frame.nunique(), len(frame)
     rare = [c for c in frame if c in numbers and size[c] * 2 > frame[c].count()]
     grid, cells = _grid(frame, [c for c in frame if c not in rare and size[c] > 1])
     full = lines > 5 and cells == lines == math.prod(size[grid].tolist())
     if len(grid) > 1 and (full or cells * 2 >= lines >= GRID):
-        plain = {n: np.unique(c, return_inverse=True)[1] for n, c in columns.items()}
-        others = [c for c in frame if c in numbers and c not in grid and size[c] > 1]
-        free = [c for c in others if not _determined(plain, c, grid, grid)]
+        plain = {n: _codes(frame[n]) for n in frame}
+        free = [c for c in frame if c in numbers and c not in grid and size[c] > 1]
+        free = [c for c in free if not _determined(plain, c, grid)]
         return dict.fromkeys(free, (f"another value on each line of a grid of {', '.join(grid)}", True))
     if lines < 8:
         return {}
-    ranked = frame[[c for c in frame if c in numbers]].assign(**{"": scores}).rank().corr().abs().fillna(0)
+    ranked = frame[[c for c in frame if c in numbers]].rank().corr().abs().fillna(0)
     least = max(STRONG, min(4.5 / math.sqrt(lines - 1), 0.97))  # chance explains 4.5 standard errors in 1 of 10^5
     found: dict[str, tuple[str, bool]] = {}
     partners: dict[str, tuple[str, bool]] = {}
     for _ in rare:
-        left = ranked.drop(index=[*found, ""], columns=[*found, ""])
+        left = ranked.drop(index=[*found], columns=[*found])
         close = left.where((left >= least) & ~np.eye(len(left), dtype=bool), 0.0)[[c for c in rare if c not in found]]
         total = close.sum().round(9)
         if not len(total) or not total.max():
@@ -96,9 +92,13 @@ def dependent(columns: Mapping[str, Floats], numbers: Collection[str], scores: F
         column = str(total[::-1].idxmax())
         partner = str(close[column].idxmax())
         found[column] = f"in the order of {partner}, or nearly", True
-        if close.at[partner, column] > 0.999 and not _constant(columns[column], columns[partner]):
+        if close.at[partner, column] > 0.999 and not _constant(frame[column], frame[partner]):
             partners[partner] = f"in the order of {column}", False
     return partners | found
+
+
+def _codes(values: pd.Series) -> Index:
+    return np.asarray(pd.factorize(values, sort=True, use_na_sentinel=False)[0])
 
 
 def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
@@ -112,60 +112,54 @@ def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
     return grid, cells
 
 
-def _of_score(y: Floats, scores: Floats) -> str:
+def _of_score(y: pd.Series, scores: Floats) -> str:
     """Whether numbers that hardly repeat are in the order of the score."""
-    if len(y) < 20 or len(np.unique(y)) * 2 < len(y) or np.isnan(y).any():
-        return ""
-    ranked = abs(float(pd.Series(y).rank().corr(pd.Series(scores).rank()))) > 0.999
+    few = len(y) < 20 or y.nunique() * 2 < len(y) or y.isna().any()
+    ranked = not few and abs(float(y.rank().corr(pd.Series(scores, y.index).rank()))) > 0.999
     return "in the order of the score, as if it was measured" if ranked else ""
 
 
-def _determined(codes: Mapping[str, Index], name: str, free: list[str], before: list[str]) -> str:
-    target = codes[name]
+def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> str:
+    """The one or two columns of which one is a function, in words; of two with as many values the later is."""
+    target, order = codes[name], [*codes]
     shares = np.bincount(target) / len(target)
     surprise = -math.log(min(float((shares**2).sum()), 1 - 1e-9))
-    distinct, sizes = len(shares), {n: int(codes[n].max()) + 1 for n in free}
-    for size in (1, 2):
-        for some in itertools.combinations(free, size):
-            groups = math.prod(sizes[n] for n in some)
-            if groups < distinct or (groups == distinct and size == 1 and some[0] not in before):
-                continue
-            key = np.zeros(len(target), np.intp)
-            for n in some:
-                key = key * sizes[n] + codes[n]
-            used = len(np.unique(key))
-            again = len(target) - used
-            if used * (4 if size == 1 else 2) > len(target):
-                continue  # such a column names the runs, whatever else it is
-            if again * surprise < math.log(len(free) ** size / CHANCE):
-                continue
-            if len(np.unique(key * distinct + target)) == used:
-                return f"a function of {' and '.join(some)}"
+    for some in (*itertools.combinations(free, 1), *itertools.combinations(free, 2)):
+        sizes = [int(codes[n].max()) + 1 for n in some]
+        later = len(some) == 1 and order.index(some[0]) > order.index(name)
+        if math.prod(sizes) < len(shares) + later:
+            continue
+        key = np.ravel_multi_index([codes[n] for n in some], sizes)
+        used = len(np.unique(key))
+        again = len(target) - used
+        if used * (4 if len(some) == 1 else 2) > len(target):
+            continue  # such a column names the runs, whatever else it is
+        chance = again * surprise < math.log(len(free) ** len(some) / CHANCE)
+        if not chance and len(np.unique(key * len(shares) + target)) == used:
+            return f"a function of {' and '.join(some)}"
     return ""
 
 
-def _formula(columns: Mapping[str, Floats], y: Floats) -> str:
+def _formula(others: pd.DataFrame, y: Floats) -> str:
     """A formula for numbers that hardly repeat; whole ones may be rounded."""
-    others = {n: x for n, x in columns.items() if len(np.unique(x)) > 1}
     if len(np.unique(y)) < 6 or not np.isfinite(y).all():
         return ""
-    for n, x in others.items():
-        if _constant(y, x) or _constant(y * x, np.ones(len(x))):
-            return f"proportional to {n}" if _constant(y, x) else f"proportional to 1 / {n}"
     near = EXACT * abs(y) + (1.0 if (y % 1 == 0).all() and y.max() > 100 else 0.0)
-    for (n, a), (m, b) in itertools.combinations(others.items(), 2):
-        with np.errstate(all="ignore"):
-            forms: dict[str, Any] = {f"{n} x {m}": a * b, f"{n} / {m}": a / b, f"{m} / {n}": b / a}
-            sums: dict[str, Any] = {f"{n} + {m}": a + b, f"{n} - {m}": a - b, f"{m} - {n}": b - a}
-        for text, x in (forms | sums).items():
-            if text in forms and _constant(y, x):
-                return f"proportional to {text}"
-            if np.isfinite(x).all() and (abs(y - x) <= near).all():
-                return f"equal to {text}"
-    return ""
-
-
-def _constant(y: Floats, x: Floats) -> bool:
+    columns = {n: x.to_numpy() for n, x in others.items() if x.nunique() > 1}
     with np.errstate(all="ignore"):
-        ratio = y / x
+        factors = {text: form for n, x in columns.items() for text, form in ((n, x), (f"1 / {n}", 1 / x))}
+        sums: dict[str, Floats] = {}
+        for (n, a), (m, b) in itertools.combinations(columns.items(), 2):
+            factors |= {f"{n} x {m}": a * b, f"{n} / {m}": a / b, f"{m} / {n}": b / a}
+            sums |= {f"{n} + {m}": a + b, f"{n} - {m}": a - b, f"{m} - {n}": b - a}
+    for text, x in factors.items():
+        if _constant(y, x):
+            return f"proportional to {text}"
+    equal = (text for text, x in (factors | sums).items() if np.isfinite(x).all() and (abs(y - x) <= near).all())
+    return next((f"equal to {text}" for text in equal), "")
+
+
+def _constant(y: Floats | pd.Series, x: Floats | pd.Series) -> bool:
+    with np.errstate(all="ignore"):
+        ratio = np.asarray(y / x)
     return bool(np.isfinite(ratio).all() and ratio[0] != 0 and (abs(ratio - ratio[0]) <= EXACT * abs(ratio[0])).all())

@@ -1,67 +1,43 @@
 """Checkpoints, which lines have one configuration, and which of them are one run."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
 from hpo_envs.tables.user import cells as of_cells
-from hpo_envs.tables.user.cells import Floats, Mask, absent, numbers
-from hpo_envs.tables.user.deciding.definitions import DecidedSpace
+from hpo_envs.tables.user.cells import Floats, Index, Mask, absent, numbers
 from hpo_envs.tables.user.frame import Decision, Frame
-from hpo_envs.tables.user.statement import Statement
+from hpo_envs.tables.user.statement import NO_COST, Decisions
 
 
-def runs(
-    frame: Frame,
-    stated: Statement,
-    names: Sequence[str],
-    lines: pd.DataFrame,
-    space: DecidedSpace,
-    scores: Floats,
-    repeat: str | None,
-) -> tuple[pd.DataFrame, list[Decision]]:
-    """Group lines: equal configurations become repeats.
-
-    Args:
-        frame: The lines.
-        stated: The complete statement.
-        names: Columns that name the runs.
-        lines: The `level`, `cost` and `status` of each.
-        space: The hyperparameters.
-        scores: (lines, metrics).
-        repeat: Column that the user says tells runs apart.
-
-    Returns:
-        The lines that are kept, with their `row` and `repeat`, and the decisions.
+def grouped(found: Decisions) -> Decisions:
+    """Group lines: those of a run are its checkpoints, equal configurations become repeats.
 
     Raises:
-        ValueError: Lines that contradict each other.
+        ValueError: Lines that contradict each other, or checkpoints that are no numbers.
     """
-    label = repeat or (next(iter(names), stated.repeat) if stated.level else None)
-    if stated.level:
-        lines["label"] = 0
+    frame, stated, lines = found.frame, found.stated, found.lines
+    at = lines.index
+    lost: Mask = np.asarray(np.isnan(found.scores).all(axis=1))
+    lines = lines.assign(level=_levels(frame, stated.level, lost)[at] if stated.level else 1.0)
+    lines = lines if "cost" in lines else lines.assign(cost=lines["level"])
+    label = found.given.repeat or (next(iter(found.names), stated.repeat) if stated.level else None)
     if label:  # each line without a label is a run of its own
-        cells = frame[label]
-        lines["label"] = np.where(absent(cells), len(lines) + np.arange(len(lines)), of_cells.codes(cells))
-    lines = lines[space.kept]
+        own = np.where(absent(frame[label]), len(frame) + np.arange(len(frame)), of_cells.codes(frame[label]))
+        lines = lines.assign(label=own[at])
+    elif stated.level:
+        lines = lines.assign(label=0)
     row = np.zeros(len(lines), np.intp)
-    for h in space.space:
-        code = of_cells.codes(space.values[h.name][lines.index])
+    for values in found.values.values():
+        code = of_cells.codes(values[at])
         row = pd.factorize(row * (int(code.max(initial=0)) + 1) + code)[0]
-    lines, said = _alone(frame, stated, bool(names), lines.assign(row=row), scores)
+    lines, said = _alone(found, lines.assign(row=row))
     repeats, more = _repeats(frame, lines)
-    return lines.assign(repeat=repeats), [*said, *more]
+    unit = found.cost_unit or stated.level or NO_COST
+    return found.add(*said, *more, lines=lines.assign(repeat=repeats), cost_unit=unit)
 
 
-def levels(frame: Frame, column: str, lost: Mask) -> Floats:
-    """(lines,) the checkpoints in a column.
-
-    Raises:
-        ValueError: Cells of runs with a score that are no number.
-    """
+def _levels(frame: Frame, column: str, lost: Mask) -> Floats:
+    """(lines,) the checkpoints in a column; a run without a score may have none."""
     of_cells.check_whole(column, frame[column])
     values = numbers(frame[column])
     frame.require(~np.isnan(values) | lost, column, "a number")
@@ -70,30 +46,29 @@ def levels(frame: Frame, column: str, lost: Mask) -> Floats:
     return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
 
 
-def _alone(
-    frame: Frame, stated: Statement, named: bool, lines: pd.DataFrame, scores: Floats
-) -> tuple[pd.DataFrame, list[Decision]]:
+def _alone(found: Decisions, lines: pd.DataFrame) -> tuple[pd.DataFrame, list[Decision]]:
     """The lines without those that repeat an earlier one in every cell and are no runs of their own."""
+    frame, stated = found.frame, found.stated
     some = lines.index[lines.duplicated(["row", "level"], keep=False)]
     twice = some[frame.cells.iloc[some].duplicated()]
     if not len(twice):
         return lines, []
     what = f"{len(twice)} line(s), the first {frame.where(twice[0])}, say what another says in every cell"
-    outcomes = lines[["row", "level", "cost"]].join(pd.DataFrame(scores).rename(columns=str))
+    outcomes = lines[["row", "level", "cost"]].join(pd.DataFrame(found.scores).rename(columns=str))
     one = stated.duplicates
     if one is None:
         same = len(outcomes.drop_duplicates()) == len(lines.drop_duplicates(["row", "level"]))
-        one = bool(named or stated.repeat) or same
+        one = bool(found.names or stated.repeat) or same
     if one:
         text = f"{what}: one run each, not repeats (a column that tells runs apart says otherwise: --repeat)"
         return lines.drop(twice), [frame.of("ignored", text)]
     return lines, [frame.of("repeat", f"{what}: kept as repeats, like the others of one configuration")]
 
 
-def _repeats(frame: Frame, lines: pd.DataFrame) -> tuple[of_cells.Index, list[Decision]]:
+def _repeats(frame: Frame, lines: pd.DataFrame) -> tuple[Index, list[Decision]]:
     """(lines,) which run of its configuration each line is."""
     if "label" not in lines:
-        repeat: of_cells.Index = lines.groupby("row").cumcount().to_numpy()
+        repeat: Index = lines.groupby("row").cumcount().to_numpy()
         doubles = int((repeat > 0).sum())
         text = f"{doubles} lines repeat a configuration: kept as repeats, evaluating it again draws one of them"
         return repeat, [frame.of("repeat", text)] if doubles else []

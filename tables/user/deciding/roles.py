@@ -4,19 +4,17 @@ Values decide. Where only a name or only values say that a column was measured, 
 """
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from shlex import quote
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.user.cells import CHOICES, UNNAMED, Mask, absent, codes, different, numbers, numeric
+from hpo_envs.tables.user.cells import CHOICES, UNNAMED, absent, codes, different, numbers, numeric
 from hpo_envs.tables.user.deciding import names, relations
 from hpo_envs.tables.user.deciding.formats import TIME_UNITS
 from hpo_envs.tables.user.frame import Decision, Frame
-from hpo_envs.tables.user.statement import Statement
+from hpo_envs.tables.user.statement import Decisions
 
 DATE = r"\d{4}-\d\d-\d\d([ T_]\d\d[:-].*)?|\d\d?[/.]\d\d?[/.]\d{4}.*"
 """Dates, as cells have them."""
@@ -24,90 +22,77 @@ DATE = r"\d{4}-\d\d-\d\d([ T_]\d\d[:-].*)?|\d\d?[/.]\d\d?[/.]\d{4}.*"
 GAPS = 0.1
 """Largest part of runs with a checkpoint missing before their last, of which the first is an error."""
 
-NAMES = "names the runs, no hyperparameter"
-
 TAKE = "--hyperparameters"
-
 OUT = f"left out ({TAKE} takes it in)"
 
+NAMES = Decision("name", (), "names the runs, no hyperparameter")
 
-class Roles(NamedTuple):
-    """Roles of the columns of a frame.
-
-    Attributes:
-        stated: The statement, with the hyperparameters, the level and the repeat.
-        names: Columns that name the runs.
-        said: The decisions.
-    """
-
-    stated: Statement
-    names: list[str]
-    said: list[Decision]
+Why = dict[str, Decision | None]
+"""Column -> why it is no hyperparameter; None if it is one."""
 
 
-class Why(NamedTuple):
-    """Reason why a column is not a hyperparameter; with an option if that is uncertain."""
-
-    text: str
-    option: str = ""
-
-
-def assign(frame: Frame, stated: Statement, lost: Mask, units: dict[str, str]) -> Roles:
-    """Decide the role of every column.
-
-    Args:
-        frame: The columns.
-        stated: What is known of them; with a score, and the columns of cost and status.
-        lost: (lines,) which runs have none.
-        units: Column -> unit of its numbers.
-    """
-    s, recipe = stated, frame.recipe
-    taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
-    why = _reasons(frame, taken, lost, s.categorical, units)
-    runs = [c for c in why if why[c].text == NAMES and c not in s.hyperparameters]
+def assign(found: Decisions) -> Decisions:
+    """Decide the role of every column."""
+    frame, s, recipe = found.frame, found.stated, found.frame.recipe
+    why = _reasons(found)
+    runs = [c for c in why if why[c] == NAMES and c not in s.hyperparameters]
     runs.sort(key=lambda c: c != frame.one(recipe.run))
     level, repeat = s.level, s.repeat or frame.one(recipe.repeat)
-    chosen, doubts = list(s.hyperparameters), dict[str, Why]()
-    if chosen:
-        why = {c: Why(NAMES if c in runs else "no hyperparameter, as asked") for c in why if c not in chosen}
+    doubts: Why = {}
+
+    def chosen() -> list[str]:
+        return [c for c in why if not why[c] and c not in (level, repeat)]
+
+    if s.hyperparameters:
+        asked = Decision("ignored", (), "no hyperparameter, as asked")
+        why = {c: None if c in s.hyperparameters else NAMES if c in runs else asked for c in why}
+        why |= dict.fromkeys(s.hyperparameters)
     else:
-        chosen = [c for c in frame.cells if c in why and not why[c].text and c not in (level, repeat)]
-        level, more = _fidelity(frame, level, runs, chosen, [c for c in frame.cells if c not in taken])
-        why |= more
-        chosen = [c for c in frame.cells if c != level and (c in chosen or c in more) and not why[c].text]
+        found_level = _level(frame, runs, chosen(), [*why]) if level is None else None
+        if found_level and not found_level[1]:
+            why[found_level[0]] = None  # each line is an evaluation of its own
+        elif found_level:
+            level = found_level[0]
+        why |= _changing(frame, level, runs, chosen())
         if not frame.settings:
-            repeat = repeat or next((c for c in chosen if re.fullmatch(names.REPEATS, c.lower())), None)
-            free = [c for c in chosen if c != repeat and c not in s.categorical]
-            more, doubts = _seemingly_measured(frame, free, s.score[0], runs[0] if level and runs else None)
-            why |= more
-    why |= dict.fromkeys(s.drop, Why("left out, as asked"))
-    why = {c: reason for c, reason in why.items() if reason.text and c not in (level, repeat)}
-    said = []
-    for role, reasons in (("hyperparameter", doubts), ("ignored", why)):
-        for reason in dict.fromkeys(reasons.values()):
-            of = "name" if reason.text == NAMES else role
-            said.append(frame.of(of, reason.text, *(c for c in reasons if reasons[c] == reason), option=reason.option))
+            repeat = repeat or next((c for c in chosen() if re.fullmatch(names.REPEATS, c.lower())), None)
+        doubts = _doubts(found, chosen(), runs[0] if level and runs else None)
+        why |= {c: doubt for c, doubt in doubts.items() if doubt and doubt.role == "ignored"}
+        doubts = {c: doubt for c, doubt in doubts.items() if c in chosen()}
+    why |= dict.fromkeys(s.drop, Decision("ignored", (), "left out, as asked"))
+    said = _grouped(frame, doubts) + _grouped(frame, {c: d for c, d in why.items() if c not in (level, repeat)})
     if repeat is not None:
         how = "" if s.repeat else f" ({TAKE} takes it in)"
         said.append(frame.of("repeat", f"tells runs of one configuration apart{how}", repeat))
-    chosen = [c for c in chosen if c != repeat and c not in why]
-    return Roles(replace(s, hyperparameters=tuple(chosen), level=level, repeat=repeat), runs, said)
+    if level:
+        how = "" if s.level else "; runs have several lines each"
+        option = "" if s.level or runs or recipe.level else f"--level {quote(level)} or {TAKE}"
+        different_levels = len(np.unique(numbers(frame[level])[~np.isnan(numbers(frame[level]))]))
+        said.append(frame.of("level", f"the checkpoint, {different_levels} different{how}", level, option=option))
+    kept = s.hyperparameters or chosen()
+    chosen_names = tuple(c for c in kept if c != repeat and c not in s.drop)
+    stated = {"hyperparameters": chosen_names, "level": level, "repeat": repeat}
+    return found.add(*said, names=tuple(runs), stated=stated)
 
 
-def _reasons(
-    frame: Frame, taken: Collection[str | None], lost: Mask, chosen: Collection[str], units: dict[str, str]
-) -> dict[str, Why]:
-    """Column that is nothing else -> why it is no hyperparameter; empty if it is one, as those the user chose."""
-    run = frame.one(frame.recipe.run)
-    found = {c: _reason(frame, c, lost, chosen, units.get(c, "")) for c in frame.cells if c not in taken}
-    found |= {run: Why(NAMES)} if run in found else {}
+def _grouped(frame: Frame, why: Mapping[str, Decision | None]) -> list[Decision]:
+    """A decision for all columns with the same reason."""
+    kinds = dict.fromkeys(d for d in why.values() if d)
+    return [frame.of(d.role, d.text, *(c for c in why if why[c] == d), option=d.option) for d in kinds]
+
+
+def _reasons(found: Decisions) -> Why:
+    """Of each column that is nothing else, why it is no hyperparameter."""
+    frame, s, run = found.frame, found.stated, found.frame.one(found.frame.recipe.run)
+    taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
+    why = {c: NAMES if c == run else _reason(found, c) for c in frame.cells if c not in taken}
     # A first column that numbers the lines, whatever it is called.
     first, values = frame.cells.columns[0], numbers(frame.cells.iloc[:, 0])
     counts = len(values) > 5 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
-    free = [c for c, why in found.items() if not why.text and frame[c].nunique() > 1]
-    if counts and {*free} > {first} and first not in chosen and Why(NAMES) not in found.values():
-        found[first] = Why(NAMES)
-    return found
+    free = {c for c, reason in why.items() if not reason and frame[c].nunique() > 1}
+    if counts and free > {first} and first not in s.categorical and NAMES not in why.values():
+        why[first] = NAMES
+    return why
 
 
 def _names_runs(frame: Frame, column: str) -> bool:
@@ -115,100 +100,89 @@ def _names_runs(frame: Frame, column: str) -> bool:
     if not re.fullmatch(names.IDENTIFIERS, column.lower().strip()):
         return False
     cells = frame.cells
-    steps = (n for n, c in cells.items() if re.fullmatch(names.LEVELS, str(n).lower()) and numeric(c))
+    steps = (n for n, c in cells.items() if re.fullmatch(names.LEVELS, n.lower()) and numeric(c))
     return cells[column].nunique() * 2 > len(cells) or any(not cells.duplicated([column, n]).any() for n in steps)
 
 
-def _reason(frame: Frame, column: str, lost: Mask, chosen: Collection[str], unit: str) -> Why:
+def _reason(found: Decisions, column: str) -> Decision | None:
     """See `_reasons`: of the rules that hold, the first."""
-    recipe, cells, low = frame.recipe, frame[column], column.lower().strip()
-    if column in chosen or column in frame.settings:
-        return Why("")
+    frame, recipe = found.frame, found.frame.recipe
+    cells, low = frame[column], column.lower().strip()
+    if column in found.stated.categorical or column in frame.settings:
+        return None
     if frame.settings and column in frame.scores:
-        return Why("measured, not set")
+        return Decision("ignored", (), "measured, not set")
     if frame.settings or (recipe.noted and re.fullmatch(recipe.noted, column)):
-        return Why(f"{f'bookkeeping of {recipe.tool}' if recipe.tool else 'not among the settings'}, no hyperparameter")
-    texts, number, full = set(different(cells)), numeric(cells), int((~absent(cells)).sum())
+        of = f"bookkeeping of {recipe.tool}" if recipe.tool else "not among the settings"
+        return Decision("ignored", (), f"{of}, no hyperparameter")
+    if _names_runs(frame, column):
+        return NAMES
+    texts, number, full = {*different(cells)}, numeric(cells), int((~absent(cells)).sum())
     some = [t for t in cells[:50].dropna() if t in texts]
     asked = "" if cells.nunique() * 2 > full else f"--drop {quote(column)} or {TAKE}"
     when = re.fullmatch(names.STAMPS, low) and not (number and np.nanmax(numbers(cells), initial=0) < 1e8)
     dated = some and all(re.fullmatch(DATE, t) for t in some)
     long = sum(len(t) > 40 or "\n" in t for t in some) * 2 > len(some)
     short = len(texts) > 1 and max(map(len, texts)) <= 20
-    each = full == len(texts)
+    each = some and full == len(texts)
+    measured = _measured(found, column) if number else ("", "")
     rules = (
-        (_names_runs(frame, column), NAMES, ""),
         (column.startswith(UNNAMED), "has no name: left out", ""),
         (dated or when, f"when, not what: {OUT}", "" if dated else asked),
-        (number, *_measured(frame, column, lost, unit)),
+        (number, *measured),
         (re.fullmatch(names.NOTES, low), f"a note: {OUT}", asked if short else ""),
         (len(texts) > CHOICES, f"more than {CHOICES} different texts, no choice: {OUT}", ""),
-        (
-            some and each and full < len(cells) / 2 and all(" " in t for t in some),
-            f"a remark on a few lines: {OUT}",
-            "",
-        ),
-        (some and (long or (each and full > max(5, len(cells) / 2))), f"another text for each run: {OUT}", ""),
+        (each and full < len(cells) / 2 and all(" " in t for t in some), f"a remark on a few lines: {OUT}", ""),
+        ((some and long) or (each and full > max(5, len(cells) / 2)), f"another text for each run: {OUT}", ""),
     )
-    return next((Why(text, option) for true, text, option in rules if true), Why(""))
+    text, option = next(((text, option) for true, text, option in rules if true), ("", ""))
+    return Decision("ignored", (), text, option) if text else None
 
 
-def _measured(frame: Frame, column: str, lost: Mask, unit: str) -> Why:
+def _measured(found: Decisions, column: str) -> tuple[str, str]:
     """Why a column of numbers was measured: it is called so, and its values are no grid; else a question, or set."""
-    cells, empty = frame[column], absent(frame[column])
+    cells, unit = found.frame[column], found.frame.units.get(column, "")
+    empty = absent(cells)
     distinct, full = cells.nunique(), int((~empty).sum())
+    if distinct * 2 > full > 5 and re.fullmatch(names.LEVELS, column.rpartition("/")[2].lower()):
+        return "where a run ended, so it seems to be measured, not set: left out", f"--drop or {TAKE}"
     took = names.is_time(column)
     called = took or names.among(re.split(r"[./]", column)[-1], names.MEASURED)
     quantity = unit in TIME_UNITS or unit.endswith("B") or unit in ("%", "bytes")
     many = distinct > relations.GRID
     # A score of many runs may repeat, but is no grid.
     rare = distinct * 2 > full or (called and many and bool((numbers(cells) % 1 > 0).any()))
-    if distinct * 2 > full > 5 and re.fullmatch(names.LEVELS, column.rpartition("/")[2].lower()):
-        return Why("where a run ended, so it seems to be measured, not set: left out", f"--drop or {TAKE}")
     if (called or quantity) and (rare or took or many):
         role = f"{'--score' if names.goal_of(column) == 'max' else '--cost'} {quote(column)}"
         text = f"measured, not set: left out ({role} uses it, {TAKE} takes it in)"
-        return Why(text, "" if rare else f"{role}, --drop or {TAKE}")
-    failed = 0 < full < len(cells) and (empty <= lost).all()
-    return Why(f"empty only where a run failed, so measured, not set: {OUT}" if failed else "")
+        return text, "" if rare else f"{role}, --drop or {TAKE}"
+    failed = 0 < full < len(cells) and (empty <= found.lost).all()
+    return f"empty only where a run failed, so measured, not set: {OUT}" if failed else "", ""
 
 
-def _seemingly_measured(
-    frame: Frame, columns: Sequence[str], score: str, run: str | None
-) -> tuple[dict[str, Why], dict[str, Why]]:
-    """Columns that look measured, and those as which they look; of runs with several lines, by the first."""
-    cells = frame.cells if run is None else frame.cells.drop_duplicates(run)
-    cells = cells.iloc[:: len(cells) // relations.LINES + 1]
-    values = {c: numbers(cells[c]) if numeric(cells[c]) else codes(cells[c]).astype(float) for c in columns}
-    found = relations.dependent(values, [c for c in columns if numeric(cells[c])], numbers(cells[score]))
-    out = {c for c, (_, rather) in found.items() if rather}
+def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
+    """Columns that look measured, and that others or the score determine; of runs with several lines, by the first."""
+    frame, score, fixed = found.frame, found.scores[:, 0], found.stated.categorical
+    lines = frame.cells.assign(**{"": np.arange(len(frame))}).drop_duplicates(run) if run else frame.cells
+    lines = lines.iloc[:: len(lines) // relations.LINES + 1]
+    score = score[lines[""]] if run else score[:: len(frame) // relations.LINES + 1]
+    number = [c for c in columns if c not in fixed and numeric(lines[c])]
+    values = {c: numbers(lines[c]) if c in number else codes(lines[c]).astype(float) for c in columns}
+    some = pd.DataFrame(values, lines.index)
+    seems = {} if frame.settings else relations.dependent(some[[c for c in columns if c not in fixed]], number)
+    out = {c for c, (_, rather) in seems.items() if rather}
     out = out if any(frame[c].nunique() > 1 for c in columns if c not in out) else set()
-    texts = (", so it seems to be measured, not set: left out", ": taken nevertheless")
-    measured, doubts = (
-        {c: Why(by + text, f"--drop {quote(c)} or {TAKE}") for c, (by, _) in found.items() if (c in out) == wanted}
-        for text, wanted in zip(texts, (True, False), strict=True)
-    )
-    return measured, doubts
-
-
-def _fidelity(
-    frame: Frame, level: str | None, runs: Sequence[str], chosen: Sequence[str], free: Sequence[str]
-) -> tuple[str | None, dict[str, Why]]:
-    """The column of the checkpoint, if runs have several lines; why columns that change with it are no hyperparameters.
-
-    An empty reason is that of a checkpoint that is a hyperparameter.
-    """
-    found = None if level else _level(frame, runs, chosen, free)
-    if found and not found[1]:
-        return None, {found[0]: Why("")}
-    level = found[0] if found else level
-    if not level or not runs:
-        return level, {}
-    known = frame.cells[~absent(frame[runs[0]])]
-    count = known[runs[0]].nunique()
-    changing = [c for c in chosen if c != level and len(known.drop_duplicates([runs[0], c])) > count]
-    text = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
-    return level, dict.fromkeys(changing, Why(text))
+    known = ~np.isnan(score)
+    functions = relations.functions(some[known].drop(columns=[*out]), number, score[known])
+    texts = {c: text for c, (text, _) in seems.items()} | functions
+    option = {c: f"--drop {quote(c)} or {TAKE}" for c in texts}
+    measured = ", so it seems to be measured, not set: left out"
+    return {
+        c: Decision("ignored", (), text + measured, option[c])
+        if c in out
+        else Decision("hyperparameter", (), f"{text}: taken nevertheless", option[c])
+        for c, text in texts.items()
+    }
 
 
 def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Sequence[str]) -> tuple[str, bool] | None:
@@ -231,3 +205,14 @@ def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Seque
         if len(seen) <= len(known) * (0.67 if whole else 0.9):
             return column, whole
     return None
+
+
+def _changing(frame: Frame, level: str | None, runs: Sequence[str], chosen: Sequence[str]) -> Why:
+    """Columns that change from one checkpoint of a run to the next."""
+    if not level or not runs:
+        return {}
+    known = frame.cells[~absent(frame[runs[0]])]
+    count = known[runs[0]].nunique()
+    changing = [c for c in chosen if c != level and len(known.drop_duplicates([runs[0], c])) > count]
+    text = "changes from one checkpoint of a run to the next: left out (--cost takes one in)"
+    return dict.fromkeys(changing, Decision("ignored", (), text))

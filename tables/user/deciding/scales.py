@@ -21,6 +21,9 @@ NARROW = 3.0
 NEAR = 10.0
 """The scale of a grid within this factor is that of its evener steps."""
 
+EVENLY = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
+UNIFORMLY = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}
+
 
 class DecidedScale(NamedTuple):
     """The scale of a hyperparameter.
@@ -55,37 +58,32 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
     if len(grid) == 2:
         return DecidedScale("log" if grid[0] > 0 and factor >= 10 else "linear", "two values")
     decay = not whole and grid[0] >= 0 and 0.8 < grid[-1] < 1
+    narrow = DecidedScale("linear", f"within a factor of {NARROW:g}")
     if grid[0] > 0 and factor <= NARROW and not decay:
-        steady = _unevenness(grid) <= EVEN
-        return DecidedScale("linear", "steps are even" if steady else f"within a factor of {NARROW:g}")
-    steps: dict[Kind, float] = {"linear": _unevenness(grid), "log": _unevenness(np.log(positive), factor >= 10)}
-    if grid[0] == 0 and factor < 10:
-        del steps["log"]  # 0 as a step of a logarithmic grid needs one
+        return DecidedScale("linear", EVENLY["linear"]) if _unevenness(grid) <= EVEN else narrow
+    steps: dict[Kind, float] = {"linear": _unevenness(grid)}
+    if grid[0] > 0 or factor >= 10:  # 0 as a step of a logarithmic grid needs one
+        steps["log"] = _unevenness(np.log(positive), factor >= 10)
     if decay:
         steps["decay"] = _unevenness(np.log1p(-grid))
     first, *others = sorted(steps, key=lambda k: steps[k])
     ahead = not others or steps[first] * 2 <= steps[others[0]]
-    if steps[first] <= EVEN and ahead:
-        return _grid(grid, first)
-    if len(grid) <= 12 and (len(grid) < len(values) or len(grid) <= 5):
-        if ahead or (factor < NARROW and "decay" not in (first, *others[:1])):
-            return _grid(grid, first)
-        drawn = _drawn(grid, decay, whole)
+    few = len(grid) <= 12 and (len(grid) < len(values) or len(grid) <= 5)
+    near = factor < NARROW and "decay" not in (first, *others[:1])
+    if (steps[first] <= EVEN and ahead) or (few and (ahead or near)):
+        zero = ", 0 is the lowest step" if first == "log" and grid[0] == 0 else ""
+        return DecidedScale(first, EVENLY[first] + zero)
+    drawn = _drawn(grid, decay, whole)
+    if few and not drawn.certain:
         likely = min((k for k in steps if k != "decay"), key=lambda k: steps[k])
-        near = factor <= NEAR and grid[0] > 0 and not decay
-        return drawn if drawn.certain else DecidedScale(likely, "the evener steps", certain=near)
-    return _drawn(grid, decay, whole)
+        return DecidedScale(likely, "the evener steps", certain=factor <= NEAR and grid[0] > 0 and not decay)
+    return drawn
 
 
 def _unevenness(points: Floats, apart: bool = True) -> float:
     """Standard deviation of the steps, relative to their mean; of a single step 0 if its ends are far apart, else 1."""
     steps = np.diff(points)
     return float(steps.std() / abs(steps.mean())) if len(steps) > 1 else 1.0 - apart
-
-
-def _grid(grid: Floats, kind: Kind) -> DecidedScale:
-    words = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
-    return DecidedScale(kind, words[kind] + (", 0 is the lowest step" if kind == "log" and grid[0] == 0 else ""))
 
 
 def _drawn(grid: Floats, decay: bool, whole: bool) -> DecidedScale:
@@ -99,9 +97,7 @@ def _drawn(grid: Floats, decay: bool, whole: bool) -> DecidedScale:
         found["decay"] = -float(np.log(rest).mean()) - math.log(math.log(rest[0] / rest[-1]))
     first, *others = sorted(found, key=lambda k: -found[k])
     ahead = len(grid) * (found[first] - found[others[0]]) if others else math.inf
-    narrow = "decay" not in (first, *others[:1]) and grid[-1] < NARROW * grid[0]
-    if narrow:
+    if "decay" not in (first, *others[:1]) and grid[-1] < NARROW * grid[0]:
         return DecidedScale("linear", f"within a factor of {NARROW:g}")
-    zero = grid[0] == 0 and (np.log(grid[grid > 0]).std() > 1.5)
-    words = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}
-    return DecidedScale(first, f"{words[first]} is the likeliest", ahead >= NATS and not zero)
+    zero = grid[0] == 0 and np.log(grid[grid > 0]).std() > 1.5
+    return DecidedScale(first, f"{UNIFORMLY[first]} is the likeliest", ahead >= NATS and not zero)

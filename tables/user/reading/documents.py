@@ -44,34 +44,19 @@ def of_json(source: str, content: bytes, alone: bool = True) -> Document:
         ValueError: It lists no runs.
     """
     document = parse(source, content)
-    for form in (_ax, _trainer) if isinstance(document, Mapping) else ():
-        if (found := form(document)) is not None:
-            return found
-    found = _listed(document, alone) if isinstance(document, Mapping) else Document(document)
+    found = Document(document)
+    if isinstance(document, Mapping):
+        found = _of_ax(document) or _of_trainer(document) or _of_tables(document, alone) or _of_mapping(document, alone)
     if not isinstance(found.lines, list) or not found.lines or not all(isinstance(r, Mapping) for r in found.lines):
         raise ValueError(f"{source} must list runs as objects, got {str(document)[:40]!r}")
     return found._replace(lines=[flat(r) for r in found.lines])
 
 
-def _listed(document: Mapping[str, Any], alone: bool) -> Document:
+def _of_mapping(document: Mapping[str, Any], alone: bool) -> Document:
+    """Columns, lines by column, runs by name, or a record."""
     inner = list(document.values())
-    lists = [v for v in inner if isinstance(v, list)]
-    runs = any(isinstance(v, Mapping) for listed in lists for v in listed)
-    if alone and lists and not runs and len(lists) == len(inner) and len({len(v) for v in lists}) == 1:
-        return Document([dict(zip(document, cells, strict=True)) for cells in zip(*lists, strict=True)])
-    tables = {key: made for key, value in document.items() if (made := _table(value, document))}
-    lined = [key for key in tables if isinstance(document[key], list)]
-    if len(tables) > 1 and (found := _joined(document, tables)):
-        return found
-    if len(lined) == 1:
-        others = [key for key in document if key != lined[0]]
-        said = (Decision("ignored", tuple(others), f"beside the lines of {lined[0]}: ignored"),) if others else ()
-        return Document(tables[lined[0]], decisions=said)
-    if lined and alone:
-        most = max(lined, key=lambda key: len(tables[key]))
-        others = [key for key in document if key != most]
-        hint = "a file of its own for another of its tables"
-        return Document(tables[most], decisions=(Decision("ignored", tuple(others), "no key joins it", hint),))
+    if alone and inner and all(isinstance(v, list) for v in inner) and len({len(v) for v in inner}) == 1:
+        return Document([dict(zip(document, cells, strict=True)) for cells in zip(*inner, strict=True)])
     if not alone or not inner or not all(isinstance(v, Mapping) for v in inner):
         return Document([dict(document)], listed=False)
     # pandas writes column -> line -> value; a mapping of runs has run -> column -> value.
@@ -80,6 +65,35 @@ def _listed(document: Mapping[str, Any], alone: bool) -> Document:
     if len(inner) > 1 and not set.intersection(*map(set, inner)):
         return Document([dict(document)], listed=False)
     return Document([{"name": k, **v} for k, v in document.items()])
+
+
+def _of_tables(document: Mapping[str, Any], alone: bool) -> Document | None:
+    """The table of a document with others joined by a key, else its longest list of lines; None if it has none."""
+    tables = {key: made for key, value in document.items() if (made := _table(value, document))}
+    keys: dict[str, tuple[str, str]] = {}
+    main = ""
+    for each in tables:
+        found = {key: pair for key in tables if key != each and (pair := _key(tables[each], key, tables[key]))}
+        main, keys = (each, found) if len(found) > len(keys) else (main, keys)
+    if main:
+        lines = tables[main]
+        for name, (field, key) in keys.items():
+            short = re.sub(r"s$", "", name)
+            more = {str(line[key]): {f"{short}.{k}": v for k, v in line.items() if k != key} for line in tables[name]}
+            lines = [line | more.get(str(line.get(field)), {}) for line in lines]
+        said = [Decision("file", (name,), f"joined to {main} by {field}") for name, (field, _) in keys.items()]
+        others = tuple(key for key in document if key not in (main, *keys))
+        said += [Decision("ignored", others, "neither lines nor joined to them: ignored")] if others else []
+        return Document(lines, joined=True, decisions=tuple(said))
+    listed = {key: lines for key, lines in tables.items() if isinstance(document[key], list)}
+    if not listed or (len(listed) > 1 and not alone):
+        return None
+    main = max(listed, key=lambda key: len(listed[key]))
+    others = tuple(key for key in document if key != main)
+    text, option = f"beside the lines of {main}: ignored", ""
+    if len(listed) > 1:
+        text, option = "no key joins it", "a file of its own for another of its tables"
+    return Document(listed[main], decisions=(Decision("ignored", others, text, option),) if others else ())
 
 
 def _table(value: Any, document: Mapping[str, Any]) -> list[RunDocument]:
@@ -95,31 +109,10 @@ def _table(value: Any, document: Mapping[str, Any]) -> list[RunDocument]:
     rows = [[cell for part in row for cell in (part if isinstance(part, list) else [part])] for row in value]
     names = document.get("columns")
     if not isinstance(names, list) and "configs" in document:  # the history of SMAC3; 2.1 also has the processor's time
-        names = [*SMAC[:6], "cpu_time", *SMAC[6:]] if len(rows[0]) == 11 else SMAC
-    fits = isinstance(names, (list, tuple)) and all(len(row) == len(names) for row in rows)
-    return [dict(zip(names, row, strict=True)) for row in rows] if fits and names else []
-
-
-def _joined(document: Mapping[str, Any], tables: Mapping[str, list[RunDocument]]) -> Document | None:
-    """The table of a document to which others are joined by a key; what no key joins is ignored. None if none is."""
-    best: tuple[int, str, dict[str, tuple[str, str]]] = (0, "", {})
-    for main in tables:
-        keys = {key: pair for key in tables if key != main and (pair := _key(tables[main], key, tables[key]))}
-        if len(keys) > best[0]:
-            best = len(keys), main, keys
-    _, main, keys = best
-    if not main:
-        return None
-    lines, said = tables[main], []
-    for name, (field, key) in keys.items():
-        short = re.sub(r"s$", "", name)
-        found = {str(line[key]): {f"{short}.{k}": v for k, v in line.items() if k != key} for line in tables[name]}
-        lines = [line | found.get(str(line.get(field)), {}) for line in lines]
-        said.append(Decision("file", (name,), f"joined to {main} by {field}"))
-    others = tuple(key for key in document if key not in (main, *keys))
-    if others:
-        said.append(Decision("ignored", others, "neither lines nor joined to them: ignored"))
-    return Document(lines, joined=True, decisions=tuple(said))
+        names = [*SMAC[:6], "cpu_time", *SMAC[6:]] if len(rows[0]) == 11 else [*SMAC]
+    if not names or not isinstance(names, list) or any(len(row) != len(names) for row in rows):
+        return []
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _key(lines: list[RunDocument], name: str, table: list[RunDocument]) -> tuple[str, str] | None:
@@ -131,43 +124,42 @@ def _key(lines: list[RunDocument], name: str, table: list[RunDocument]) -> tuple
             continue
         for field in lines[0]:
             low = str(field).lower()
-            related = (not key and stem in low) or low in (f"{stem}_{key}".lower(), f"{stem}{key}".lower())
-            related = related or (
-                low == key.lower() and re.search("id|key|name|number|trial|run|config", low) is not None
-            )
+            same = low == key.lower() and re.search("id|key|name|number|trial|run|config", low)
+            related = same or low in (f"{stem}_{key}".lower(), f"{stem}{key}".lower()) or (not key and stem in low)
             values = {str(line.get(field)) for line in lines} if related else set()
             if values and values <= known:
                 return str(field), key
     return None
 
 
-def _ax(document: Mapping[str, Any]) -> Document | None:
+def _of_ax(document: Mapping[str, Any]) -> Document | None:
     """The trials of an Ax experiment, whose data are tables in JSON, in text."""
     experiment = document.get("experiment", document)
     if not isinstance(experiment, Mapping) or not {"trials", "data_by_trial"} <= {*experiment}:
         return None
     lines = []
     for index, trial in experiment["trials"].items():
-        run: RunDocument = trial.get("generator_run") or next(iter(trial.get("generator_runs", ())), {})
-        arm = next(iter(run.get("arms", ())), trial.get("arm", {})) or {}
+        arm: RunDocument = next(_having("parameters", trial), {"parameters": {}})
         line: RunDocument = {"trial_index": index, "trial_status": (trial.get("status") or {}).get("name")}
-        line |= {f"config.{k}": v for k, v in (arm.get("parameters") or {}).items()}
-        for data in _tables_of_ax(experiment["data_by_trial"].get(index)):
+        line |= {f"config.{k}": v for k, v in arm["parameters"].items()}
+        for data in _having("metric_name", experiment["data_by_trial"].get(index)):
             line |= {f"metrics.{metric}": data["mean"][at] for at, metric in data["metric_name"].items()}
         lines.append(line)
     return Document(lines)
 
 
-def _tables_of_ax(value: Any) -> Iterator[dict[str, Any]]:
-    """The tables in a value, which are texts of JSON."""
-    if isinstance(value, str) and value.startswith("{") and '"metric_name"' in value:
-        yield json.loads(value)
+def _having(key: str, value: Any) -> Iterator[Any]:
+    """The mappings with a key in a value, of which some are texts of JSON."""
+    if isinstance(value, str) and value.startswith("{") and f'"{key}"' in value:
+        value = json.loads(value)
+    if isinstance(value, Mapping) and isinstance(value.get(key), Mapping):
+        yield value
     elif isinstance(value, (list, Mapping)):
         for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _tables_of_ax(inner)
+            yield from _having(key, inner)
 
 
-def _trainer(document: Mapping[str, Any]) -> Document | None:
+def _of_trainer(document: Mapping[str, Any]) -> Document | None:
     """The log of a Hugging Face Trainer; the rest of its state are outcomes, except the parameters of a trial."""
     history = document.get("log_history")
     if not isinstance(history, list) or not all(isinstance(line, Mapping) for line in history):
@@ -176,10 +168,9 @@ def _trainer(document: Mapping[str, Any]) -> Document | None:
     merged: dict[Any, RunDocument] = {}
     for line in history:  # what was logged at one step is one line
         place = line.get("step", len(merged))
-        merged[place] = merged.get(place, {}) | {
-            k: v for k, v in line.items() if k not in ("total_flos", "train_runtime")
-        }
-    return Document([flat(shared | line) for line in merged.values()])
+        plain = {k: v for k, v in line.items() if k not in ("total_flos", "train_runtime")}
+        merged[place] = merged.get(place, shared) | plain
+    return Document([*merged.values()])
 
 
 def parse(source: str, content: bytes) -> Any:
@@ -214,6 +205,5 @@ def flat(value: Any, prefix: str = "") -> RunDocument:
         return {prefix or "value": value}
     made: RunDocument = {}
     for key, inner in value.items():
-        name = f"{prefix}.{key}" if prefix else str(key)
-        made |= flat(inner, name)
+        made |= flat(inner, f"{prefix}.{key}" if prefix else str(key))
     return made

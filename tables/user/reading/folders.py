@@ -1,42 +1,65 @@
 """A folder as a frame: which files are runs, parts of a run, or bookkeeping.
 
 The files of one folder are one run: records are joined, and so are lines, which are its checkpoints; records with a
-key in common are a run each. A file that shares little with the runs is bookkeeping, and named. The folders of Hydra,
-MLflow, Weights & Biases and of checkpoints within a run are parts of the folder above them.
+key in common are a run each. Runs that share few keys with the others are another experiment or bookkeeping, as is
+a record in a folder above several runs. The folders of Hydra, MLflow, Weights & Biases and of checkpoints within a run
+are parts of the folder above them.
 """
 
 import collections
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from hpo_envs.tables.user.frame import Decision, Frame, of_frame
-from hpo_envs.tables.user.reading.documents import Document, RunDocument, flat, of_json
+from hpo_envs.tables.user.reading.documents import Document, RunDocument, of_json
 
 BOOKKEEPING = re.compile(
-    r"(basic-variant|searcher|experiment)[-_]state.*|tuner.*|(tokenizer|special_tokens|vocab|added_tokens).*|"
-    r"(generation|model|adapter)_config.json|.*[-_.]index.json|wandb-metadata.json|requirements.*"
+    r"(basic-variant|searcher)[-_]state.*|(tokenizer|special_tokens|vocab|added_tokens).*|.*[-_.]index.json|"
+    r"(generation|model|adapter)_config.json|wandb-metadata.json"
 )
 """Files about a search or a model, not about a run; some are pickles with the name of a JSON file."""
 
 PARTS = re.compile(r"checkpoint-\d+|files|params|metrics|\.hydra")
 """Folders that are parts of the one above."""
 
+TEXTS = {"metrics.csv", "progress.csv", "hparams.yaml", "config.yaml", "overrides.yaml"}
+"""Files of runs that are no JSON."""
+
 OVERRIDES = re.compile(r"^\s*-\s*['\"]?[+~]*([^=\n]+)=(.*?)['\"]?\s*$", re.M)
 """Lines of Hydra's overrides, `- key=value`."""
 
-GENERAL = re.compile(r"(.*[._])?(id|name|timestamp|date|time|state|status|version|type|seed|_type|score|value)", re.I)
+YAML = re.compile(r"^( *)([^\s#:'\"-][^:\n]*|'[^'\n]*'|\"[^\"\n]*\"):(?: +(.*?))? *$", re.M)
+"""Lines of simple YAML, `key: value`."""
+
+GENERAL = re.compile(
+    r"(.*[._])?(id|name|timestamp|date|time|state|status|version|type|seed|_type|score|value|epoch|step)", re.I
+)
 """Keys that any document may have: they do not make it one of the runs."""
 
 Read = Callable[[Path], bytes]
+Csv = Callable[[str, bytes], Frame]
 
 
-def of_folder(folder: Path, read: Read, csv: Callable[[str, bytes], Frame]) -> Frame:
+class Run(NamedTuple):
+    """A run of a folder, or one of its checkpoints: its name, where its files are, and what they say."""
+
+    name: str
+    place: Path
+    values: RunDocument
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys that only runs of one experiment share."""
+        return {key for key in self.values if not GENERAL.fullmatch(key)}
+
+
+def of_folder(folder: Path, read: Read, csv: Csv) -> Frame:
     """The runs of a folder.
 
     Args:
@@ -59,15 +82,16 @@ def of_folder(folder: Path, read: Read, csv: Callable[[str, bytes], Frame]) -> F
     digest, rows, said = hashlib.sha256(), [], []
     for place in sorted(places, key=_natural):
         label = str(place.relative_to(folder))
-        runs, ignored = _runs_in(label, _latest(places[place]), read, csv, digest.update)
+        runs, ignored = _runs_in(place, label, _latest(places[place]), read, csv, digest.update)
         said += ignored
         whole = places[place][0].name if label == "." else label
-        rows += [(f"{label}/{name}".removeprefix("./") if name else whole, run) for name, run in runs if run]
+        named = (run._replace(name=f"{label}/{run.name}".removeprefix("./") if run.name else whole) for run in runs)
+        rows += [run for run in named if run.values]
     if not rows:
         raise ValueError(f"{folder} must have JSON files, got none")
-    rows, ignored = _without_bookkeeping(rows)
-    frame = pd.DataFrame([run for _, run in rows], dtype=object)
-    names = [name for name, _ in rows]
+    rows, ignored = _experiment(rows)
+    frame = pd.DataFrame([run.values for run in rows], dtype=object)
+    names = [run.name for run in rows]
     return of_frame(frame, str(folder), digest.hexdigest(), names, unit="run", decisions=(*said, *ignored))
 
 
@@ -75,11 +99,13 @@ def _is_part(path: Path, inner: tuple[str, ...]) -> bool:
     """Whether a file may say something of a run."""
     if path.parent.name == ".hydra":
         return path.name == "overrides.yaml"
-    stored = (
-        len(inner) > 2 and path.parent.name in ("params", "metrics") and (path.parent.parent / "meta.yaml").exists()
-    )
-    return stored or path.suffix in (".json", ".jsonl") or path.name in ("metrics.csv", "progress.csv", "hparams.yaml",
-                                                                        "config.yaml")  # fmt: skip
+    stored = len(inner) > 2 and _is_stored(path) and (path.parent.parent / "meta.yaml").exists()
+    return stored or path.suffix in (".json", ".jsonl") or path.name in TEXTS
+
+
+def _is_stored(path: Path) -> bool:
+    """Whether a file is a value of MLflow's file store."""
+    return path.parent.name in ("params", "metrics") and path.suffix not in (".json", ".csv", ".jsonl", ".yaml")
 
 
 def _latest(paths: list[Path]) -> list[Path]:
@@ -90,17 +116,17 @@ def _latest(paths: list[Path]) -> list[Path]:
     return [p for p in paths if p == kept or (p not in steps and p not in states)]
 
 
-def _document(path: Path, content: bytes, csv: Callable[[str, bytes], Frame]) -> Document:
+def _document(path: Path, content: bytes, csv: Csv) -> Document:
     text = content.decode("utf-8", errors="replace")
     if path.name == "overrides.yaml":
         found = {f"override.{k}": v.strip("'\"") for k, v in OVERRIDES.findall(text) if not k.startswith("hydra")}
         return Document([found], listed=False)
-    if path.parent.name in ("params", "metrics") and path.suffix not in (".json", ".csv", ".jsonl", ".yaml"):
-        *_, last = [text.strip(), *text.strip().splitlines()[-1:]]
-        value = last.split(" ")[1] if path.parent.name == "metrics" and " " in last else text.strip()
+    if _is_stored(path):
+        last = text.strip().rpartition("\n")[2].split(" ")
+        value = last[1] if path.parent.name == "metrics" and len(last) > 1 else text.strip()
         return Document([{f"{path.parent.name}.{path.name}": value}], listed=False)
     if path.suffix == ".yaml":
-        return Document([flat(of_yaml(text))], listed=False)
+        return Document([of_yaml(text)], listed=False)
     if path.suffix == ".csv":
         cells = csv(str(path), content).cells.astype(object)
         if {"epoch", "step"} <= {*cells}:  # what Lightning logs at one step is several lines
@@ -110,44 +136,43 @@ def _document(path: Path, content: bytes, csv: Callable[[str, bytes], Frame]) ->
 
 
 def _runs_in(
-    label: str, paths: list[Path], read: Read, csv: Callable[[str, bytes], Frame], digest: Callable[[bytes], Any]
-) -> tuple[list[tuple[str, RunDocument]], list[Decision]]:
+    place: Path, label: str, paths: list[Path], read: Read, csv: Csv, digest: Callable[[bytes], Any]
+) -> tuple[list[Run], list[Decision]]:
     """Runs of the files of one place, with names ("" if the folder's will do), and what was ignored."""
-    records: dict[str, RunDocument] = {}
+    records: dict[Path, RunDocument] = {}
     lists: dict[str, Document] = {}
     for path in paths:
         content = read(path)
         digest(content)
         found = _document(path, content, csv) if content.strip() else Document([{}], listed=False)
-        if found.listed and (len(found.lines) > 1 or "log_history" in str(content[:200])):
+        if found.listed and (len(found.lines) > 1 or b"log_history" in content[:200]):
             lists[path.name] = found
         else:
-            records[str(path)] = found.lines[0]
+            records[path] = found.lines[0]
     said: list[Decision] = []
     shared: RunDocument = {}
-    settings = next((name for name in records if Path(name).name == "params.json"), None)
-    if settings and "result.json" in {path.name for path in paths}:
+    settings = place / "params.json"
+    if settings in records and place / "result.json" in paths:
         shared = {f"config.{k}": v for k, v in records.pop(settings).items()}  # Ray Tune's, whose results repeat it
     joined = [name for name, found in lists.items() if found.joined]
     if joined:  # of the tables beside one that is complete, none is a run's
-        others = [Path(name).name for name in (*records, *(n for n in lists if n not in joined))]
-        said += [Decision("ignored", tuple(others), f"beside the lines of {joined[0]}: ignored")] if others else []
+        others = tuple(n for n in (*(p.name for p in records), *lists) if n not in joined)
+        said += [Decision("ignored", others, f"beside the lines of {joined[0]}: ignored")] if others else []
         records, lists = {}, {name: lists[name] for name in joined}
     lists = _without_copies(lists)
     if len(lists) > 1:
-        raise ValueError(f"{paths[0].parent} must have at most one file that lists lines, got {', '.join(lists)}")
-    keys = [set(run) for name, run in records.items() if not name.endswith("overrides.yaml")]
-    if not lists and len(keys) > 1 and set.intersection(*keys) and not shared:
-        base = next((run for name, run in records.items() if name.endswith("overrides.yaml")), {})
-        runs = [(name, run) for name, run in records.items() if not name.endswith("overrides.yaml")]
-        return [(Path(name).stem, base | run) for name, run in runs], said
+        raise ValueError(f"{place} must have at most one file that lists lines, got {', '.join(lists)}")
+    base = next((run for path, run in records.items() if path.name == "overrides.yaml"), {})
+    own = {path: run for path, run in records.items() if path.name != "overrides.yaml"}
+    if not lists and len(own) > 1 and set.intersection(*map(set, own.values())) and not shared:
+        return [Run(path.stem, place, base | run) for path, run in own.items()], said
     for run in records.values():
         shared |= run
     for found in lists.values():
-        said += found.decisions
         named = {} if found.joined or {"trial_id", "run_id", "id"} & found.lines[0].keys() else {"run": label}
-        return [(f"line {i + 1}", named | shared | run) for i, run in enumerate(found.lines)], said
-    return [("", shared)], said
+        runs = [Run(f"line {i + 1}", place, named | shared | line) for i, line in enumerate(found.lines)]
+        return runs, [*said, *found.decisions]
+    return [Run("", place, shared)], said
 
 
 def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
@@ -160,39 +185,44 @@ def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
     return kept
 
 
-def _without_bookkeeping(rows: list[tuple[str, RunDocument]]) -> tuple[list[tuple[str, RunDocument]], list[Decision]]:
-    """The runs that share a key with others, which is a setting or a score, and a decision on the others."""
-    seen = collections.Counter(key for _, run in rows for key in run if not GENERAL.fullmatch(key))
-    most = max(seen.values(), default=0)
-    common = {key for key, times in seen.items() if times > 1 and times * 2 >= most}
-    lost = [name for name, run in rows if common and _foreign(run, common, seen)]
-    if not lost or len(rows) - len(lost) < 2:
+def _experiment(rows: list[Run]) -> tuple[list[Run], list[Decision]]:
+    """The runs of the experiment with most of them, and decisions on the others."""
+    kinds = collections.Counter(frozenset(run.keys) for run in rows)
+    kept = [run for run in rows if not _foreign(run, kinds.most_common(1)[0][0])]
+    seen = collections.Counter(key for run in kept for key in run.keys)
+    common = {key for key, times in seen.items() if times > 1 and times * 2 >= max(seen.values())}
+    kept = [run for run in rows if not common or not _foreign(run, common)]
+    inside = collections.Counter(above for place in {run.place for run in kept} for above in place.parents)
+    kept = [run for run in kept if inside[run.place] < 2]  # what is above several runs is about their search
+    other = [run for run in rows if run not in kept]
+    if not other or len(kept) < 2:
         return rows, []
-    said = Decision("ignored", tuple(lost), "too little in common with the runs: ignored")
-    return [(name, run) for name, run in rows if name not in lost], [said]
+    again = {key for key, times in collections.Counter(k for r in other for k in r.keys).items() if times > 1}
+    several = len({run.place for run in other if len(run.keys & again) > 1}) > 1
+    text = "another experiment: left out" if several else "too little in common with the runs: ignored"
+    option = "a folder of its own for another of its experiments" if several else ""
+    names = dict.fromkeys(re.sub(r"/line \d+$", "", run.name) for run in other)
+    return kept, [Decision("ignored", tuple(names), text, option)]
 
 
-def _foreign(run: RunDocument, common: set[str], seen: Mapping[str, int]) -> bool:
-    """Whether a record has none of the keys of runs, or less than half of them and mostly keys of its own."""
-    shared, own = common & run.keys(), [key for key in run if seen[key] == 1]
+def _foreign(run: Run, common: frozenset[str] | set[str]) -> bool:
+    """Whether a run has none of some keys, or less than half of them and mostly keys of its own."""
+    shared, own = common & run.keys, run.keys - common
     return not shared or (len(shared) * 2 < len(common) and len(own) > len(shared))
 
 
-def of_yaml(text: str) -> dict[str, Any]:
-    """The mappings of scalars and lists in simple YAML, as loggers write settings; all else is skipped."""
-    made: dict[str, Any] = {}
-    stack: list[tuple[int, dict[str, Any]]] = [(-1, made)]
-    for match in re.finditer(r"^( *)([^\s#:'\"-][^:\n]*|'[^'\n]*'|\"[^\"\n]*\"):(?: +(.*?))? *$", text, re.M):
-        depth, key, value = len(match[1]), match[2].strip("'\""), (match[3] or "").strip()
-        while stack[-1][0] >= depth:
-            stack.pop()
+def of_yaml(text: str) -> RunDocument:
+    """The values of simple YAML under names with dots, as loggers write settings; all else is skipped."""
+    made: RunDocument = {}
+    above: list[tuple[int, str]] = []
+    for indent, key, value in YAML.findall(text):
+        above = [*((depth, name) for depth, name in above if depth < len(indent)), (len(indent), key.strip("'\""))]
         if value and not value.startswith(("!!", "&", "|", ">")):
-            stack[-1][1][key] = _scalar(value)
-        else:
-            inner: dict[str, Any] = {}
-            stack[-1][1][key] = inner
-            stack.append((depth, inner))
-    return _values(made)
+            made[".".join(name for _, name in above)] = _scalar(value)
+    # Weights & Biases writes {value: 3, desc: null} for 3.
+    plain = {re.sub(r"^([^.]+)\.value\b", r"\1", name): value for name, value in made.items()}
+    noted = {f"{name.partition('.')[0]}.desc" for name in made if ".value" in name}
+    return {k: v for k, v in plain.items() if k not in noted and not k.startswith(("_", "wandb_version"))}
 
 
 def _scalar(value: str) -> Any:
@@ -202,12 +232,6 @@ def _scalar(value: str) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return value.strip("'\"")
-
-
-def _values(made: dict[str, Any]) -> dict[str, Any]:
-    """Weights & Biases writes {value: 3, desc: null} for 3."""
-    plain = {k: v["value"] if isinstance(v, dict) and "value" in v else v for k, v in made.items()}
-    return {k: v for k, v in plain.items() if not k.startswith(("_", "wandb_version")) and v != {}}
 
 
 def _natural(path: Path) -> list[Any]:

@@ -57,7 +57,7 @@ def test_number_format_is_that_of_file(
     columns: dict[str, list[Any]], delimiter: str, decimal: str | None, wanted: list[Any], note: str
 ) -> None:
     given = {name: cells.of_series(pd.Series(values)) for name, values in columns.items()}
-    found = formats.spellings(given, delimiter, lambda t: cells.meaning(t) is not None, decimal)
+    found = formats.spellings(given, delimiter, decimal)
     made = found["x"].cells if "x" in found else given["x"]
     assert made.astype(object).where(made.notna(), None).tolist() == wanted
     assert note in found["x"].note if note else not found.get("x", formats.Spelling(None)).note

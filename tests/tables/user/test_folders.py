@@ -45,7 +45,7 @@ def keras(at: Path, i: int, lr: float, bs: int) -> None:
     trial = {"trial_id": f"{i:02d}", "hyperparameters": {"space": [], "values": {"lr": lr, "bs": bs}}}
     trial |= {"metrics": {"metrics": metrics}, "score": loss(lr, bs, 2), "best_step": 2, "status": "COMPLETED"}
     put(at / f"trial_{i:02d}" / "trial.json", trial)
-    oracle = {"hyperparameters": {"space": [], "values": {"lr": 1}}, "start_order": ["00"], "end_order": ["00"]}
+    oracle = {"hyperparameters": trial["hyperparameters"], "start_order": ["00"], "end_order": ["00"], "display": {}}
     put(at / "oracle.json", oracle | {"seed": 3, "run_times": {"00": 1}, "retry_queue": [], "tried_so_far": ["x"]})
     put(at / "tuner0.json", {})
 
@@ -82,6 +82,19 @@ def test_each_run_of_tree_is_read_once(write: Any, levels: int, tmp_path: Path) 
     found = {table.config(i)["lr"]: table.values[i, 0, -1, 0] for i in range(12)}
     assert found == pytest.approx({lr: loss(lr, bs, 2) for lr, bs in RUNS})
     assert write is not keras or any(n.startswith("oracle.json: ") for n in table.provenance.notes)
+
+
+def test_other_experiment_of_folder_is_asked(tmp_path: Path) -> None:
+    for i, (lr, bs) in enumerate(RUNS):
+        lightning(tmp_path, i, lr, bs)
+    for i in range(20, 25):
+        put(tmp_path / f"version_{i}" / "hparams.yaml", f"depth: {i}\nsmoothing: 0.{i}\n")
+        put(tmp_path / f"version_{i}" / "metrics.csv", f"epoch,step,train_nll,val_acc\n0,5,1.5,\n0,9,,0.{i}\n")
+    found = user.decide(user.read(tmp_path))
+    assert [h.name for h in found.space] == ["lr", "bs"]
+    assert len(user.build(found)) == 12
+    (other,) = (d for d in found.uncertain if "another experiment" in d.text)
+    assert [name.partition("/")[0] for name in other.columns] == [f"version_{i}" for i in range(20, 25)]
 
 
 def history(form: str) -> dict[str, Any]:

@@ -304,7 +304,7 @@ def test_file_passes_modules_in_documented_order(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## From a file to a table")[2]
     items = re.findall(r"^\d+\. ((?:`[a-z/]+`(?:, )?)+):", page.partition("\n## ")[0], re.M)
     stays = {name: i for i, item in enumerate(items) for name in re.findall(r"`([a-z/]+)`", item)}
-    assert len(items) == 12
+    assert len(items) == 11
     entered: list[int] = []
 
     def enter(frame: Any, event: str, _: Any) -> None:
