@@ -49,6 +49,9 @@ def functions(frame: pd.DataFrame, numbers: Collection[str], scores: Floats) -> 
     for name in reversed(names):
         free = [n for n in names if n != name and n not in found]
         by = _determined(plain, name, free)
+        named = name not in numbers and len(names) > 2 and len({*plain[name]}) == len(some) > 5
+        if not by and named and not some[free].duplicated().any():
+            by = "another value for each configuration, as names have"
         if not by and name in numbers:
             by = _formula(some[[n for n in free if n in numbers]], some[name].to_numpy())
             by = by or _of_score(frame[name], scores)

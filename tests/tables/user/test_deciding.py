@@ -283,6 +283,12 @@ def test_name_alone_is_asked() -> None:
     assert [h.name for h in user.from_frame(frame.assign(fwd_us_per_step=rng.uniform(1, 2, 60))).space] == ["lr", "k"]
 
 
+def test_names_of_repeated_configurations_are_asked() -> None:
+    frame = pd.DataFrame([(f"A{i}", i % 2, i // 2, s) for i in range(8) for s in range(3)], columns=[*"nabs"])
+    frame = frame.rename(columns={"s": "seed"}).assign(acc=np.random.default_rng(0).uniform(0, 1, 24))
+    assert asked(frame) == {"n": "--drop n or --hyperparameters"}
+
+
 def test_fidelity_of_configurations_without_names_is_asked() -> None:
     frame = pd.DataFrame(
         {"lr": np.repeat([0.1, 0.2, 0.3], 4), "epochs": [5, 10, 20, 40] * 3, "acc": np.arange(12) / 12}

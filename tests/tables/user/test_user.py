@@ -141,6 +141,10 @@ def _made(env: str | gym.envs.registration.EnvSpec) -> str:
     return str(gym.make(env).action_space)
 
 
+def _named(table: str) -> str:
+    return str(gym.make("TableHPO-v0", table=table).action_space)
+
+
 def _run(env_id: str) -> float:
     (one,) = run("random", env_id, [0], budget=2)
     return float(one.rewards[0])
@@ -152,6 +156,6 @@ def test_table_saved_after_workers_started_is_an_id_in_them(tmp_path: Path) -> N
         assert pool.apply(_made, ("TableHPO-v0",)).startswith("Discrete")
         user.save(user.from_frame(frame, "accuracy", "max", name="late"))
         assert gym.make("TableHPO-late-v0").action_space.n == 3
-        assert pool.apply(_made, (gym.spec("TableHPO-late-v0"),)) == "Discrete(3)"
+        assert pool.apply(_named, ("late",)) == pool.apply(_made, (gym.spec("TableHPO-late-v0"),)) == "Discrete(3)"
         assert pool.apply(_run, ("TableHPO-late-v0",)) in (0.5, 0.7, 0.6)
         assert pool.apply(_made, ("TableHPO-late-v0",)) == "Discrete(3)"
