@@ -34,7 +34,8 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
     limit = most or (limit_of(path) if packed else BYTES)
     try:
         with open(regular(path), "rb") as file, _unpacked(path, file) as stream:
-            content: bytes = stream.read(limit + 1)
+            size = limit if packed else min(limit, path.stat().st_size)  # reading reserves as many bytes as it is asked
+            content: bytes = stream.read(size + 1)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         said = "one that is cut off" if isinstance(error, EOFError) else error
         raise ValueError(f"{path} must be a {'zip' if path.suffix == '.zip' else 'gzip'} file, got {said}") from None

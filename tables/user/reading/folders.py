@@ -46,7 +46,7 @@ Read = Callable[[Path], bytes]
 Csv = Callable[[str, bytes], Frame]
 
 
-class Run(NamedTuple):
+class FolderRun(NamedTuple):
     """A run of a folder, or one of its checkpoints: its name, where its files are, and what they say."""
 
     name: str
@@ -137,7 +137,7 @@ def _document(path: Path, content: bytes, csv: Csv) -> Document:
 
 def _runs_in(
     place: Path, label: str, paths: list[Path], read: Read, csv: Csv, digest: Callable[[bytes], Any]
-) -> tuple[list[Run], list[Decision]]:
+) -> tuple[list[FolderRun], list[Decision]]:
     """Runs of the files of one place, with names ("" if the folder's will do), and what was ignored."""
     records: dict[Path, RunDocument] = {}
     lists: dict[str, Document] = {}
@@ -165,14 +165,14 @@ def _runs_in(
     base = next((run for path, run in records.items() if path.name == "overrides.yaml"), {})
     own = {path: run for path, run in records.items() if path.name != "overrides.yaml"}
     if not lists and len(own) > 1 and set.intersection(*map(set, own.values())) and not shared:
-        return [Run(path.stem, place, base | run) for path, run in own.items()], said
+        return [FolderRun(path.stem, place, base | run) for path, run in own.items()], said
     for run in records.values():
         shared |= run
     for found in lists.values():
         named = {} if found.joined or {"trial_id", "run_id", "id"} & found.lines[0].keys() else {"run": label}
-        runs = [Run(f"line {i + 1}", place, named | shared | line) for i, line in enumerate(found.lines)]
+        runs = [FolderRun(f"line {i + 1}", place, named | shared | line) for i, line in enumerate(found.lines)]
         return runs, [*said, *found.decisions]
-    return [Run("", place, shared)], said
+    return [FolderRun("", place, shared)], said
 
 
 def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
@@ -185,7 +185,7 @@ def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
     return kept
 
 
-def _experiment(rows: list[Run]) -> tuple[list[Run], list[Decision]]:
+def _experiment(rows: list[FolderRun]) -> tuple[list[FolderRun], list[Decision]]:
     """The runs of the experiment with most of them, and decisions on the others."""
     kinds = collections.Counter(frozenset(run.keys) for run in rows)
     kept = [run for run in rows if not _foreign(run, kinds.most_common(1)[0][0])]
@@ -205,7 +205,7 @@ def _experiment(rows: list[Run]) -> tuple[list[Run], list[Decision]]:
     return kept, [Decision("ignored", tuple(names), text, option)]
 
 
-def _foreign(run: Run, common: frozenset[str] | set[str]) -> bool:
+def _foreign(run: FolderRun, common: frozenset[str] | set[str]) -> bool:
     """Whether a run has none of some keys, or less than half of them and mostly keys of its own."""
     shared, own = common & run.keys, run.keys - common
     return not shared or (len(shared) * 2 < len(common) and len(own) > len(shared))
