@@ -33,7 +33,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "core/env.py core/params.py core/subsample.py core/infos.py tables/draws.py "
         "core/engines/lookup/params.py core/engines/lookup/scalar.py core/engines/lookup/batched.py",
         "hpo_envs/core/engines/lookup/test_*.py hpo_envs/core/engines/test_forms.py hpo_envs/core/test_[eis]*.py "
-        "hpo_envs/core/test_params.py tables/test_draws.py benchmarks/runs/test_episodes.py",
+        "hpo_envs/core/test_params.py tables/test_draws.py benchmarks/runs/test_episodes.py contracts/test_memory.py",
     ),
     "curves": (
         "core/engines/curves/params.py core/engines/curves/scalar.py core/engines/curves/batched.py "
