@@ -42,10 +42,10 @@ def spanned(found: Decisions) -> Decisions:
     for name, column in [*columns.items()]:
         h, option, holes = fixed.get(name), "", np.isnan(column.values)
         condition = (h and h.condition) or condition_of(holes, columns)
-        known = pd.unique(column.values[~holes])
+        known = column.values[~holes]
         when = f"{condition[0]} is {' or '.join(map(str, condition[1]))}" if condition else ""
         left_out = "empty" if holes.all() and not column.choices else ""
-        if not h and len(known) == 1 and (condition or not holes.any()):
+        if not h and len(known) and (known == known[0]).all() and (condition or not holes.any()):
             left_out = f"always {column.natural(known[0])}" + (when and f" while {when}")
         if left_out:
             said.append(frame.of("ignored", f"{left_out}, left out", name))

@@ -25,7 +25,7 @@ from hpo_envs.tables.user.cells import (
     numbers,
     numeric,
 )
-from hpo_envs.tables.user.deciding.names import CHECKED, LEVELS, SPREADS, STATES, among, goal_of, is_time
+from hpo_envs.tables.user.deciding.names import CHECKED, IDENTIFIERS, LEVELS, SPREADS, STATES, among, goal_of, is_time
 from hpo_envs.tables.user.frame import Frame, count
 from hpo_envs.tables.user.statement import NO_COST, Decisions, Statement
 
@@ -71,16 +71,21 @@ def without_logs(found: Decisions) -> Decisions:
     without = absent(frame[stated.score[0]])
     if not steps or stated.status or without.sum() * 3 < len(frame) or without.all():
         return found
-    other = [
-        n
-        for n, c in frame.cells.items()
-        if numeric(c) and (full := ~absent(c)).any() and not (full & ~without).any() and full.sum() * 2 > without.sum()
-    ]
-    if not other:
+    full = {n: ~absent(c) for n, c in frame.cells.items() if numeric(c) and not re.fullmatch(LEVELS, n.lower())}
+    often = [n for n, f in full.items() if (f & without).sum() * 2 > without.sum()]
+    other = [n for n in often if not (full[n] & ~without).any()]
+    text = f"{count(int(without.sum()), 'line')} without the score"
+    if other:
+        said = frame.of("ignored", f"on {text}, which are left out", *other)
+        return found.add(said, frame=replace(frame, cells=frame.cells[~without].drop(columns=other)))
+    # Or more often than the score, which the same runs have on other lines.
+    runs = [c for n, c in frame.cells.items() if re.fullmatch(IDENTIFIERS, n.lower()) and c.duplicated().any()]
+    same = any({*c[without]} <= {*c[~without]} for c in runs)
+    other = [n for n in often if frame[n][without].nunique() * 2 > without.sum()]
+    if not same or not other:
         return found
-    text = f"on {count(int(without.sum()), 'line')} without the score, which are left out"
-    cells = frame.cells[~without].drop(columns=other)
-    return found.add(frame.of("ignored", text, *other), frame=replace(frame, cells=cells))
+    said = frame.of("ignored", f"{text}, but with {', '.join(other)}: left out")
+    return found.add(said, frame=frame.only(~without))
 
 
 def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:

@@ -151,6 +151,17 @@ def test_lines_of_one_step_are_one_checkpoint(tmp_path: Path) -> None:
     assert [h.name for h in table.space] == ["lr"]
 
 
+def test_steps_between_scores_are_left_out(tmp_path: Path) -> None:
+    for i, lr in enumerate((0.1, 0.2, 0.3)):
+        put(tmp_path / f"version_{i}" / "hparams.yaml", f"lr: {lr}\n")
+        steps = [f"{s // 4},{s},{lr + 1 / (s + 2)},\n" for s in range(12)]
+        scores = [f"{e},{4 * e + 3},,{lr + 1 / (e + 1)}\n" for e in range(3)]
+        put(tmp_path / f"version_{i}" / "metrics.csv", "epoch,step,train_loss,val_loss\n" + "".join(steps + scores))
+    table = user.from_csv(tmp_path, "val_loss")
+    assert table.values.shape == (3, 1, 3, 1)
+    assert not np.isnan(table.values).any()
+
+
 def test_snapshot_of_ax_has_its_metrics(tmp_path: Path) -> None:
     def data(i: int) -> dict[str, Any]:
         frame = {
