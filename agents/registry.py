@@ -47,7 +47,7 @@ class Registration:
         most: Candidates that it takes at most; None: any number.
         unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
             whether it has weights that have not seen the problem's languages.
-        sources: Whether it learns from other tables and cannot do without, see `Problem.sources`.
+        sources: Whether it learns from other tables and cannot do without them, see `Problem.sources`.
         external: Whether it is another package's optimizer, compared by name only: `all` must not depend on what is
             installed.
         picks: Agents of which it makes one.

@@ -183,7 +183,7 @@ def seeds() -> dict[str, float]:
 
 
 def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float]:
-    """Processor time of so many seeds of an agent, by evaluation, in units of which a second has so many."""
+    """A function that times `count` runs of an agent: processor time per evaluation, in `unit`s of a second."""
     arguments: dict[str, Any] = {"budget": budget, "env_kwargs": {}}
     run = functools.partial(runs.run, agent, "NMTHPO-swen-v0", range(count), **arguments)
     run()

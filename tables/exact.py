@@ -245,7 +245,7 @@ class Factor:
 
 
 def rounded(x: Floats, bits: int = 40) -> Floats:
-    """Numbers with so many bits of their 53, to hide the last bits of a library's result."""
+    """Numbers rounded to `bits` of their 53 bits, which hides the last bits of a library's result."""
     drop = 53 - bits
     half, mask = np.int64(1 << (drop - 1)), np.int64(-1 << drop)
     return np.asarray(((np.asarray(x, dtype=np.float64).view(np.int64) + half) & mask).view(np.float64))

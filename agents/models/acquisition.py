@@ -113,7 +113,7 @@ class BoxAxes(Protocol):
         ...
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
-        """(n, d) points that differ from (n, d) points."""
+        """(n, d) random points, each near one of the (n, d) points."""
         ...
 
 

@@ -1,6 +1,7 @@
 """The frozen track hpo_envs-2026, and its archive: runs of known agents in one file, to rank a new agent against them.
 
     python -m hpo_envs.benchmarks.comparison.archive run --runs track/ --jobs 2        # every run of the track
+    python -m hpo_envs.benchmarks.comparison.archive run --runs track/ --agents optuna,smac   # and of other packages
     python -m hpo_envs.benchmarks.comparison.archive build --runs track/ --out hpo_envs-2026.zip
     hpo-envs compare --archive hpo_envs-2026.zip --agents my_agents:Mine
 
@@ -17,6 +18,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from hpo_envs.benchmarks.comparison.comparison import Comparison
 from hpo_envs.benchmarks.runs import executors
@@ -89,9 +91,10 @@ def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) ->
     Raises:
         ValueError: The archive has one of them already.
     """
-    with opened(path) as (study, _):
+    with opened(path) as (study, folder):
         own = [entrant for name in agents for entrant in entrants(name, isolate)]
-        if both := {e.name for e in own} & {e.name for e in study.agents}:
+        matches = (parquet.SHARD_NAME.fullmatch(part.name) for part in folder.glob("*/*.parquet"))
+        if both := {e.name for e in own} & {unquote(match[1]) for match in matches if match}:
             raise ValueError(f"--agents must be new to the archive, got {', '.join(sorted(both))}")
         return dataclasses.replace(study, agents=tuple(own))
 
@@ -117,6 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "build"))
     parser.add_argument("--runs", type=Path, default=Path("track"), help="folder of runs (default: %(default)s)")
+    parser.add_argument("--agents", help="other agents, separated by commas (default: those of the track)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument(
         "--out", type=Path, default=Path(f"{TRACK.stem}.zip"), help="the archive (default: %(default)s)"
@@ -124,8 +128,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", type=Path, help="also write the table of its runs")
     args = parser.parse_args(argv)
     if args.what == "run":
+        study = from_file(TRACK)
+        if args.agents:
+            study = dataclasses.replace(
+                study, agents=tuple(e for a in args.agents.split(",") for e in entrants(a, False))
+            )
         with executors.of_jobs(args.jobs) as executor, progress() as watch:
-            return int(bool(conduct(from_file(TRACK), args.runs, executor, watch=watch).errors))
+            return int(bool(conduct(study, args.runs, executor, watch=watch).errors))
     archive, table = build(args.runs)
     atomic.write_all({args.out: archive} | ({args.table: table} if args.table else {}))
     print(f"{args.out}: {len(archive) / 1e6:.1f} MB; its table of runs has {len(table) / 1e6:.1f} MB")

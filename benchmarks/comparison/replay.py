@@ -328,7 +328,7 @@ class _Runs:
                 self._equal(i, name, one, other)
 
     def _equal(self, i: int, name: str, stored: Any, answered: Any) -> None:
-        """Compare what a run has once."""
+        """Raise where a value that a run has once is not the one that was answered."""
         if stored != answered:
             raise self._false(i, name, stored, answered)
 

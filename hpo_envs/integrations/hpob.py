@@ -82,7 +82,7 @@ class HPOB:
         return TaskSplit(f"HPO-B-{self.version}", parts["train"], parts["validation"], parts["test"])
 
     def designs(self, space: str, dataset: str) -> dict[str, list[int]]:
-        """HPO-B's initial evaluations of a test task, `test0` to `test4`: actions of its environment, `shuffle=False`.
+        """HPO-B's initial evaluations of a test task, `test0` to `test4`: actions with `shuffle=False`.
 
         Raises:
             ValueError: There are none for such a task.

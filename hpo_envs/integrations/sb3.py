@@ -58,7 +58,7 @@ class SB3VecEnv(VecEnv):
         return observations
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seeds the next reset: environment i with seed + i."""
+        """Seed the next reset: environment i with seed + i."""
         self._seed = seed
         return [None if seed is None else seed + i for i in range(self.num_envs)]
 
@@ -71,7 +71,7 @@ class SB3VecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> Any:
-        """Steps every environment."""
+        """Step every environment."""
         observations, rewards, terminated, truncated, info = self.envs.step(self._actions)
         self.last_infos = info
         self._returns += rewards

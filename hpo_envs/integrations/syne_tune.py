@@ -38,9 +38,9 @@ def from_blackbox(
     Args:
         blackbox: A tabular one of `syne_tune.blackbox_repository`, as `load_blackbox` returns for each task.
         name: Of the table.
-        score: Objective(s) that are rewarded, the first by default; default: all that are no time.
+        score: Objectives that may be rewarded; an id rewards the first. Default: all that are not times.
         goal: `max` or `min` for each; guessed from the name where it is telling: blackboxes do not say.
-        cost: Objective that is the cumulative cost in seconds; default: the first of `TIMES` there is; `*runtime` and
+        cost: Objective that is the cumulative cost in seconds; default: the first of `TIMES` in it; `*runtime` and
             `*train_time` are added up. Without one, an evaluation costs 1.
         **options: See `hpo_envs.tables.user.from_frame`: `licence`, `citation`, `bounds`, `explain`.
 

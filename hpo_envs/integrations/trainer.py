@@ -15,7 +15,7 @@ class Trained:
 
     Each evaluation of the `Trainer` (`eval_strategy="epoch"` or `"steps"`) is one fidelity: training stops after it
     with a checkpoint, and all of its metrics are returned. A configuration that the agent promotes continues from that
-    checkpoint, in any worker and after any stop; others are never trained any further. Length and schedule are those of
+    checkpoint, in any worker and after any stop; others are not trained further. Length and schedule are those of
     the `TrainingArguments`, whatever the fidelity.
 
     Args:

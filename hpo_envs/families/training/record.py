@@ -46,7 +46,7 @@ class ResumableTraining(abc.ABC):
 
     @abc.abstractmethod
     def epoch(self) -> Any:
-        """Train one epoch; a dataclass of numbers.
+        """Train one epoch; return its numbers, a dataclass.
 
         Raises:
             Diverged: The training has diverged.

@@ -33,8 +33,8 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     a list in equal parts of it.
 
     The search space is that of all parameters which any trial has asked for so far, conditional ones included; a new
-    parameter is drawn at random when it is first met, as all are in the first trial. Several trials may be out at a
-    time: the agent is asked for each of them, and takes those that run for what its model expects of them. Trials that
+    parameter is drawn at random when it is first met, as all are in the first trial. Several trials may run at
+    once: the agent is asked for each of them, and counts a running one as what its model expects of it. Trials that
     failed or were pruned are told as failed, those that break a constraint as no better than the worst that keeps
     all. What came of trials that the sampler did not propose (`enqueue_trial`, an earlier session) is told at the
     nearest candidate. A sampler that was saved and loaded makes its agent again.

@@ -126,7 +126,7 @@ def from_folder(
     Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or computed from the spans where there is no such file.
 
     Args:
-        folder: Where the two files lie.
+        folder: That of the files.
         name: Name of the table, by default `cushlepor/<test set>-<pair>` from the folder's last two parts.
         reference: Which reference to score against, a letter (`ref` and `ref.A` are A); by default the first.
         edited: Whether to read the translations with raters' edits where there is a file without.

@@ -19,7 +19,7 @@ _SIZES, _VECTORS = [*SIZES], SIZES[1]
 
 
 def _mask_of(count: int) -> npt.NDArray[np.int8]:
-    """(sum of SIZES,) values of each part of an action that can be legal after this number of nodes, part by part."""
+    """(sum of SIZES,) mask, part by part of an action, of the values that can be legal after this number of nodes."""
     mask = np.zeros(sum(SIZES), np.int8)
     mask[: END + 1] = count < MAX_NODES
     mask[END] = count > 0

@@ -214,7 +214,7 @@ class LookupParams(Params):
 
 @functools.lru_cache(maxsize=64)
 def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_out: tuple[str, ...]) -> LookupParams:
-    """Parameters without the budget, which is set to one evaluation of every run of the most expensive table."""
+    """Parameters whose budget is still one evaluation of every run of the most expensive table."""
     tables = tuple(k.table for k in keyed)
     first = tables[0]
     for t in tables[1:]:

@@ -13,7 +13,7 @@ _GRU = ("ih", "hh", "bih", "bhh")
 
 
 class Encoder:
-    """Embeddings of the symbols of each position, added up; states of the positions; and scores.
+    """An encoder: adds up the embeddings of the symbols of each position, and makes states and scores of them.
 
     Args:
         config: Natural values.

@@ -1,0 +1,89 @@
+"""A study of a million runs: seconds and memory of planning, storing and scoring, and how they grow.
+
+    python tests/robustness/million.py [--sizes 10000 100000 1000000]
+
+The runs are copies of some real ones under other ids, agents and seeds. Each size has a process of its own.
+"""
+
+import argparse
+import dataclasses
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from hpo_envs.benchmarks import run
+from hpo_envs.benchmarks.comparison import summary
+from hpo_envs.benchmarks.comparison.scored import Scores
+from hpo_envs.benchmarks.study import plan
+from hpo_envs.benchmarks.study.store import Store
+from hpo_envs.families.registry import SPECS
+
+IDS = [name for name in SPECS if name.startswith("CharHPO-")][:20]
+AGENTS = [f"agent-{i}" for i in range(25)]
+BUDGET, COPIED = 20, 200
+
+
+def timed(function: Callable[[], object]) -> float:
+    """Seconds that a call takes."""
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def measure(size: int, folder: Path) -> dict[str, float]:
+    """Seconds of each step, bytes on the disk and of memory."""
+    seeds = range(size // (len(IDS) * len(AGENTS)))
+    planned = [plan.PlannedRuns(e, a, tuple(seeds), BUDGET, 0.01, True) for e in IDS for a in AGENTS]
+    real, store, scores = run("random", IDS[0], range(min(len(seeds), COPIED)), budget=BUDGET), Store(folder), Scores()
+
+    def fill() -> None:
+        for env in IDS:
+            for k, agent in enumerate(AGENTS):
+                headers = [r.header | {"env": env, "agent": agent} for r in real]
+                # Agents must differ: an agent's runs begin at another copy.
+                some = [(seed, (seed + k) % len(real)) for seed in seeds]
+                store.add([
+                    dataclasses.replace(real[i], seed=seed, header=headers[i] | {"seed": seed}) for seed, i in some
+                ])  # fmt: skip
+
+    def score() -> None:
+        for k, block in enumerate(Store(folder).once()):
+            scores.add(block, (k,))
+        summary.parts(scores)
+
+    found = {"plan": timed(lambda: plan.part(planned, 3, 100)), "store": timed(fill), "score": timed(score)}
+    size_on_disk = sum(p.stat().st_size for p in folder.rglob("*.parquet"))
+    return {**found, "MB": size_on_disk / 1e6, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
+
+
+def main() -> int:
+    """Print a line for each size, and the exponents between the first and the last."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--one", action="store_true", help="measure in this process, and print JSON")
+    args = parser.parse_args()
+    if args.one:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(measure(args.sizes[0], Path(folder))))
+        return 0
+    found = []
+    for size in args.sizes:
+        command = [sys.executable, __file__, "--one", "--sizes", str(size)]
+        done = subprocess.run(command, check=True, capture_output=True)
+        found.append(json.loads(done.stdout))
+        print(f"{size}: " + ", ".join(f"{name} {value:.3g}" for name, value in found[-1].items()), flush=True)
+    growth = np.log(args.sizes[-1] / args.sizes[0])
+    slopes = {name: np.log(found[-1][name] / found[0][name]) / growth for name in found[0]}
+    print("exponents: " + ", ".join(f"{name} {value:.2f}" for name, value in slopes.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
