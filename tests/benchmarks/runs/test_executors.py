@@ -1,9 +1,7 @@
 """Studies and searches on executors of others: the same digest, workers that die, pools that break."""
 
 import concurrent.futures
-import functools
 import importlib.util
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable
@@ -22,31 +20,14 @@ from tests.benchmarks.study.helpers import SMALL
 from tests.benchmarks.study.test_scheduler import deadly
 from tests.helpers import WIDE
 from tests.hpo_envs.tuning import helpers
+from tests.robustness.executors import dask, loky, threads
+from tests.robustness.executors import spawned as pool
 
 pytestmark = pytest.mark.hostile
 
-SPAWN = multiprocessing.get_context("spawn")
-
-
-def pool() -> concurrent.futures.Executor:
-    return concurrent.futures.ProcessPoolExecutor(2, mp_context=SPAWN)
-
-
-def loky() -> Any:
-    from joblib.externals.loky import ProcessPoolExecutor
-
-    return ProcessPoolExecutor(2)
-
-
-def dask() -> Any:
-    from distributed import Client
-
-    return Client(n_workers=2, threads_per_worker=1, dashboard_address=None).get_executor()
-
-
 FACTORIES: list[Any] = [
     pytest.param(pool, id="processes"),
-    pytest.param(functools.partial(concurrent.futures.ThreadPoolExecutor, 2), id="threads"),
+    pytest.param(threads, id="threads"),
     pytest.param(loky, id="loky"),
     pytest.param(dask, id="dask", marks=pytest.mark.skipif(not importlib.util.find_spec("distributed"), reason="Dask")),
 ]
