@@ -1,20 +1,26 @@
 """Breaks a piece of work at every step that touches the disk, one process per step; what is left is judged each time.
 
-    python tests/robustness/disk_faults.py WORK FOLDER [URL]
+    python tests/robustness/disk_faults.py WORK FOLDER [URL] [--faults kill full ...]
+    python tests/robustness/disk_faults.py table FOLDER URL      # every work with every fault
 
-For k = 1, 2, ... a child process does the work on a fresh copy of the old state. At its k-th step (opening a file to
-write, writing, half of a write, flushing, renaming, deleting, making a folder) it kills itself, or is told that the
-disk is full; until a child comes to the end. Prints what was seen as JSON. tests/robustness/test_faults.py runs it: the
-children are forked from a process without threads.
+For k = 1, 2, ... a child process does the work on a fresh copy of the old state, and a fault comes at its k-th step
+(opening a file to write, writing, half of a write, flushing, renaming, deleting, making a folder), until a child comes
+to the end; other faults last from the beginning to the end. After each the work is done again without a fault: it has
+to end right, and nothing that was there may be lost. Prints what was seen as JSON. tests/robustness/test_faults.py runs
+it: the children are forked from a process without threads.
 """
 
+import argparse
 import builtins
 import errno
+import fcntl
 import io
+import itertools
 import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -24,7 +30,23 @@ from pathlib import Path
 from typing import Any, Self
 
 REFUSED = 17
-"""Exit status of a child whose work raised OSError."""
+"""Exit status of a child whose work was refused with a line that names a file of it."""
+
+AT_A_STEP = {
+    "kill": "the process is killed",
+    "full": "the disk is full from there on",
+    "error": "one step fails with an input/output error, such as `fsync`",
+    "second": "another process begins the same work, and both go on",
+    "unlocked": "the same, on a file system without locks",
+}
+THROUGHOUT = {
+    "readonly": "the folder is read-only",
+    "locks": "the file system has no locks",
+    "short": "every write takes a few bytes at a time",
+    "clock": "the clock goes backwards",
+}
+FAULTS = {**AT_A_STEP, **THROUGHOUT}
+TWO = ("second", "unlocked")
 
 
 class Steps:
@@ -32,21 +54,30 @@ class Steps:
 
     Args:
         at: Number of the step to break, from 1.
-        kill: Whether to die there; else the disk is full from there on.
+        fault: One of `FAULTS`.
         tell: Where the kind of the broken step is written.
+        second: Begins the work in another process.
     """
 
-    def __init__(self, at: int, kill: bool, tell: int) -> None:
-        self.at, self.kill, self.tell, self.count = at, kill, tell, 0
+    def __init__(self, at: int, fault: str, tell: int, second: Callable[[], object] = int) -> None:
+        self.at, self.fault, self.tell, self.count, self.second = at, fault, tell, 0, second
 
     def step(self, kind: str, grows: bool = True, *path: Any) -> None:
         """One step is about to be taken; `grows`: whether it needs room on the disk, `path`: what the system names."""
         self.count += 1
+        if self.fault == "readonly" and grows:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), *path)
+        if self.fault not in AT_A_STEP:
+            return
         if self.count == self.at:
             os.write(self.tell, kind.encode() + b"\n")
-            if self.kill:
+            if self.fault == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
-        if not self.kill and grows and self.count >= self.at:
+            if self.fault in TWO:
+                self.second()
+            if self.fault == "error" and grows:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), *path)
+        if self.fault == "full" and grows and self.count >= self.at:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *path)
 
     def install(self) -> None:
@@ -57,12 +88,20 @@ class Steps:
             if not set(mode) & set("wax+"):
                 return opened(file, mode, *args, **kwargs)
             self.step("before open", True, file)
+            if self.fault == "short" and "b" in mode and mode != "wb+":
+                raw = _Short(file, mode)
+                return io.BufferedRandom(raw) if raw.readable() else io.BufferedWriter(raw)
             return _Watched(opened(file, mode, *args, **kwargs), self)
 
         builtins.open = io.open = open_  # type: ignore[assignment]
         for name, grows in (("replace", False), ("rename", False), ("unlink", False), ("mkdir", True), ("fsync", True)):
             setattr(os, name, self._around(name, getattr(os, name), grows))
         os.sendfile = self._part_by_part(os.sendfile)  # what shutil copies with
+        if self.fault in ("locks", "unlocked"):
+            fcntl.flock = _no_locks  # type: ignore[assignment]
+        if self.fault == "clock":
+            hours = itertools.count()
+            time.time = lambda: 1e9 - 3600 * next(hours)  # type: ignore[assignment]
 
     def _around(self, name: str, real: Callable[..., Any], grows: bool) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -79,6 +118,17 @@ class Steps:
             return real(out, source, offset, min(count, 40_000))
 
         return sendfile
+
+
+def _no_locks(*_: Any) -> None:
+    raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+
+class _Short(io.FileIO):
+    """A file each of whose writes takes 100 bytes at most."""
+
+    def write(self, data: Any) -> int:
+        return super().write(memoryview(data)[:100])
 
 
 class _Watched:
@@ -127,15 +177,21 @@ class Work:
     silent: bool = False  # whether the work is optional: it says nothing when it fails
 
 
-def child(work: Work, folder: Path, at: int, kill: bool, tell: int) -> None:
+def child(work: Work, folder: Path, at: int, fault: str, tell: int) -> None:
     """Does the work with one step broken, and never returns."""
     status = 1
     try:
-        Steps(at, kill, tell).install()
-        work.act(folder)
-        status = 0
-    except OSError as error:
+        second = Second(work, folder, fault) if fault in TWO else None
+        Steps(at, fault, tell, second.begin if second else int).install()
+        try:
+            work.act(folder)
+            status = 0
+        finally:
+            status = max(status, second.wait()) if second else status
+    except (OSError, ValueError) as error:
         status = REFUSED if str(folder) in str(error) else 1  # it names a file
+        if status == 1:
+            print(repr(error), file=sys.stderr)
     except BaseException:
         import traceback
 
@@ -145,8 +201,43 @@ def child(work: Work, folder: Path, at: int, kill: bool, tell: int) -> None:
         os._exit(status)
 
 
-def break_everywhere(work: Work, scratch: Path, kill: bool) -> dict[str, Any]:
-    """Breaks each step once.
+class Second:
+    """A process that does the work, too, once it is told; made before the first step, so that it holds no lock."""
+
+    def __init__(self, work: Work, folder: Path, fault: str) -> None:
+        heard, self._say = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self._say)
+            status = 0
+            try:
+                if os.read(heard, 1):
+                    if fault == "unlocked":
+                        fcntl.flock = _no_locks  # type: ignore[assignment]
+                    work.act(folder)
+            except (OSError, ValueError) as error:
+                status = REFUSED if str(folder) in str(error) else 1
+            finally:
+                os._exit(status)
+        os.close(heard)
+
+    def begin(self) -> None:
+        """Let it work, alone for a while: it may be through by then, or wait for a lock of this process."""
+        os.write(self._say, b"x")
+        for _ in range(20):
+            if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+                return
+            time.sleep(0.01)
+
+    def wait(self) -> int:
+        """Exit status; what it was refused is no fault."""
+        os.close(self._say)
+        code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return 0 if code in (0, REFUSED) else 1
+
+
+def break_everywhere(work: Work, scratch: Path, fault: str) -> dict[str, Any]:
+    """Breaks each step once; of a fault that lasts, the whole work.
 
     Returns:
         `broken` (how often), `states` after it (by name), `steps` (kind -> how often), `left` (unfinished files that
@@ -167,19 +258,20 @@ def break_everywhere(work: Work, scratch: Path, kill: bool) -> dict[str, Any]:
         read, tell = os.pipe()
         pid = os.fork()
         if pid == 0:
-            child(work, folder, at, kill, tell)
+            child(work, folder, at, fault, tell)
         os.close(tell)
         _, status = os.waitpid(pid, 0)
         with os.fdopen(read, "rb") as pipe:
             kind = pipe.read().decode().strip()
         code = os.waitstatus_to_exitcode(status)
-        assert code in (0, -signal.SIGKILL if kill else REFUSED), f"exit status {code} at step {at} ({kind})"
+        assert code in (0, -signal.SIGKILL if fault == "kill" else REFUSED), f"status {code} at step {at} ({kind})"
         state = work.judge(folder)
         assert code or work.silent or state == "new", f"step {at} ({kind}) failed, and nothing was said"
         states[state] += 1
         left = max(left, _unfinished(folder))
         if kind:
             steps[kind] += 1
+        if kind or fault == "readonly":
             work.act(folder)
         assert work.judge(folder) == "new", f"doing it again must give the new state, after step {at} ({kind})"
         if not work.last:
@@ -190,7 +282,8 @@ def break_everywhere(work: Work, scratch: Path, kill: bool) -> dict[str, Any]:
         assert not _unfinished(folder), sorted(folder.rglob("*.part"))
         shutil.rmtree(folder)
         if not kind:
-            assert code == 0
+            assert code == 0 or fault == "readonly"
+            assert state == ("old" if code else "new")
             return {"broken": at - 1, "states": dict(states), "steps": dict(steps), "left": left}
 
 
@@ -319,6 +412,94 @@ def pages() -> Work:
     return Work(lambda folder: put("old", folder), lambda folder: put("new", folder), judge, last=False)
 
 
+def study() -> Work:
+    """A study that `compare` extends: more seeds, tables of runs, summary and page."""
+    import pandas as pd
+
+    from hpo_envs.benchmarks import Comparison
+
+    sys.modules["matplotlib"] = None  # type: ignore[assignment]  # pictures take most of the time, and are written alike
+
+    def act(folder: Path, seeds: int = 4) -> None:
+        given = {"environments": ["NMTHPO-swen-v0"], "agents": ["random"], "seeds": seeds, "budget": 3}
+        comparison = Comparison(given, folder / "runs").run()
+        comparison.report()
+        for _ in comparison.save():
+            pass
+
+    def judge(folder: Path) -> str:
+        known = Comparison.load(folder / "runs")
+        seeds = sorted(seed for block in known.blocks() for seed in block.seeds.tolist())
+        assert seeds in ([0, 1], [0, 1, 2, 3]), seeds
+        rows = len(pd.read_parquet(folder / "runs/runs.parquet"))
+        page = " 4 seeds" in (folder / "runs/report.html").read_text("utf-8")
+        assert rows <= len(seeds)
+        return "new" if rows == 4 and page else "old" if len(seeds) == 2 else "between"
+
+    return Work(lambda folder: act(folder, 2), act, judge, last=False)
+
+
+def tuned() -> Work:
+    """A search by `tune`: its journal, from the folder to the last evaluation."""
+    from hpo_envs.tuning import tune
+
+    def act(folder: Path) -> None:
+        tune(_squared, {"x": (0.0, 1.0)}, budget=3, agent="random", out=folder / "search", seed=0, progress=False)
+
+    def judge(folder: Path) -> str:
+        from hpo_envs.tuning.record import NAME, SearchRecord
+
+        if not (folder / "search" / NAME).exists():
+            return "old"
+        known = SearchRecord(folder / "search").evaluations
+        ended = [e for e in known if e.status == "ok"]
+        assert all(e.score == _squared(e.config) for e in ended)
+        return "new" if len(ended) == 3 else "between"
+
+    return Work(_void, act, judge)
+
+
+def _squared(config: dict[str, Any]) -> float:
+    return -float((config["x"] - 0.5) ** 2)
+
+
+def trainings() -> Work:
+    """The trainings of a measured table, and its data, which they are packed into."""
+    from hpo_envs.benchmarks.runs import executors
+    from hpo_envs.benchmarks.study import measure
+    from hpo_envs.tables.files import atomic
+
+    def act(folder: Path) -> None:
+        with executors.of_jobs(1) as executor:
+            measure.conduct(["a", "b", "c"], _trained, folder / "kept", executor, watch=lambda *_: None)
+        atomic.write(folder / "packed", json.dumps(measure.records(folder / "kept")))
+
+    def judge(folder: Path) -> str:
+        if not (folder / "kept" / measure.JOURNAL).exists():
+            return "old"
+        found = measure.records(folder / "kept")
+        assert found == [_trained(name) for name in ("a", "b", "c")[: len(found)]]
+        return "new" if (folder / "packed").exists() else "between"
+
+    return Work(_void, act, judge)
+
+
+def _trained(task: str) -> dict[str, Any]:
+    return {"task": task, "score": ord(task)}
+
+
+WORKS: dict[str, Callable[[str], Work]] = {
+    "fetch": fetching,
+    "own-table": lambda _: own_table(),
+    "runs": lambda _: runs(),
+    "study": lambda _: study(),
+    "search": lambda _: search(),
+    "tune": lambda _: tuned(),
+    "trainings": lambda _: trainings(),
+    "pages": lambda _: pages(),
+}
+
+
 # -- two at once -------------------------------------------------------------------------------------------------------
 
 
@@ -357,23 +538,39 @@ def together(scratch: Path, writers: int = 2, times: int = 60) -> dict[str, Any]
 
 
 def main() -> int:
-    """Runs one of the works."""
-    name, scratch, *rest = sys.argv[1:]
+    """Runs works with faults."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", choices=[*WORKS, "together", "table"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("url", nargs="?", default="")
+    parser.add_argument("--faults", nargs="+", choices=[*FAULTS], default=[*FAULTS])
+    args = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).parents[2]))
-    folder = Path(scratch)
-    if name == "together":
-        print(json.dumps(together(folder)))
+    if args.work == "together":
+        print(json.dumps(together(args.folder)))
         return 0
-    makers: dict[str, Callable[[], Work]] = {
-        "fetch": lambda: fetching(rest[0]),
-        "own-table": own_table,
-        "runs": runs,
-        "search": search,
-        "pages": pages,
-    }
-    work = makers[name]()
-    print(json.dumps({kind: break_everywhere(work, folder / kind, kind == "kill") for kind in ("kill", "full")}))
+    if args.work == "table":
+        return table(args.folder, args.url, args.faults)
+    work = WORKS[args.work](args.url)
+    print(json.dumps({fault: break_everywhere(work, args.folder / fault, fault) for fault in args.faults}))
     return 0
+
+
+def table(scratch: Path, url: str, faults: list[str]) -> int:
+    """Prints how often each fault came to each work; a hole in the table is a process that failed, and the status 1."""
+    print("| written |", " | ".join(faults), "|\n|" + "---|" * (len(faults) + 1))
+    holes = 0
+    for name in WORKS:
+        cells = []
+        for fault in faults:
+            command = [sys.executable, __file__, name, str(scratch / name), url, "--faults", fault]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                print(done.stderr[-2000:], file=sys.stderr)
+            cells.append(str(max(1, json.loads(done.stdout)[fault]["broken"])) if not done.returncode else "FAILED")
+            holes += done.returncode != 0
+        print(f"| {name} |", " | ".join(cells), "|", flush=True)
+    return int(holes > 0)
 
 
 if __name__ == "__main__":

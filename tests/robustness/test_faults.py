@@ -4,6 +4,7 @@ Interrupted and wrong downloads in general are in test_download.py, commands tha
 test_study.py; here the break comes at every step and at every kind of byte.
 """
 
+import concurrent.futures
 import contextlib
 import errno
 import functools
@@ -22,6 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -56,6 +58,8 @@ WORKS = {
     "fetch": (30, {"before write", "half of a write"}),
     "own-table": (8, {"before write", "half of a write"}),
     "runs": (16, {"before write", "half of a write"}),
+    "tune": (20, {"before write", "half of a write"}),
+    "trainings": (20, {"before write", "half of a write"}),
     "pages": (24, {"before write", "half of a write"}),
     "search": (10, {"before write", "half of a write"}),
 }
@@ -75,8 +79,10 @@ def process(arguments: list[str]) -> Any:
 @pytest.mark.skipif(not hasattr(os, "fork") or not hasattr(os, "sendfile"), reason="children are forked")
 @pytest.mark.parametrize("name", WORKS)
 def test_broken_at_every_step(name: str, tmp_path: Path, server: test_fetch.Upstream) -> None:
-    found = process([name, str(tmp_path), server.url])
+    lasting = ("readonly", "locks", "short", "clock")
+    found = process([name, str(tmp_path), server.url, "--faults", "kill", "full", *lasting])
     least, kinds = WORKS[name]
+    assert [found[mode]["states"] for mode in lasting] == [{"old": 1}, *[{"new": 1}] * 3]
     for mode in ("kill", "full"):
         seen = found[mode]
         assert seen["broken"] >= least, seen
@@ -85,6 +91,27 @@ def test_broken_at_every_step(name: str, tmp_path: Path, server: test_fetch.Upst
         assert {"old", "new"} <= set(seen["states"]) <= {"old", "new", "between"}
         assert seen["left"] <= 1  # one unfinished file, which nobody reads
     assert found["full"]["left"] == 0  # a process that lives clears up
+
+
+@pytest.mark.skipif("HPO_ENVS_FUZZ" not in os.environ, reason="the whole table takes ten minutes: .ci/nightly faults")
+def test_every_fault_at_every_step_of_every_writer(tmp_path: Path, server: test_fetch.Upstream) -> None:
+    command = [sys.executable, str(HERE / "disk_faults.py"), "table", str(tmp_path), server.url]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+
+
+@pytest.mark.parametrize("env_id", ["NMTHPO-zhen-v0", "NMTLC-zhen-v0", "CharHPO-v0"])
+def test_threads_with_environments_of_their_own_see_what_they_see_alone(env_id: str) -> None:
+    def episode(seed: int) -> list[float]:
+        env = gym.make(env_id, budget=None)
+        env.reset(seed=seed)
+        env.action_space.seed(seed)
+        return [float(env.step(env.action_space.sample())[1]) for _ in range(60)]
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(episode, range(24)))
+    assert together == [episode(seed) for seed in range(24)]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")

@@ -1,8 +1,10 @@
 """Agents that try to change what is recorded of them, and agents that take the others down with them."""
 
 import gc
+import json
 import os
 import re
+import subprocess
 import sys
 import types
 import warnings
@@ -138,7 +140,9 @@ def test_non_recommendation_is_rejected(value: Any) -> None:
 
 
 BAD = r'''
-import os, resource, signal, sys, time, warnings
+import gc, json, os, resource, signal, sys, time, warnings
+from pathlib import Path
+import numpy as np
 from hpo_envs.agents.random import RandomSearch
 
 class Exits(RandomSearch):
@@ -211,6 +215,45 @@ class Masks(RandomSearch):
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
         time.sleep(1000)
 
+class Hunts(RandomSearch):
+    """Looks for the table in five ways, and writes down which of them led to it."""
+
+    def __init__(self, problem, seed, into):
+        super().__init__(problem, seed)
+        self.into, self.seen = into, []
+        take = np.take
+        np.take = lambda a, *args, **kwargs: self.seen.append(len(a)) or take(a, *args, **kwargs)
+
+    def recommend(self):
+        ways = {"gc": self.gc, "frames": self.frames, "caches": self.caches, "files": self.files}
+        found = {name: bool(way()) for name, way in ways.items()} | {"patches": bool(self.seen)}
+        Path(self.into).write_text(json.dumps(found))
+        return super().recommend()
+
+    def gc(self):
+        return [thing for thing in gc.get_objects() if type(thing).__name__ in ("Table", "LookupParams")]
+
+    def frames(self):
+        frame = sys._getframe()
+        while frame := frame.f_back:
+            if any(type(value).__name__.endswith(("Env", "Params")) for value in frame.f_locals.values()):
+                return True
+        return False
+
+    def caches(self):
+        from hpo_envs.tables import store
+        try:
+            return store.load("nmthpo/zhen")
+        except PermissionError:
+            return None
+
+    def files(self):
+        import hpo_envs.tables as tables
+        try:
+            return next(Path(tables.__file__).parent.rglob("nmthpo/**/*.npz")).read_bytes()
+        except PermissionError:
+            return None
+
 class Lowers(RandomSearch):
     """Leaves its process without files to open."""
 
@@ -244,6 +287,16 @@ def test_hyperparameters_are_recorded_as_they_were_given(isolate: bool, bad: str
     kwargs: dict[str, Any] = {"budget": 2, "isolate": isolate, "sizes": [1, 2, 3]}
     runs = run(f"{bad}:Pops", "NMTHPO-zhen-v0", [0, 1], **kwargs)
     assert [r.header["hyperparameters"] for r in runs] == [{"sizes": [1, 2, 3]}] * 2
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_hunted_table_is_found_only_without_isolation(isolate: bool, bad: str, tmp_path: Path) -> None:
+    """In one process Python hides nothing, as docs/trust.md says; an isolated agent finds the table in no way."""
+    given = f"'{bad}:Hunts', 'NMTHPO-zhen-v0', [0], budget=3, isolate={isolate}, into='{tmp_path}/found'"
+    program = f"from hpo_envs import run; run({given})"
+    subprocess.run([sys.executable, "-c", program], check=True)  # it replaces a function of NumPy
+    found = json.loads((tmp_path / "found").read_text())
+    assert found == dict.fromkeys(("gc", "frames", "caches", "files", "patches"), not isolate)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")

@@ -6,7 +6,9 @@ import hashlib
 import http.server
 import os
 import re
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -82,6 +84,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self._answer(int(fault or 404), b"no")
         if fault == "redirect":
             return self._answer(302, b"", Location=f"{self.server.url}/moved/{file}")
+        if fault == "to a file":
+            return self._answer(302, b"", Location=f"file://{os.path.abspath(__file__)}")
+        if fault == "downgraded":
+            return self._answer(302, b"", Location=f"ftp://127.0.0.1/{file}")
         if fault == "loop":
             faults.append("loop")
             return self._answer(302, b"", Location=f"{self.server.url}/{file}")
@@ -200,6 +206,8 @@ def test_passing_faults_are_retried(get: Any, root: Path, server: Upstream, faul
         ("silent", "no byte within 0.4 s .*3 of 3 attempts"),
         ("cut:9000", "3 of 3 attempts"),
         ("loop", "too many redirects"),
+        ("to a file", "No connection adapters .*3 of 3 attempts"),
+        ("downgraded", "No connection adapters .*3 of 3 attempts"),
         ("wrong", "must have 102400 bytes with sha256 [0-9a-f]{64}, got 102400 bytes with [0-9a-f]{64}"),
         ("short", "must have 102400 bytes with sha256 [0-9a-f]{64}, got 102399 bytes"),
         ("long", "must have 102400 bytes with sha256 [0-9a-f]{64}, got more than 102400 bytes"),
@@ -215,6 +223,39 @@ def test_lasting_faults_are_named(get: Any, root: Path, server: Upstream, fault:
     server.faults.clear()
     get("toy", retries=1)
     assert tree(root) == CONTENT
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes the certificate")
+@pytest.mark.parametrize("name", ["elsewhere.example", "127.0.0.1"])
+def test_server_with_another_certificate_is_not_believed(
+    get: Any, root: Path, server: Upstream, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One for another name, trusted; and one for this name that nobody signed."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subject = ["-subj", f"/CN={name}", "-addext", f"subjectAltName={'IP' if name[0] == '1' else 'DNS'}:{name}"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-keyout",
+        str(key),
+        "-out",
+        str(certificate),
+    ]
+    subprocess.run([*command, *subject], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    monkeypatch.setattr(download, "UPSTREAM", download.UPSTREAM.replace("http://", "https://"))
+    if name == "elsewhere.example":
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    with pytest.raises(FetchError, match="certificate|CERTIFICATE|doesn't match"):
+        get("toy", retries=1)
+    assert tree(root) == {}
+    assert server.requests == []
 
 
 def test_file_of_unknown_size_is_bounded(get: Any, root: Path, server: Upstream, monkeypatch: Any) -> None:
