@@ -89,7 +89,7 @@ def regret_of(block: Block) -> Floats:
 
 
 def fidelity_of(block: Block) -> Floats:
-    """(all,) the resource of each level in the unit of its table; NaN where that table is not at hand."""
+    """(all,) the resource of each level in the unit of its table; NaN where that table, or such a level, is not at hand."""
     which, level = np.repeat(block.which, np.diff(block.starts)), block.arrays["level"]
     found = np.full(len(level), np.nan)
     for k, own in enumerate(block.rest):
@@ -99,6 +99,7 @@ def fidelity_of(block: Block) -> Floats:
         except (ValueError, OSError):  # a user's own, or one that is not fetched
             continue
         if table.provenance.sha256 == header["sha256"]:
+            here &= level < len(table.levels)  # what was stored may be false, which is for a replay to say
             found[here] = table.levels[level[here]]
     return found
 

@@ -18,6 +18,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 from hpo_envs.tables import VERSION, screen
@@ -84,13 +85,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stops() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, of schedulers and closed terminals, stop a command as Ctrl-C does."""
+    """Let SIGTERM and SIGHUP, of schedulers and closed terminals, stop a command as Ctrl-C does.
+
+    Where Ctrl-C is ignored, as in a job that a script puts into the background, it stays so.
+    """
+    told = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal told
+        told = True
+        signal.raise_signal(signal.SIGINT)
+
+    def ignore_unless_told(number: int, frame: FrameType | None) -> None:
+        if told:
+            signal.default_int_handler(number, frame)
+
     sent = [s for n in ("SIGTERM", "SIGHUP") if (s := getattr(signal, n, None))]
-    before = {s: signal.getsignal(s) for s in sent if signal.getsignal(s) == signal.SIG_DFL}
+    handlers: dict[int, Any] = dict.fromkeys((s for s in sent if signal.getsignal(s) == signal.SIG_DFL), stop)
+    if handlers and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        handlers[signal.SIGINT] = ignore_unless_told
     if threading.current_thread() is not threading.main_thread():
-        before = {}
-    for s in before:
-        signal.signal(s, lambda number, frame: signal.raise_signal(signal.SIGINT))
+        handlers = {}
+    before = {s: signal.signal(s, handler) for s, handler in handlers.items()}
     try:
         yield
     finally:

@@ -114,30 +114,36 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name, background", [("SIGTERM", False), ("SIGHUP", False), ("SIGTERM", True)])
 def test_search_that_is_told_to_end_says_that_it_resumes(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, background: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Also as `hpo-envs tune ... &` in a script, where shells let jobs ignore Ctrl-C."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
+    pressed = signal.signal(signal.SIGINT, signal.SIG_IGN) if background else None
     before = signal.signal(getattr(signal, name), signal.SIG_DFL)  # nohup ignores SIGHUP, and so does its command
     code = f"""
 import pathlib, signal
 def train(config):
     if not pathlib.Path("second").exists() and pathlib.Path("first").exists():
         pathlib.Path("second").touch()
+        signal.raise_signal(signal.SIGINT if {background} else signal.{name})
         signal.raise_signal(signal.{name})
     pathlib.Path("first").touch()
     return config["x"]
 """
-    (tmp_path / f"ends_{name.lower()}.py").write_text(code)
+    module = f"ends_{name.lower()}_{background}"
+    (tmp_path / f"{module}.py").write_text(code)
     (tmp_path / "space.toml").write_text("x = { low = 0.0, high = 1.0 }")
-    given = ["tune", f"ends_{name.lower()}:train", "--space", "space.toml", "--executor", "serial", "--out", "mine"]
+    given = ["tune", f"{module}:train", "--space", "space.toml", "--executor", "serial", "--out", "mine"]
     assert main.main([*given, "--budget", "4"]) == main.INTERRUPTED
     assert capsys.readouterr().err.endswith("stopped; finished evaluations are in mine/, the same command resumes\n")
     assert main.main([*given, "--budget", "4"]) == 0
     assert [e.status for e in hpo_envs.load("mine")] == ["ok"] * 4
     assert signal.signal(getattr(signal, name), before) == signal.SIG_DFL
+    if background:
+        assert signal.signal(signal.SIGINT, pressed) == signal.SIG_IGN
 
 
 def test_a_closed_pipe_is_quiet() -> None:
