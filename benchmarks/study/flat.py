@@ -89,7 +89,7 @@ def regret_of(block: Block) -> Floats:
 
 
 def fidelity_of(block: Block) -> Floats:
-    """(all,) the resource of each level in the unit of its table; NaN where that table, or such a level, is not at hand."""
+    """(all,) the resource of each level in the unit of its table; NaN where table or level are not at hand."""
     which, level = np.repeat(block.which, np.diff(block.starts)), block.arrays["level"]
     found = np.full(len(level), np.nan)
     for k, own in enumerate(block.rest):
