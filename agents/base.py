@@ -152,7 +152,7 @@ class Planned(Agent):
 
     @abc.abstractmethod
     def plan(self) -> Generator[Any, tuple[Any, Mapping[str, Any]], None]:
-        """Yield actions and receive `(reward, info)` of each."""
+        """Yield actions and receive the `(reward, info)` of each."""
 
     def ask(self) -> Any:
         """Return the action that the plan waits for."""

@@ -84,7 +84,7 @@ class ServedAgents:
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> list[list[str]]:
-        """Return the training languages of each agent."""
+        """Return the languages and task groups that each agent was trained on."""
         return [sorted(agent.trained_on) for agent in self._agents]
 
     def supports(self, agent: str) -> list[str]:

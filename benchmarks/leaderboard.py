@@ -87,7 +87,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
 
     Args:
         seeds: Number of replicates.
-        only: As of `environments`.
+        only: As in `environments`.
         others: Other people's agents: registered ones, which have a study of their own, as their packages are not
             everywhere; or `module:factory` or `policy:FILE`, each of which runs in a process of its own.
 

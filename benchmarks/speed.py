@@ -23,6 +23,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+import hpo_envs
 from hpo_envs.benchmarks import runs
 from hpo_envs.tables import screen
 
@@ -233,12 +234,13 @@ def report(names: list[str]) -> dict[str, dict[str, float]]:
 
 
 def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict[str, tuple[float, float]]]:
-    """Medians of what this package and another checkout's take, in alternating processes; prints them and ratios."""
+    """Medians of the times of this package and of another checkout's, in alternating processes; prints their ratios."""
     both: tuple[list[Any], list[Any]] = [], []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "figures.json"
         for _ in range(rounds):
-            for found, path in zip(both, (Path(__file__).resolve().parents[2], checkout.resolve()), strict=True):
+            here = Path(hpo_envs.__file__).resolve().parents[1]
+            for found, path in zip(both, (here, checkout.resolve()), strict=True):
                 command = [sys.executable, "-W", "ignore", __file__, *names, "--json", str(out)]
                 subprocess.run(command, env={**os.environ, "PYTHONPATH": str(path)}, capture_output=True, check=True)  # noqa: S603 (ourselves)
                 found.append(json.loads(out.read_text(encoding="utf-8")))

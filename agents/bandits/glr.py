@@ -1,4 +1,4 @@
-"""Generalised likelihood ratio of "another arm is the best"."""
+"""Generalised log-likelihood ratio of "the arm with the best mean is the best arm", against any other arm."""
 
 import numpy as np
 

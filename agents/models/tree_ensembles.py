@@ -73,10 +73,10 @@ class Splits:
             rows: (n,) rows with a target.
             targets: (trees, n).
             weights: (trees, n) >= 0, such as how often a tree's sample has the row; each tree needs one > 0.
-            depth: Splits above a leaf at most; None = no limit.
-            least: A node of less weight is not split.
+            depth: Maximum number of splits above a leaf; None = `DEEPEST`.
+            least: A node whose weight is lower is not split.
             share: Share of the features, drawn for each node, that its split may ask about.
-            rng: Draws them; needed if `share` < 1.
+            rng: Draws these features; needed if `share` < 1.
 
         Returns:
             (trees, rows of the set) float64 predictions.

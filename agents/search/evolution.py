@@ -107,7 +107,7 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Return a random candidate while the population is small, then a mutated winner; or the next action of it."""
+        """Return a random candidate while there are few, then a mutated winner, or an action that builds it."""
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]

@@ -1,7 +1,7 @@
 """Mean differences between agents with 95 % intervals and p-values, on fixed tasks and across tasks.
 
 Two questions with two answers. *Here*: only seeds are random; the environments are those that were run. *Elsewhere*:
-the environments are a sample, too, and what counts is how many of them (or of clusters of related ones) there are.
+the environments are a sample, too, and what counts is how many of them (or of groups of related ones) there are.
 Both estimate the unweighted mean over environments of the mean paired difference; no random number is drawn.
 
 `docs/statistics.md` has the simulations that this was chosen by: coverage, false winners and power.
@@ -27,8 +27,8 @@ CONFIDENCE = 1 - ALPHA / 2
 FEWEST_SEEDS = 5
 """Runs on a single environment below which no interval is printed."""
 
-FEWEST_CLUSTERS = 6
-"""Fewest clusters of environments for a statement across tasks: five equal signs have a probability of 2^-4 > 5 %."""
+FEWEST_GROUPS = 6
+"""Fewest groups of environments for a statement across tasks: five equal signs have a probability of 2^-4 > 5 %."""
 
 
 AT_ONCE = 2**21
@@ -43,7 +43,7 @@ class Estimate:
     """Differences and their uncertainty; all arrays have the shape of the leading axes.
 
     Attributes:
-        mean: Unweighted mean over environments (or clusters).
+        mean: Unweighted mean over environments (or groups).
         low: Lower end of the 95 % interval; NaN where none can be given.
         high: Upper end.
         p: Two-sided p-value of "no difference"; 1 where it cannot be tested.
@@ -84,35 +84,35 @@ def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
     return estimate(m.mean(axis=-1), variance, df, skew, n.sum(axis=-1), testable)
 
 
-def across_tasks(differences: npt.ArrayLike, clusters: Sequence[Any] | None = None) -> Estimate:
-    """Intervals across tasks: t over the means of environments, or of clusters of related ones.
+def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None) -> Estimate:
+    """Intervals across tasks: t over the means of environments, or of groups of related ones.
 
-    The variance of seeds that all environments share is added (`max(0, V_block - V)`). One cluster has no interval.
+    The variance of seeds that all environments share is added (`max(0, V_block - V)`). One group has no interval.
 
     Args:
         differences: (..., environments, seeds).
-        clusters: Label of each environment; equal labels are one cluster. None: each its own.
+        groups: Label of each environment; equal labels are one group. None: each its own.
     """
     d = _checked(differences)
     n, m, _, v = _moments(d)
-    g = grouped(m, clusters)
+    g = grouped(m, groups)
     count = g.shape[-1]
     with np.errstate(all="ignore"):
         between = g.var(axis=-1) / (count - 1) if count > 1 else np.zeros(g.shape[:-1])
-        extra, extra_df = _shared(d, v, _weights(d.shape[-2], clusters))
+        extra, extra_df = _shared(d, v, _weights(d.shape[-2], groups))
         variance = between + extra
         df = variance**2 / (between**2 / max(count - 1, 1) + np.where(extra > 0, extra**2 / extra_df, 0.0))
     testable = np.full(g.shape[:-1], count >= 2) & (n >= 1).all(axis=-1)
     return estimate(g.mean(axis=-1), variance, df, np.zeros(g.shape[:-1]), np.full(g.shape[:-1], count), testable)
 
 
-def grouped(means: Floats, clusters: Sequence[Any] | None) -> Floats:
-    """(..., clusters) means of the (..., environments) means of each cluster."""
-    if clusters is None:
+def grouped(means: Floats, groups: Sequence[Any] | None) -> Floats:
+    """(..., groups) means of the (..., environments) means of each group."""
+    if groups is None:
         return means
-    labels = np.asarray(list(clusters))
+    labels = np.asarray(list(groups))
     if labels.shape != means.shape[-1:]:
-        raise ValueError(f"clusters must be one label for each environment ({means.shape[-1]}), got {len(labels)}")
+        raise ValueError(f"groups must be one label for each environment ({means.shape[-1]}), got {len(labels)}")
     return np.stack([means[..., labels == k].mean(axis=-1) for k in dict.fromkeys(labels.tolist())], axis=-1)
 
 
@@ -173,11 +173,11 @@ def _moments(d: Floats) -> tuple[npt.NDArray[np.integer], Floats, Floats, Floats
         return n, m, c, np.where(n >= 2, np.einsum("...s,...s->...", c, c) / (n - 1) / n, np.nan)
 
 
-def _weights(environments: int, clusters: Sequence[Any] | None) -> Floats:
-    """Share of each environment in the mean over clusters."""
-    if clusters is None:
+def _weights(environments: int, groups: Sequence[Any] | None) -> Floats:
+    """Share of each environment in the mean over groups."""
+    if groups is None:
         return np.full(environments, 1 / environments)
-    _, index, sizes = np.unique(np.asarray(list(clusters)), return_inverse=True, return_counts=True)
+    _, index, sizes = np.unique(np.asarray(list(groups)), return_inverse=True, return_counts=True)
     return np.asarray(1 / sizes[index] / len(sizes))
 
 

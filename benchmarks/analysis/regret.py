@@ -35,6 +35,9 @@ from hpo_envs.tables.table import Floats
 Recorded = Any
 """A run as recorded: `hpo_envs.benchmarks.Run`, which imports this module."""
 
+SOLVED = 1e-9
+"""Most regret of a run that found the best configuration: regrets are quotients of binary fractions."""
+
 TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
 """Targets of running times: 20 regrets from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
 
@@ -208,7 +211,6 @@ def runtimes(regret: Floats, costs: Floats, targets: npt.ArrayLike = TARGETS, *,
         return np.full((*regret.shape[:-1], *np.shape(targets)), np.inf)
     never = np.full_like(regret[..., :1], np.inf)
     spent = np.concatenate([np.cumsum(costs, axis=-1), never], axis=-1)
-    # A hair of slack: regrets are quotients of binary fractions.
-    met = regret[..., None, :] <= np.asarray(targets, dtype=float)[:, None] + 1e-9
+    met = regret[..., None, :] <= np.asarray(targets, dtype=float)[:, None] + SOLVED
     first = np.where(met.any(axis=-1), met.argmax(axis=-1), regret.shape[-1])
     return np.take_along_axis(spent, first, axis=-1)

@@ -51,36 +51,36 @@ def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[
     return sole, (holm(p) >= intervals.ALPHA) & ~sole[..., None]
 
 
-def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, Any]:
+def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any]:
     """Rank the agents and compare all pairs.
 
     Args:
         scores: By agent (environments, seeds) scores, lower is better; NaN where a seed was not run. Seeds of all
             agents stand in the same columns.
-        clusters: Label of each environment; those with equal labels are related, and count as one.
+        groups: Label of each environment; those with equal labels are related, and count as one.
 
     Returns:
-        `clusters`, their number; `standings`, in the order of the means, with the intervals of each agent on these
+        `groups`, their number; `standings`, in the order of the means, with the intervals of each agent on these
         environments (`mean`) and across tasks (`elsewhere`) and whether it is "best", "tied for best" or "worse" `here`
         (fixed tasks) and `there` (across tasks); `pairs`; and `best`, the sole best agent `here` and `there`, or None.
-        With fewer clusters than `intervals.FEWEST_CLUSTERS` all are "inconclusive" there; else only the agent that is
+        With fewer groups than `intervals.FEWEST_GROUPS` all are "inconclusive" there; else only the agent that is
         best here can be best there.
     """
     names = sorted(scores, key=lambda a: float(np.nanmean(scores[a], axis=1).mean()))
     stacked = np.stack([scores[a] for a in names])
     runs = np.isfinite(stacked).sum(axis=(1, 2))
-    pairs = _pairs(names, stacked, clusters)
-    count = len(dict.fromkeys(clusters))
-    few = len(clusters) == 1 and runs.min() < intervals.FEWEST_SEEDS
+    pairs = _pairs(names, stacked, groups)
+    count = len(dict.fromkeys(groups))
+    few = len(groups) == 1 and runs.min() < intervals.FEWEST_SEEDS
     here = _standing(names, pairs, "here") if not few else dict.fromkeys(names, INCONCLUSIVE)
     best = {"here": next((a for a in names if here[a] == "best"), None), "there": None}
     there = dict.fromkeys(names, INCONCLUSIVE)
-    if count >= intervals.FEWEST_CLUSTERS:
-        means = dict(zip(names, intervals.grouped(np.nanmean(stacked, axis=2), clusters).mean(axis=1), strict=True))
+    if count >= intervals.FEWEST_GROUPS:
+        means = dict(zip(names, intervals.grouped(np.nanmean(stacked, axis=2), groups).mean(axis=1), strict=True))
         there = _standing(sorted(names, key=means.__getitem__), pairs, "there", best["here"])
         best["there"] = next((a for a in names if there[a] == "best"), None)
     mean = intervals.interval(stacked)
-    elsewhere = intervals.interval(stacked, intervals.across_tasks(stacked, clusters))
+    elsewhere = intervals.interval(stacked, intervals.across_tasks(stacked, groups))
     zeros = np.nanmean(stacked == 0.0, axis=(1, 2)) > 0.5
     standings = [
         {
@@ -93,7 +93,7 @@ def judged(scores: Mapping[str, Floats], clusters: Sequence[Any]) -> dict[str, A
         }
         for i, a in enumerate(names)
     ]
-    return {"clusters": count, "standings": standings, "pairs": pairs, "best": best}
+    return {"groups": count, "standings": standings, "pairs": pairs, "best": best}
 
 
 def against(pairs: Sequence[Mapping[str, Any]], a: str, b: str) -> dict[str, Any] | None:
@@ -114,7 +114,7 @@ def _turned(p: Mapping[str, Any]) -> dict[str, Any]:
     return {**p, "difference": [mean, high, low], "verdict": verdict}
 
 
-def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> list[dict[str, Any]]:
+def _pairs(names: Sequence[str], scores: Floats, groups: Sequence[Any]) -> list[dict[str, Any]]:
     """Every agent against every other one, on the seeds that both ran; scores (agents, environments, seeds)."""
     first, second = np.triu_indices(len(names), 1)
     if not len(first):
@@ -123,12 +123,12 @@ def _pairs(names: Sequence[str], scores: Floats, clusters: Sequence[Any]) -> lis
     for missing in np.flatnonzero(~np.isfinite(apart).any(axis=-1).all(axis=-1))[:1]:
         a, b = names[first[missing]], names[second[missing]]
         raise ValueError(f"agents must share a seed on every environment, got none for {a!r} and {b!r}")
-    here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, clusters)
-    count = len(dict.fromkeys(clusters))
+    here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, groups)
+    count = len(dict.fromkeys(groups))
     ahead = np.nanmean(apart, axis=-1)
     improvement = statistics.probability_of_improvement(scores)
     enough = apart.shape[1] > 1 or np.isfinite(apart[0]).sum() >= intervals.FEWEST_SEEDS
-    decides = count >= intervals.FEWEST_CLUSTERS
+    decides = count >= intervals.FEWEST_GROUPS
     kinds = (("here", here, enough), ("there", there, decides))
     adjusted = {where: holm(e.p) for where, e, _ in kinds}
     records = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hpo_envs.benchmarks.analysis.regret import SOLVED
 from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.comparison.scored import ScoredRuns
 from hpo_envs.families import registry
@@ -45,7 +46,7 @@ def of_scored(
 def _record(agent: str, budget: float, cells: list[tuple[ScoredRuns, int]]) -> dict[str, Any]:
     from scipy.stats import binomtest
 
-    wrong = np.concatenate([cell.final > 1e-9 for cell, _ in cells])
+    wrong = np.concatenate([cell.final > SOLVED for cell, _ in cells])
     spent = np.concatenate([cell.spent * budget for cell, _ in cells])
     sure = np.concatenate([cell.spent * budget <= budget - 2 * arms for cell, arms in cells])
     return {

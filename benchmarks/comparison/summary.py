@@ -145,7 +145,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
     measure = family.score if family else "anytime"
     seeds = np.unique(np.concatenate([c.seeds for e in envs for c in scored[e].values()]))
     judged = significance.judged(
-        {a: _matrix(a, envs, scored, measure, seeds) for a in scored[envs[0]]}, clusters_of(envs)
+        {a: _matrix(a, envs, scored, measure, seeds) for a in scored[envs[0]]}, groups_of(envs)
     )
     order = [s["agent"] for s in judged["standings"]]
     strata = {a: [scored[e][a].score(measure) for e in envs] for a in order}
@@ -158,7 +158,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
         record: dict[str, Any] = {**standing, "n": [len(s) for s in strata[a]]}
         record |= {"median": float(np.median(pooled)), "iqm": float(statistics.iqm(pooled))}
         record["final"] = intervals.interval(intervals.padded(ends))
-        record["solved"] = np.nan if raw else float(np.mean([(s <= 1e-9).mean() for s in ends]))
+        record["solved"] = np.nan if raw else float(np.mean([(s <= regret.SOLVED).mean() for s in ends]))
         record["constant"] = all(len(s) > 1 and float(np.ptp(s)) < 1e-12 for s in strata[a])
         record["random"] = sum(bool(scored[e][a].random.all()) for e in envs)
         record["first"] = sum(m <= b + 1e-12 for m, b in zip(means[a], best, strict=True))
@@ -169,7 +169,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
         "raw": raw,
         "flat": all(scored[e][a].flat.all() for e in envs for a in order),
         "environments": list(envs),
-        "clusters": judged["clusters"],
+        "groups": judged["groups"],
         "best": judged["best"],
         "ranking": ranking,
         "pairs": judged["pairs"],
@@ -177,7 +177,7 @@ def track(name: str, envs: Sequence[str], scored: Mapping[str, Mapping[str, Scor
     }
 
 
-def clusters_of(envs: Sequence[str]) -> list[str]:
+def groups_of(envs: Sequence[str]) -> list[str]:
     """Task group of each environment, see `registry.group_of`."""
     return [registry.group_of(env.partition(" ")[0]) for env in envs]
 
@@ -243,7 +243,7 @@ def _record(env: str, agent: str, cell: ScoredRuns) -> dict[str, Any]:
         "anytime": intervals.interval(cell.anytime[None]),
         "anytime_iqm": float(statistics.iqm(cell.anytime)),
         "final": intervals.interval(cell.final[None]),
-        "solved": np.nan if cell.raw else float((cell.final <= 1e-9).mean()),
+        "solved": np.nan if cell.raw else float((cell.final <= regret.SOLVED).mean()),
         "close": statistics.expected_runtime(np.minimum(times, cell.spent), np.isfinite(times)),
         "spent": float(cell.spent.mean()),
     }

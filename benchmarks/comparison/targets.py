@@ -131,7 +131,7 @@ def tolerance_of(run: Run, tolerance: float | None) -> float:
 
 
 def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> str:
-    """Legend of the targets; arguments as of `summarise`."""
+    """Legend of the targets; arguments as in `summarise`."""
     first = next(iter(by_agent.values()))[0]
     (name, *others), close = first.header["objectives"], "close to it"
     if not others and of_header(first.header).source != "none":

@@ -9,7 +9,7 @@ import numpy as np
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.policy import Policy
 from hpo_envs.benchmarks.analysis import intervals, regret
-from hpo_envs.benchmarks.comparison.summary import clusters_of
+from hpo_envs.benchmarks.comparison.summary import groups_of
 from hpo_envs.benchmarks.learned import tasks
 from hpo_envs.benchmarks.learned.policy import SKIP
 from hpo_envs.benchmarks.papers import common
@@ -95,12 +95,12 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
             continue
         for k, score in enumerate(("anytime", "final")):
             apart = np.array([found[i, a][k] - found[i, b][k] for i in ids])
-            here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, clusters_of(ids))
+            here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, groups_of(ids))
             records.append(
                 {
                     **{"tables": group, "method": a, "minus": b, "score": score},
                     **{"difference": f"{here.mean:.4f}", "low": f"{here.low:.4f}", "high": f"{here.high:.4f}"},
-                    "over clusters": f"{there.mean:.4f}",
+                    "over groups": f"{there.mean:.4f}",
                     **{"low there": f"{there.low:.4f}", "high there": f"{there.high:.4f}"},
                     "better on": f"{(apart.mean(axis=1) < 0).sum()}/{len(ids)}",
                 }

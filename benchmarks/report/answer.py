@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from hpo_envs.benchmarks.analysis.intervals import FEWEST_CLUSTERS
+from hpo_envs.benchmarks.analysis.intervals import FEWEST_GROUPS
 from hpo_envs.benchmarks.plots import COLOURS, most
 from hpo_envs.benchmarks.report import sentences
 
@@ -35,7 +35,7 @@ def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> s
     ranking = track["ranking"]
     names = most([r["agent"] for r in ranking])
     shown = [r for r in ranking if r["agent"] in names]
-    spans = {"here": "mean"} if track["clusters"] < FEWEST_CLUSTERS else {"there": "elsewhere", "here": "mean"}
+    spans = {"here": "mean"} if track["groups"] < FEWEST_GROUPS else {"there": "elsewhere", "here": "mean"}
     ends = [v for r in shown for k in spans.values() for v in r[k] if v is not None]
     low, high = (min(ends), max(ends)) if track.get("raw") else (min(0.0, *ends), max(ends))
     spread = high - low or 1.0

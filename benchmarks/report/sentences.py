@@ -67,9 +67,9 @@ def count(n: int, noun: str) -> str:
 
 def runs(track: Mapping[str, Any]) -> str:
     """Numbers of environments, task groups and seeds of a track."""
-    n, k = len(track["environments"]), track["clusters"]
-    clusters = f" in {k} task group{'s' * (k > 1)}" if k < n else ""
-    return f"{count(n, 'environment')}{clusters}, {_seeds(track)} each"
+    n, k = len(track["environments"]), track["groups"]
+    groups = f" in {k} task group{'s' * (k > 1)}" if k < n else ""
+    return f"{count(n, 'environment')}{groups}, {_seeds(track)} each"
 
 
 def _seeds(track: Mapping[str, Any]) -> str:
@@ -106,7 +106,7 @@ TESTED = f"(Holm, alpha = {intervals.ALPHA:g})"
 def _best(track: Mapping[str, Any]) -> list[str]:
     """Best agent on the fixed tasks, and whether that generalises."""
     first, second = (r["agent"] for r in track["ranking"][:2])
-    n, k = len(track["environments"]), track["clusters"]
+    n, k = len(track["environments"]), track["groups"]
     where = f"these {n} tasks" if n > 1 else track["environments"][0]
     if track["ranking"][0]["here"] == significance.INCONCLUSIVE:
         return [f"On {where}, {first} has the lowest mean; {_seeds(track)} are too few for a test."]
@@ -123,7 +123,7 @@ def _best(track: Mapping[str, Any]) -> list[str]:
     if track["best"]["there"] == first:
         return [f"{better} on {where} and across tasks (lead over {second} {there})."]
     said = [f"{better} on {where} ({_seeds(track)}; lead over {second} {here})."]
-    if k < intervals.FEWEST_CLUSTERS:
+    if k < intervals.FEWEST_GROUPS:
         return said
     rivals = [r["agent"] for r in track["ranking"] if r["there"] == significance.TIED and r["agent"] != first]
     others = f"; tied for best: {listed(_placed(track, rivals, 1))}" if rivals else ""
@@ -138,10 +138,10 @@ def _placed(track: Mapping[str, Any], names: Sequence[str], before: int) -> list
 
 def _few_tasks(track: Mapping[str, Any]) -> list[str]:
     """Why results do not generalise, where there are too few tasks."""
-    n, k = len(track["environments"]), track["clusters"]
+    n, k = len(track["environments"]), track["groups"]
     if n == 1:
         return ["Results on one environment do not generalise."]
-    if k >= intervals.FEWEST_CLUSTERS:
+    if k >= intervals.FEWEST_GROUPS:
         return []
     groups = (
         "1 group of related tasks is" if k == 1 else f"{k} groups of related tasks are" if k < n else f"{n} tasks are"

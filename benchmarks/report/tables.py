@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from hpo_envs.benchmarks.analysis.intervals import FEWEST_CLUSTERS
+from hpo_envs.benchmarks.analysis.intervals import FEWEST_GROUPS
 from hpo_envs.benchmarks.report import charts, sentences
 
 
@@ -67,7 +67,7 @@ def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str,
 
 def _ranking(t: Mapping[str, Any], key: str) -> str:
     leader = t["ranking"][0]["agent"]
-    several = t["clusters"] >= FEWEST_CLUSTERS
+    several = t["groups"] >= FEWEST_GROUPS
     timed = any(r.get("seconds") for r in t["ranking"])
     rows = []
     for place, r in enumerate(t["ranking"], 1):
@@ -127,7 +127,7 @@ def _heat(t: Mapping[str, Any], key: str) -> str:
 def _pairs(t: Mapping[str, Any], key: str, packed: dict[str, str]) -> str:
     if len(t["pairs"]) < 2:
         return ""
-    names = {"here": "on these tasks"} | ({"there": "across tasks"} if t["clusters"] >= FEWEST_CLUSTERS else {})
+    names = {"here": "on these tasks"} | ({"there": "across tasks"} if t["groups"] >= FEWEST_GROUPS else {})
     rows = []
     for p in t["pairs"]:
         row = [head(p["a"]), head(p["b"])]

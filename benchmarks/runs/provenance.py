@@ -122,7 +122,7 @@ def header_of(
         params: Of an environment of the id, made with `env_kwargs`.
         spec: The id.
         env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
-        agent: As of `run`.
+        agent: As in `run`.
         hyperparameters: Arguments of the agent.
         isolated: Whether the agent has a process of its own.
         versions: What it runs on, if that is the interpreter of another environment.

@@ -231,7 +231,7 @@ def layout_of(run: Run) -> Layout:
     arrays = arrays_of(run)
     for name, array in arrays.items():
         if not _name_of(array.dtype):
-            raise ValueError(f"{name}s must be numbers of at most 64 bits, got an array of {array.dtype}")
+            raise ValueError(f"{name} must hold numbers of at most 64 bits, got an array of {array.dtype}")
     return tuple((n, _name_of(a.dtype), a.shape if n in ONCE else a.shape[1:]) for n, a in arrays.items())
 
 

@@ -63,7 +63,7 @@ def evaluations(block: Block) -> Any:
 
     total, lengths = int(block.starts[-1]), np.diff(block.starts)
     if unknown := block.arrays.keys() - {*COLUMN_OF, "recommended", "recommended_truth"}:
-        raise ValueError(f"evaluations must have {', '.join(COLUMN_OF)}, got {min(unknown)}")
+        raise ValueError(f"arrays of evaluations must be among {', '.join(COLUMN_OF)}, got {min(unknown)}")
     found: dict[str, Any] = {
         "environment": pa.repeat(block.header["env"], total),
         "agent": pa.repeat(block.header["agent"], total),
@@ -141,7 +141,7 @@ def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
     kind = kind.value_type if SCHEMA_OF[column].startswith("list") else kind
     kept = values.astype(kind.to_pandas_dtype())
     if values.dtype.kind in "iu" and kept.dtype.kind == "f" and (abs(kept) >= 2.0**53).any():
-        raise ValueError(f"{name}s must be below 2**53, got {values[abs(kept) >= 2.0**53][0]}")
+        raise ValueError(f"{name} must hold integers between -2**53 and 2**53, got {values[abs(kept) >= 2.0**53][0]}")
     return pa.array(kept)
 
 

@@ -75,9 +75,9 @@ def key_of(task: StudyTask) -> tuple[str, str]:
 def perform(task: StudyTask) -> TaskResult:
     """Run a task.
 
-    Runs go in batches that grow while there is time: that a run is the same alone and among others
-    is what makes results independent of all this. Whatever an agent raises (`SystemExit`, say) stops it on this id
-    alone, as do a run that takes too long and memory that is not there. An isolated agent has one process for all.
+    Runs are made in batches that grow while time is left; results do not depend on them, since a run is the same alone
+    and among others. Whatever an agent raises (`SystemExit`, say) stops it on this id alone, as does a run that takes
+    too long or runs out of memory. An isolated agent has one process for all runs of the task.
     """
     import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
 

@@ -32,7 +32,7 @@ EPILOG = """examples:
   hpo-envs compare study.toml --plan                        # how long, how large
 
 study.toml:
-  seeds = 100                                  # 0 to 99; or "100-199", or a list; default: as of --seeds
+  seeds = 100                                  # 0 to 99; or "100-199", or a list; default: as in --seeds
   budget = 50                                  # optional, like objective, cost, shuffle, subsample, transfer
   isolate = true                               # optional: each agent in its own process; or a path to Python
   environments = ["NMTHPO-*-v0", { id = "NMTLC-swen-v0", cost = "evaluations", budget = 200 }]

@@ -205,8 +205,10 @@ def _of_search(source: str, metric: str | None) -> ImportanceData:
 
     tuned = load(source)
     names = tuned.header["objectives"]
-    if metric not in (None, names[0]) or len(names) > 1:
-        raise ValueError(f"--metric must be {names[0]}, the score of a search with one, got {metric or names!r}")
+    if len(names) > 1:
+        raise ValueError(f"source must be a search with one objective, got {', '.join(names)}")
+    if metric not in (None, names[0]):
+        raise ValueError(f"--metric must be {names[0]}, the objective of the search, got {metric!r}")
     configs, scores, axes = tuned.configurations()
     if len(scores) < 2:
         raise ValueError(f"source must be a search with at least two scores, got {len(scores)} in {source}")

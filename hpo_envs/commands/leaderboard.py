@@ -37,7 +37,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
     Args:
         agent: `module:factory`, or `policy:FILE`.
         seeds: Replicates.
-        only: As of `leaderboard.environments`.
+        only: As in `leaderboard.environments`.
 
     Raises:
         ValueError: The agent is one of the suite's, whose runs the leaderboard makes itself.
@@ -63,7 +63,7 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
     Args:
         agent: `module:factory`, or `policy:FILE`.
         folder: Of the runs, as `run` writes them.
-        only: As of `leaderboard.environments`.
+        only: As in `leaderboard.environments`.
         jobs: Processes.
 
     Raises:

@@ -175,7 +175,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     Args:
         num_envs: Number of episodes, >= 1.
-        params: What the environment is made of, the same as of the scalar form.
+        params: What the environment is made of, the same as in the scalar form.
         autoreset_mode: `NEXT_STEP` (default), `SAME_STEP` or `DISABLED`.
         copy: Whether `step` returns arrays that later calls leave alone. With False the observation array is
             reused by the next call.
@@ -331,7 +331,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """Return the results of `step` as if no episode had ended, without observations: to replay evaluations.
 
         Returns:
-            Rewards, terminated and info as of `_advance`.
+            Rewards, terminated and info as in `_advance`.
 
         Raises:
             ValueError: An action outside the space.

@@ -51,7 +51,7 @@ class MaskedInfo(Info):
             self[key] = value
         return value
 
-    # As of any mapping, by the two methods above and below: those of a dict would read no mask.
+    # As in any mapping, by the two methods above and below: those of a dict would read no mask.
     get, items, values, pop = Mapping.get, Mapping.items, Mapping.values, MutableMapping.pop  # type: ignore[assignment]
     __eq__ = Mapping.__eq__
     __hash__ = None

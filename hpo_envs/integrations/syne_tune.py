@@ -3,6 +3,7 @@
 Needs the extra `syne_tune`.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import user
 from hpo_envs.tables.checks import extra_module
-from hpo_envs.tables.table import Hyperparameter, Table
+from hpo_envs.tables.table import LOST, Hyperparameter, Table
 
 LEVEL, SECONDS = "level", "elapsed_time"
 """Names of the resource and of the time that has passed, in reports of the blackbox."""
@@ -95,7 +96,8 @@ def to_blackbox(table: Table) -> Any:
     cost in its own unit (`table.cost_unit`; the simulator takes it for seconds). Fidelities are the checkpoints 1, 2,
     ...: the k-th is `table.levels[k - 1]`. Repeats, and rows with the same hyperparameters, are the blackbox's seeds;
     where there are fewer than of others, they come again. What was never measured repeats the last value measured, at
-    no further cost; a run without any has the metric's worst value.
+    no further cost; a run without any has the metric's worst value. Metrics that some finished runs were never
+    evaluated on, such as a test score of the best one alone, are left out.
 
     A table that is no complete grid cannot answer every combination of the values that occur: give the scheduler its
     rows (`points_to_evaluate`), or let the nearest row answer, `add_surrogate(blackbox, KNeighborsRegressor(1))`.
@@ -119,6 +121,8 @@ def to_blackbox(table: Table) -> Any:
         groups.setdefault(key, []).extend((row, repeat) for repeat in runs or [0])
     seeds = max(map(len, groups.values()))
     rows, repeats = np.array([[runs[s % len(runs)] for s in range(seeds)] for runs in groups.values()]).T
+    known = ~np.isnan(table.values).all(axis=2)
+    everywhere = known[known.any(axis=2) & ~np.isin(table.status, LOST)].all(axis=0)
     space = {}
     for j, h in enumerate(table.space):
         values = [h.natural(v) for v in np.unique(table.configs[:, j])]
@@ -128,8 +132,8 @@ def to_blackbox(table: Table) -> Any:
         hyperparameters=pd.DataFrame([*groups], columns=[h.name for h in table.space]),
         configuration_space=space,
         fidelity_space={LEVEL: spaces.randint(1, len(table.levels))},
-        objectives_evaluations=_evaluations(table, rows.T, repeats.T),
-        objectives_names=[*table.metric_names, SECONDS],
+        objectives_evaluations=_evaluations(table, rows.T, repeats.T)[..., np.append(everywhere, True)],
+        objectives_names=[*itertools.compress(table.metric_names, everywhere), SECONDS],
     )
 
 

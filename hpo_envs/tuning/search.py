@@ -195,8 +195,8 @@ class Search:
             self._record.discard()
             first = "the first evaluation" if count == 1 else f"each of the first {count} evaluations"
             raise ValueError(
-                f"function must run, {first} failed: {cause(error)}. Nothing of the search is kept; tolerate=True "
-                "(--tolerate) continues after such mistakes"
+                f"function must run, got a failure of {first}: {cause(error)}. Nothing of the search is kept; "
+                "tolerate=True (--tolerate) continues after such mistakes"
             )
 
     def _ask(self) -> Any:

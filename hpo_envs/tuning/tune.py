@@ -78,14 +78,14 @@ def tune(
     given a larger budget goes on where it was when `tune` is called again with the same folder: evaluations that ended
     are told to the agent as they came, those that had only begun are carried out again, and count once.
 
-    What the function raises, a score that is no finite number, a process that dies and an evaluation that takes too
+    What the function raises, a score that is not finite, a process that dies and an evaluation that takes too
     long are failed evaluations: their traceback is kept, and they count.
 
     Args:
         function: `train(config)` that returns a score, or a mapping with it; or, with `epochs`, a generator that yields
             scores, or `train(config, resume_from, epochs)`; see the pages of `FunctionHPO-v0` and `FunctionLC-v0`.
             `module:name` will do.
-        space: Search space, as of `FunctionHPO-v0`.
+        space: Search space, as in `FunctionHPO-v0`.
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, which gets candidates;
             default: `auto`.
         budget: What may be spent, in `budget_unit`.
@@ -97,12 +97,12 @@ def tune(
             evaluations it gets at once.
         objective: Name of the score, or a tuple of names.
         goal: `max` or `min`, one for each.
-        bounds: What scores can be, as of `FunctionHPO-v0`.
+        bounds: What scores can be, as in `FunctionHPO-v0`.
         best: Best known score; with `reference`, the report shows normalised regret, else raw scores. A resumed search
             keeps its scale.
         reference: Median score.
         epochs: The most that a configuration is trained.
-        candidates: Number of candidates, as of `FunctionHPO-v0`.
+        candidates: Number of candidates, as in `FunctionHPO-v0`.
         seconds: How long an evaluation may take; None: as long as it takes.
         seed: Of the agent, and of the candidates.
         sources: What is known from elsewhere, for agents that transfer: tables, frames, Optuna studies, earlier

@@ -48,10 +48,11 @@ class Tuned:
         """
         good, names = self.successes, self.header["objectives"]
         if len(names) > 1:
-            raise ValueError(f"a best evaluation must be of one objective, got {', '.join(names)}: see .pareto")
+            raise ValueError(f"best must be of a search with one objective, got {', '.join(names)}: use .pareto")
         if not good:
             errors = [e.error.strip().rpartition("\n")[2] for e in self.evaluations if e.error]
-            raise ValueError(f"an evaluation must have succeeded, got {len(self)} that did not: {errors[-1:]}")
+            last = f", the last with {errors[-1]}" if errors else ""
+            raise ValueError(f"an evaluation must have succeeded, got {len(self)} that did not{last}")
         return max(good, key=lambda e: e.score)
 
     @property
@@ -133,7 +134,7 @@ class Tuned:
             ValueError: The search is in no folder, and no path is given.
         """
         if path is None and self.folder is None:
-            raise ValueError("path must be given for a search that is in no folder (out=)")
+            raise ValueError("path must be given for a search that is in no folder (out=None), got None")
         from hpo_envs.tuning import page
 
         out = Path(path) if self.folder is None else atomic.inside(self.folder, path or self.folder / "report.html")  # type: ignore[arg-type]

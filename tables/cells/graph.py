@@ -14,7 +14,7 @@ class Sketch:
     """A cell that is being built, no `Cell` yet: all hidden states are there, used or not, and none is new.
 
     Attributes:
-        nodes: As of `Cell`.
+        nodes: As in `Cell`.
     """
 
     nodes: tuple[tuple[int, tuple[int, ...]], ...]

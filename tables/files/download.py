@@ -54,7 +54,7 @@ def fetch(
 
     Raises:
         ValueError: Unknown data set.
-        FetchError: A file could not be installed. Files before it are; the wrong ones after it are unchanged.
+        FetchError: A file could not be installed. Those before it have been; those after it are unchanged.
     """
     from tqdm.auto import tqdm
 

@@ -88,8 +88,8 @@ def check_name(name: str) -> str:
     taken = short == "example" or _DEVICE.match(short)
     if not _NAME.fullmatch(short) or len(short) > 80 or re.search(r"-v\d+$", short) or taken:
         raise ValueError(
-            "name must be letters, digits, dots, underscores and single hyphens, at most 80, not 'example', no device "
-            f"of Windows and not ending in -v0, got {short!r}"
+            "name must be at most 80 letters, digits, dots, underscores and single hyphens, other than 'example' and "
+            f"Windows' devices, and must not end in -v and a number, got {short!r}"
         )
     return short
 
@@ -134,7 +134,7 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
         with contextlib.suppress(ValueError):
             if _read(target).provenance.sha256 == table.provenance.sha256:
                 return target
-        raise FileExistsError(f"{target} has another table already: choose another name, or replace it (--replace)")
+        raise FileExistsError(f"{target} has another table already: choose another name, or replace=True (--replace)")
     target.parent.mkdir(parents=True, exist_ok=True)
     atomic.write(target, packs.pack(table))
     _remembered.pop(table.name, None)

@@ -151,7 +151,7 @@ def test_table_named_like_markup(tmp_path: Path) -> None:
     file = tmp_path / "own.csv"
     head = ["<script>rate", "<b>score", "<i>seconds"]
     file.write_text(",".join(head) + "\n0.1,1,5\n0.2,2,6\n0.3,4,7\n")
-    with pytest.raises(ValueError, match="name must be letters, digits"):
+    with pytest.raises(ValueError, match="name must be at most 80 letters, digits"):
         user.from_csv(file, head[1], "max", cost=head[2], name="<script>")
     table = user.from_csv(file, head[1], "max", cost=head[2], name="markup")
     made = runs.run("random", "TableHPO-v0", range(2), budget=10, env_kwargs={"table": table, "cost": head[2]})

@@ -90,7 +90,7 @@ def human(table: Table) -> Floats:
 
 
 def scores(table: Table, presets: Mapping[str, str]) -> dict[str, Floats]:
-    """(segments,) hLEPOR of all segments, as released, by the names of presets."""
+    """(segments,) hLEPOR scores of all segments, in the variant `released`, under the keys of `presets`."""
     basis = hlepor.Basis(build.statistics(table, "released"))
     return {name: basis.scores(hlepor.preset(preset).vector()) for name, preset in presets.items()}
 

@@ -1,7 +1,7 @@
 """Train the networks of `curve-ranker`: `python -m hpo_envs.benchmarks.papers.nmtlc.train`.
 
-Each training step is a rung: random rows of a random table at a random resource, looked at as the agent does, and all
-pairs of them. Writes a network for each language that is left out, and one of all; needs the extra `live`.
+Each training step is a rung: random rows of a random table at a random resource, seen as the agent sees them, in all
+pairs. Writes one network for each language that is left out, and one trained on all; needs the extra `live`.
 """
 
 import json

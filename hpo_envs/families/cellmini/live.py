@@ -80,8 +80,9 @@ class CellMiniLiveEnv(CellEnv):
 
     ## Rewards
     The step that completes a cell is the evaluation: its reward is minus the loss on the development text after the
-    last epoch (`objective`). A training whose loss is no finite number has diverged, one that takes too long has
-    failed: both, and invalid cells, get the worst value, -50. All other steps have reward 0 and cost 0.
+    last epoch (`objective`). A training whose loss is not finite has diverged, one that takes too long has
+    failed: both, and invalid cells, get the worst value of the metric (-50 for a loss). All other steps have reward 0
+    and cost 0.
 
     ## Starting State
     An empty cell; rewards at the lower bound, full budget. The episode's seed changes nothing; the argument `seed` is
@@ -89,7 +90,7 @@ class CellMiniLiveEnv(CellEnv):
 
     ## Information
     At reset: `table`, `kind`, `sha256` of what is trained, in which nothing is measured yet; `action_mask`.
-    At each step: `finished` (bool, whether the step completed a cell), `cost` (float: as of the table, by a formula,
+    At each step: `finished` (bool, whether the step completed a cell), `cost` (float: as in the table, by a formula,
     about seconds of one core), `spent` (1 where a cell was completed, else 0), `metrics` (dict of float:
     `validation_loss` and `train_loss` in nats, `parameters`, and `seconds`, what the processor really took),
     `held_out` (dict: `test_loss`), `curve` ((epochs,) float64, development loss by epoch, 50 from divergence on),
@@ -108,7 +109,7 @@ class CellMiniLiveEnv(CellEnv):
     None: every number is measured when it is asked for.
 
     ## References
-    As of `CellMini-v0`.
+    See `CellMini-v0`.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ class CellMiniEnv(LookupEnv):
     `Discrete(rows)`: the cell, in the order of a hash of the cells.
 
     ## Observation Space
-    The d = 50 features are those of the cell's graph (`wl_*`, the first 10 stand alone), as of `NASBenchNLP-*-v0`.
+    The d = 50 features are those of the cell's graph (`wl_*`, the first 10 stand alone), as in `NASBenchNLP-*-v0`.
 
     ## Rewards
     The metric `objective` after the last epoch, negative if lower is better. Default: minus the loss on the development
@@ -85,17 +85,17 @@ class CellMiniLCEnv(CurvesEnv):
 
     ## Information
     `metrics`: `validation_loss`, `train_loss`, `parameters`; `held_out` (dict: `test_loss`); `status`: `ok`; `diverged`
-    once a loss was no finite number.
+    once a loss is not finite.
 
     ## Arguments
     - `objective="validation_loss"`: any metric but `test_loss`, or a tuple of metrics for a vector reward.
     - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
 
     ## Table
-    As of `CellMini-v0`: measured by this project, MIT licence.
+    As in `CellMini-v0`: measured by this project, MIT licence.
 
     ## References
-    As of `CellMini-v0`.
+    See `CellMini-v0`.
     """
 
     @staticmethod

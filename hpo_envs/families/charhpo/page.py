@@ -54,12 +54,12 @@ class CharHPOEnv(LookupEnv):
     words that are exactly right, 0 to 100. A run that never learned has accuracy 0 and is an ordinary run.
 
     ## Starting State
-    The table is deterministic, so the seed changes nothing.
+    The table has one run of each configuration, so the seed matters to `shuffle` and `subsample` only.
 
     ## Information
     `metrics`: `accuracy` in per cent, `runtime` in seconds; `held_out` (dict: `test_accuracy` in per cent, which
-    upstream has of one run of each sweep, the best; empty for all others, in a batch as Gymnasium's `_test_accuracy`
-    says); `status`: `ok`. Re-evaluation gives the same result.
+    upstream has only of the best run of each sweep, of the Irish LSTMs none among the 200; empty for all others, in
+    the batched form `_test_accuracy` says where it is known); `status`: `ok`. Re-evaluation gives the same result.
 
     ## Arguments
     - `task`: inflection or g2p.

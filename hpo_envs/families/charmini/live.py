@@ -90,8 +90,8 @@ class CharMiniLiveEnv(FunctionEnv):
 
     ## Description
     The models, words and hyperparameters of `CharMini-eng-lstm-v0`, trained when they are asked for: one step trains
-    one configuration for 20 epochs, which takes a core 5 to 30 seconds. Agents tuned on tables meet real
-    trainings here, unchanged. Ids: `CharMiniLive-{language}-{architecture}-v0`, languages and architectures as of
+    one configuration for 20 epochs, which takes a core 3 to 50 seconds. Agents tuned on tables meet real
+    trainings here, unchanged. Ids: `CharMiniLive-{language}-{architecture}-v0`, languages and architectures as in
     `CharMini-eng-lstm-v0`. Needs the extra `live` and, for languages but English, the words: `hpo-envs fetch charmini`.
 
     Trainings are carried out in a process of their own with one thread, so that the settings of torch in this one stay
@@ -103,11 +103,11 @@ class CharMiniLiveEnv(FunctionEnv):
     `Discrete(candidates)`.
 
     ## Observation Space
-    20 numbers with one objective: f = 16, or 18 where actions are candidates, e = 0.
+    20 numbers with one objective, 22 where actions are candidates: f = 16 or 18, e = 0.
 
     ## Rewards
     The metric `objective` after the last epoch, negative if lower is better. Default: development accuracy in per cent.
-    A training whose loss is no finite number has diverged, one that takes too long has failed: worst value of the
+    A training whose loss is not finite has diverged, one that takes too long has failed: worst value of the
     metric.
 
     ## Starting State
@@ -132,7 +132,7 @@ class CharMiniLiveEnv(FunctionEnv):
     None: every number is measured when it is asked for.
 
     ## References
-    As of `CharMini-eng-lstm-v0`.
+    See `CharMini-eng-lstm-v0`.
     """
 
     @staticmethod
@@ -178,13 +178,14 @@ class CharMiniLiveLCEnv(FunctionEnv):
     Also after as many steps as there are candidates x epochs.
 
     ## Information
-    As of `CharMiniLive-eng-lstm-v0`, and `reached` (index of the epoch that the metrics are of) and `best` (best reward
+    As in `CharMiniLive-eng-lstm-v0`, and `reached` (index of the epoch that the metrics are of) and `best` (best reward
     of the configuration so far). `action_mask` is (candidates + epochs,).
 
     ## Arguments
-    - `architecture`, `language`, `objective`, `seed`: as of `CharMiniLive-eng-lstm-v0`.
+    - `architecture`, `language`, `objective`, `seed`: as in `CharMiniLive-eng-lstm-v0`.
     - `epochs=20`: the most that a configuration is trained.
-    - `budget=None`: in units of `budget_unit`; None = 20 full trainings.
+    - `budget=None`: in units of `budget_unit`; None = 20 full trainings in epochs, as many steps as candidates in
+      evaluations, or a cost of 1e6.
     - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
     - `seconds=600`: how long a step may take.
     - `checkpoints=None`: folder of the configurations' folders; None: a temporary one of each episode.
@@ -193,7 +194,7 @@ class CharMiniLiveLCEnv(FunctionEnv):
     None: every number is measured when it is asked for.
 
     ## References
-    As of `CharMini-eng-lstm-v0`.
+    See `CharMini-eng-lstm-v0`.
     """
 
     @staticmethod

@@ -66,11 +66,11 @@ class CharMiniEnv(LookupEnv):
     - `objective="accuracy"`: any metric but those held out, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or `"s"`: estimated by a formula of updates, layers and multiplications, about seconds
       of one core.
-    - `budget=20`: in units of `cost`; None = every row once.
+    - `budget=20`: in units of `cost`; None = every row once per training.
 
     ## Table
-    Measured by this project and shipped, MIT AND BSD-2-Clause licence (the English words, which ship, are CMUdict's;
-    those of other languages arrive by `hpo-envs fetch charmini` and are needed for training only). The
+    Measured by this project and shipped, MIT licence, for English MIT AND BSD-2-Clause (its words, which ship, are
+    CMUdict's; those of other languages arrive by `hpo-envs fetch charmini` and are needed for training only). The
     trainings are bit-identical under AVX-512, AVX2 and SSE.
 
     ## References
@@ -107,13 +107,13 @@ class CharMiniLCEnv(CurvesEnv):
     step trains one configuration up to one epoch, continuing from the epoch reached before, and pays only the new
     part. One episode is one optimisation run.
 
-    Ids: `CharMiniLC-{language}-{architecture}-v0`, languages and architectures as of `CharMini-eng-lstm-v0`. By phoneme
+    Ids: `CharMiniLC-{language}-{architecture}-v0`, languages and architectures as in `CharMini-eng-lstm-v0`. By phoneme
     error rate an easy multi-fidelity problem: in English ranks after five epochs correlate 0.9 with the final ones.
     Accuracy, 0 for many at first, says less.
 
     ## Action Space
     `MultiDiscrete([rows, 20])`: the configuration, in the order of a hash of their names, and the epoch to train it to,
-    0 being the first. Hyperparameters as of `CharMini-eng-lstm-v0`.
+    0 being the first. Hyperparameters as in `CharMini-eng-lstm-v0`.
 
     ## Observation Space
     d = 18.
@@ -126,17 +126,17 @@ class CharMiniLCEnv(CurvesEnv):
 
     ## Information
     `metrics`: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`, `parameters`; `held_out` (dict:
-    `test_accuracy`, `test_phoneme_error_rate`); `status`: `ok`; `diverged` once a loss was no finite number.
+    `test_accuracy`, `test_phoneme_error_rate`); `status`: `ok`; `diverged` once a loss is not finite.
 
     ## Arguments
-    - `architecture`, `language`, `objective`: as of `CharMini-eng-lstm-v0`.
+    - `architecture`, `language`, `objective`: as in `CharMini-eng-lstm-v0`.
     - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
 
     ## Table
-    As of `CharMini-eng-lstm-v0`: measured by this project, MIT AND BSD-2-Clause licence.
+    As in `CharMini-eng-lstm-v0`: measured by this project, MIT licence, for English MIT AND BSD-2-Clause.
 
     ## References
-    As of `CharMini-eng-lstm-v0`.
+    See `CharMini-eng-lstm-v0`.
     """
 
     @staticmethod

@@ -87,7 +87,8 @@ class CushLEPOREnv(BoxEnv):
     ## Rewards
     The agreement `objective` on the training documents: `pearson` (default), the correlation of segment scores with
     human scores; `kendall` (tau-b; a step takes milliseconds); `system_pearson`, the correlation of systems' means
-    (13 points); `rmse`, the negative root mean squared difference, as in the paper. Correlations with a constant are 0.
+    (one point for each system); `rmse`, the negative root mean squared difference, as in the paper. Correlations with
+    a constant are 0.
 
     ## Starting State
     The corpus is fixed, so the seed changes nothing.
@@ -95,7 +96,7 @@ class CushLEPOREnv(BoxEnv):
     ## Information
     At each step: `cost` (1.0 evaluation), `metrics` (dict of float on the training documents: `pearson`,
     `system_pearson`, `rmse`, `skill` = 1 - MSE / variance, which is 0 for the best constant; `kendall` where it is an
-    objective), `held_out` (the same on documents that no reward sees; absent where a table has only one document),
+    objective), `held_out` (the same on documents that no reward sees; absent where no document is held out),
     `config` (dict of the six natural values), `status` (`ok`).
 
     ## Arguments

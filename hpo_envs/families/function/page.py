@@ -64,7 +64,7 @@ class FunctionLCEnv(FunctionEnv):
     Id: `FunctionLC-v0`, made with the function, its search space and the number of epochs:
     `gym.make("FunctionLC-v0", function=train, space=space, epochs=27)`. The function has one of two forms:
 
-    - a generator `train(config)` that yields a score (or a mapping, as of `FunctionHPO-v0`) after each epoch. It is
+    - a generator `train(config)` that yields a score (or a mapping, as in `FunctionHPO-v0`) after each epoch. It is
       paused between two epochs, with all that it has in memory;
     - `train(config, resume_from, epochs)`, which trains until so many epochs are done in all and returns the score.
       `resume_from` is a `pathlib.Path` of the configuration's own folder, empty at first, in which the function leaves
@@ -94,7 +94,8 @@ class FunctionLCEnv(FunctionEnv):
 
     ## Arguments
     - `epochs=27`: the most that a configuration is trained.
-    - `budget=None`: in units of `budget_unit`; None = 20 full trainings.
+    - `budget=None`: in units of `budget_unit`; None = 20 full trainings in epochs, as many steps as candidates in
+      evaluations, or a cost of 1e6.
     - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
     - `checkpoints=None`: folder of the configurations' folders; None: a temporary one of each episode.
     """

@@ -48,7 +48,7 @@ class NASBenchNLPEnv(CurvesEnv):
     once the loss became NaN.
 
     ## Arguments
-    - `dataset`: wikitext2.
+    - `dataset`: wikitext2 or ptb; fixed by the id.
     - `objective="validation_loss"`: any metric but `test_loss`, or a tuple of metrics for a vector reward.
     - `cost="seconds"`: or `"epochs"`, or `"evaluations"`.
 
@@ -80,9 +80,9 @@ class NASBenchNLPFinalEnv(LookupEnv):
 
     ## Description
     4,114 architectures of NAS-Bench-NLP were trained with three seeds each for 50 epochs. Their learning curves are
-    large and fetched on their own (`NASBenchNLP-ptb-v0`); their final losses come from a smaller release (Serianni
-    and Kalita 2023). One step trains one architecture with a new seed; agents know ten released features of
-    each. One episode is one search. Id: `NASBenchNLP-ptb-final-v0`.
+    large and fetched separately (`NASBenchNLP-ptb-v0`); their final losses come from a smaller release (Serianni
+    and Kalita 2023). One step looks up one training of one architecture, with one of its measured seeds; agents
+    know ten released features of each. One episode is one search. Id: `NASBenchNLP-ptb-final-v0`.
 
     ## Action Space
     `Discrete(4114)`: the architecture, in the order of a hash of the released ids.
@@ -102,7 +102,7 @@ class NASBenchNLPFinalEnv(LookupEnv):
 
     ## Arguments
     - `objective="test_loss"`: or `parameters`, or both as a tuple for a vector reward.
-    - `cost="evaluations"`: or `parameters`.
+    - `cost="evaluations"`: or `"parameters"`.
     - `budget=100`: in units of `cost`; None = every row once per seed.
 
     ## Table

@@ -36,7 +36,7 @@ class StepLawEnv(LookupEnv):
     The metric `objective`, negative if lower is better. Default: minus the smoothed training loss, -12 to 0.
 
     ## Starting State
-    The table has one run of each configuration, so the seed changes nothing.
+    The table has one run of each configuration, so the seed matters to `shuffle` and `subsample` only.
 
     ## Information
     `metrics`: `smoothed_loss`, `loss` in nats; `status`: `ok`.

@@ -90,12 +90,12 @@ class TaskSetLCEnv(CurvesEnv):
     The learning curves of `TaskSet-lstm128-v0` and its like. One step trains one configuration up to one checkpoint,
     continuing from the checkpoint reached before, and pays only the new part. One episode is one optimisation run.
 
-    Ids: `TaskSetLC-{task}-v0`, tasks as of `TaskSet-lstm128-v0`.
+    Ids: `TaskSetLC-{task}-v0`, tasks as in `TaskSet-lstm128-v0`.
 
     ## Action Space
     `MultiDiscrete([1000, 12])`: the configuration, in the order of a hash of their names, and the checkpoint to train
     it to: after 200, 400, 600, 800, 1,000, 1,400, 2,000, 2,800, 3,800, 5,200, 7,200 or 10,000 updates. Hyperparameters
-    as of `TaskSet-lstm128-v0`.
+    as in `TaskSet-lstm128-v0`.
 
     ## Observation Space
     d = 8.
@@ -112,15 +112,15 @@ class TaskSetLCEnv(CurvesEnv):
     loss was no number.
 
     ## Arguments
-    - `task`, `objective`: as of `TaskSet-lstm128-v0`.
+    - `task`, `objective`: as in `TaskSet-lstm128-v0`.
     - `cost=None`: updates, all that was recorded; or `"evaluations"`.
 
     ## Table
-    As of `TaskSet-lstm128-v0`. Upstream has a loss every 200 updates; the checkpoints are a geometric sequence of 13
+    As in `TaskSet-lstm128-v0`. Upstream has a loss every 200 updates; the checkpoints are a geometric sequence of 13
     from the first to the last, rounded, without the one that is there twice.
 
     ## References
-    As of `TaskSet-lstm128-v0`.
+    See `TaskSet-lstm128-v0`.
     """
 
     @staticmethod

@@ -79,7 +79,7 @@ class TextMiniLiveEnv(FunctionEnv):
 
     ## Rewards
     The metric `objective`, negative if lower is better. Default: the score on the validation set in per cent. A
-    training without n-grams, or one that takes too long, has failed: worst value of the metric.
+    training that takes too long has failed, one without n-grams has diverged: both get the worst value of the metric.
 
     ## Starting State
     The episode's seed changes nothing; the argument `repeat` is the resample of the training set.
@@ -101,7 +101,7 @@ class TextMiniLiveEnv(FunctionEnv):
     None: every number is measured when it is asked for.
 
     ## References
-    As of `TextMini-*-v0`.
+    See `TextMini-*-v0`.
     """
 
     @staticmethod

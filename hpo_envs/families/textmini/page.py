@@ -50,11 +50,11 @@ class TextMiniEnv(LookupEnv):
 
     ## Rewards
     The metric `objective` after training, negative if lower is better. Default: the score on the validation set in
-    per cent, accuracy or, for words and entities, F1 of spans.
+    per cent: accuracy or, for words, punctuation and entities, F1 of spans.
 
     ## Starting State
-    Each evaluation is one of the configuration's trainings, drawn with the episode's seed: two or three resamples of
-    80 % of the training set (`joint`, `crf`), or two seeds (`neural`, `tagger`).
+    Each evaluation is one of the configuration's trainings, drawn with the episode's seed: three resamples of 80 % of
+    the training set (`joint`, `crf`), or two seeds (`neural`, `tagger`, `lstm`).
 
     ## Information
     `metrics`: `score` in per cent, `correct` (predictions), `seconds` (of training, on one core), `inference`
@@ -65,7 +65,7 @@ class TextMiniEnv(LookupEnv):
     - `task`, `model`: as in the ids.
     - `objective="score"`: any metric but those held out, or a tuple of metrics for a vector reward.
     - `cost="evaluations"`: or `"s"`: measured seconds of one core.
-    - `budget=20`: in units of `cost`; None = every row once.
+    - `budget=20`: in units of `cost`; None = every row once per training.
 
     ## Table
     Measured by this project and shipped, MIT licence: counts and seconds only. The texts have licences of their own
@@ -74,7 +74,7 @@ class TextMiniEnv(LookupEnv):
     ## References
     This project. Texts: Casanueva, Temcinas, Gerz, Henderson and Vulic 2020 (BANKING77); Pang and Lee 2004, 2005; Hu
     and Liu 2004; Kantrowitz and Ross 1994; the Universal Declaration of Human Rights; Universal Dependencies;
-    Derczynski, Nichols, van Erp and Limsopatham 2017 (WNUT17).
+    Derczynski, Nichols, van Erp and Limsopatham 2017 (WNUT17); UniMorph, as in the SIGMORPHON 2023 shared task.
     """
 
     @staticmethod
@@ -92,13 +92,13 @@ class TextMiniLCEnv(CurvesEnv):
     """Multi-fidelity optimisation of small models of text on different tasks, measured by this project.
 
     ## Description
-    The trainings of `TextMini-*-v0` at each fidelity: epochs (`neural`, `tagger`), or shares of the training set,
-    1/9, 1/3 and 1 (`joint`, `crf`). One step trains one configuration up to one fidelity and pays only the new part.
-    One episode is one optimisation run. Ids: `TextMiniLC-{task}-{model}-v0`.
+    The trainings of `TextMini-*-v0` at each fidelity: epochs (`neural`, `tagger`, `lstm`), or shares of the training
+    set, 1/9, 1/3 and 1 (`joint`, `crf`). One step trains one configuration up to one fidelity and pays only the new
+    part. One episode is one optimisation run. Ids: `TextMiniLC-{task}-{model}-v0`.
 
     ## Action Space
     `MultiDiscrete([rows, fidelities])`: the configuration, in the order of a hash of their names, and the fidelity, 0
-    being the smallest. Hyperparameters as of `TextMini-*-v0`.
+    being the smallest. Hyperparameters as in `TextMini-*-v0`.
 
     ## Observation Space
     The d features are those of `TextMini-*-v0`.
@@ -112,18 +112,18 @@ class TextMiniLCEnv(CurvesEnv):
 
     ## Information
     `metrics`: `score`, `correct`, `seconds`, `inference`, `parameters`; `held_out` (dict: `test_score`,
-    `test_correct`); `status`: `ok`, `failed`; `diverged` once a loss was no finite number.
+    `test_correct`); `status`: `ok`, `failed`; `diverged` once a loss is not finite.
 
     ## Arguments
-    - `task`, `model`, `objective`: as of `TextMini-*-v0`.
+    - `task`, `model`, `objective`: as in `TextMini-*-v0`.
     - `cost=None`: measured seconds of one core; those of a share of the training set include smaller shares; or the
       unit of the fidelity, `"epochs"` or `"training sets"`, or `"evaluations"`.
 
     ## Table
-    As of `TextMini-*-v0`: measured by this project, MIT licence.
+    As in `TextMini-*-v0`: measured by this project, MIT licence.
 
     ## References
-    As of `TextMini-*-v0`.
+    See `TextMini-*-v0`.
     """
 
     @staticmethod

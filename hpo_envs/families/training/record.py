@@ -23,7 +23,7 @@ class Failed(Exception):
 
 
 class Diverged(Failed, ArithmeticError):
-    """A loss, or the norm of its gradient, is no finite number."""
+    """A loss, or the norm of its gradient, is not finite."""
 
     status = "diverged"
 

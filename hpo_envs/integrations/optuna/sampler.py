@@ -45,7 +45,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         agent: Name of an agent for featured rows or boxes, see `hpo_envs.agents.names()`.
         seed: Seed of candidates and agent.
         candidates: Size of the candidate set.
-        constraints_func: As of Optuna's own samplers: the constraints of a finished trial, which keeps them where all
+        constraints_func: As in Optuna's own samplers: the constraints of a finished trial, which keeps them where all
             are at most 0.
         **hyperparameters: Of the agent.
 

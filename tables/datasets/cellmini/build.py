@@ -22,7 +22,7 @@ COMMIT = "93bb48bd846630747638cd99483b9f99d67e79e7"
 """Since this commit of this project, what trains (`families/cellmini/training` and what it uses) is what it is."""
 
 CAP = 50.0
-"""Nats at which a loss is capped, as of NAS-Bench-NLP's tables."""
+"""Nats at which a loss is capped, as in NAS-Bench-NLP's tables."""
 
 METRICS = (
     Metric("validation_loss", "nats", "min", 0.0, CAP, "Mean -log probability of a development character."),

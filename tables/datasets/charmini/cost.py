@@ -30,8 +30,9 @@ def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) 
         language: Code of the language.
 
     Returns:
-        Updates times what each does one after the other. LSTM: 10^9 multiplications and additions, and 1 for what is
-        the same for all. Transformer: thousands of numbers that a word makes, and heads times layers that attend.
+        Updates times the sequential steps of one; then, for the LSTM, 10^9 multiplications and additions, and 1 for
+        what all have in common; for the transformer, thousands of numbers computed for a word, and heads times
+        attention layers.
     """
     updates = math.ceil(TRAINED_ON / config["batch_size"])
     of = facts.of(language)

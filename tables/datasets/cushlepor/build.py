@@ -126,10 +126,10 @@ def from_folder(
     Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or computed from the spans where there is no such file.
 
     Args:
-        folder: That of the files.
+        folder: Where the files are.
         name: Name of the table, by default `cushlepor/<test set>-<pair>` from the folder's last two parts.
         reference: Which reference to score against, a letter (`ref` and `ref.A` are A); by default the first.
-        edited: Whether to read the translations with raters' edits where there is a file without.
+        edited: Whether to read the translations with the raters' edits where there is also a file without them.
 
     Raises:
         ValueError: Not those files, or no such reference.

@@ -1,12 +1,12 @@
 """The surrogate of a cell's training on WikiText-2: log perplexity curves, seconds, probability of divergence.
 
 Fitted to the measured cells by `python -m hpo_envs.tables.fit_cells` of commit d3d760a3, which reproduces it bit by
-bit with OpenBLAS's kernel SkylakeX; `data/cells_report.json` has its held-out error. The probe rounded differently
-then: other splits of trees answer for 0.6 % of generated cells. Five models are kept, each trained
-without one fifth of the cells; the fold of a cell is a hash of its key, and its prediction comes from the model that
-did not see that fifth. So no prediction was trained on the cell it is for, and the held-out error is the error of
-what is served. Residual noise, drawn once per cell, makes the landscape as rugged as the measured one; a smaller
-noise per repeat stands for the training seed.
+bit with OpenBLAS's SkylakeX kernel; `data/cells_report.json` has its held-out error. The probe rounded differently
+then, so that 0.6 % of generated cells now reach other leaves. Five models of curves and seconds are kept, each trained
+without one fifth of the cells. The fold of a cell is a hash of its key, and its prediction comes from the model that
+did not see that fifth: no cell is predicted by a model that was trained on it, and the held-out error is the error of
+what is served. The probability of divergence comes from one model of all cells. Residual noise, drawn once per cell,
+makes the landscape as rugged as the measured one; smaller noise per repeat stands for the training seed.
 """
 
 import functools
@@ -107,7 +107,7 @@ def _parameters() -> dict[str, npt.NDArray[np.float64]]:
 
 
 def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats, leaves: Floats) -> Floats:
-    """Sums complete binary trees.
+    """Sum complete binary trees.
 
     Args:
         x: (d,) inputs.

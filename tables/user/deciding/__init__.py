@@ -1,1 +1,1 @@
-"""A frame to decisions: roles, outcomes, number formats, definitions of hyperparameters, repeats."""
+"""From a frame to decisions: roles, outcomes, number formats, definitions of hyperparameters, repeats."""

@@ -45,7 +45,8 @@ def scored(found: Decisions) -> Decisions:
         raise ValueError(f"goal must be one for each score ({len(score)}), got {len(goal)}")
     for column, g in zip(score, goal, strict=True):
         if g not in ("max", "min"):
-            raise ValueError(f"goal of {column} must be max or min, got {g!r}; its name does not say which (--goal)")
+            got = repr(g) if g else "none: its name does not say which (--goal)"
+            raise ValueError(f"goal of {column} must be max or min, got {got}")
     return found.add(stated={"score": score, "goal": goal})
 
 

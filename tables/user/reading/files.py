@@ -134,7 +134,7 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     except csv.Error as error:
         raise ValueError(f"{source}: line {skipped + lines.line_num}: must be CSV, got {error}") from None
     if not any(kept):
-        raise ValueError(f"{source} must have a header and at least one line, got 1 line(s)")
+        raise ValueError(f"{source} must have a header and at least one line below it, got a header alone")
     commas = re.search(rb'"[^"\n]*\d,\d' if delimiter == "," else rb"\d,\d", content.replace(b"\0", b""))
     frame = _cells(source, stream, start, delimiter, width, texts=bool(commas))
     if len(frame) != len(kept):
@@ -178,7 +178,7 @@ def _header(source: str, rows: list[list[str]], number: int) -> tuple[list[str],
     spreadsheets merged cells; a third one then may name the index. Under distinct names it has units.
     """
     if not rows or not any(rows[0]):
-        raise ValueError(f"{source} must have a header and at least one line, got 0 line(s)")
+        raise ValueError(f"{source} must have a header and at least one line below it, got nothing")
     first, below, after = ([*rows, *([[""]] * 2)])[:3]
     words = len(below) == len(first) and any(below) and not any(re.match(r"[+-]?[.,]?\d", c) for c in below)
     blank = any(b and not a for a, b in zip(first, below, strict=False))

@@ -25,7 +25,7 @@ def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None
     """
     trials = [t for t in study.get_trials(deepcopy=False) if t.state.is_finished()]
     if not any(t.state.name == "COMPLETE" for t in trials):
-        raise ValueError(f"study must have a complete trial, got {len(trials)} finished ones")
+        raise ValueError(f"study must have a complete trial, got {len(trials)} finished ones, none of them complete")
     goals = ["min" if d.name == "MINIMIZE" else "max" for d in study.directions]
     metrics = [f"value_{i}" for i in range(len(goals))] if len(goals) > 1 else ["value"]
     metrics = list(study.metric_names or metrics)

@@ -142,7 +142,7 @@ def test_each_cluster_is_one_observation() -> None:
     one = intervals.across_tasks(d, (0, 0, 0, 0, 0))
     assert np.isnan(one.low)
     assert float(one.p) == 1.0
-    with raises("clusters must be one label for each environment (5), got 2"):
+    with raises("groups must be one label for each environment (5), got 2"):
         intervals.across_tasks(d, (0, 1))
 
 

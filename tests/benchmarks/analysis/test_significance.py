@@ -29,10 +29,10 @@ def test_numbers_of_a_track_equal_those_of_inference() -> None:
 def test_fewer_than_six_clusters_do_not_generalise() -> None:
     rng = np.random.default_rng(1)
     scores = {"a": 0.1 + 0.01 * rng.random((6, 10)), "b": 0.5 + 0.01 * rng.random((6, 10))}
-    for clusters, winner in (("uvwxyz", "a"), ("uuwxyz", None)):
-        found = significance.judged(scores, clusters)
+    for groups, winner in (("uvwxyz", "a"), ("uuwxyz", None)):
+        found = significance.judged(scores, groups)
         assert found["best"] == {"here": "a", "there": winner}
-        assert found["clusters"] == len(set(clusters))
+        assert found["groups"] == len(set(groups))
     assert {s["there"] for s in found["standings"]} == {"inconclusive"}
     assert found["pairs"][0]["there"]["verdict"] == "inconclusive"
 

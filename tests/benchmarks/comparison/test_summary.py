@@ -25,7 +25,7 @@ def test_summary_is_plain_and_complete(runs: list[Run], summarised: dict[str, An
     means = [r["mean"][0] for r in t["ranking"]]
     assert means == sorted(means)
     assert len(t["pairs"]) == 3
-    assert t["clusters"] == 2
+    assert t["groups"] == 2
     assert t["best"]["there"] is None
     assert {r["there"] for r in t["ranking"]} == {"inconclusive"}
     assert Comparison.of(runs).scores["tracks"][0] == {k: v for k, v in t.items() if k != "curves"}

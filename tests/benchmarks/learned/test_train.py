@@ -147,7 +147,7 @@ def test_study_runs(
     assert "2 replicates, 20 evaluations" in capsys.readouterr().out
 
 
-def test_differences_are_over_tables_and_over_clusters_of_them() -> None:
+def test_differences_are_over_tables_and_over_groups_of_them() -> None:
     japanese, others = ["NMTHPO-jaen-v0", "NMTHPO-enja-v0"], ["NMTHPO-zhen-v0", "NMTHPO-ruen-v0"]
     rng = np.random.default_rng(0)
     found = {}
@@ -159,4 +159,4 @@ def test_differences_are_over_tables_and_over_clusters_of_them() -> None:
     first = records[0]
     assert (first["method"], first["minus"], first["better on"]) == ("learned", "untrained", "2/4")
     assert float(first["difference"]) == pytest.approx(0.1)
-    assert float(first["over clusters"]) == pytest.approx(0.1 / 3, abs=1e-3)
+    assert float(first["over groups"]) == pytest.approx(0.1 / 3, abs=1e-3)

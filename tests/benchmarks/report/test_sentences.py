@@ -14,12 +14,12 @@ from hpo_envs.benchmarks.plots.configurations import draw_importance
 from hpo_envs.benchmarks.report import sentences, terminal
 
 
-def made(scores: dict[str, Any], clusters: Any = None) -> dict[str, Any]:
+def made(scores: dict[str, Any], groups: Any = None) -> dict[str, Any]:
     """A track of agents whose (environments, seeds) scores are their mean and the same small luck."""
     matrices = {a: np.asarray(v, dtype=float) for a, v in scores.items()}
     count = len(next(iter(matrices.values())))
     envs = [f"e{i}" for i in range(count)]
-    judged = significance.judged(matrices, envs if clusters is None else clusters)
+    judged = significance.judged(matrices, envs if groups is None else groups)
     ranking = [
         {**s, "n": [m.shape[1]] * count, "constant": bool(np.ptp(m) == 0.0), "random": 0}
         for s in judged["standings"]
@@ -64,7 +64,7 @@ def test_sentences_on_few_environments_and_on_clusters() -> None:
     assert four[0].startswith("a is significantly better than b on these 4 tasks (20 seeds; lead over b 0.06")
     assert four[2:] == ["4 tasks are too few to generalise."]
     six = made({"a": spread([0.1] * 6), "b": spread([0.2] * 6, seed=1)}, "aabbcd")
-    assert six["clusters"] == 4
+    assert six["groups"] == 4
     assert sentences.verdict(six)[2] == "4 groups of related tasks are too few to generalise."
     assert sentences.runs(six) == "6 environments in 4 task groups, 20 seeds each"
     one = sentences.verdict(made({"a": spread([0.1] * 2), "b": spread([0.2] * 2, seed=1)}, "xx"))

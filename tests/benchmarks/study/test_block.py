@@ -53,7 +53,7 @@ def test_runs_of_one_layout_are_together(runs: list[Run]) -> None:
     assert [(b.header["env"], len(b)) for b in blocks] == [("FIESTA-tdsa8-v0", 4), ("NMTHPO-zhen-v0", 1)]
     with pytest.raises(ValueError, match="arrays of the same types and shapes"):
         Block.of([runs[0], *other])
-    with pytest.raises(ValueError, match="actions must be numbers"):
+    with pytest.raises(ValueError, match="action must hold numbers"):
         layout_of(dataclasses.replace(runs[0], actions=np.array(["a"])))
 
 

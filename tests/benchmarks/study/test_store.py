@@ -99,11 +99,13 @@ def test_any_arrays_come_back(tmp_path_factory: pytest.TempPathFactory, data: st
 
 def test_what_no_column_can_hold_is_rejected(tmp_path: Path) -> None:
     for bad in (np.array([None] * 5), np.array(["a"] * 5)):
-        with pytest.raises(ValueError, match="actions must be numbers of at most 64 bits"):
+        with pytest.raises(ValueError, match="action must hold numbers of at most 64 bits"):
             store.write([dataclasses.replace(make(0), actions=bad)], tmp_path)
-    with pytest.raises(ValueError, match=r"actions must be below 2\*\*53, got 9007199254740993"):
+    with pytest.raises(
+        ValueError, match=r"action must hold integers between -2\*\*53 and 2\*\*53, got 9007199254740993"
+    ):
         store.write([dataclasses.replace(make(0), actions=np.array([0, 2**53 + 1, 0, 1, 2]))], tmp_path)
-    with pytest.raises(ValueError, match="evaluations must have action, .*, got luck"):
+    with pytest.raises(ValueError, match="arrays of evaluations must be among action, .*, got luck"):
         store.write([dataclasses.replace(make(0), evaluated={"luck": np.zeros(5)})], tmp_path)
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 

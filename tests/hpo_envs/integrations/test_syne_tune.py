@@ -135,6 +135,7 @@ def test_every_kind_of_table_is_blackbox(spaces: Any, name: str) -> None:
         if row in (0, 1, len(table) // 2, len(table) - 1):
             said = blackbox(table.config(row), fidelity={LEVEL: 1}, seed=seed)
             values = {m.name: table.values[row, 0, 0, j] for j, m in enumerate(table.metrics)}
+            values.pop("test_accuracy", None)  # known of one run
             assert said == {**values, "elapsed_time": table.cost[row, 0, 0]}
     assert blackbox.num_seeds == max(alike.values()) + 1
     assert np.isfinite(blackbox.objectives_evaluations).all()
@@ -209,7 +210,7 @@ def test_there_and_back(spaces: Any) -> None:
 
 
 def test_what_it_cannot_know_must_be_said(spaces: Any) -> None:
-    with pytest.raises(ValueError, match="goal of y must be max or min, got None; its name does not say"):
+    with pytest.raises(ValueError, match="goal of y must be max or min, got none: its name does not say"):
         from_blackbox(tabular(spaces, ("y", "z")), "bb")
     with pytest.raises(ValueError, match="score and cost must be of .*, got 'x'"):
         from_blackbox(tabular(spaces), "bb", score="x")

@@ -36,7 +36,9 @@ def renamed(config: Any) -> dict[str, float]:
     ],
 )
 def test_mistake_in_first_evaluation_stops_search(function: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"function must run, the first evaluation failed: .*{message}.*tolerate=True"):
+    with pytest.raises(
+        ValueError, match=f"function must run, got a failure of the first evaluation: .*{message}.*tolerate=True"
+    ):
         tune(function, SPACE, budget=9, out=tmp_path, progress=False)
     assert not (tmp_path / NAME).exists()
     assert len(tune(helpers.train, helpers.SPACE, budget=2, out=tmp_path, progress=False)) == 2  # once it is mended
@@ -54,7 +56,7 @@ def test_as_many_evaluations_as_workers_must_fail_alike() -> None:
 
     given: dict[str, Any] = {"workers": 3, "executor": "threads", "progress": False}
     assert len(tune(fails, SPACE, budget=6, **given)) == 6
-    with pytest.raises(ValueError, match="each of the first 3 evaluations failed: KeyError"):
+    with pytest.raises(ValueError, match="a failure of each of the first 3 evaluations: KeyError"):
         tune(lambda config: {}["x"], SPACE, budget=6, **given)
 
 

@@ -142,7 +142,7 @@ def test_failures_and_fronts_are_on_page(tmp_path: Path, capsys: pytest.CaptureF
     failed = sum(e.rewards is None for e in tuned)
     assert f"{failed} × MemoryError: &lt;out of memory&gt; (" in text
     assert len(tuned.pareto) == 5 - failed  # a gain in a is a loss in b
-    with pytest.raises(ValueError, match="a best evaluation must be of one objective, got a, b: see .pareto"):
+    with pytest.raises(ValueError, match="best must be of a search with one objective, got a, b: use .pareto"):
         _ = tuned.best
     assert f"{5 - failed} on the Pareto front" in repr(tuned)
     assert main(["describe", str(tmp_path), "--json"]) == 0
@@ -178,7 +178,7 @@ def test_texts_that_are_no_utf_8(tmp_path: Path) -> None:
 
 def test_nothing_succeeded(tmp_path: Path) -> None:
     failed = tune(lambda config: 1 / 0, helpers.SPACE, budget=2, progress=False)
-    with pytest.raises(ValueError, match=r"an evaluation must have succeeded, got 2 that did not: .*ZeroDivisionError"):
+    with pytest.raises(ValueError, match="succeeded, got 2 that did not, the last with ZeroDivisionError"):
         _ = failed.best
     assert "2 without a score" in repr(failed)
     with pytest.raises(ValueError, match="path must be given for a search that is in no folder"):

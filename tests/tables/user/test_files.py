@@ -27,7 +27,7 @@ from tests.tables.user.helpers import from_text
         ("a.csv.gz", b"x,y", "must be a gzip file"),
         ("a.zip", b"x", "must be a zip file"),
         ("a.csv", b"a,b\n1,\xff\n", "must be UTF-8 text, got byte 0xff"),
-        ("a.csv", b"", "must have a header and at least one line, got 0"),
+        ("a.csv", b"", "must have a header and at least one line below it, got nothing"),
     ],
 )
 def test_non_file_of_runs(tmp_path: Path, name: str, content: bytes, message: str) -> None:

@@ -190,7 +190,7 @@ def test_frames_with_mappings_in_cells_are_exports_too() -> None:
     ("name", "options", "message"),
     [
         ("wandb_chart.csv", {}, "must have hyperparameters, got the export of a Weights & Biases chart"),
-        ("optuna.csv", {}, "goal of value must be max or min, got None"),
+        ("optuna.csv", {}, "goal of value must be max or min, got none"),
         ("mlflow.csv", {"score": "val_acc"}, "column must be one of .*, got 'val_acc', did you mean 'val_accuracy'"),
         ("words.csv", {"status": "batch"}, "line 2, column batch: must be a state such as .*, got '32'"),
         ("holes.csv", {"fill": {"lr": "fast"}}, "line 5, column lr: must be a number like 5 others .*, got 'fast'"),

@@ -28,7 +28,7 @@ class Report(NamedTuple):
     Attributes:
         metrics: Those of the scorer, held-out ones too, and `seconds` of training.
         curve: (epochs,) the first metric by epoch.
-        status: As of a table.
+        status: As in a table.
         source: `measured`, `surrogate`, or `none` where nothing could be said.
         extra: The scorer's further numbers.
         cost: In the environment's unit.

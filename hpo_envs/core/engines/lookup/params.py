@@ -89,7 +89,7 @@ class LookupParams(Params):
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             cost: `"evaluations"`, the table's cost unit, or a metric to be kept low.
             budget: What an episode may spend, in units of `cost`; `"auto"` = what 20 evaluations cost on average,
-                None = every row once.
+                None = every run of every row once.
             grid: Whether an action sets the values of the hyperparameters (MultiDiscrete), not a row (Discrete).
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
             shuffle: See `View`, like `subsample`.

@@ -21,7 +21,7 @@ _SEED = 1
 
 
 class Features(NamedTuple):
-    """Features of the sentences of each part, their tags, and seconds of the processor that a sentence took."""
+    """Features of the sentences of each part, their tags, and the mean processor time of a sentence in seconds."""
 
     sentences: Mapping[str, Sequence[Any]]
     tags: Mapping[str, Sequence[Sequence[str]]]

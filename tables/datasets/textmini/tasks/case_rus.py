@@ -1,4 +1,4 @@
-"""Case of Russian nouns and adjectives, from their spelling (UniMorph, as of SIGMORPHON 2023)."""
+"""Case of Russian nouns and adjectives, from their spelling (UniMorph, as in SIGMORPHON 2023)."""
 
 import re
 

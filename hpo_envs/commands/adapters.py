@@ -1,7 +1,7 @@
 """Print the settings that each external optimizer is given, as a table.
 
-    python -m hpo_envs.commands.given            # with the overhead of each suggestion, measured here
-    python -m hpo_envs.commands.given --quick    # without
+    python -m hpo_envs.commands.adapters            # with the overhead of each suggestion, measured here
+    python -m hpo_envs.commands.adapters --quick    # without
 
 Space, design, choice, what is told and settings are the section `Given` of the classes' docstrings.
 """
@@ -62,7 +62,7 @@ def overhead(name: str) -> float:
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="hpo_envs.commands.given", description=__doc__)
+    parser = argparse.ArgumentParser(prog="hpo_envs.commands.adapters", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="do not measure the overhead")
     quick = parser.parse_args(argv).quick
     print("| agent | package |", " | ".join([*COLUMNS, "ms"]), "|\n|" + "---|" * (len(COLUMNS) + 3))

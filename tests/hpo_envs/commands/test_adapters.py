@@ -6,7 +6,7 @@ import re
 import pytest
 
 from hpo_envs import agents
-from hpo_envs.commands import given
+from hpo_envs.commands import adapters
 from tests.helpers import ROOT
 
 HEADER = "| agent | package |"
@@ -19,14 +19,14 @@ def cells(text: str) -> list[list[str]]:
 
 
 def test_every_optimizer_of_another_package_says_what_it_was_given() -> None:
-    rows = given.rows()
+    rows = adapters.rows()
     assert sorted(n for names in rows for n in names) == [n for n in agents.names() if agents.entry(n).extra]
     assert all(all(columns) for columns in rows.values())
 
 
 def test_page_shows_what_code_says(capsys: pytest.CaptureFixture[str]) -> None:
     """All but packages, which are those of the comparison, and milliseconds, which are measured."""
-    assert given.main(["--quick"]) == 0
+    assert adapters.main(["--quick"]) == 0
     printed = cells(capsys.readouterr().out)
     shown = cells((ROOT / "docs" / "fairness.md").read_text(encoding="utf-8"))
     assert [(row[0], *row[2:-1]) for row in shown] == [(row[0], *row[2:-1]) for row in printed]
@@ -47,7 +47,7 @@ def test_page_names_compared_versions() -> None:
 
 def test_overhead_is_measured_on_first_task_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("optuna")
-    monkeypatch.setattr(given, "SUGGESTIONS", 2)
-    assert given.overhead("tpe") > 0
-    monkeypatch.setattr(given, "TASKS", ("FIESTA-tdsa8-v0",))
-    assert math.isnan(given.overhead("tpe"))
+    monkeypatch.setattr(adapters, "SUGGESTIONS", 2)
+    assert adapters.overhead("tpe") > 0
+    monkeypatch.setattr(adapters, "TASKS", ("FIESTA-tdsa8-v0",))
+    assert math.isnan(adapters.overhead("tpe"))
