@@ -23,7 +23,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-import hpo_envs
 from hpo_envs.benchmarks import runs
 from hpo_envs.tables import screen
 
@@ -239,7 +238,9 @@ def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "figures.json"
         for _ in range(rounds):
-            here = Path(hpo_envs.__file__).resolve().parents[1]
+            here = (
+                Path(sys.modules["hpo_envs"].__file__ or "").resolve().parents[1]
+            )  # not through a link, as this file is
             for found, path in zip(both, (here, checkout.resolve()), strict=True):
                 command = [sys.executable, "-W", "ignore", __file__, *names, "--json", str(out)]
                 subprocess.run(command, env={**os.environ, "PYTHONPATH": str(path)}, capture_output=True, check=True)  # noqa: S603 (ourselves)

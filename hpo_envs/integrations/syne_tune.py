@@ -121,8 +121,8 @@ def to_blackbox(table: Table) -> Any:
         groups.setdefault(key, []).extend((row, repeat) for repeat in runs or [0])
     seeds = max(map(len, groups.values()))
     rows, repeats = np.array([[runs[s % len(runs)] for s in range(seeds)] for runs in groups.values()]).T
-    known = ~np.isnan(table.values).all(axis=2)
-    everywhere = known[known.any(axis=2) & ~np.isin(table.status, LOST)].all(axis=0)
+    known = np.asarray(~np.isnan(table.values).all(axis=2))
+    everywhere = np.all(known[known.any(axis=2) & ~np.isin(table.status, LOST)], axis=0)
     space = {}
     for j, h in enumerate(table.space):
         values = [h.natural(v) for v in np.unique(table.configs[:, j])]
