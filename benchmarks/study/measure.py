@@ -152,23 +152,30 @@ def _folder(out: Path, suite: Suite) -> Path:
 
 
 def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
-    """Report what is complete, and retrain some of the shipped rows, spread over all suites.
+    """Report what is complete, and retrain some of the shipped rows, as many of each class of models, over all suites.
 
     The exit status is 1 where one differs by more than seeds do.
     """
     for suite in suites:
         _complete(suite, _folder(out, suite))
-    known = [(suite, task) for suite in suites for task in suite.packing.shipped_names()]
-    if not 0 <= count <= len(known):
-        raise ValueError(f"--check must be an int from 0 to {len(known)}, which ship, got {count}")
+    known: dict[str, list[tuple[Suite, str]]] = {}
+    for suite in suites:
+        if names := suite.packing.shipped_names():
+            known.setdefault(suite.name.rpartition("-")[2], []).extend((suite, name) for name in names)
+    if not 0 <= count <= (total := sum(map(len, known.values()))):
+        raise ValueError(f"--check must be an int from 0 to {total}, the number of trainings that ship, got {count}")
+    chosen = []
+    for i, of in enumerate(known.values()):
+        share = min(len(of), count // len(known) + (i < count % len(known)))
+        chosen += [of[k * len(of) // share] for k in range(share)]
     verdicts = []
-    for suite, task in known[:: len(known) // count][:count] if count else ():
+    for suite, task in chosen:
         check = suite.compare(suite.packing.load(), suite.train(task))
         verdicts.append(check.verdict)
         print(f"{task}: {VERDICTS[check.verdict]} ({check.deviations:.2f} seed standard deviations apart)")
     if count:
         counts = ", ".join(f"{verdicts.count(v)} {v}" for v in VERDICTS)
-        print(f"{count} trainings repeated: {counts}")
+        print(f"{len(chosen)} trainings repeated: {counts}")
     return 1 if "differs" in verdicts else 0
 
 

@@ -122,7 +122,7 @@ def main(argv: list[str] | None = None) -> int:
     default = found["mean regret"]
     models = sorted({env.split("-")[2] for env in envs})
     found |= {f"mean regret, {m} only": judge(scores["mean regret"], envs, agents, f"-{m}-") for m in models}
-    print(f"{len(agents)} agents, {len(envs)} environments, {default['clusters']} groups, {regret.shape[2]} seeds\n")
+    print(f"{len(agents)} agents, {len(envs)} environments, {default['groups']} groups, {regret.shape[2]} seeds\n")
     print("| score | leader | tied with it | significant pairs kept | reversed |\n|---|---|---|---|---|")
     print(*(line(name, judged, default) for name, judged in found.items()), sep="\n")
     print("\n| pair without significant difference | difference | groups needed |\n|---|---|---|")
@@ -130,7 +130,7 @@ def main(argv: list[str] | None = None) -> int:
         if p["there"]["p_holm"] >= intervals.ALPHA:
             a, b = (scores["mean regret"][agents.index(p[k])] for k in "ab")
             apart = intervals.across_tasks(a - b, languages(envs))
-            groups = needed(float(apart.mean), float(apart.se) * default["clusters"] ** 0.5, len(default["pairs"]))
+            groups = needed(float(apart.mean), float(apart.se) * default["groups"] ** 0.5, len(default["pairs"]))
             print(f"| `{p['a']}`, `{p['b']}` | {apart.mean:.3f} | {groups or f'over {MOST}'} |")
     print("\n| pair | models | mean difference | deviation over languages | over seeds |\n|---|---|---|---|---|")
     for (i, a), (j, b) in itertools.combinations(enumerate(agents), 2):

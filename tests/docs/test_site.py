@@ -282,7 +282,7 @@ def test_references_are_those_of_catalogue_page_and_describe() -> None:
         cited = catalogue.dataset(family.dataset).citation
         spec = family.ids[0]
         _, _, page = spec.page.partition("## References")
-        if family.references and not re.search(r"As (of|for) `", page):
+        if family.references and not re.search(r"(See|As in|As for) `", page):
             for text in (cited, page):
                 missing = [k for k in family.references if words(_title(entries[k])) not in words(text)]
                 assert not missing, (family.name, missing)

@@ -58,7 +58,9 @@ def test_some_of_what_ships_are_trained_again(
     out = capsys.readouterr().out
     assert "eng-lstm-0-0: the same in every epoch (0.00" in out
     assert "3 trainings repeated: 1 same, 0 agrees, 2 differs" in out
-    with pytest.raises(ValueError, match="--check must be an int from 0 to 9, which ship, got 10"):
+    with pytest.raises(
+        ValueError, match="--check must be an int from 0 to 9, the number of trainings that ship, got 10"
+    ):
         measure.main(["CharMini-eng", "--check", "10"])
 
 
