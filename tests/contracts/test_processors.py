@@ -20,7 +20,8 @@ from hpo_envs.tables import store
 from tests.helpers import IDS, ONE_OF_EACH, WIDE
 keys = [(id, form) for id in (IDS if WIDE else ONE_OF_EACH) for form in ("scalar", "batched")]
 found = {f"{id}/{form}": digests.steps(id, form == "batched", 20) for id, form in keys}
-found |= {name: store.load(name).provenance.sha256 for name in store.names() if not store.missing(name)}
+ships = [name for name in store.names() if name == "user/example" or not name.startswith("user/")]
+found |= {name: store.load(name).provenance.sha256 for name in ships if not store.missing(name)}
 json.dump(found, sys.stdout)
 """
 """Digests of steps by id and form, and hashes of tables."""
