@@ -97,10 +97,11 @@ def test_syne_tune_on_tables_that_are_no_grid(spaces: Any) -> None:
     table = store.load("charhpo/g2p-dut-lstm")
     backend = to_backend(table, add_surrogate(to_blackbox(table), KNeighborsRegressor(1)))
     scheduler = RandomSearch(backend.blackbox.configuration_space, ["accuracy"], do_minimize=False, random_seed=0)
-    seen = reports(backend, scheduler, trials=5)
+    seen = reports(backend, scheduler, trials=12)  # how many end depends on the scheduler's clock
     measured = table.values[:, 0, 0, table.metric("accuracy")]
     assert all(np.isclose(result["accuracy"], measured, rtol=1e-12).any() for _, result in seen)
-    assert len({result["accuracy"] for _, result in seen}) > 1
+    # Many configurations of this table never learn, so that their accuracies are equal; their run times never are.
+    assert len({result[SECONDS] for _, result in seen}) > 1
 
 
 def test_repeats_are_seeds_and_gaps_are_filled(spaces: Any) -> None:
