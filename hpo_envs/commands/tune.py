@@ -32,7 +32,8 @@ examples:
 `hpo-envs report mine/` writes the search as an HTML page."""
 
 TUNE_OPTIONS = (
-    "agent", "budget_unit", "workers", "out", "executor", "epochs", "seconds", "seed", "tolerate", "accept_changed",
+    "agent", "budget_unit", "workers", "out", "executor", "epochs", "seconds", "timeout", "seed",
+    "identical_failures", "tolerate", "accept_changed",
 )  # fmt: skip
 """Options that are arguments of `tune`."""
 
@@ -63,6 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reference", type=float, nargs="+", help="median score(s): with --best, reports show regret")
     add("--epochs", type=int, help="train epoch by epoch, up to this number")
     add("--seconds", type=float, help="time limit of an evaluation")
+    add("--timeout", type=float, help="seconds after which no evaluation begins")
+    add("--identical-failures", type=int, help="stop after so many in a row for one cause (default: %(default)s)")
     add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
     add("--tolerate", action="store_true", help="continue if all first evaluations fail with the same error")
     add("--seed", type=int, help="seed of agent and candidates (default: %(default)s)")

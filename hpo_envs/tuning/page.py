@@ -12,8 +12,8 @@ from hpo_envs.benchmarks.report.charts import chart, colour
 from hpo_envs.benchmarks.report.page import Drawn, figure, whole
 from hpo_envs.benchmarks.report.sentences import count, number
 from hpo_envs.benchmarks.report.tables import download, head, num, table, text
+from hpo_envs.tuning.mistakes import cause
 from hpo_envs.tuning.record import Evaluation, by
-from hpo_envs.tuning.search import cause
 
 LOOKS = {"evaluations": 0, "best so far": 1}
 """Colours of the series."""

@@ -56,6 +56,7 @@ class Evaluation:
         worker: Host and process.
         ended: Place in the order in which they ended.
         given: Whether it is an initial configuration of the user.
+        curve: [step, score] of each report of a training that may be stopped early.
     """
 
     number: int
@@ -73,6 +74,7 @@ class Evaluation:
     worker: str = ""
     ended: int = -1
     given: bool = False
+    curve: list[list[float]] = field(default_factory=list)
 
     def __repr__(self) -> str:
         came = ", ".join(f"{name} {value:.6g}" for name, value in self.metrics.items()) or self.error.strip()[-80:]
@@ -192,13 +194,16 @@ class SearchRecord:
         ):
             return False
         rewards, metrics, best = record.get("rewards"), record.get("metrics", {}), record.get("best")
+        curve = record.get("curve", [])
+        if not isinstance(curve, list) or not all(isinstance(point, list) and len(point) == 2 for point in curve):
+            return False
         scores = [0.0] * len(self.header["objectives"]) if rewards is None else rewards
         return (
             record.get("status") in STATUSES
             and isinstance(scores, list)
             and len(scores) == len(self.header["objectives"])
             and isinstance(metrics, dict)
-            and all(map(_is_number, [*scores, *metrics.values(), best or 0.0]))
+            and all(map(_is_number, [*scores, *metrics.values(), best or 0.0, *(v for point in curve for v in point)]))
             and all(_is_number(record.get(key, 0.0), 0.0) for key in ("spent", "cost", "seconds"))
             and _is_number(record.get("started", 0.0), 0.0, 2.0**33)
             and all(isinstance(record.get(key, ""), str) for key in ("error", "worker"))

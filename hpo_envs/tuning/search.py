@@ -1,83 +1,210 @@
-"""The loop between an agent, a record and workers."""
+"""A search by ask and tell, on a record that survives the process."""
 
+import contextlib
+import dataclasses
 import math
-import re
-import sys
+import os
+import platform
+import tempfile
+import time
+import traceback
 import warnings
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
-from hpo_envs.agents import Agent
-from hpo_envs.benchmarks.runs.executors import Calls, WorkerLost
+from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
-from hpo_envs.core.engines.function.calls import Outcome
-from hpo_envs.core.engines.function.params import FunctionParams, reward_of
+from hpo_envs.core.engines.function.calls import Outcome, read, takes_trial
+from hpo_envs.core.engines.function.params import reward_of
 from hpo_envs.core.params import checker
-from hpo_envs.tuning.record import Evaluation, SearchRecord, plain
-from hpo_envs.tuning.workers import Job, JobResult, perform
-
-MISTAKES = (
-    "AttributeError", "ImportError", "IndentationError", "KeyError", "ModuleNotFoundError", "NameError", "SyntaxError",
-    "TypeError", "UnboundLocalError",
-)  # fmt: skip
-"""Errors that point to a mistake in the program rather than to a bad configuration."""
-
-FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
-"""Pattern of a frame in a traceback."""
+from hpo_envs.tables.checks import scalar
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.files.lock import locked
+from hpo_envs.tables.table import is_number
+from hpo_envs.tuning.mistakes import cause, in_a_row, mistake
+from hpo_envs.tuning.preparation import Preparation
+from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, plain
+from hpo_envs.tuning.trial import Trial
+from hpo_envs.tuning.tuned import Tuned
+from hpo_envs.tuning.workers import Job, JobResult
 
 SMALL = 10_000
 """Most points of a search space that may be exhausted."""
 
-OURS = ("/core/engines/function/calls.py", "/tuning/workers.py")
-"""Files whose frames are left out of tracebacks: they lie above the function's own."""
-
 
 class Search:
-    """A search that runs on a record, new or resumed.
+    """A search whose evaluations are carried out by the caller: `ask` for a trial, `tell` its score.
+
+    The record, the page, the agents and resumption are those of `tune`, which is written on it. A search with the same
+    folder continues: `ask` first returns the trials that were never told.
+
+        search = Search({"lr": (1e-5, 1e-1, "log")}, out="mine/", budget=20)
+        for trial in search:
+            search.tell(trial, train(**trial.config))
+        search.result.best_config
 
     Args:
-        params: The function, its space, and what it is rewarded for.
-        agent: Fresh; it is told what the record holds.
-        record: What happened so far.
-        seconds: How long an evaluation may take.
-        progress: Whether to show a bar; None: where there is a terminal, elsewhere a line for each evaluation.
-        points: Configurations to evaluate before the agent is asked; those that the record has are not repeated.
-        tolerate: Whether to continue after the same mistake in all of the first evaluations.
+        space: Search space, as in `tune`.
+        function: What `tune` calls; None: the caller evaluates, and no code is compared when a search resumes.
+        out: Folder of the search; None keeps it in a temporary one. It is locked until `close`.
+        budget: Evaluations until `done`; None: no limit.
+        seconds: See `tune`.
+        timeout: See `tune`.
+        identical_failures: See `tune`.
+        tolerate: See `tune`.
+        accept_changed: See `tune`.
+        **given: Other arguments of `tune`: `agent`, `objective`, `goal`, `epochs`, `seed`, `points`, `sources`, ...
+
+    Attributes:
+        trials: Those that were asked for and not told yet, by number.
+        stuck: What keeps failing, if the last `identical_failures` evaluations failed for one cause; else empty.
+        first: Number of first evaluations that may not all fail for the same mistake.
+        tolerate: See above.
 
     Raises:
-        ValueError: The agent cannot be brought to where it was.
+        ValueError: An argument breaks its rule, or the folder holds another search or is in use; see `tune`.
     """
 
     def __init__(
         self,
-        params: FunctionParams,
-        agent: Agent,
-        record: SearchRecord,
-        seconds: float | None,
-        progress: bool | None,
-        points: Sequence[Mapping[str, Any]] = (),
+        space: Any,
+        *,
+        function: Any = None,
+        out: str | Path | None = None,
+        budget: float | None = None,
+        seconds: float | None = None,
+        timeout: float | None = None,
+        identical_failures: int = 5,
         tolerate: bool = False,
+        accept_changed: bool = False,
+        **given: Any,
     ) -> None:
-        self._params, self._agent, self._record, self._seconds = params, agent, record, seconds
+        self._seconds, timeout = (_duration(n, v) for n, v in (("seconds", seconds), ("timeout", timeout)))
+        self._identical = whole("identical_failures", identical_failures, 1)
+        self._until = math.inf if timeout is None else time.monotonic() + timeout
+        self._out, self.tolerate = out, tolerate
+        self._stack = contextlib.ExitStack()
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._stack.close)
+            self._open(space, function, budget, accept_changed, given)
+            undo.pop_all()
+
+    def _open(self, space: Any, function: Any, budget: Any, accept_changed: bool, given: dict[str, Any]) -> None:
+        """Lock the folder, make the agent, and bring it to where the record ends."""
+        temporary = tempfile.TemporaryDirectory(prefix="hpo_envs-")
+        folder = Path(self._stack.enter_context(temporary) if self._out is None else self._out)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (NAME, "checkpoints", "reports"):
+            atomic.inside(folder, folder / name)
+        try:
+            self._stack.enter_context(locked(folder, wait=False))
+        except BlockingIOError:
+            raise ValueError(f"out must be a folder that no other process tunes in, got {folder}") from None
+        prepared = Preparation.of(folder, function, space, budget=budget, **given)
+        params, header = prepared.params, prepared.header
+        if accept_changed:
+            folder, header = apart(folder, header)
+            params = dataclasses.replace(params, folder=folder / "checkpoints")
+        self._params, self._agent, self._steps = params, prepared.agent, prepared.steps
+        self._record = record = SearchRecord(folder, header)
         self._check = checker(params.action_space)
         self._reached: dict[int, int] = {}
         self._best: dict[int, float] = {}
-        self._hide = not (sys.stderr.isatty() if progress is None else progress)
-        self._lines, self._failures = progress is None and self._hide, progress is not False
-        self._tolerate = tolerate
+        self.trials: dict[int, Trial] = {}
+        self._asked: dict[int, float] = {}
         known = [(e.config, e.action) for e in record.evaluations if e.given]
         # 1, 1.0 and True are equal, but may be three choices.
         self._points = [
-            p for p in points if not any(plain(p) == c and np.array_equal(params.action_of(p), a) for c, a in known)
+            p
+            for p in prepared.points
+            if not any(plain(p) == c and np.array_equal(params.action_of(p), a) for c, a in known)
         ]
         small = params.kind != "fidelity" and params.points.size <= SMALL
         self._untried = {tuple(row) for row in params.points.grid().tolist()} if small else None
         self._replay()
         for evaluation in record.evaluations:
             self._try(evaluation)
+        self._retries, self._before = record.running, len(record.ended)
+        self.stuck, self.first = "", 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the folder; `result` remains."""
+        self._stack.close()
+
+    def __iter__(self) -> Iterator[Trial]:
+        """Ask for trials until the search is `done`."""
+        while not self.done:
+            yield self.ask()
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to evaluate but what is pending."""
+        if self.stuck or time.monotonic() >= self._until:
+            return True
+        return not (self._retries or (self._left() > 0 and not self._agent.done and self._untried != set()))
+
+    @property
+    def result(self) -> Tuned:
+        """The evaluations so far."""
+        evaluations = tuple(dataclasses.replace(e, config=self._config(e)) for e in self._record.evaluations)
+        return Tuned(self._record.header, evaluations, None if self._out is None else self._record.folder)
+
+    def ask(self) -> Trial:
+        """Return the next trial; with parallel agents, before others are told, too.
+
+        Raises:
+            ValueError: The search is `done`.
+        """
+        if self.done:
+            if self.stuck:
+                raise ValueError(self.stuck)
+            used = f"{self._record.spent:g} of {self._params.budget:g} {self._params.budget_unit}"
+            raise ValueError(f"search must have something left to evaluate, got one with {used} used")
+        evaluation = self._retries.pop(0) if self._retries else self._begin()
+        rewarded, limit = self._params.rewarded, self._steps
+        if limit is not None and self._params.budget_unit == "epochs":
+            limit = int(max(1.0, min(limit, self._left() + self._share(evaluation))))
+        sign = rewarded[0].sign if len(rewarded) == 1 else 0.0
+        reports = self._record.folder / "reports"
+        trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit)
+        self.trials[trial.number], self._asked[trial.number] = trial, time.time()
+        return trial
+
+    def tell(self, trial: Trial, score: Any = None, *, error: object = None) -> Evaluation:
+        """Store the result of a trial; return the evaluation.
+
+        Args:
+            trial: From `ask`.
+            score: A number, or a mapping with the objectives and any other numbers, such as `cost`; default: the last
+                report.
+            error: What failed, an exception or a text, in place of a score.
+
+        Raises:
+            ValueError: The trial is not pending here, or has neither a score nor a report.
+        """
+        if self.trials.get(trial.number) is not trial:
+            raise ValueError(f"trial must be one that was asked for and not told, got {trial!r}")
+        started = self._asked[trial.number]
+        seconds = time.time() - started
+        if error is not None:
+            outcome = Outcome("failed", seconds=seconds, error=_described(error))
+        else:
+            if score is None and not trial.curve:
+                raise ValueError("score must be given for a trial without reports, got None")
+            outcome = read(trial.curve[-1][1] if score is None else score, self._params.objectives, seconds)
+        place = f"{platform.node()}:{os.getpid()}"
+        return self.finish(
+            JobResult(trial.number, ((0, outcome),), started, place, tuple(trial.curve), trial.should_stop)
+        )
 
     def _replay(self) -> None:
         """Repeat the recorded calls of ask and tell; once the agent suggests something else, call only tell."""
@@ -103,88 +230,45 @@ class Search:
                     warnings.warn(
                         f"the agent suggests other configurations than those in {self._record.folder}: its code or its "
                         "budget has changed; it is told the recorded results, and the search continues",
-                        stacklevel=4,
+                        stacklevel=6,
                     )
 
     @property
-    def unfinished(self) -> bool:
-        """Whether anything is left to do."""
-        return bool(self._record.running) or self._open
+    def function(self) -> Any:
+        """What workers call."""
+        return self._params.function
 
     @property
-    def _open(self) -> bool:
-        """Whether another evaluation may begin."""
-        return self._left() > 0 and not self._agent.done and self._untried != set()
+    def record(self) -> SearchRecord:
+        """The evaluations on the disk."""
+        return self._record
 
-    def run(self, pool: Calls, workers: int) -> None:
-        """Run until the budget is used or the agent is done.
+    @property
+    def exhausted(self) -> bool:
+        """Whether every configuration of the space is evaluated, before the budget is used."""
+        return self._untried == set() and self._left() > 0
+
+    def finish(self, done: JobResult) -> Evaluation:
+        """Store the result of a job, and tell the agent; return the evaluation.
 
         Raises:
-            ValueError: All of the first evaluations failed by the same mistake; nothing of them is kept.
+            ValueError: The function has a mistake, see `tolerate` of `tune`.
         """
-        from tqdm.auto import tqdm
-
-        most = min(workers, pool.workers)
-        running = self._record.running
-        name, unit = str(self._record.header["function"]).rpartition(":")[2], f" {self._params.budget_unit}"
-        with tqdm(total=self._params.budget, unit=unit, disable=self._hide, desc=name) as bar:
-            for evaluation in running:  # evaluations in flight when the search was stopped
-                pool.submit(perform, self._job(evaluation))
-            out = len(running)
-            self._advance(bar)
-            while True:
-                while out < most and self._open:
-                    pool.submit(perform, self._job(self._begin()))
-                    out += 1
-                if not out:
-                    break
-                try:
-                    done: JobResult = pool.next()
-                except WorkerLost as lost:
-                    job: Job = lost.argument
-                    done = JobResult(job.number, ((job.epoch, Outcome("failed", error=str(lost))),), 0.0, "")
-                out -= 1
-                evaluation = self._end(done)
-                if self._lines or (self._failures and evaluation.rewards is None):
-                    tqdm.write(self._line(evaluation), file=sys.stderr)
-                if len(self._record.ended) == most and not self._tolerate:
-                    self._refuse_mistakes()
-                self._tell(evaluation)
-                self._advance(bar)
-        if self._failures:
-            self._name_mistakes()
-        if self._failures and self._untried == set() and self._left() > 0:
-            tried = f"{self._record.spent:g} of {self._params.budget:g} {self._params.budget_unit}"
-            print(f"search space exhausted after {tried}: every configuration is evaluated", file=sys.stderr)
-
-    def _name_mistakes(self) -> None:
-        """Warn about mistakes in spite of which the search continued, such as one in the branch of a single choice."""
-        found = Counter(cause(e.error) for e in self._record.ended if e.status == "failed" and mistake(e.error))
-        for what, count in found.most_common():
-            print(f"{count} of {len(self._record.ended)} evaluations failed: {what}", file=sys.stderr)
-
-    def _advance(self, bar: Any) -> None:
-        """Show the budget used and the incumbent."""
-        if self._hide:
-            return
-        best, failed = self._record.best, self._record.failed
-        said = [self._metrics(best) if best else "", f"{failed} failed" if failed else ""]
-        bar.set_postfix_str(", ".join(filter(None, said)), refresh=False)
-        bar.update(round(self._record.spent - bar.n, 3))
-
-    def _metrics(self, evaluation: Evaluation) -> str:
-        return ", ".join(f"{m.name} {evaluation.metrics[m.name]:.5g}" for m in self._params.rewarded)
-
-    def _line(self, evaluation: Evaluation) -> str:
-        """An evaluation and the incumbent."""
-        best = self._record.best
-        came = cause(evaluation.error) if evaluation.rewards is None else self._metrics(evaluation)
-        said = [f"{self._record.spent:g}/{self._params.budget:g} {evaluation.status}: {came}"]
-        said += [f"best {self._metrics(best)}"] if best and best is not evaluation else []
-        return "; ".join([*said, f"{evaluation.seconds:.3g} s", str(evaluation.config)])
+        evaluation = self._end(done)
+        del self.trials[done.number], self._asked[done.number]
+        if len(self._record.ended) == self.first and not self.tolerate:
+            self._refuse_mistakes()
+        self._tell(evaluation)
+        last = self._record.ended[self._before :][-self._identical :]
+        if not self.tolerate and in_a_row(last) == self._identical:
+            self.stuck = (
+                f"function must run, got the same failure {self._identical} times in a row: {cause(evaluation.error)}. "
+                "The evaluations are kept; tolerate=True (--tolerate) continues after such failures"
+            )
+        return evaluation
 
     def _refuse_mistakes(self) -> None:
-        """Stop a search in which every evaluation failed because of the same mistake.
+        """Remove a search in which every evaluation failed because of the same mistake.
 
         Raises:
             ValueError: They did.
@@ -216,50 +300,59 @@ class Search:
             self._untried.discard(tuple(self._params.stored(np.asarray(evaluation.action)).tolist()))
         return evaluation
 
-    def config(self, evaluation: Evaluation) -> dict[str, Any]:
+    def _config(self, evaluation: Evaluation) -> dict[str, Any]:
         """Arguments of the function: choices of the space as they are, given numbers to the last digit."""
         p = self._params
         config = p.points.config(p.stored(np.asarray(evaluation.action)))
         numbers = [h.name for h in p.points.space if h.kind != "categorical" and h.name in config]
         return config | ({name: evaluation.config[name] for name in numbers} if evaluation.given else {})
 
-    def _job(self, evaluation: Evaluation) -> Job:
-        p = self._params
-        job = {"function": p.function, "form": p.form, "objectives": p.objectives, "seconds": self._seconds}
-        config = self.config(evaluation)
-        if p.kind != "fidelity":
-            return Job(evaluation.number, config=config, **job)  # type: ignore[arg-type]
-        row, level = evaluation.action
-        folder = None if p.folder is None or p.form != "checkpoints" else p.folder / str(row)
-        search = str(self._record.folder.resolve())
-        return Job(evaluation.number, config=config, epoch=level + 1, training=(search, row), folder=folder, **job)  # type: ignore[arg-type]
+    def job(self, trial: Trial) -> Job:
+        """The call of the function for a trial, for `perform` in a worker."""
+        p, evaluation = self._params, self._record.evaluations[trial.number]
+        row, level = (trial.number, -1) if p.kind != "fidelity" else evaluation.action
+        return Job(
+            trial.number,
+            p.function,
+            p.form,
+            trial.config,
+            p.objectives,
+            self._seconds,
+            level + 1,
+            (str(self._record.folder.resolve()), row),
+            None if p.folder is None or p.form != "checkpoints" else p.folder / str(row),
+            trial if p.kind != "fidelity" and (p.form != "score" or takes_trial(p.function)) else None,
+        )
 
     def _end(self, done: JobResult) -> Evaluation:
         """Store the result of an evaluation."""
-        p, action = self._params, self._record.evaluations[done.number].action
+        p, begun = self._params, self._record.evaluations[done.number]
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
         status = last.status
         good = [float(reward_of(o, p).sum()) for o in outcomes if o.status == "ok"]
         best = None
         if p.kind == "fidelity":
-            row, level = action
+            row, level = begun.action
             best = max([*good, self._best.get(row, -np.inf)])
             if status == "ok" and done.outcomes[-1][0] < level + 1:
                 status = "truncated"
+        elif status == "ok" and done.curve and done.curve[-1][0] < (self._steps or done.stopped * np.inf):
+            status = "truncated"
         cost = math.fsum(o.price for o in outcomes)
         evaluation = self._record.end(
             done.number,
             status=status,
             rewards=reward_of(last, p).tolist() if last.status == "ok" else None,
             metrics=last.metrics,
-            spent=cost if p.budget_unit == p.cost_unit else self._share(action),
+            spent=cost if p.budget_unit == p.cost_unit else self._share(begun, done),
             cost=cost,
             seconds=sum(o.seconds for o in outcomes),
             best=None if best is None or not np.isfinite(best) else best,
             error=last.error,
             started=done.started,
             worker=done.worker,
+            **({"curve": [list(point) for point in done.curve]} if done.curve else {}),
         )
         self._note(evaluation)
         return evaluation
@@ -272,11 +365,16 @@ class Search:
             if evaluation.best is not None:
                 self._best[row] = evaluation.best
 
-    def _share(self, action: Any) -> float:
-        """Budget used by an evaluation, if not in cost: 1, or the new epochs."""
+    def _share(self, evaluation: Evaluation, done: JobResult | None = None) -> float:
+        """Budget used by an evaluation, if not in cost: 1, or the new epochs; before it ends, the most."""
         if self._params.budget_unit != "epochs":
             return 1.0
-        row, level = action
+        if self._params.kind != "fidelity":
+            if done is not None:
+                return float(max([1, *(epoch for epoch, _ in done.outcomes), *(step for step, _ in done.curve)]))
+            trial = self.trials.get(evaluation.number)
+            return float(self._steps or 1) if trial is None or trial.limit is None else float(trial.limit)
+        row, level = evaluation.action
         reached = self._reached.get(row, 0)
         return float(level + 1 - reached if reached <= level else level + 1)
 
@@ -286,7 +384,7 @@ class Search:
         if self._params.budget_unit == self._params.cost_unit:
             under_way = len(running) * spent / max(len(self._record.ended), 1)
         else:
-            under_way = math.fsum(self._share(e.action) for e in running)
+            under_way = math.fsum(map(self._share, running))
         return self._params.budget - spent - under_way
 
     def _tell(self, evaluation: Evaluation) -> None:
@@ -302,18 +400,18 @@ class Search:
             self._agent.tell(told, rewards.copy() if p.vector else float(rewards[0]), info)
 
 
-def cause(error: str) -> str:
-    """The last line of a traceback, with the line of the function that caused it; other errors unchanged."""
-    frames = [m for m in FRAME.finditer(error) if not m["file"].replace("\\", "/").endswith(OURS)]
-    last = error.rstrip().rpartition("\n")[2]
-    if not frames:
-        return last
-    at = [m for m in frames if m["file"] == frames[0]["file"]][-1]
-    code = f": {at['code']}" if at["code"] else ""
-    return f"{last} ({at['file']}, line {at['line']}{code})"
+def _duration(name: str, value: Any) -> float | None:
+    """None or a number of seconds.
+
+    Raises:
+        ValueError: Neither.
+    """
+    value = scalar(value)
+    if value is not None and not (is_number(value) and value > 0):
+        raise ValueError(f"{name} must be None or a number > 0, got {value!r}")
+    return None if value is None else float(value)
 
 
-def mistake(error: str) -> str:
-    """The type of an error that is a mistake in the program; empty if the configuration may be the cause."""
-    kind = error.rstrip().rpartition("\n")[2].partition(":")[0]
-    return kind if kind in MISTAKES else "score" if error.startswith("function must return") else ""
+def _described(error: object) -> str:
+    """Traceback of an exception; other errors as text."""
+    return "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)

@@ -21,6 +21,7 @@ from hpo_envs.benchmarks.runs import limits
 from hpo_envs.benchmarks.runs.executors import Calls, PooledCalls, WorkerLost
 from hpo_envs.core.engines.function.calls import Form, Function, Outcome, PausableTraining, call, name_of
 from hpo_envs.tables.checks import one_of
+from hpo_envs.tuning.trial import Trial
 
 GUARD = "programs that tune with processes must keep to `if __name__ == '__main__':`"
 
@@ -44,6 +45,7 @@ class Job:
         epoch: Epoch to train to, where it is trained by epochs.
         training: What says which training is gone on with: the run, and the candidate.
         folder: Of its checkpoints.
+        trial: Where it reports, if it may be stopped early.
     """
 
     number: int
@@ -55,6 +57,7 @@ class Job:
     epoch: int = 0
     training: tuple[str, int] = ("", 0)
     folder: Path | None = None
+    trial: Trial | None = None
 
     def __str__(self) -> str:
         return f"evaluation {self.number}, {dict(self.config)}"
@@ -69,12 +72,16 @@ class JobResult:
         outcomes: (epoch, outcome) of each score on the way; epoch 0 if there are none.
         started: When, in seconds since 1970.
         worker: Host and process.
+        curve: (step, score) of each report.
+        stopped: Whether it was stopped early.
     """
 
     number: int
     outcomes: tuple[tuple[int, Outcome], ...]
     started: float
     worker: str
+    curve: tuple[tuple[int, float], ...] = ()
+    stopped: bool = False
 
 
 _paused: OrderedDict[tuple[str, int], PausableTraining] = OrderedDict()
@@ -101,10 +108,13 @@ def perform(job: Job) -> JobResult:
         outcomes = [(job.epoch, lost)]
     if os.getpid() != process:  # a child that the function forked has returned, too: the parent has the result
         os._exit(0)
-    return JobResult(job.number, tuple(outcomes), started, f"{platform.node()}:{process}")
+    curve, stopped = ((), False) if job.trial is None else (tuple(job.trial.curve), job.trial.should_stop)
+    return JobResult(job.number, tuple(outcomes), started, f"{platform.node()}:{process}", curve, stopped)
 
 
 def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
+    if job.trial is not None:
+        return _reported(job, job.trial)
     if job.form == "score":
         return [(0, call(job.function, job.config, job.objectives))]
     kept = _paused.pop(job.training, None)
@@ -115,6 +125,26 @@ def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
         _paused[job.training] = kept
         while len(_paused) > PAUSED:
             _paused.popitem(last=False)
+    return outcomes
+
+
+def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
+    """Outcomes of a function that reports to its trial, until it ends or is stopped."""
+    if job.form == "score":
+
+        def score(config: dict[str, Any]) -> Any:
+            returned = job.function(config, trial=trial)
+            return trial.curve[-1][1] if returned is None and trial.curve else returned
+
+        return [(0, call(score, job.config, job.objectives))]
+    training = PausableTraining(job.function, job.config, job.objectives, job.folder)
+    outcomes: list[tuple[int, Outcome]] = []
+    last = trial.limit or 1
+    for epoch in range(1, last + 1) if job.folder is None else sorted({*trial.rungs, last}):
+        outcomes += training.until(min(epoch, last))
+        if training.ended or trial.should_stop or epoch >= last:
+            break
+        trial.report(outcomes[-1][1].metrics[job.objectives[0]], epoch)
     return outcomes
 
 

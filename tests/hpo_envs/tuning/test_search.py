@@ -1,4 +1,4 @@
-"""The loop: what agents are told, what the budget pays, and how a search goes on."""
+"""Searches by `tune`, and by ask and tell: what agents observe, what the budget pays, and how a search resumes."""
 
 import re
 import signal
@@ -14,7 +14,7 @@ import pytest
 from hpo_envs.agents import Agent
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs.journal import Journal
-from hpo_envs.tuning import Tuned, load, tune
+from hpo_envs.tuning import Search, Tuned, load, tune
 from hpo_envs.tuning.record import NAME
 from tests.hpo_envs.tuning import helpers
 
@@ -202,3 +202,80 @@ def test_search_of_exhausted_space_stops(
 
 def _typed_a(config: dict[str, Any]) -> float:
     return float(config["a"] == "x")
+
+
+def test_ask_and_tell_is_search_of_tune(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"space": helpers.SPACE, "seed": 3, "points": [{"x": 0.1, "kind": "bad"}]}
+    whole = tune(helpers.train, budget=14, progress=False, **given)
+    pending = None
+    for budget in (6, 14):  # the second one resumes
+        with Search(out=tmp_path, budget=budget, **given) as search:
+            for trial in search:
+                assert pending in (None, trial.config)  # what was not told is evaluated first, and once
+                pending = None
+                if trial.number == 5 and budget == 6:
+                    pending = trial.config
+                    continue
+                search.tell(trial, helpers.train(trial.config))
+    assert [e.config for e in search.result] == [e.config for e in whole]
+    assert [e.rewards for e in load(tmp_path)] == [e.rewards for e in whole]
+    assert "report.html" in str(load(tmp_path).report())
+    with pytest.raises(ValueError, match="must have something left to evaluate, got one with 14 of 14 evaluations"):
+        search.ask()
+
+
+def test_trials_may_be_told_late_and_as_failures() -> None:
+    search = Search(helpers.SPACE, objective=("a", "b"), goal=("max", "min"))
+    first, second, third = (search.ask() for _ in range(3))
+    assert (search.tell(third, {"a": 1.0, "b": 2.0, "cost": 4}).rewards, len(search.trials)) == ([1.0, -2.0], 2)
+    failed = search.tell(first, error=RuntimeError("out of memory"))
+    assert (failed.status, failed.error) == ("failed", "RuntimeError: out of memory\n")
+    with pytest.raises(ValueError, match="trial must be one that was asked for and not told, got <Trial 0"):
+        search.tell(first, {"a": 1.0, "b": 2.0})
+    with pytest.raises(ValueError, match="score must be given for a trial without reports"):
+        search.tell(second)
+    assert search.tell(second, 1.0).status == "failed"  # one number for two objectives
+    assert [e.ended for e in search.result] == [1, 2, 0]
+    with pytest.raises(RuntimeError, match=r"must be given its scores by search.tell\(trial, score\)"):
+        search.function({})
+
+
+@pytest.mark.parametrize("executor, workers", [("serial", 1), ("threads", 3), ("processes", 2)])
+def test_functions_report_to_their_trial_and_are_stopped(executor: str, workers: int, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"workers": workers, "executor": executor, "agent": "random", "out": tmp_path}
+    tuned = tune(helpers.reporting, {"x": (0.0, 1.0)}, budget=24, progress=False, **given)
+    lengths = [len(e.curve) for e in tuned]
+    assert set(lengths) <= {1, 3, 9}
+    assert lengths.count(1) > lengths.count(9) > 0
+    assert all(e.status == "truncated" for e in tuned if len(e.curve) < 9)
+    best = max(tuned, key=lambda e: e.config["x"])
+    assert (best.curve[-1], best.curve) == ([9, best.score], [[k, best.config["x"] - 1.0 / k] for k in range(1, 10)])
+    assert load(tmp_path).evaluations == tuned.evaluations
+
+
+def test_budget_of_epochs_is_kept() -> None:
+    tuned = tune(helpers.reporting, {"x": (0.0, 1.0)}, agent="box-bo", epochs=9, budget=40, progress=False)
+    assert sum(e.spent for e in tuned) == sum(len(e.curve) for e in tuned) == 40
+
+
+def test_search_stops_after_identical_failures_and_keeps_them(tmp_path: Path, capsys: Any) -> None:
+    space, given = {"x": (0.0, 1.0)}, {"budget": 12, "out": tmp_path, "progress": False}
+    with pytest.raises(ValueError, match=r"the same failure 5 times in a row: RuntimeError: out of memory \(.*raise"):
+        tune(helpers.mixed, {"x": (0.5, 1.0)}, **given)
+    assert len(load(tmp_path)) == 5
+    assert len(tune(helpers.mixed, {"x": (0.5, 1.0)}, tolerate=True, **given)) == 12
+    points = [{"x": 0.01}, {"x": 0.5}]
+    tuned = tune(helpers.mixed, space, budget=60, points=points, identical_failures=3)
+    assert (len(tuned), tuned.best.score) == (4, 0.01)
+    assert "search stopped after 4 of 60 evaluations: function must run" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_timeout_ends_search_and_keeps_running_evaluations(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"space": helpers.SPACE, "out": tmp_path, "progress": False}
+    tuned = tune(helpers.train, budget=10**4, timeout=1e-9, agent="random", **given)
+    assert len(tuned) == 0
+    with Search(helpers.SPACE, timeout=1e9) as search:
+        trial = search.ask()
+        search._until = 0.0  # the time is over while it runs
+        assert search.done
+        assert search.tell(trial, 1.0).status == "ok"

@@ -78,8 +78,21 @@ def form_of(function: Function) -> Form:
     return "checkpoints" if {"resume_from", "epochs"} <= names else "score"
 
 
-def check_signature(function: Function, form: Form) -> None:
+def takes_trial(function: Function) -> bool:
+    """Whether a function has an argument `trial`, to which it reports."""
+    try:
+        return "trial" in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # builtins have none
+        return False
+
+
+def check_signature(function: Function, form: Form, trial: bool = False) -> None:
     """Raise for a function that could never be called, before any budget is used.
+
+    Args:
+        function: What is called.
+        form: How.
+        trial: Whether it gets its trial, if it takes one.
 
     Raises:
         ValueError: It takes something other than one dict of hyperparameters.
@@ -89,7 +102,8 @@ def check_signature(function: Function, form: Form) -> None:
     except (TypeError, ValueError):
         return
     try:
-        signature.bind({}, **({"resume_from": None, "epochs": 1} if form == "checkpoints" else {}))
+        given = {"resume_from": None, "epochs": 1} if form == "checkpoints" else {}
+        signature.bind({}, **given, **({"trial": None} if trial and takes_trial(function) else {}))
     except TypeError as error:
         raise ValueError(
             f"function must take one dict of hyperparameters, as in train(config), got {name_of(function)}{signature}: "

@@ -13,7 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Box, Discrete
 
-from hpo_envs.core.engines.function.calls import Form, Function, Outcome, check_signature, form_of, name_of, resolve
+from hpo_envs.core.engines.function.calls import (
+    Form,
+    Function,
+    Outcome,
+    check_signature,
+    form_of,
+    name_of,
+    resolve,
+    takes_trial,
+)
 from hpo_envs.core.params import Floats, Params, bounds_of, box, check_budget, check_int, is_integer
 from hpo_envs.core.spaces import MaskedMultiDiscrete
 from hpo_envs.tables.checks import one_of, scalar, shown
@@ -75,18 +84,22 @@ class FunctionParams(Params):
         candidate_seed: int = 0,
         cost_unit: str = "s",
         checkpoints: str | Path | None = None,
+        trials: bool = False,
     ) -> FunctionParams:
         """Make the parameters from arguments; see the pages `FunctionHPO-v0` and `FunctionLC-v0`.
+
+        With `trials`, evaluations report to trials and are stopped early: on a box, trainings by epochs are allowed,
+        which are never resumed, and a function may take its `trial`.
 
         Raises:
             ValueError: An argument breaks its rule.
         """
         called = resolve(function)
-        form = _check_form(called, epochs)
+        form = _check_form(called, epochs, trials, trials and actions == "box")
         points = Points(space_of(space))
         chosen = metrics_of(objective, goal, bounds)
         one_of("actions", actions, ("candidates", "box"))
-        if epochs is not None and actions == "box":
+        if epochs is not None and actions == "box" and not trials:
             raise ValueError("actions must be candidates where a function is trained epoch by epoch, got 'box'")
         units = UNITS if epochs is None else (*UNITS, "epochs")
         one_of("budget_unit", budget_unit, units)
@@ -162,15 +175,15 @@ class FunctionParams(Params):
         return row if self.kind == "rows" else np.array([row, len(self.table.levels) - 1])
 
 
-def _check_form(function: Function, epochs: Any) -> Form:
+def _check_form(function: Function, epochs: Any, trials: bool, reports: bool) -> Form:
     form = form_of(function)
-    check_signature(function, form)
+    check_signature(function, form, trials)
     if epochs is None:
         if form != "score":
             raise ValueError(f"function must return its score here (FunctionLC-v0 trains by epochs), got {function}")
         return form
     check_int("epochs", epochs)
-    if form == "score":
+    if form == "score" and not (reports and takes_trial(function)):
         raise ValueError(
             f"function must yield a score after each epoch, or be function(config, resume_from, epochs), got {function}"
         )

@@ -1,0 +1,48 @@
+"""Mistakes of a program, as distinct from evaluations that fail because of their configuration."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from hpo_envs.tuning.record import Evaluation
+
+MISTAKES = (
+    "AttributeError", "ImportError", "IndentationError", "KeyError", "ModuleNotFoundError", "NameError", "SyntaxError",
+    "TypeError", "UnboundLocalError",
+)  # fmt: skip
+"""Errors that point to a mistake in the program rather than to a bad configuration."""
+
+FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +(?P<code>\S.*))?', re.MULTILINE)
+"""Pattern of a frame in a traceback."""
+
+OURS = ("/core/engines/function/calls.py", "/tuning/workers.py")
+"""Files whose frames are left out of tracebacks: they lie above the function's own."""
+
+
+def cause(error: str) -> str:
+    """The last line of a traceback, with the line of the function that caused it; other errors unchanged."""
+    frames = [m for m in FRAME.finditer(error) if not m["file"].replace("\\", "/").endswith(OURS)]
+    last = error.rstrip().rpartition("\n")[2]
+    if not frames:
+        return last
+    at = [m for m in frames if m["file"] == frames[0]["file"]][-1]
+    code = f": {at['code']}" if at["code"] else ""
+    return f"{last} ({at['file']}, line {at['line']}{code})"
+
+
+def mistake(error: str) -> str:
+    """The type of an error that is a mistake in the program; empty if the configuration may be the cause."""
+    kind = error.rstrip().rpartition("\n")[2].partition(":")[0]
+    return kind if kind in MISTAKES else "score" if error.startswith("function must return") else ""
+
+
+def named(ended: Sequence[Evaluation]) -> list[str]:
+    """A line for each mistake among evaluations, such as one in the branch of a single choice."""
+    found = Counter(cause(e.error) for e in ended if e.status == "failed" and mistake(e.error))
+    return [f"{count} of {len(ended)} evaluations failed: {what}" for what, count in found.most_common()]
+
+
+def in_a_row(ended: Sequence[Evaluation]) -> int:
+    """How many of the last evaluations failed for the same cause."""
+    causes = [cause(e.error) if e.status == "failed" else "" for e in ended]
+    return next((i for i, c in enumerate(reversed(causes)) if not c or c != causes[-1]), len(causes))

@@ -1,0 +1,238 @@
+"""Preparation of a search: its parameters, agent, initial configurations and header, from the arguments of `tune`."""
+
+import contextlib
+import dataclasses
+import inspect
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hpo_envs import agents
+from hpo_envs.agents import Agent, Problem
+from hpo_envs.agents.registry import load
+from hpo_envs.benchmarks.analysis.scales import Scales
+from hpo_envs.benchmarks.runs.limits import one_blas_thread
+from hpo_envs.benchmarks.runs.provenance import called, header_of, imprecise
+from hpo_envs.core.engines.function.calls import resolve, takes_trial
+from hpo_envs.core.engines.function.params import FunctionParams, count_of
+from hpo_envs.core.family import Spec
+from hpo_envs.tables.checks import nearest, scalar
+from hpo_envs.tuning import prior
+from hpo_envs.tuning.record import NAME, SearchRecord, encoded
+
+IDS = tuple(
+    Spec(f"{name}-v0", (), vector_entry_point="hpo_envs.tuning.tune", family=name)
+    for name in ("FunctionHPO", "FunctionLC")
+)
+"""Id of a search, without and with training by epochs."""
+
+
+ELSEWHERE = {
+    "direction": "goal", "directions": "goal", "mode": "goal", "metric": "objective", "n_trials": "budget",
+    "num_samples": "budget", "max_evals": "budget", "n_jobs": "workers", "sampler": "agent", "algo": "agent",
+    "pruner": "epochs", "storage": "out", "study_name": "out", "search_space": "space", "enqueue": "points",
+    "catch": "tolerate",
+}  # fmt: skip
+"""Names that other packages have for arguments of `tune`."""
+
+
+def external(config: Mapping[str, Any]) -> float:
+    """Stand for the code of a search by ask and tell, which is not called.
+
+    Raises:
+        RuntimeError: Always.
+    """
+    raise RuntimeError("a search without a function must be given its scores by search.tell(trial, score)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Preparation:
+    """Parts of a search before it runs.
+
+    Attributes:
+        params: The function, its space and what it is rewarded for.
+        agent: Without any observation.
+        points: Initial configurations.
+        header: The search as plain data, see `SearchRecord`.
+        steps: The most steps of a training; None: unknown, or decided by the agent.
+    """
+
+    params: FunctionParams
+    agent: Agent
+    points: list[dict[str, Any]]
+    header: dict[str, Any]
+    steps: int | None
+
+    @classmethod
+    def of(
+        cls,
+        folder: Path,
+        function: Any,
+        space: Any,
+        *,
+        agent: str | Callable[..., Agent] | None = None,
+        budget: float | None = None,
+        budget_unit: str | None = None,
+        workers: int = 1,
+        objective: str | tuple[str, ...] = "score",
+        goal: str | tuple[str, ...] = "max",
+        bounds: Any = None,
+        best: float | tuple[float, ...] | None = None,
+        reference: float | tuple[float, ...] | None = None,
+        epochs: int | None = None,
+        candidates: int | None = None,
+        seed: int = 0,
+        sources: Iterable[Any] = (),
+        points: Iterable[Mapping[str, Any]] = (),
+        **hyperparameters: Any,
+    ) -> "Preparation":
+        """Make the parts of a search in a folder from arguments of `tune`, without a function for one by ask and tell.
+
+        Raises:
+            ValueError: An argument breaks its rule.
+        """
+        sources, agent = tuple(sources), agent or "auto"
+        budget, epochs, candidates, seed = map(scalar, (budget, epochs, candidates, seed))
+        unit = budget_unit or ("evaluations" if epochs is None or function is None else "epochs")
+        actions = _actions(agent, None if function is None else epochs, candidates, objective, sources, function)
+        count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
+        params = FunctionParams.of(
+            external if function is None else function,
+            space,
+            actions=actions,
+            epochs=None if function is None else epochs,
+            trials=True,
+            budget=budget,
+            budget_unit=unit,
+            objective=objective,
+            goal=goal,
+            bounds=bounds,
+            best=best,
+            reference=reference,
+            candidates=count,
+            candidate_seed=seed,
+            checkpoints=folder / "checkpoints",
+        )
+        problem = Problem(**params.problem(), sources=tuple(prior.source(s, params) for s in sources))
+        with one_blas_thread(), _unknown_names():
+            made = _hire(agent, problem, seed, hyperparameters, workers)
+        header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
+        _warn(header["run"])
+        if agent == "auto":
+            header["picked"] = load("hpo_envs.agents.transfer.auto:chosen")(problem, hyperparameters.get("late", True))
+        return cls(params, made, _points(points, params, made), header, epochs)
+
+
+def _warn(run: Mapping[str, Any]) -> None:
+    """Warn if more files than those of the function and the agent count as their code."""
+    if found := imprecise({**run["agent_source"], **run["environment_source"]}):
+        text = "what the function or agent needs could not be found in its source"
+        warnings.warn(f"{text}: any change of {', '.join(found)} will stop this search from resuming", stacklevel=6)
+
+
+@contextlib.contextmanager
+def _unknown_names() -> Iterator[None]:
+    """Raise for arguments of neither `tune` nor the agent, and suggest a name.
+
+    Raises:
+        ValueError: The agent was made with one.
+    """
+    try:
+        yield
+    except TypeError as error:
+        found = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if found is None:
+            raise
+        name, known = found[1], inspect.signature(load("hpo_envs.tuning.tune:tune")).parameters
+        use = f": use {ELSEWHERE[name]}" if name in ELSEWHERE else nearest(name, known)
+        raise ValueError(f"arguments must be those of tune or of the agent, got {name!r}{use}") from None
+
+
+def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: Agent) -> list[dict[str, Any]]:
+    """Start points with natural values.
+
+    Raises:
+        ValueError: One is outside of the space, or the agent cannot take them.
+    """
+    given = [points] if isinstance(points, Mapping) else [*points]
+    if given and (params.kind != "box" or not agent.listens):
+        raise ValueError("points must be left out for agents that choose from candidates or plan alone, got some")
+    try:
+        return [params.points.config(params.points.row(point)) for point in given]
+    except ValueError as error:
+        raise ValueError(f"points must be in the search space: {error}") from None
+
+
+def _actions(
+    agent: Any, epochs: int | None, candidates: Any, objective: Any, sources: tuple[Any, ...], function: Any
+) -> str:
+    """Return whether actions are values of hyperparameters (`box`) or candidates, by what the agent works on.
+
+    The default searches the whole space unless it has sources, epochs or more than two objectives to learn from.
+    """
+    if not isinstance(agent, str) or candidates is not None:
+        return "candidates"
+    reports = epochs is not None and takes_trial(resolve(function))
+    if agent == "auto":
+        few = isinstance(objective, str) or len(objective) <= 2
+        return "box" if not sources and few and (epochs is None or reports) else "candidates"
+    supports = {*agents.entry(agent).supports}
+    if epochs is not None:
+        return "box" if "box" in supports and (reports or "levels" not in supports) else "candidates"
+    return "candidates" if {"rows", "objectives"} & supports else "box"
+
+
+def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | None) -> int:
+    """Number of candidates: the requested one, that of the resumed search, or one by the budget."""
+    if candidates is None and (folder / NAME).is_file():
+        return int(SearchRecord(folder).header["candidates"])
+    return count_of(candidates, budget, epochs or 1)
+
+
+def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
+    """Make the agent.
+
+    Raises:
+        ValueError: One that cannot work on the problem, or with so many workers.
+    """
+    if not isinstance(agent, str):
+        made: Agent = agent(problem, seed, **hyperparameters)
+    else:
+        if not agents.fits(agent, problem, **hyperparameters):
+            fit = [n for n in agents.names() if agents.fits(n, problem)]
+            raise ValueError(f"agent must be one that works on this problem ({', '.join(fit)}), got {agent!r}")
+        given = {"late": True, **hyperparameters} if agent == "auto" else hyperparameters
+        made = agents.make(agent, problem, seed, **given)
+    if workers > 1 and not made.parallel:
+        raise ValueError(f"workers must be 1 for {type(made).__name__}, which needs each result first, got {workers}")
+    return made
+
+
+def _header(
+    params: FunctionParams, agent: str | Callable[..., Agent], hyperparameters: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    """The search space as plain data."""
+    p, table = params, params.table
+    spec = IDS[p.levels is not None]
+    run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)
+    run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
+    run["scale"] = Scales(spec.id, p, {}).of(0).header()
+    header = {
+        "function": called(p.function),
+        "space": [{k: encoded(v) for k, v in dataclasses.asdict(h).items()} for h in p.points.space],
+        "objectives": list(p.objectives),
+        "goals": [m.goal for m in p.rewarded],
+        "epochs": None if p.levels is None else len(p.levels),
+        "agent": run["agent"],
+        "hyperparameters": run["hyperparameters"],
+        "seed": seed,
+        "budget": float(p.budget),
+        "budget_unit": p.budget_unit,
+        "cost_unit": p.cost_unit,
+        "run": run,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(header, default=str))
+    return plain
