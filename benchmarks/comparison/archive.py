@@ -119,6 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Command line; returns 1 if an agent failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "build"))
+    parser.add_argument("--track", type=Path, default=TRACK, help="study file (default: the frozen track)")
     parser.add_argument("--runs", type=Path, default=Path("track"), help="folder of runs (default: %(default)s)")
     parser.add_argument("--agents", help="other agents, separated by commas (default: those of the track)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
@@ -128,14 +129,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", type=Path, help="also write the table of its runs")
     args = parser.parse_args(argv)
     if args.what == "run":
-        study = from_file(TRACK)
+        study = from_file(args.track)
         if args.agents:
             study = dataclasses.replace(
                 study, agents=tuple(e for a in args.agents.split(",") for e in entrants(a, False))
             )
         with executors.of_jobs(args.jobs) as executor, progress() as watch:
             return int(bool(conduct(study, args.runs, executor, watch=watch).errors))
-    archive, table = build(args.runs)
+    archive, table = build(args.runs, args.track)
     atomic.write_all({args.out: archive} | ({args.table: table} if args.table else {}))
     print(f"{args.out}: {len(archive) / 1e6:.1f} MB; its table of runs has {len(table) / 1e6:.1f} MB")
     return 0

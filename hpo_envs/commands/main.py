@@ -52,6 +52,9 @@ modules:
 
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
+LEAST_MEMORY = 1_250_000_000
+"""Bytes of address space below which OpenBLAS, in this process or a worker, ends it, breaks it or never returns."""
+
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Keeps the name of a subcommand and what it does on one line."""
@@ -141,7 +144,19 @@ def _run(words: list[str]) -> int:
         parser.print_help()
         return 0
     args.typed = shlex.join(["hpo-envs", *words])
+    _check_memory()
     return int(module.run(args))
+
+
+def _check_memory() -> None:
+    with contextlib.suppress(ImportError):  # Windows has no such limits
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY and limit < LEAST_MEMORY:
+            raise ValueError(
+                f"the limit of address space (`ulimit -v`) must be >= {LEAST_MEMORY // 1024} kB, got {limit // 1024}"
+            )
 
 
 def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
@@ -177,6 +192,8 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
 
 def _message(error: Exception) -> str:
     """Message of an error; errors of the system name the file first."""
+    if isinstance(error, MemoryError):
+        return f"out of memory{f': {error}' if str(error) else ''}; the same command resumes what it stored"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{os.fsdecode(error.filename)} must be a file or folder that can be used, got: {error.strerror.lower()}"
     return str(error)
@@ -186,7 +203,7 @@ def _is_users(error: Exception) -> bool:
     """Return whether an error is the user's: raised by checks, the system or Gymnasium's `make`."""
     if advice(error):
         return True
-    return isinstance(error, (ValueError, OSError)) or type(error).__module__.startswith("gymnasium.")
+    return isinstance(error, (ValueError, OSError, MemoryError)) or type(error).__module__.startswith("gymnasium.")
 
 
 def _forget_stdout() -> None:

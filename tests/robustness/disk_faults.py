@@ -12,6 +12,7 @@ it: the children are forked from a process without threads.
 
 import argparse
 import builtins
+import contextlib
 import errno
 import fcntl
 import io
@@ -412,6 +413,33 @@ def pages() -> Work:
     return Work(lambda folder: put("old", folder), lambda folder: put("new", folder), judge, last=False)
 
 
+def archives() -> Work:
+    """An archive of runs, and its table of runs."""
+    from hpo_envs.benchmarks import Comparison
+    from hpo_envs.benchmarks.comparison import archive
+
+    def prepare(folder: Path) -> None:
+        track = 'environments = ["NMTHPO-swen-v0"]\nagents = ["random"]\nseeds = 2\nbudget = 3\n'
+        (folder / "track.toml").write_text(track)
+        for _ in Comparison(folder / "track.toml", folder / "track").run().save():
+            pass
+        (folder / "track.zip").write_bytes(b"old")
+
+    def act(folder: Path) -> None:
+        given = ["--track", str(folder / "track.toml"), "--runs", str(folder / "track")]
+        with contextlib.redirect_stdout(io.StringIO()):
+            archive.main(["build", *given, "--out", str(folder / "track.zip")])
+
+    def judge(folder: Path) -> str:
+        if (folder / "track.zip").read_bytes() == b"old":
+            return "old"
+        with archive.opened(folder / "track.zip") as (_, runs):
+            assert len([*runs.glob("*/*.parquet")]) == 1
+        return "new"
+
+    return Work(prepare, act, judge)
+
+
 def study() -> Work:
     """A study that `compare` extends: more seeds, tables of runs, summary and page."""
     import pandas as pd
@@ -497,6 +525,7 @@ WORKS: dict[str, Callable[[str], Work]] = {
     "tune": lambda _: tuned(),
     "trainings": lambda _: trainings(),
     "pages": lambda _: pages(),
+    "archive": lambda _: archives(),
 }
 
 

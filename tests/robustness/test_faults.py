@@ -61,6 +61,7 @@ WORKS = {
     "tune": (20, {"before write", "half of a write"}),
     "trainings": (20, {"before write", "half of a write"}),
     "pages": (24, {"before write", "half of a write"}),
+    "archive": (8, {"before write", "half of a write"}),
     "search": (10, {"before write", "half of a write"}),
 }
 

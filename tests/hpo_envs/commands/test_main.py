@@ -102,6 +102,25 @@ def test_a_bug_is_not_reported_as_a_mistake_of_the_user(monkeypatch: pytest.Monk
         main.main(["fetch"])
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not enforce the limit")
+def test_too_little_memory_is_refused_before_work_begins(tmp_path: Path) -> None:
+    words = f"{sys.executable} -m hpo_envs compare --env NMTHPO-swen-v0 --agents random,bo --seeds 3 --out {tmp_path}"
+    done = subprocess.run(["sh", "-c", f"ulimit -v 600000; exec {words}"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == main.USER_ERROR
+    assert "`ulimit -v`" in done.stderr and done.stderr.endswith("got 600000\n") and done.stderr.count("\n") == 1
+    assert not [*tmp_path.iterdir()]
+
+
+def test_running_out_of_memory_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(args: Any) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(importlib.import_module("hpo_envs.commands.list"), "run", fail)
+    assert "out of memory" in error_of(capsys, "list")
+
+
 def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from hpo_envs.commands import fetch
 
