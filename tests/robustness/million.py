@@ -1,4 +1,4 @@
-"""A study of a million runs: seconds and memory of planning, storing and scoring, and how they grow.
+"""A study of a million runs: seconds and memory of planning, storing, scoring and its page, and how they grow.
 
     python tests/robustness/million.py [--sizes 10000 100000 1000000]
 
@@ -15,12 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores
+from hpo_envs.benchmarks.report import page
 from hpo_envs.benchmarks.study import plan
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.families.registry import SPECS
@@ -42,6 +44,7 @@ def measure(size: int, folder: Path) -> dict[str, float]:
     seeds = range(size // (len(IDS) * len(AGENTS)))
     planned = [plan.PlannedRuns(e, a, tuple(seeds), BUDGET, 0.01, True) for e in IDS for a in AGENTS]
     real, store, scores = run("random", IDS[0], range(min(len(seeds), COPIED)), budget=BUDGET), Store(folder), Scores()
+    summaries: list[dict[str, Any]] = []
 
     def fill() -> None:
         for env in IDS:
@@ -56,9 +59,10 @@ def measure(size: int, folder: Path) -> dict[str, float]:
     def score() -> None:
         for k, block in enumerate(Store(folder).once()):
             scores.add(block, (k,))
-        summary.parts(scores)
+        summaries.append(summary.whole(scores, *summary.parts(scores), {"title": "Comparison", "command": ""}))
 
     found = {"plan": timed(lambda: plan.part(planned, 3, 100)), "store": timed(fill), "score": timed(score)}
+    found["page"] = timed(lambda: page.render(summaries[0]))
     size_on_disk = sum(p.stat().st_size for p in folder.rglob("*.parquet"))
     return {**found, "MB": size_on_disk / 1e6, "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
 
