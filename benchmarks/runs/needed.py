@@ -82,6 +82,18 @@ def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] 
     return "\n".join([*found, *(dict.fromkeys(syntax) if last else syntax)])
 
 
+def syntax(source: bytes) -> str:
+    """The syntax of a module as text, without comments, formatting, docstrings and calls of `print`.
+
+    Raises:
+        SyntaxError: It is no module of Python.
+        ValueError: It holds null bytes.
+        RecursionError: It is nested too deeply.
+    """
+    tree = ast.parse(source)
+    return ast.dump(_Quiet(any("print" in _binds(node) for node in tree.body)).visit(tree))
+
+
 def _about(name: str, statements: list[_Statement], last: bool, fixed: bool) -> list[int]:
     """Indices of the statements that bind a name or may change its object; calls do not change functions or modules."""
     binding = [i for i, s in enumerate(statements) if name in s.binds]

@@ -1,11 +1,11 @@
 """Provenance of a run: number versions of this package's code, digests of all other code.
 
 A number version (`numbers.csv`) belongs to a family or to an agent; `tests/regression/digests.py record` raises it when
-any recorded number changes. Code from outside has no such record: of each of its modules there is the sha256, found by
-imports that are read from the sources, wherever in a module they stand; nothing is imported for it. Modules of Python
-and of installed packages are left out, except the package of the agent itself. Not covered: what code from outside
-takes from `agents/models`, but for the version of this package; modules imported by computed names, data files of a
-user's agent, and what a process changes after its imports.
+any recorded number changes. Code from outside has no such record: of each of its modules there is the sha256 of the
+syntax, without comments, docstrings and calls of `print`, found by imports that are read from the sources, wherever in
+a module they stand; nothing is imported for it. Modules of Python and of installed packages are left out, except the
+package of the agent itself. Not covered: what code from outside takes from `agents/models`, but for the version of this
+package; modules imported by computed names, data files of a user's agent, and what a process changes after its imports.
 """
 
 import ast
@@ -345,11 +345,13 @@ def _read(name: str, path: Path, changed: int, size: int) -> tuple[str, tuple[st
     """Digest of a module, and the names that it imports; read again once the file has changed."""
     file = _on_disk(path)
     source = path.read_bytes() if file == path else zipimporter(str(file)).get_data(str(path))
+    from hpo_envs.benchmarks.runs.needed import syntax  # few runs are of code from outside
+
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):  # a compiled module
+        imports = tuple(sorted(set(_imports(ast.parse(source), name, path))))
+        return _digest(syntax(source).encode()), imports
+    except (SyntaxError, ValueError, RecursionError):  # a compiled module
         return _digest(source), ()
-    return _digest(source), tuple(sorted(set(_imports(tree, name, path))))
 
 
 def _imports(tree: ast.Module, name: str, path: Path) -> Iterator[str]:

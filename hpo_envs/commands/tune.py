@@ -69,7 +69,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
     add("--tolerate", action="store_true", help="continue if all first evaluations fail with the same error")
     add("--seed", type=int, help="seed of agent and candidates (default: %(default)s)")
-    add("--accept-changed", action="store_true", help="if the code digest differs, restart in a subfolder of --out")
+    add(
+        "--accept-changed",
+        nargs="?",
+        const=True,
+        choices=(True, "keep"),
+        metavar="keep",
+        help="if the code digest differs, restart in a subfolder of --out; keep: continue with the old evaluations",
+    )
     add("--json", action="store_true", help="print the best evaluation as one JSON object")
 
 

@@ -27,6 +27,8 @@ def render(tuned: Any) -> str:
     h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
     good, failed = tuned.successes, [e for e in ended if e.rewards is None]
     lead = f"{count(len(ended), 'evaluation')} by {by(h)}, {count(len(failed), 'failure')}, {_time(tuned)}."
+    if changed := h.get("changed"):
+        lead += f" The code changed before evaluation {' and '.join(map(str, changed))}."
     name = str(h["function"]).rpartition(":")[2]
     drawn: Drawn = {}
     parts = [_answer(tuned)] if good else ["<p>No evaluation succeeded yet.</p>"]

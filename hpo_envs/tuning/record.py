@@ -97,10 +97,12 @@ class SearchRecord:
     Args:
         folder: Made with the first record.
         header: What is searched, plain data; None to read what is there.
+        keep: Whether to continue with changed code, which the record says; otherwise it is refused.
 
     Attributes:
         folder: Where it is.
-        header: As it is on the disk, with the budget asked for last.
+        header: As it is on the disk, with the budget and the code of the last call; `changed` has the numbers of the
+            first evaluations with other code than those before.
         evaluations: In the order in which evaluations began.
         steps: (number, whether it ended) in the order in which it happened.
         ended: Evaluations that ended, in that order.
@@ -113,7 +115,7 @@ class SearchRecord:
         FileNotFoundError: It holds none, and none is begun.
     """
 
-    def __init__(self, folder: Path | str, header: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, folder: Path | str, header: Mapping[str, Any] | None = None, keep: bool = False) -> None:
         self.folder = Path(folder)
         path = self.folder / NAME
         if header is None and not path.is_file():
@@ -126,8 +128,6 @@ class SearchRecord:
         if first.get("what") != "search" or not {*FIXED, "budget", "run"} <= first.keys() or not _is_header(first):
             self._refuse(0)
         self.header = {k: v for k, v in first.items() if k != "what"}
-        if header is not None:
-            self._check(json.loads(json.dumps(header)))
         space = [h.get("name") for h in self.header["space"] if isinstance(h, dict)]
         self._names = {name: place for place, name in enumerate(space)}
         self.evaluations: list[Evaluation] = []
@@ -142,10 +142,19 @@ class SearchRecord:
             if not self._follows(record):
                 self._refuse(number)
             self._take(record)
-        if header is not None and header["budget"] != self.header["budget"]:
+        if header is None:
+            return
+        if changed := self._check(json.loads(json.dumps(header)), keep):
+            self._add({"what": "code", "code": changed})
+        if header["budget"] != self.header["budget"]:
             self._add({"what": "budget", "budget": header["budget"]})
 
-    def _check(self, new: Mapping[str, Any]) -> None:
+    def _check(self, new: Mapping[str, Any], keep: bool) -> dict[str, Any]:
+        """Code that has changed, by the keys of `CODE_KEYS`.
+
+        Raises:
+            ValueError: Another search, or changed code that is not kept.
+        """
         for key in FIXED:
             old, given = self.header.get(key), new.get(key)
             if old != given:
@@ -154,7 +163,10 @@ class SearchRecord:
                 raise ValueError(
                     f"a resumed search must have the settings of the stored one: {self.folder} has {key} {old!r}, "
                     f"got {given!r}. Choose another folder"
+                    + ("; sources=[...] learns from this one" * (key == "space"))
                 )
+        if keep:
+            return {key: v for key in CODE_KEYS if (v := new["run"].get(key)) != self.header["run"].get(key)}
         before, now = (
             {f"{key} {n}": v for key in CODE_KEYS for n, v in h["run"].get(key, {}).items()} for h in (self.header, new)
         )
@@ -162,9 +174,11 @@ class SearchRecord:
             if before.get(key) != now.get(key):
                 raise ValueError(
                     f"a resumed search must have the code of the stored one: {self.folder} has {key} "
-                    f"{before.get(key)!r}, got {now.get(key)!r}. Choose another folder, or start another "
-                    "search within it: accept_changed=True (--accept-changed)"
+                    f"{before.get(key)!r}, got {now.get(key)!r}. Choose another folder, start another search "
+                    "within it: accept_changed=True (--accept-changed), or continue with its evaluations: "
+                    "accept_changed='keep'"
                 )
+        return {}
 
     def _refuse(self, number: int) -> NoReturn:
         raise ValueError(
@@ -177,6 +191,8 @@ class SearchRecord:
         what, number = record.get("what"), record.get("number")
         if what == "budget":
             return record.keys() == {"what", "budget"} and _is_number(record["budget"], 0.0)
+        if what == "code":
+            return record.keys() == {"what", "code"} and isinstance(record["code"], dict)
         if type(number) is not int:
             return False
         if what == "begun":
@@ -221,6 +237,10 @@ class SearchRecord:
         if record["what"] == "budget":
             self.header |= facts
             return
+        if record["what"] == "code":
+            changed = [*self.header.get("changed", []), len(self.evaluations)]
+            self.header |= {"run": {**self.header["run"], **facts["code"]}, "changed": changed}
+            return
         number = facts.pop("number")
         if record["what"] == "begun":
             config = facts["config"]
@@ -253,7 +273,7 @@ class SearchRecord:
 
     def _add(self, record: dict[str, Any]) -> None:
         unsynced = self._unsynced + record.get("seconds", 0.0)
-        sync = record["what"] == "budget" or unsynced >= UNSYNCED
+        sync = record["what"] in ("budget", "code") or unsynced >= UNSYNCED
         self._journal.append(record, sync, self._must_follow)
         self._unsynced = 0.0 if sync else unsynced
         self._take(self._journal.records[-1])

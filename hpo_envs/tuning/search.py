@@ -79,12 +79,14 @@ class Search:
         timeout: float | None = None,
         identical_failures: int = 5,
         tolerate: bool = False,
-        accept_changed: bool = False,
+        accept_changed: bool | str = False,
         **given: Any,
     ) -> None:
         self._seconds, timeout = (_duration(n, v) for n, v in (("seconds", seconds), ("timeout", timeout)))
         self._identical = whole("identical_failures", identical_failures, 1)
         self._until = math.inf if timeout is None else time.monotonic() + timeout
+        if accept_changed not in (False, True, "keep"):
+            raise ValueError(f"accept_changed must be False, True or 'keep', got {accept_changed!r}")
         self._out, self.tolerate = out, tolerate
         self._stack = contextlib.ExitStack()
         with contextlib.ExitStack() as undo:
@@ -92,7 +94,7 @@ class Search:
             self._open(space, function, budget, accept_changed, given)
             undo.pop_all()
 
-    def _open(self, space: Any, function: Any, budget: Any, accept_changed: bool, given: dict[str, Any]) -> None:
+    def _open(self, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]) -> None:
         """Lock the folder, make the agent, and bring it to where the record ends."""
         temporary = tempfile.TemporaryDirectory(prefix="hpo_envs-")
         folder = Path(self._stack.enter_context(temporary) if self._out is None else self._out)
@@ -105,11 +107,12 @@ class Search:
             raise ValueError(f"out must be a folder that no other process tunes in, got {folder}") from None
         prepared = Preparation.of(folder, function, space, budget=budget, **given)
         params, header = prepared.params, prepared.header
-        if accept_changed:
+        keep = accept_changed == "keep"
+        if accept_changed and not keep:
             folder, header = apart(folder, header)
             params = dataclasses.replace(params, folder=folder / "checkpoints")
         self._params, self._agent, self._steps = params, prepared.agent, prepared.steps
-        self._record = record = SearchRecord(folder, header)
+        self._record = record = SearchRecord(folder, header, keep)
         self._check = checker(params.action_space)
         self._reached: dict[int, int] = {}
         self._best: dict[int, float] = {}

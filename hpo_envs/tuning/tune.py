@@ -45,7 +45,7 @@ def tune(
     identical_failures: int = 5,
     tolerate: bool = False,
     progress: bool | None = None,
-    accept_changed: bool = False,
+    accept_changed: bool | str = False,
     **hyperparameters: Any,
 ) -> Tuned:
     """Tune your function.
@@ -91,8 +91,9 @@ def tune(
             stops, and nothing of it is kept.
         progress: Whether to show a bar with the incumbent, and failures; None: where there is a terminal, elsewhere
             a line for each evaluation.
-        accept_changed: Whether a search with changed code, or other versions, is begun in a folder within `out`, named
-            by the code; it goes on there when `tune` is called again. Otherwise it is refused.
+        accept_changed: Where the code or a version has changed, False refuses to resume; True begins a search in a
+            folder within `out`, named by the code, and resumes that; `keep` continues with the old evaluations, as
+            record and page say.
         **hyperparameters: Arguments of the agent.
 
     Returns:

@@ -124,7 +124,7 @@ def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
     if job.form == "epochs" and not kept.ended:
         _paused[job.training] = kept
         while len(_paused) > PAUSED:
-            _paused.popitem(last=False)
+            _paused.popitem(last=False)[1].close()
     return outcomes
 
 
@@ -142,9 +142,12 @@ def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
     last = trial.limit or 1
     for epoch in range(1, last + 1) if job.folder is None else sorted({*trial.rungs, last}):
         outcomes += training.until(min(epoch, last))
-        if training.ended or trial.should_stop or epoch >= last:
+        if training.ended:
             break
         trial.report(outcomes[-1][1].metrics[job.objectives[0]], epoch)
+        if trial.should_stop:
+            break
+    training.close()
     return outcomes
 
 

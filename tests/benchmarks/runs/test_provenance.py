@@ -59,6 +59,11 @@ def test_users_agent_is_every_module_of_theirs(tmp_path: Path, monkeypatch: pyte
     monkeypatch.syspath_prepend(str(tmp_path))
     numbers, before = provenance.of_agent("theirs.agent:Agent")
     assert before.keys() == {"theirs", "theirs.agent", "theirs.tools", "theirs.deep"}
+    same = (
+        'def late():\n    """Late."""\n    from theirs.deep import (value)  # why\n    print(value)\n    return value\n'
+    )
+    (folder / "tools.py").write_text(same)
+    assert provenance.of_agent("theirs.agent:Agent").outside == before
     assert numbers == provenance.of_agent("random").numbers
     (folder / "deep.py").write_text("value = 2\n")
     os.utime(folder / "deep.py", (0, 0))

@@ -136,6 +136,14 @@ def test_changed_function_is_rejected_or_kept_apart(tmp_path: Path, monkeypatch:
     os.utime(path, (1, 1))
     importlib.reload(module)
     assert tune(module.train, budget=4, accept_changed=True, **given).evaluations[:3] == first.evaluations
+    path.write_text(MINE.replace("* 2", "* 50"))
+    os.utime(path, (2, 2))
+    importlib.reload(module)
+    kept = tune(module.train, budget=6, accept_changed="keep", **given)
+    assert (kept.folder, kept.header["changed"]) == (out, [4])
+    assert [round(e.metrics["score"] / e.config["x"]) for e in kept] == [2] * 4 + [50] * 2
+    assert "The code changed before evaluation 4." in kept.report().read_text()
+    assert len(tune(module.train, budget=7, **given)) == 7  # which now is the code of the search
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Workers that carry out calls side by side, and whose death is not felt by others."""
 
+import decimal
 import functools
 import os
 import signal
@@ -131,3 +132,37 @@ def test_checkpoints_are_handed_over(tmp_path: Path) -> None:
     given = {"folder": tmp_path / "7", "training": ("c", 7)}
     gone = [perform(job(helpers.resumed, "checkpoints", epoch=e, **given)).outcomes for e in (3, 9)]
     assert [outcomes[0][1].metrics["gone"] for outcomes in gone] == [0.0, 3.0]
+
+
+def test_paused_generators_keep_their_thread_state() -> None:
+    torch = pytest.importorskip("torch")
+
+    def learns(config: Any) -> Any:
+        weight = torch.tensor(config["x"], requires_grad=True)
+        for _ in range(9):
+            weight.square().backward()
+            with torch.no_grad(), decimal.localcontext(prec=5):
+                yield {"score": float(weight), "digits": decimal.getcontext().prec}
+
+    for number, epoch in ((1, 1), (2, 3), (1, 4), (2, 5)):
+        done = perform(job(learns, "epochs", epoch=epoch, training=("state", number)))
+        assert [(o.status, o.metrics["digits"]) for _, o in done.outcomes] == [("ok", 5.0)] * len(done.outcomes)
+        assert torch.is_grad_enabled()
+        assert decimal.getcontext().prec != 5
+
+
+@pytest.mark.hostile
+def test_generator_that_takes_too_long_is_stopped_and_ends() -> None:
+    ended = threading.Event()
+
+    def endless(config: Any) -> Any:
+        yield 1.0
+        try:
+            while True:
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    done = perform(job(endless, "epochs", epoch=2, training=("endless", 1), seconds=0.3))
+    assert "must end within 0.3 s" in done.outcomes[-1][1].error
+    assert ended.wait(30)

@@ -6,13 +6,14 @@ import inspect
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from hpo_envs.core.engines.function.threads import ThreadedIterator
 from hpo_envs.tables.checks import scalar
 
 Function = Callable[..., Any]
@@ -176,9 +177,15 @@ class PausableTraining:
         self, function: Function, config: Mapping[str, Any], objectives: tuple[str, ...], folder: Path | None = None
     ) -> None:
         self._function, self._config, self._objectives, self._folder = function, dict(config), objectives, folder
-        self._epochs: Iterator[Any] | None = None
+        self._epochs: ThreadedIterator | None = None
         self.epoch = 0
         self.ended = False
+
+    def close(self) -> None:
+        """End a generator."""
+        self.ended = True
+        if self._epochs is not None:
+            self._epochs.close()
 
     def until(self, epoch: int) -> list[tuple[int, Outcome]]:
         """Train up to an epoch; return (epoch, outcome) of each score on the way, none if it was reached before.
@@ -198,7 +205,7 @@ class PausableTraining:
     def _draw(self, epoch: int) -> list[tuple[int, Outcome]]:
         outcomes: list[tuple[int, Outcome]] = []
         if self._epochs is None:
-            self._epochs = iter(self._function(dict(self._config)))
+            self._epochs = ThreadedIterator(lambda f=self._function, config=dict(self._config): iter(f(config)))  # type: ignore[misc]
         while self.epoch < epoch and not self.ended:
             start = time.perf_counter()
             try:

@@ -1,0 +1,63 @@
+"""An iterator in a thread of its own, so that what it sets for its thread does not reach others."""
+
+import ctypes
+import queue
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class ThreadedIterator:
+    """Iterator all of whose steps run in one thread, which ends with it.
+
+    Gradient mode and autocast of torch, settings of JAX, contexts of `decimal` and NumPy belong to a thread: a
+    generator that is paused within `with torch.no_grad():` would change them for whatever runs next.
+
+    Args:
+        make: Called in the thread; returns the iterator.
+    """
+
+    def __init__(self, make: Callable[[], Iterator[Any]]) -> None:
+        self._requests: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+        # The thread holds no reference to this object, so that it ends where the iterator is dropped.
+        arguments = (make, self._requests, self._replies)
+        self._thread = threading.Thread(target=_serve, args=arguments, daemon=True)
+        self._thread.start()
+        self._finalise = weakref.finalize(self, self._requests.put, False)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        """Return the next value, or raise what the iterator raises; what interrupts the wait is raised in it, too."""
+        if not self._thread.is_alive():
+            raise StopIteration
+        self._requests.put(True)
+        try:
+            value, error = self._replies.get()
+        except BaseException as interruption:
+            kind = ctypes.py_object(type(interruption))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident or 0), kind)
+            raise
+        if error is not None:
+            raise error
+        return value
+
+    def close(self) -> None:
+        """End the iterator, as `close` of a generator does, and its thread."""
+        self._finalise()
+        self._thread.join(1.0)
+
+
+def _serve(make: Callable[[], Iterator[Any]], requests: Any, replies: Any) -> None:
+    values: Iterator[Any] | None = None
+    while requests.get():
+        try:
+            values = make() if values is None else values
+            replies.put((next(values), None))
+        except BaseException as error:
+            replies.put((None, error))
+            break
+    getattr(values, "close", bool)()
