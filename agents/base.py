@@ -31,6 +31,8 @@ class Agent(abc.ABC):
         listens: Whether the agent learns from actions that it did not ask for.
         trained_on: Languages or task groups of the tables that its weights were fitted to. Runs on a problem that holds
             out one of them are marked as seen wherever results are shown.
+        constrained: Whether the agent models constraints, from `info["violations"]`; others observe an infeasible
+            evaluation as one that failed.
         supports: What an agent that is not registered works on, in the words of `hpo-envs list --agents` (`rows`,
             `grid`, `arms`, ...); empty: everything.
         observes: Whether the agent is a policy, which acts on what the environment shows: it gets `observe` before each
@@ -42,6 +44,7 @@ class Agent(abc.ABC):
     random_first: float = 0
     listens: bool = True
     trained_on: frozenset[str] = frozenset()
+    constrained: bool = False
     supports: tuple[str, ...] = ()
     observes: bool = False
 
@@ -84,7 +87,8 @@ class Agent(abc.ABC):
         Args:
             action: The action evaluated.
             reward: float, or (objectives,) float64; higher is better.
-            info: `cost` (in `problem.unit`), `metrics` (native units), `status`.
+            info: `cost` (in `problem.unit`), `metrics` (native units), `status`, and of problems with constraints
+                `violations`: (c,) by how much each is violated, 0 or negative where it holds.
         """
 
     @abc.abstractmethod

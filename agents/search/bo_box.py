@@ -11,7 +11,7 @@ import numpy as np
 from hpo_envs.agents.base import Agent, Incumbent, lost, whole
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BEST, expected_hypervolume_improvement, maximise
-from hpo_envs.agents.models.gp.box import BoxGP, half_rank
+from hpo_envs.agents.models.gp.box import BoxGP, Feasibility, half_rank
 from hpo_envs.agents.models.gp.estimate import KernelFit, is_due
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.space import MIDDLE, Axis, Space
@@ -30,7 +30,9 @@ class BoxBayesianOptimisation(Agent):
     the worst ones. Expected improvement over the best posterior mean is maximised from random points and neighbours of
     the best observations, by moves along all axes and by L-BFGS-B along the real ones. No configuration is suggested
     twice while there are others. Pending evaluations count with the reward that the model expects (kriging believer).
-    With two objectives, each has its own process, and the expected hypervolume improvement is maximised.
+    With two objectives, each has its own process, and the expected hypervolume improvement is maximised. Constraints
+    have processes, too; the improvement over feasible observations is multiplied by the probability that all hold,
+    which alone counts before the first feasible observation.
 
     Formula:
         theta = argmax p(z | X, theta) p(theta)     length-scales, amplitude, noise; z: half-ranked rewards
@@ -40,7 +42,8 @@ class BoxBayesianOptimisation(Agent):
     Black-Box Functions. Journal of Global Optimization 13:455-492, 1998. Logarithm: Sebastian Ament et al. Unexpected
     Improvements to Expected Improvement for Bayesian Optimization. NeurIPS 2023. Snapped integers and categories:
     Eduardo C. Garrido-Merchan and Daniel Hernandez-Lobato. Dealing with Categorical and Integer-valued Variables in
-    Bayesian Optimization with Gaussian Processes. Neurocomputing 380:20-35, 2020.
+    Bayesian Optimization with Gaussian Processes. Neurocomputing 380:20-35, 2020. Constraints: Jacob R. Gardner et al.
+    Bayesian Optimization with Inequality Constraints. ICML 2014.
 
     Complexity: O(t^3) an iteration of the estimate, O(t^2) for each of some 2,000 points, after t observations.
 
@@ -58,6 +61,7 @@ class BoxBayesianOptimisation(Agent):
     """
 
     parallel = True
+    constrained = True
 
     def __init__(self, problem: Problem, seed: int, *, initial: int | None = None) -> None:
         super().__init__(problem, seed)
@@ -73,6 +77,8 @@ class BoxBayesianOptimisation(Agent):
         self._design = self._first(count)
         self._x: list[Floats] = []
         self._y: list[Floats | None] = []
+        self._violations: list[Floats | None] = []
+        self._constraint_fits: list[KernelFit] = []
         self._pending: list[Floats] = []
         self._incumbent = Incumbent()
         self._fits: list[KernelFit | None] = [None] * problem.objectives
@@ -94,13 +100,16 @@ class BoxBayesianOptimisation(Agent):
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Add an observation; a failed evaluation counts as the worst one."""
-        if not self._incumbent.note(action, reward, info):
+        violations = None if lost(info) else info.get("violations")
+        infeasible = violations is not None and bool((np.asarray(violations) > 0.0).any())
+        if not self._incumbent.note(action, reward, {**info, "status": "failed"} if infeasible else info):
             return
         x = self._point(action)
         at = next((i for i, p in enumerate(self._pending) if np.array_equal(p, x)), None)
         if at is not None:
             del self._pending[at]
         self._x.append(x)
+        self._violations.append(None if violations is None else np.array(violations, dtype=np.float64))
         self._y.append(None if lost(info) else np.atleast_1d(np.asarray(reward, dtype=np.float64)))
 
     def recommend(self) -> Any:
@@ -142,6 +151,8 @@ class BoxBayesianOptimisation(Agent):
             expected = np.stack([model.mean(pending) for model in models])
             x, z = np.concatenate([x, pending]), np.concatenate([z, expected], axis=1)
             models = self._models(x, z)
+        if any(v is not None for v in self._violations):
+            return self._constrained(models, x, z)
         best = x[np.argsort(-z.sum(axis=0), kind="stable")[:BEST]]
         if len(models) == 1:
             return maximise(self._space, models[0].log_ei, models[0].log_ei_slope, best, self.rng)
@@ -150,6 +161,44 @@ class BoxBayesianOptimisation(Agent):
         def gain(points: Floats) -> Floats:
             mean, deviation = np.stack([model.predict(points) for model in models], axis=1)
             return expected_hypervolume_improvement(-mean, deviation, -z.T, reference)
+
+        return maximise(self._space, gain, None, best, self.rng)
+
+    def _constrained(self, models: list[BoxGP], x: Floats, z: Floats) -> Floats:
+        """`_suggest` under constraints.
+
+        Args:
+            models: Of the objectives.
+            x: (t, d) observed points, then pending ones.
+            z: (m, t) their values.
+        """
+        known = [i for i, v in enumerate(self._violations) if v is not None]
+        violations = np.array([self._violations[i] for i in known])
+        feasibility = Feasibility(self._space, x[known], violations, self._constraint_fits)
+        self._constraint_fits = feasibility.fits
+        total = np.full(len(x), np.inf)
+        total[known] = np.maximum(violations, 0.0).sum(axis=1)
+        best = x[np.lexsort((-z.sum(axis=0), total))[:BEST]]
+        feasible = total == 0.0
+        if not feasible.any():
+            return maximise(self._space, lambda p: feasibility.log_slope(p)[0], feasibility.log_slope, best, self.rng)
+        if len(models) == 1:
+            (model,) = models
+            model.best = float(model.mean(x[feasible]).max())
+
+            def slope(points: Floats) -> tuple[Floats, Floats]:
+                pairs = zip(model.log_ei_slope(points), feasibility.log_slope(points), strict=True)
+                value, gradient = (a + b for a, b in pairs)
+                return value, gradient
+
+            return maximise(self._space, lambda p: slope(p)[0], slope, best, self.rng)
+        front = z[:, feasible]
+        reference = -z.min(axis=1) + 0.1 * np.ptp(z, axis=1)
+
+        def gain(points: Floats) -> Floats:
+            mean, deviation = np.stack([model.predict(points) for model in models], axis=1)
+            improvement = expected_hypervolume_improvement(-mean, deviation, -front.T, reference)
+            return np.asarray(improvement * np.exp(feasibility.log_slope(points)[0]))
 
         return maximise(self._space, gain, None, best, self.rng)
 

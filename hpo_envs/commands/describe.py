@@ -66,7 +66,7 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
 
     tuned = load(folder)
     h, ended = tuned.header, [e for e in tuned if e.ended >= 0]
-    best = tuned.best if tuned.successes and len(h["objectives"]) == 1 else None
+    best = tuned.best if tuned.pareto and len(h["objectives"]) == 1 else None
     facts = {
         "best": best and best.config,
         "metrics": best and best.metrics,

@@ -19,6 +19,7 @@ from typing import Any
 
 from hpo_envs.commands import words
 from hpo_envs.tables.checks import parsed
+from hpo_envs.tuning.constraints import parsed_constraints
 from hpo_envs.tuning.workers import KINDS
 
 EPILOG = """\
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reference", type=float, nargs="+", help="median score(s): with --best, reports show regret")
     add("--epochs", type=int, help="train epoch by epoch, up to this number")
     add("--seconds", type=float, help="time limit of an evaluation")
+    add("--constraint", action="append", default=[], metavar="METRIC<=BOUND", help="of a returned metric; repeatable")
     add("--timeout", type=float, help="seconds after which no evaluation begins")
     add("--identical-failures", type=int, help="stop after so many in a row for one cause (default: %(default)s)")
     add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
@@ -101,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
             goal=_one_or_more(args.goal),
             best=args.best and tuple(args.best),
             reference=args.reference and tuple(args.reference),
+            constraints=parsed_constraints(args.constraint) or None,
             points=() if args.points is None else parsed(args.points, json.loads, "a JSON list of configurations"),
             **given,
         )
@@ -109,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"\nstopped; finished evaluations are in {args.out}/, the same command resumes", file=sys.stderr)
         raise
     several = len(result.header["objectives"]) > 1
-    best = result.pareto if several and result.successes else [result.best]
+    best = result.pareto if several and result.pareto else [result.best]
     if args.json:
         facts: list[dict[str, Any]] = [{"config": e.config, "metrics": e.metrics, "number": e.number} for e in best]
         found = {"pareto": facts} if several else facts[0]

@@ -12,6 +12,7 @@ from hpo_envs.benchmarks.report.charts import chart, colour
 from hpo_envs.benchmarks.report.page import Drawn, figure, whole
 from hpo_envs.benchmarks.report.sentences import count, number
 from hpo_envs.benchmarks.report.tables import download, head, num, table, text
+from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.mistakes import cause
 from hpo_envs.tuning.record import Evaluation, by
 
@@ -31,7 +32,8 @@ def render(tuned: Any) -> str:
         lead += f" The code changed before evaluation {' and '.join(map(str, changed))}."
     name = str(h["function"]).rpartition(":")[2]
     drawn: Drawn = {}
-    parts = [_answer(tuned)] if good else ["<p>No evaluation succeeded yet.</p>"]
+    rule = f" under {described(h['constraints'])}" if "constraints" in h else ""
+    parts = [_answer(tuned)] if tuned.pareto else [f"<p>No evaluation succeeded yet{escape(rule)}.</p>"]
     if good:
         parts += [_curve(tuned, drawn), _importance(tuned), _configurations(tuned, drawn)]
     parts += [_evaluations(tuned, ended), _failures(failed), _again(tuned)]
@@ -61,10 +63,13 @@ def _answer(tuned: Any) -> str:
             for e in sorted(tuned.pareto, key=lambda e: e.metrics[names[0]])
         ]
         columns = [("n", "evaluation"), *(("n", n) for n in names), ("", "configuration")]
-        shown = table("front", "No other evaluation is better in all objectives", columns, cells)
+        rule = f" under {described(tuned.header['constraints'])}" if "constraints" in tuned.header else ""
+        shown = table("front", f"No other evaluation is better in all objectives{rule}", columns, cells)
         return _section("answer", "Pareto front", shown)
     best = tuned.best
     said = ", ".join(f"{name} {value:.6g}" for name, value in best.metrics.items())
+    if "constraints" in tuned.header:
+        said += f"; the best of {sum(e.feasible for e in tuned)} with {described(tuned.header['constraints'])}"
     lines = ",\n    ".join(f"{name!r}: {value!r}" for name, value in best.config.items())
     return _section(
         "answer",
@@ -162,7 +167,7 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
     rows = [
         [
             num(e.number),
-            text(e.status),
+            text(e.status if e.feasible or e.rewards is None else "infeasible"),
             *(num(e.metrics.get(m), f"{e.metrics[m]:.6g}" if m in e.metrics else "") for m in metrics),
             *(_cell(e.config.get(n, "")) for n in names),
             num(e.seconds),

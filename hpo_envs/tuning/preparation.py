@@ -21,6 +21,7 @@ from hpo_envs.core.engines.function.params import FunctionParams, count_of
 from hpo_envs.core.family import Spec
 from hpo_envs.tables.checks import nearest, scalar
 from hpo_envs.tuning import prior
+from hpo_envs.tuning.constraints import checked
 from hpo_envs.tuning.record import NAME, SearchRecord, encoded
 
 IDS = tuple(
@@ -87,6 +88,7 @@ class Preparation:
         seed: int = 0,
         sources: Iterable[Any] = (),
         points: Iterable[Mapping[str, Any]] = (),
+        constraints: Mapping[str, tuple[str, float]] | None = None,
         **hyperparameters: Any,
     ) -> "Preparation":
         """Make the parts of a search in a folder from arguments of `tune`, without a function for one by ask and tell.
@@ -120,6 +122,8 @@ class Preparation:
         with one_blas_thread(), _unknown_names():
             made = _hire(agent, problem, seed, hyperparameters, workers)
         header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
+        if constraints:
+            header["constraints"] = checked(constraints)
         _warn(header["run"])
         if agent == "auto":
             header["picked"] = load("hpo_envs.agents.transfer.auto:chosen")(problem, hyperparameters.get("late", True))

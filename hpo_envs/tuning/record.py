@@ -57,6 +57,7 @@ class Evaluation:
         ended: Place in the order in which they ended.
         given: Whether it is an initial configuration of the user.
         curve: [step, score] of each report of a training that may be stopped early.
+        violations: By how much it violates each constraint, which holds where 0 or negative.
     """
 
     number: int
@@ -75,10 +76,16 @@ class Evaluation:
     ended: int = -1
     given: bool = False
     curve: list[list[float]] = field(default_factory=list)
+    violations: list[float] = field(default_factory=list)
 
     def __repr__(self) -> str:
         came = ", ".join(f"{name} {value:.6g}" for name, value in self.metrics.items()) or self.error.strip()[-80:]
         return f"<Evaluation {self.number}: {self.status}, {came or 'no score'}, {self.config}>"
+
+    @property
+    def feasible(self) -> bool:
+        """Whether it has a score and satisfies all constraints."""
+        return self.rewards is not None and all(v <= 0.0 for v in self.violations)
 
     @property
     def score(self) -> float:
@@ -108,7 +115,7 @@ class SearchRecord:
         ended: Evaluations that ended, in that order.
         spent: What they took of the budget.
         failed: How many of them have no score.
-        best: The one with the largest score, the first of equal ones; None before the first success.
+        best: The feasible one with the largest score, the first of equal ones; None before the first.
 
     Raises:
         ValueError: The folder holds another search, or one made with other code, or is damaged.
@@ -155,7 +162,7 @@ class SearchRecord:
         Raises:
             ValueError: Another search, or changed code that is not kept.
         """
-        for key in FIXED:
+        for key in (*FIXED, "constraints"):
             old, given = self.header.get(key), new.get(key)
             if old != given:
                 if key == "space":
@@ -210,16 +217,19 @@ class SearchRecord:
         ):
             return False
         rewards, metrics, best = record.get("rewards"), record.get("metrics", {}), record.get("best")
-        curve = record.get("curve", [])
+        curve, violations = record.get("curve", []), record.get("violations", [])
         if not isinstance(curve, list) or not all(isinstance(point, list) and len(point) == 2 for point in curve):
             return False
+        points = [value for point in curve for value in point]
         scores = [0.0] * len(self.header["objectives"]) if rewards is None else rewards
         return (
             record.get("status") in STATUSES
             and isinstance(scores, list)
             and len(scores) == len(self.header["objectives"])
             and isinstance(metrics, dict)
-            and all(map(_is_number, [*scores, *metrics.values(), best or 0.0, *(v for point in curve for v in point)]))
+            and isinstance(violations, list)
+            and len(violations) in (0, len(self.header.get("constraints", ())))
+            and all(map(_is_number, [*scores, *metrics.values(), best or 0.0, *violations, *points]))
             and all(_is_number(record.get(key, 0.0), 0.0) for key in ("spent", "cost", "seconds"))
             and _is_number(record.get("started", 0.0), 0.0, 2.0**33)
             and all(isinstance(record.get(key, ""), str) for key in ("error", "worker"))
@@ -254,7 +264,7 @@ class SearchRecord:
             self.ended.append(evaluation)
             self.spent += evaluation.spent
             self.failed += evaluation.rewards is None
-            if evaluation.rewards is not None and (self.best is None or evaluation.score > self.best.score):
+            if evaluation.feasible and (self.best is None or evaluation.score > self.best.score):
                 self.best = evaluation
         self.steps.append((number, record["what"] == "ended"))
 
@@ -290,14 +300,14 @@ class SearchRecord:
     def run(self) -> Run | None:
         """The search as a run, for scores and reports; None before the first success.
 
-        A failed evaluation has the lowest reward of those that succeeded, which no curve of incumbents shows.
+        A failed or infeasible evaluation has the lowest reward of the others, which no curve of incumbents shows.
         """
         ended = self.ended
-        good = [e.rewards for e in ended if e.rewards is not None]
+        good = [e.rewards for e in ended if e.feasible and e.rewards is not None]
         if self.best is None:
             return None
         worst = np.min(good, axis=0).tolist()
-        rewards = np.array([worst if e.rewards is None else e.rewards for e in ended])
+        rewards = np.array([e.rewards if e.feasible and e.rewards is not None else worst for e in ended])
         h = self.header
         header = {**h["run"], "budget": h["budget"], "agent": h["agent"], "hyperparameters": h["hyperparameters"]}
         if "code" in h:

@@ -24,6 +24,7 @@ from hpo_envs.tables.checks import scalar
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 from hpo_envs.tables.table import is_number
+from hpo_envs.tuning.constraints import violations
 from hpo_envs.tuning.mistakes import cause, in_a_row, mistake
 from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, plain
@@ -112,6 +113,8 @@ class Search:
             folder, header = apart(folder, header)
             params = dataclasses.replace(params, folder=folder / "checkpoints")
         self._params, self._agent, self._steps = params, prepared.agent, prepared.steps
+        self._constraints = header.get("constraints", {})
+        self._returned = (*params.objectives, *(name for name in self._constraints if name not in params.objectives))
         self._record = record = SearchRecord(folder, header, keep)
         self._check = checker(params.action_space)
         self._reached: dict[int, int] = {}
@@ -203,7 +206,7 @@ class Search:
         else:
             if score is None and not trial.curve:
                 raise ValueError("score must be given for a trial without reports, got None")
-            outcome = read(trial.curve[-1][1] if score is None else score, self._params.objectives, seconds)
+            outcome = read(trial.curve[-1][1] if score is None else score, self._returned, seconds)
         place = f"{platform.node()}:{os.getpid()}"
         return self.finish(
             JobResult(trial.number, ((0, outcome),), started, place, tuple(trial.curve), trial.should_stop)
@@ -319,7 +322,7 @@ class Search:
             p.function,
             p.form,
             trial.config,
-            p.objectives,
+            self._returned,
             self._seconds,
             level + 1,
             (str(self._record.folder.resolve()), row),
@@ -343,6 +346,9 @@ class Search:
         elif status == "ok" and done.curve and done.curve[-1][0] < (self._steps or done.stopped * np.inf):
             status = "truncated"
         cost = math.fsum(o.price for o in outcomes)
+        more: dict[str, Any] = {"curve": [list(point) for point in done.curve]} if done.curve else {}
+        if self._constraints and last.status == "ok":
+            more["violations"] = violations(self._constraints, last.metrics)
         evaluation = self._record.end(
             done.number,
             status=status,
@@ -355,7 +361,7 @@ class Search:
             error=last.error,
             started=done.started,
             worker=done.worker,
-            **({"curve": [list(point) for point in done.curve]} if done.curve else {}),
+            **more,
         )
         self._note(evaluation)
         return evaluation
@@ -393,9 +399,14 @@ class Search:
     def _tell(self, evaluation: Evaluation) -> None:
         p = self._params
         action = np.asarray(evaluation.action, p.action_space.dtype)
-        rewards = p.low if evaluation.rewards is None else np.array(evaluation.rewards)
-        info = {"cost": evaluation.spent, "metrics": dict(evaluation.metrics), "status": evaluation.status}
+        rewards, status = p.low, evaluation.status
+        if evaluation.rewards is not None:
+            hidden = not (evaluation.feasible or self._agent.constrained)
+            rewards, status = (p.low, "failed") if hidden else (np.array(evaluation.rewards), status)
+        info = {"cost": evaluation.spent, "metrics": dict(evaluation.metrics), "status": status}
         info |= {"config": dict(evaluation.config), "finished": True}
+        if evaluation.violations:
+            info["violations"] = np.array(evaluation.violations)
         if evaluation.best is not None:
             info["best"] = evaluation.best
         told = int(action) if p.kind == "rows" else action

@@ -42,6 +42,7 @@ def tune(
     seed: int = 0,
     sources: Iterable[Any] = (),
     points: Iterable[Mapping[str, Any]] = (),
+    constraints: Mapping[str, tuple[str, float]] | None = None,
     identical_failures: int = 5,
     tolerate: bool = False,
     progress: bool | None = None,
@@ -85,6 +86,8 @@ def tune(
         sources: What is known from elsewhere, for agents that transfer: tables, frames, Optuna studies, earlier
             searches or their folders.
         points: Configurations to begin with, for agents that search the whole space, as the default one does.
+        constraints: Metric -> (`<=` or `>=`, bound): numbers that the function must return besides the objectives. The
+            best evaluation satisfies all; agents that do not model constraints observe the others as failed.
         identical_failures: The search stops after this many failures in a row for one cause, and keeps everything.
         tolerate: Whether to continue after them, and where the first evaluations, as many as there are workers, all
             fail for the same mistake: a NameError, TypeError, KeyError or the like, or no score. Otherwise the search
@@ -126,6 +129,7 @@ def tune(
         seed=seed,
         sources=sources,
         points=points,
+        constraints=constraints,
         identical_failures=identical_failures,
         tolerate=tolerate,
         accept_changed=accept_changed,

@@ -16,6 +16,7 @@ from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.points import Points
+from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.record import Evaluation, SearchRecord, by, decoded
 
 
@@ -44,7 +45,8 @@ class Tuned:
         """The best evaluation, with `config` and `metrics`.
 
         Raises:
-            ValueError: Several objectives, which have a `pareto` front; or none succeeded, with the last error.
+            ValueError: Several objectives, which have a `pareto` front; none succeeded, with the last error; or none is
+                feasible.
         """
         good, names = self.successes, self.header["objectives"]
         if len(names) > 1:
@@ -53,7 +55,12 @@ class Tuned:
             errors = [e.error.strip().rpartition("\n")[2] for e in self.evaluations if e.error]
             last = f", the last with {errors[-1]}" if errors else ""
             raise ValueError(f"an evaluation must have succeeded, got {len(self)} that did not{last}")
-        return max(good, key=lambda e: e.score)
+        feasible = [e for e in good if e.feasible]
+        if not feasible:
+            least = min(good, key=lambda e: sum(max(v, 0.0) for v in e.violations))
+            rule = described(self.header["constraints"])
+            raise ValueError(f"evaluations must satisfy {rule}, got {len(good)} that do not; the nearest is {least!r}")
+        return max(feasible, key=lambda e: e.score)
 
     @property
     def best_config(self) -> dict[str, Any]:
@@ -62,8 +69,8 @@ class Tuned:
 
     @property
     def pareto(self) -> list[Evaluation]:
-        """The successes that no other one dominates: the best ones for one objective, the Pareto front for several."""
-        good = self.successes
+        """Feasible evaluations that no other dominates: the best ones of one objective, the Pareto front of several."""
+        good = [e for e in self.successes if e.feasible]
         front = pareto_front(np.array([e.rewards for e in good])) if good else ()
         return [e for e, stays in zip(good, front, strict=True) if stays]
 
@@ -91,18 +98,26 @@ class Tuned:
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each evaluation, in the order in which they ended.
 
-        Columns: `number`, `status`, the hyperparameters, the metrics, `cost`, `seconds`, `spent`, `incumbent` (the best
-        first objective so far, in native units), `error`, `started`, `worker`.
+        Columns: `number`, `status`, with constraints `feasible`, the hyperparameters, the metrics, `cost`, `seconds`,
+        `spent`, `incumbent` (the best first objective so far, in native units), `error`, `started`, `worker`.
         """
         import pandas as pd
 
-        sign, incumbent, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, -np.inf, []
+        sign, incumbent, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, -np.inf, list[dict[str, Any]]()
+        limited = "constraints" in self.header
         for e in sorted((e for e in self.evaluations if e.ended >= 0), key=lambda e: e.ended):
-            if e.rewards is not None:
+            if e.feasible and e.rewards is not None:
                 incumbent = max(incumbent, e.rewards[0])
             shown = np.nan if np.isinf(incumbent) else sign * incumbent
             rows.append(
-                {"number": e.number, "status": e.status, **e.config, **e.metrics, "cost": e.cost}
+                {
+                    "number": e.number,
+                    "status": e.status,
+                    **({"feasible": e.feasible} if limited else {}),
+                    **e.config,
+                    **e.metrics,
+                    "cost": e.cost,
+                }
                 | {"seconds": e.seconds, "spent": e.spent, "incumbent": shown, "error": e.error}
                 | {"started": pd.Timestamp(e.started, unit="s"), "worker": e.worker}
             )
@@ -145,8 +160,10 @@ class Tuned:
         h, good, running = self.header, len(self.successes), sum(e.ended < 0 for e in self)
         text = f"{len(self)} evaluations of {h['function']} by {by(h)}, {len(self) - good - running} without a score"
         text += f", {running} running" if running else ""
-        if good:
-            front = self.pareto
+        front = self.pareto
+        if good and not front:
+            text += f"; none satisfies {described(self.header['constraints'])}"
+        if front:
             scores = ", ".join(f"{name} {front[0].metrics[name]:.6g}" for name in h["objectives"])
             text += (
                 f"; {len(front)} on the Pareto front"

@@ -89,15 +89,64 @@ class BoxGP:
         """`log_ei`, and its (n, r) gradient along the real axes."""
         from scipy.special import log_ndtr
 
-        mean, deviation, slope, solved = self._predict(x)
+        predicted = mean, deviation, _, _ = self._predict(x)
         u = (mean - self.best) / deviation
         log_h = log_expected_improvement(u, np.ones_like(u))
         by_mean = np.exp(log_ndtr(u) - log_h) / deviation
         by_deviation = np.exp(-0.5 * u * u - 0.5 * np.log(2.0 * np.pi) - log_h) / deviation
-        # d log EI / d k_i, then d k_i / d x_j = -slope_i (x_j - x_ij) / l_j^2.
+        return np.log(deviation) + log_h, self._gradient(x, predicted, by_mean, by_deviation)
+
+    def log_below(self, x: Floats, bound: float) -> tuple[Floats, Floats]:
+        """(n,) logarithm of the probability of values below a bound, and its (n, r) gradient along the real axes."""
+        from scipy.special import log_ndtr
+
+        predicted = mean, deviation, _, _ = self._predict(x)
+        u = (bound - mean) / deviation
+        value = log_ndtr(u)
+        ratio = np.exp(-0.5 * u * u - 0.5 * np.log(2.0 * np.pi) - value) / deviation
+        return value, self._gradient(x, predicted, -ratio, -ratio * u)
+
+    def _gradient(
+        self, x: Floats, predicted: tuple[Floats, Floats, Floats, Floats], by_mean: Floats, by_deviation: Floats
+    ) -> Floats:
+        """(n, r) gradient along the real axes of a function of mean and deviation."""
+        _, deviation, slope, solved = predicted
+        # d f / d k_i, then d k_i / d x_j = -slope_i (x_j - x_ij) / l_j^2.
         weight = (by_mean * self._weights[:, None] - by_deviation / deviation * solved) * slope
         real = self.space.real
         columns = np.searchsorted(self.space.groups, real)
         lengths = self.fit.lengths[real]
         gradient = (weight.T @ self._inputs[:, columns] - x[:, real] * weight.sum(axis=0)[:, None]) / lengths**2
-        return np.log(deviation) + log_h, gradient
+        return np.asarray(gradient)
+
+
+class Feasibility:
+    """The probability that constraints hold, each with a process of its own (Gardner et al. 2014, section 3.2).
+
+    Args:
+        space: The axes.
+        x: (t, d) snapped points.
+        violations: (t, c) by how much each constraint is violated; it holds where 0 or negative.
+        starts: Earlier estimates of the kernels; empty: none.
+
+    Attributes:
+        fits: The kernels.
+    """
+
+    def __init__(self, space: BoxAxes, x: Floats, violations: Floats, starts: list[KernelFit]) -> None:
+        # Logarithmic far from the bound, so that one extreme value does not flatten the others.
+        scale = np.median(np.abs(violations), axis=0)
+        shrunk = np.sign(violations) * np.log1p(np.abs(violations) / np.where(scale > 0.0, scale, 1.0))
+        mean, deviation = shrunk.mean(axis=0), shrunk.std(axis=0)
+        deviation[deviation == 0.0] = 1.0
+        z = (shrunk - mean) / deviation
+        starts_or_none: list[KernelFit | None] = [*starts] or [None] * z.shape[1]
+        self.fits = [BoxGP.estimate(space, x, *pair) for pair in zip(z.T, starts_or_none, strict=True)]
+        self._models = [BoxGP(space, x, *pair) for pair in zip(z.T, self.fits, strict=True)]
+        self._bounds = (-mean / deviation).tolist()
+
+    def log_slope(self, x: Floats) -> tuple[Floats, Floats]:
+        """(n,) logarithm of the probability at (n, d) snapped points, and its (n, r) gradient along the real axes."""
+        each = [model.log_below(x, bound) for model, bound in zip(self._models, self._bounds, strict=True)]
+        values, gradients = zip(*each, strict=True)
+        return np.sum(values, axis=0), np.sum(gradients, axis=0)

@@ -1,0 +1,57 @@
+"""Constraints of a search on metrics that its function returns."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hpo_envs.tables.checks import one_of, scalar
+from hpo_envs.tables.table import is_number
+
+SIGNS = {"<=": 1.0, ">=": -1.0}
+"""Sign of the violation of each relation."""
+
+
+def checked(constraints: Any) -> dict[str, list[Any]]:
+    """Constraints as plain data: metric -> [relation, bound].
+
+    Raises:
+        ValueError: Not a mapping of names to pairs of `<=` or `>=` and a finite number.
+    """
+    if not isinstance(constraints, Mapping):
+        raise ValueError(f"constraints must be a mapping such as {{'latency': ('<=', 20.0)}}, got {constraints!r}")
+    found: dict[str, list[Any]] = {}
+    for name, pair in constraints.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise ValueError(f"constraint on {name} must be a relation and a bound, as in ('<=', 20.0), got {pair!r}")
+        relation, bound = one_of(f"relation of {name}", pair[0], tuple(SIGNS)), scalar(pair[1])
+        if not (is_number(bound) and math.isfinite(bound)):
+            raise ValueError(f"bound of {name} must be a finite number, got {pair[1]!r}")
+        found[str(name)] = [relation, float(bound)]
+    return found
+
+
+def parsed_constraints(texts: Iterable[str]) -> dict[str, tuple[str, float]]:
+    """Constraints from texts such as `latency<=20`.
+
+    Raises:
+        ValueError: A text of another form.
+    """
+    found = {}
+    for text in texts:
+        match = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*(\S+)\s*", text)
+        try:
+            found[match[1]] = match[2], float(match[3])  # type: ignore[index]
+        except (TypeError, ValueError):
+            raise ValueError(f"constraint must be as in latency<=20, got {text!r}") from None
+    return found
+
+
+def violations(constraints: Mapping[str, Any], metrics: Mapping[str, float]) -> list[float]:
+    """By how much each constraint is violated; it holds where 0 or negative."""
+    return [SIGNS[relation] * (metrics[name] - bound) for name, (relation, bound) in constraints.items()]
+
+
+def described(constraints: Mapping[str, Any]) -> str:
+    """Constraints as text: `latency <= 20, parameters <= 5e+07`."""
+    return ", ".join(f"{name} {relation} {bound:g}" for name, (relation, bound) in constraints.items())
