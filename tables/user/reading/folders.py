@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from hpo_envs.tables.table import is_number
 from hpo_envs.tables.user.frame import Decision, Frame, of_frame
 from hpo_envs.tables.user.reading.documents import Document, RunDocument, of_json
 
@@ -41,6 +42,9 @@ GENERAL = re.compile(
     r"(.*[._])?(id|name|timestamp|date|time|state|status|version|type|seed|_type|score|value|epoch|step)", re.I
 )
 """Keys that any document may have: they do not make it one of the runs."""
+
+MLFLOW = {1: "running", 2: "scheduled", 3: "finished", 4: "failed", 5: "killed"}
+"""States of a run in MLflow's file store."""
 
 Read = Callable[[Path], bytes]
 Csv = Callable[[str, bytes], Frame]
@@ -100,6 +104,7 @@ def _is_part(path: Path, inner: tuple[str, ...]) -> bool:
     if path.parent.name == ".hydra":
         return path.name == "overrides.yaml"
     stored = len(inner) > 2 and _is_stored(path) and (path.parent.parent / "meta.yaml").exists()
+    stored = stored or (path.name == "meta.yaml" and (path.parent / "params").is_dir())
     return stored or path.suffix in (".json", ".jsonl") or path.name in TEXTS
 
 
@@ -125,6 +130,8 @@ def _document(path: Path, content: bytes, csv: Csv) -> Document:
         last = text.strip().rpartition("\n")[2].split(" ")
         value = last[1] if path.parent.name == "metrics" and len(last) > 1 else text.strip()
         return Document([{f"{path.parent.name}.{path.name}": value}], listed=False)
+    if path.name == "meta.yaml":
+        return Document([_of_mlflow(of_yaml(text), path.parent.name)], listed=False)
     if path.suffix == ".yaml":
         return Document([of_yaml(text)], listed=False)
     if path.suffix == ".csv":
@@ -133,6 +140,13 @@ def _document(path: Path, content: bytes, csv: Csv) -> Document:
             cells = cells.groupby(["epoch", "step"], sort=False, dropna=False, as_index=False).first()
         return Document([{k: v for k, v in line.items() if pd.notna(v)} for line in cells.to_dict("records")])
     return of_json(str(path), content, alone=False)
+
+
+def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
+    """How a run of MLflow's file store ended, and its seconds, from milliseconds."""
+    start, end, code = (meta.get(key) for key in ("start_time", "end_time", "status"))
+    found = {"run_id": run} | ({"status": MLFLOW.get(code, code)} if code is not None else {})
+    return found | ({"seconds": (end - start) / 1000} if is_number(start) and is_number(end) else {})
 
 
 def _runs_in(

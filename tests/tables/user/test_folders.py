@@ -84,6 +84,20 @@ def test_each_run_of_tree_is_read_once(write: Any, levels: int, tmp_path: Path) 
     assert write is not keras or any(n.startswith("oracle.json: ") for n in table.provenance.notes)
 
 
+def test_states_and_times_of_mlflow(tmp_path: Path) -> None:
+    for i, (lr, bs) in enumerate(RUNS):
+        mlflow(tmp_path, i, lr, bs)
+        times = f"start_time: {1000 * i}\n" + (f"end_time: {1000 * i + 2500 + i}\n" if i else "end_time: null\n")
+        put(tmp_path / "0" / f"r{i}" / "meta.yaml", f"run_id: x\n{times}status: {1 if i == 0 else 4 if i == 1 else 3}\n")
+    (tmp_path / "0" / "r1" / "metrics" / "val_loss").unlink()
+    put(tmp_path / "0" / "meta.yaml", "experiment_id: 0\nname: sweep\n")
+    table = user.from_csv(tmp_path)
+    seconds = {key: table.cost[row, 0, 0] for row, key in enumerate(table.keys)}
+    assert seconds == pytest.approx({f"r{i}": 2.5 + i / 1000 for i in range(1, 12)})  # r0 is still running
+    assert [table.keys[row] for row in np.flatnonzero(table.status[:, 0])] == ["r1"]
+    assert table.cost_unit == "seconds"
+
+
 def test_other_experiment_of_folder_is_asked(tmp_path: Path) -> None:
     for i, (lr, bs) in enumerate(RUNS):
         lightning(tmp_path, i, lr, bs)
