@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -139,14 +140,14 @@ def conduct(
 
 @contextlib.contextmanager
 def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyState) -> Iterator[None]:
-    """Hold the lock of a part."""
-    if part is None:
+    """Hold the lock of a part, or of the whole study: other studies may share the folder."""
+    name = f"{part[0]}-of-{part[1]}" if part else hashlib.sha256(repr(outcome.pairs).encode()).hexdigest()[:16]
+    if folder is None and part is not None:
+        raise ValueError(f"part must go with a folder, got {name} without")
+    if folder is None:
         yield
         return
-    name = f"{part[0]}-of-{part[1]}"
-    if folder is None:
-        raise ValueError(f"part must go with a folder, got {name} without")
-    known = expected.read(folder)
+    known = expected.read(folder) if part else None
     wanted = {pair: {*seeds} for pair, seeds in outcome.pairs.items()}
     if known and known != wanted:
         env, agent = min(pair for pair in {*known, *wanted} if known.get(pair) != wanted.get(pair))
@@ -157,8 +158,9 @@ def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyStat
         try:
             stack.enter_context(locked(lock, wait=False))
         except BlockingIOError:
+            what = f"part {name}" if part else "study"
             raise ValueError(
-                f"a part must be made by one process, got {name} of {folder}, which another one makes"
+                f"{what} of {folder} must be run by one process (by several in parts, --part), got a second one"
             ) from None
         yield
 

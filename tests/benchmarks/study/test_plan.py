@@ -62,7 +62,12 @@ def test_parts_that_are_rejected(study: list[str], tmp_path: Path, capsys: pytes
     capsys.readouterr()
     (held := tmp_path / "runs" / ".parts" / "2-of-2").mkdir()
     with locked(held):
-        assert "a part must be made by one process, got 2-of-2 of" in refused("--part", "2/2")
+        assert "must be run by one process (by several in parts, --part), got a second one" in refused("--part", "2/2")
+    assert main(study) == 0
+    capsys.readouterr()
+    whole = next(p for p in (tmp_path / "runs" / ".parts").iterdir() if len(p.name) == 16)
+    with locked(whole):
+        assert "study of " in refused()
     assert "must be of one study, got another one: it differs in graph on NMTHPO-jaen-v0" in refused(
         "--part", "2/2", "--seeds", "100-199"
     )
