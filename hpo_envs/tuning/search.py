@@ -97,8 +97,9 @@ class Search:
 
     def _open(self, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]) -> None:
         """Lock the folder, make the agent, and bring it to where the record ends."""
-        temporary = tempfile.TemporaryDirectory(prefix="hpo_envs-")
-        folder = Path(self._stack.enter_context(temporary) if self._out is None else self._out)
+        if (out := self._out) is None:
+            out = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-"))
+        folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
         for name in (NAME, "checkpoints", "reports"):
             atomic.inside(folder, folder / name)
