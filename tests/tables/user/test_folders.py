@@ -88,7 +88,8 @@ def test_states_and_times_of_mlflow(tmp_path: Path) -> None:
     for i, (lr, bs) in enumerate(RUNS):
         mlflow(tmp_path, i, lr, bs)
         times = f"start_time: {1000 * i}\n" + (f"end_time: {1000 * i + 2500 + i}\n" if i else "end_time: null\n")
-        put(tmp_path / "0" / f"r{i}" / "meta.yaml", f"run_id: x\n{times}status: {1 if i == 0 else 4 if i == 1 else 3}\n")
+        state = {0: 1, 1: 4}.get(i, 3)
+        put(tmp_path / "0" / f"r{i}" / "meta.yaml", f"run_id: x\n{times}status: {state}\n")
     (tmp_path / "0" / "r1" / "metrics" / "val_loss").unlink()
     put(tmp_path / "0" / "meta.yaml", "experiment_id: 0\nname: sweep\n")
     table = user.from_csv(tmp_path)
