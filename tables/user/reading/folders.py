@@ -144,9 +144,10 @@ def _document(path: Path, content: bytes, csv: Csv) -> Document:
 
 def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
     """How a run of MLflow's file store ended, and its seconds, from milliseconds."""
-    start, end, code = (meta.get(key) for key in ("start_time", "end_time", "status"))
-    found = {"run_id": run} | ({"status": MLFLOW.get(code, code)} if code is not None else {})
-    return found | ({"seconds": (end - start) / 1000} if is_number(start) and is_number(end) else {})
+    start, end, code = (meta.get(key, "") for key in ("start_time", "end_time", "status"))
+    times = {"seconds": (end - start) / 1000} if is_number(start) and is_number(end) else {}
+    found = {"run_id": run} | ({"status": MLFLOW.get(code, code)} if code != "" else {})
+    return found | times
 
 
 def _runs_in(
