@@ -79,7 +79,7 @@ class Problem:
             return
         chosen = base if self.index is None or self.base is None else read_only(base[self.index])
         if self.features is not None and self.features is not chosen and not np.array_equal(self.features, chosen):
-            raise ValueError(f"features must be base[index], got {self.features.shape} that differ from them")
+            raise ValueError(f"features must equal base[index], got others of shape {self.features.shape}")
         object.__setattr__(self, "base", base)
         if self.features is None:
             object.__setattr__(self, "features", chosen)
@@ -107,7 +107,7 @@ class Problem:
         chosen = [j for j, name in enumerate(self.feature_names) if name.startswith(prefix)]
         if not chosen:
             every = ", ".join(self.feature_names)
-            raise ValueError(f"features must start the name of a feature, one of {every}, got {prefix!r}")
+            raise ValueError(f"features must be a prefix of the name of a feature ({every}), got {prefix!r}")
         names = tuple(self.feature_names[j] for j in chosen)
         sources = tuple(s.with_columns(chosen, names) for s in self.sources)
         return dataclasses.replace(
@@ -178,7 +178,7 @@ class Problem:
         head = wire.HEAD.size
         text, arrays = wire.lengths(data[:head])
         if len(data) != head + text + arrays:
-            raise ValueError(f"a problem must have {head + text + arrays} bytes, got {len(data)}")
+            raise ValueError(f"data must have {head + text + arrays} bytes, got {len(data)}")
         plain = wire.decode(data[head : head + text], data[head + text :])
         plain["action_space"] = wire.decode_space(plain["action_space"])
         plain["mutate"] = None if plain["mutate"] is None else wire.decode_function(plain["mutate"])

@@ -346,7 +346,7 @@ def factory(agent: str) -> Callable[..., Agent]:
     except (ImportError, AttributeError) as error:
         raise ValueError(f"agent must be importable as module:factory, got {agent!r} ({error})") from None
     if not callable(made):
-        raise ValueError(f"agent must be importable as module:factory, got {agent!r}, which is no factory")
+        raise ValueError(f"agent must be importable as module:factory, got {agent!r}, which is not a factory")
     called: Callable[..., Agent] = made
     return called
 

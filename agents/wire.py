@@ -80,7 +80,7 @@ def decode(text: bytes, arrays: bytes) -> Any:
         if "$array" in data:
             dtype, shape, offset = data["$array"]
             if not _DTYPE.fullmatch(dtype):
-                raise ValueError(f"dtype must be one of numbers or strings, got {dtype!r}")
+                raise ValueError(f"dtype must be numeric or a string dtype, got {dtype!r}")
             count = math.prod(shape)
             if min(shape, default=0) < 0:
                 raise ValueError(f"shape must be ints >= 0, got {shape}")

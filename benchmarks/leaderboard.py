@@ -96,7 +96,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
     """
     every = tuple(range(seeds))
     if ours := [n for n in others if n in AGENTS and AGENTS[n].entrant]:
-        raise ValueError(f"agents must be other people's, got {', '.join(ours)}, which take part as it is")
+        raise ValueError(f"agents must be external, got {', '.join(ours)}, which the leaderboard already has")
     external = [c for n in others if n in AGENTS for c in entrants(n, isolated=False)]
     alone = [c for n in others if n not in AGENTS for c in entrants(n, isolated=True)]
     policy = [Entrant(TRAINED, TRAINED), *(c for c in alone if c.algorithm == POLICY)]
@@ -255,7 +255,7 @@ def write(found: Mapping[str, Any], root: Path) -> None:
     readme = root / "README.md"
     text = readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
-        raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got none")
+        raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got a file without them")
     inside = f"{BEGIN}\n{headline(found)}\n{END}"
     text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
     meanings = {name: re.split("[:;,]", e.summary)[0] for name, e in AGENTS.items()}

@@ -153,7 +153,7 @@ class ExternalOptimizer(Agent):
             return self.space.point(plain)
         except ValueError as error:
             package = type(self).__module__.removeprefix("hpo_envs.agents.external.").partition(".")[0]
-            raise ValueError(f"{package} made a suggestion outside of the space: {error}") from None
+            raise ValueError(f"{package} suggested a configuration outside the space: {error}") from None
 
     def _action(self, point: Floats) -> Any:
         """The action of a box or a grid at a point."""

@@ -73,7 +73,7 @@ class Nevergrad(ExternalOptimizer):
     def _start(self) -> None:
         """Begin with an optimizer for so many workers; tell it what is known, where it takes points of others."""
         if self._workers > 1 and self._make.no_parallelization:
-            raise ValueError(f"workers must be 1 for optimizer={self._name!r}, which waits for each result")
+            raise ValueError(f"workers must be 1 for sequential optimizer={self._name!r}, got {self._workers}")
         self._parameter = parameter_of(self.space)
         self._parameter.value = self._first
         self._optimizer = self._make(self._parameter, budget=self._budget, num_workers=self._workers)

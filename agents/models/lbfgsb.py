@@ -93,17 +93,17 @@ def _routine() -> Callable[..., None] | None:
     low, high, starts = np.array([-1.5, -1.5]), np.array([1.5, 0.8]), np.array([[-1.2, 0.5], [0.3, -1.0]])
     try:
         if not scipy.__version__.startswith(TRIED):
-            raise ImportError(f"tried were versions {', '.join(v.rstrip('.') for v in TRIED)}")
+            raise ImportError(f"tested versions: {', '.join(v.rstrip('.') for v in TRIED)}")
         from scipy.optimize import _lbfgsb
 
         routine: Callable[..., None] = _lbfgsb.setulb
         here = _side_by_side(routine, _valleys, starts, low, high, 25)
         there = [_alone(_valleys, k, start, low, high, 25) for k, start in enumerate(starts)]
         if here.tobytes() != np.stack(there).tobytes():
-            raise ValueError("it gives other numbers than scipy.optimize.minimize")
+            raise ValueError("its results differ from those of scipy.optimize.minimize")
     except Exception as error:  # whatever another version does
         warnings.warn(
-            f"kernels are estimated one at a time, which takes bo three times as long, with the same numbers: the "
+            f"kernels are estimated one at a time, which makes bo three times slower without changing its results: the "
             f"L-BFGS-B routine of SciPy {scipy.__version__} cannot be used ({error})",
             RuntimeWarning,
             stacklevel=2,

@@ -142,7 +142,7 @@ class CurveRanker(SuccessiveHalving):
         found = unseen(() if seen else problem.held_out)
         if not found:
             languages = ", ".join(problem.held_out)
-            raise ValueError(f"seen must be True where all weights have seen the problem's languages, got {languages}")
+            raise ValueError(f"seen must be True on languages of all trained weights, got False on {languages}")
         self._network, self.trained_on = found[0].arrays, found[0].languages
         super().__init__(problem, seed, **options)
 

@@ -104,7 +104,7 @@ class RegularizedEvolution(Agent):
                 self._x = natural(np.asfortranarray(self._rows.features), ranges)
                 self._bounds = self._x.min(axis=0), self._x.max(axis=0)
         elif self.parallel and not isinstance(problem.action_space, gym.spaces.MultiDiscrete):
-            raise ValueError(f"action_space must be rows, a grid or have a grammar, got {problem.action_space}")
+            raise ValueError(f"action_space must be rows, be a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
         """Return a random candidate while there are few, then a mutated winner, or an action that builds it."""
@@ -197,7 +197,7 @@ def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
         return standardised(x)
     ends = np.asarray(ranges, dtype=np.float64)
     if ends.shape != (x.shape[1], 2):
-        raise ValueError(f"ranges must be (lowest, highest) of each of {x.shape[1]} features, got {ranges!r}")
+        raise ValueError(f"ranges must be (lowest, highest) for each of {x.shape[1]} features, got {ranges!r}")
     return np.asarray(ends[:, 0] + x * (ends[:, 1] - ends[:, 0]))
 
 

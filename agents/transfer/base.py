@@ -77,7 +77,7 @@ def usable(problem: Problem) -> tuple[Source, ...]:
     if not found:
         raise ValueError(
             "sources must be tables that share a feature with the problem for this agent, which learns from them "
-            f"(transfer=, or sources= of tune), got {len(problem.sources)} without"
+            f"(transfer=, or sources= of tune), got {len(problem.sources)} that share none"
         )
     return found
 

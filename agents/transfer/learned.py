@@ -191,8 +191,8 @@ def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None)
     free = unseen(asked, excluded)
     if not free:
         raise ValueError(
-            f"seen must be True on tables of {', '.join(excluded)}: weights {', '.join(w.name for w in asked)} have "
-            "seen a language of these, got False"
+            f"seen must be True on tables of {', '.join(excluded)}, as weights {', '.join(w.name for w in asked)} were "
+            "trained on one of these languages, got False"
         )
     return max(free, key=lambda w: len(w.languages))
 

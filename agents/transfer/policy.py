@@ -84,7 +84,7 @@ class Policy(CandidateAgent):
             raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
         used = chosen(known(file, sha256), () if seen else problem.held_out, weights)
         if unfit(problem, used):
-            raise ValueError(f"policy must be run {unfit(problem, used)}")
+            raise ValueError(f"policy must be used {unfit(problem, used)}")
         self.trained_on, self.random_first = used.languages, 0
         self._used, self._members = used, used.members if member is None else (used.members[member],)
         self._deterministic, self._blind = deterministic, blind

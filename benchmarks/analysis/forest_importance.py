@@ -168,7 +168,7 @@ def importance(
     x, y = np.asarray(configs, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if x.ndim != 2 or y.shape != (len(x),) or x.shape[1] != len(axes) or len(x) < 2 or not np.isfinite(y).all():
         raise ValueError(
-            f"configs, scores and axes must be (n >= 2, d), (n,) finite and d, got {x.shape}, {y.shape} and {len(axes)}"
+            f"configs, finite scores, axes must be (n >= 2, d), (n,), (d,), got {x.shape}, {y.shape}, {len(axes)}"
         )
     model = RandomForestRegressor(trees, random_state=seed, oob_score=trees >= 16).fit(x, y)
     mains, pairs, marginals = [], [], []
@@ -230,7 +230,7 @@ def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
         varies = np.ptp(table.features, axis=0) > 0
         x, axes = table.features[:, varies], [Dimension(table.feature_names[i]) for i in np.flatnonzero(varies)]
     if not axes:
-        raise ValueError(f"table must have hyperparameters or features, {table.name} has none")
+        raise ValueError(f"table must have hyperparameters or features, got none in {table.name}")
     return x, axes
 
 

@@ -155,7 +155,7 @@ def _checked(differences: npt.ArrayLike) -> Floats:
     if d.ndim < 2 or not d.shape[-1] or not d.shape[-2]:
         raise ValueError(f"differences must be of shape (..., environments, seeds), got {d.shape}")
     if np.isinf(d).any():
-        raise ValueError("differences must be finite, or NaN where a seed was not run")
+        raise ValueError(f"differences must be finite, or NaN where a seed was not run, got {d[np.isinf(d)][0]}")
     return d
 
 

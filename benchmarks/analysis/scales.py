@@ -65,7 +65,7 @@ def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
         ValueError: There is none.
     """
     if "scale" not in header:
-        raise ValueError(f"runs must have a scale in their header, got {header['agent']} on {header['env']}: run again")
+        raise ValueError(f"header must have a scale, got none for {header['agent']} on {header['env']}: repeat the run")
     plain: dict[str, Any] = header["scale"]
     return plain
 

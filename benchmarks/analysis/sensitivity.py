@@ -149,7 +149,7 @@ def performance_correlation(
     distance, loss = _to_best(ranks, scores, best, variant)
     for name, values in (("ranks", distance), ("scores", loss)):
         if _constant(values):
-            raise ValueError(f"{name} must not all be equally far from the best run's, or rho is undefined")
+            raise ValueError(f"{name} must not all be equally far from the best run's, got constant distances")
     from scipy.stats import spearmanr
 
     return float(np.clip(spearmanr(distance, loss).statistic, -1.0, 1.0))

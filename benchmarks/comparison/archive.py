@@ -75,7 +75,7 @@ def opened(path: Path) -> Iterator[tuple[Study, Path]]:
         try:
             with zipfile.ZipFile(regular(path)) as file:
                 if (size := sum(info.file_size for info in file.infolist())) > UNPACKED:
-                    raise ValueError(f"{size} bytes, more than {UNPACKED}")
+                    raise ValueError(f"{size} bytes unpacked, more than {UNPACKED}")
                 study = from_data(tomllib.loads(file.read(STUDY).decode()))
                 for part in file.namelist():
                     if part.count("/") == 1 and parquet.SHARD_NAME.fullmatch(part.partition("/")[2]):

@@ -104,7 +104,7 @@ class Comparison:
                 comparison._take(block, (len(folders), block.header["env"], block.header["agent"]))
         except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:  # of headers that lie
             raise ValueError(
-                f"{folder} must have runs as hpo_envs writes them, got {type(error).__name__}: {error}"
+                f"{folder} must hold runs written by hpo_envs, got {type(error).__name__}: {error}"
             ) from error
         comparison.missing = " ".join(dict.fromkeys(filter(None, missing)))
         comparison.checked = str(replay)
@@ -126,7 +126,8 @@ class Comparison:
             OSError: The disk is full or refuses.
         """
         if self.study is None or self.outcome is not None:
-            raise ValueError("run must be called once, on a comparison of a study")
+            got = "no study" if self.study is None else "a second call"
+            raise ValueError(f"run must be called once, on a comparison of a study, got {got}")
         made: list[Block] = []
         how = {"command": self._call, **how}
         self._commands = [how["command"]]
@@ -262,7 +263,7 @@ class Comparison:
         from hpo_envs.benchmarks.report.page import render
 
         if path is None and self.folder is None:
-            raise ValueError("path must be given where runs are in no folder, got None")
+            raise ValueError("path must be given if the runs are in no folder, got None")
         page = Path(path) if path is not None else self.folder / "report.html"  # type: ignore[operator]
         page = page if self.folder is None else atomic.inside(self.folder, page)
         found = self.summary(title, command)

@@ -91,7 +91,7 @@ class Replay:
             changed = "" if now == block.header.get("numbers", {}) else "; its number version was raised since"
             raise ValueError(f"{part}: {error}{changed}") from None
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-            raise ValueError(f"{part} must have runs as hpo_envs writes them, got {error!r}") from error
+            raise ValueError(f"{part} must hold runs written by hpo_envs, got {error!r}") from error
         self.checked += len(block)
 
     def _problems_of(self, block: Block) -> _Problems:
@@ -131,8 +131,8 @@ def table_of(header: Mapping[str, Any]) -> Table:
         table = tables.load(header["table"])
     if table.provenance.sha256 != header["sha256"]:
         raise ValueError(
-            f"runs must be scored against the table they were made on: {header['table']} ({header['kind']}) has "
-            f"sha256 {table.provenance.sha256}, the runs say {header['sha256']}"
+            f"runs must be scored on their own table: {header['table']} ({header['kind']}) must have sha256 "
+            f"{header['sha256']}, got {table.provenance.sha256}"
         )
     return table
 
@@ -238,7 +238,7 @@ class _Runs:
             late = over & np.append(self.run[1:] == self.run[:-1], False)
             if late.any():
                 at = int(late.argmax())
-                raise self._false_at(at + 1, "place", "after it", "before the budget is spent")
+                raise self._false_at(at + 1, "position", "after it", "before the budget is used up")
         self._check_recommended()
 
     def _asked(self) -> tuple[Array, npt.NDArray[np.intp]]:
@@ -333,7 +333,7 @@ class _Runs:
             raise self._false(i, name, stored, answered)
 
     def _refused(self, at: int) -> _MismatchError:
-        return self._false_at(at, "action", self.actions[at].tolist(), "one of its episode")
+        return self._false_at(at, "action", self.actions[at].tolist(), "an action of its episode")
 
     def _false_at(self, at: int, name: str, stored: Any, answered: Any) -> _MismatchError:
         i = self.run[at]

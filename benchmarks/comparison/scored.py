@@ -197,7 +197,7 @@ class Scores:
         seeds = block.seeds[index]
         if block.starts[index[0] + 1] == block.starts[index[0]]:
             where = f"{agent_of(cell.header)} on {environment_of(cell.header)} with seed {seeds[0]}"
-            raise ValueError(f"runs must have an evaluation, got none by {where}")
+            raise ValueError(f"runs must have at least one evaluation, got none for {where}")
         flat = block.flat[index]
         rewards, costs = block.arrays["reward"], block.arrays["cost"]
         cell.flat += int(flat.sum())
@@ -242,7 +242,7 @@ class Scores:
             ValueError: No runs, or a run that is there twice.
         """
         if not self.cells:
-            raise ValueError("runs must be at least one, got none")
+            raise ValueError("runs must not be empty, got none")
         pieces, lengths = {}, dict[str, int]()
         for key in self.ordered():
             cell, averaged = self.cells[key], self.averaged(key[0])

@@ -148,10 +148,11 @@ def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
     """
     scale, rewards = of_header(run.header), run.rewards
     if not len(run):
-        raise ValueError(f"runs must have an evaluation, got none with seed {run.seed}")
+        raise ValueError(f"runs must have at least one evaluation, got none with seed {run.seed}")
     if rewards.ndim == 2:
         if scale.source in ("bounds", "none"):
-            raise ValueError(f"objective must be one name on {run.header['env']}, whose Pareto front is not known")
+            env, got = run.header["env"], rewards.shape[1]
+            raise ValueError(f"objective must be one name on {env}, whose Pareto front is not known, got {got}")
         front = scale.front
         return {"fbp": fbp(rewards, front, len(run)), "fto": fto(rewards, front), "fta": fta(rewards, front)}
     top = float(rewards.max())

@@ -39,7 +39,7 @@ def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: s
         raise ValueError(f"columns must be among {', '.join(map(str, frame.columns))}, got {unknown[0]!r}")
     scales = {name: _places(frame[name]) for name in names if frame[name].nunique() > 1}
     if not scales:
-        raise ValueError(f"columns must have at least one that varies, got {', '.join(names) or 'none'}")
+        raise ValueError(f"columns must include at least one that varies, got {', '.join(names) or 'none'}")
     axes = axes_of(axes)
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection

@@ -39,7 +39,7 @@ def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
     scores = {a: wide[a].reindex(columns=seeds).to_numpy(float) for a in frame["agent"].unique()}
     for agent, values in scores.items():
         if np.isnan(values).all(axis=1).any():
-            raise ValueError(f"agents must have runs on all environments of the frame, got none of {agent} on one")
+            raise ValueError(f"agents must have runs on all environments of the frame, got {agent} without")
     return scores, [group for group, _ in wide.index]
 
 
@@ -62,7 +62,7 @@ def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
     """
     scores, groups = scores_of(frame, score)
     if len(scores) < 2:
-        raise ValueError(f"frame must have two agents or more, got {', '.join(scores) or 'none'}")
+        raise ValueError(f"frame must have at least two agents, got {', '.join(scores) or 'none'}")
     pairs = significance.judged(scores, groups)["pairs"]
     wide = frame.pivot(index=["environment", "seed"], columns="agent", values=score).dropna()
     mean = wide.rank(axis=1).groupby("environment").mean().mean().sort_values()
@@ -111,7 +111,7 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
     one_of("by", by, ("evaluations", "cost"))
     total, frame = len(frame), frame.dropna(subset="regret")
     if not len(frame):
-        raise ValueError(f"frame must have runs with a regret, got {total} rows without")
+        raise ValueError(f"frame must have runs with a regret, got none in {total} rows")
     longest = int(frame["step"].max())
     x = np.unique(np.geomspace(1, longest, min(longest, STEPS)).round()).astype(int)
     if by == "cost":

@@ -68,7 +68,7 @@ def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("shuffle", "subsample"):
         if name in env_kwargs:
             raise ValueError(
-                f"{name} must be left alone on {env_id}, whose actions are no rows, got {env_kwargs[name]!r}"
+                f"{name} must be left out on {env_id}, whose actions are not configurations, got {env_kwargs[name]!r}"
             )
     return dict(env_kwargs)
 

@@ -186,8 +186,8 @@ class PooledCalls(Calls):
         """
         if self._factory is None:
             raise RuntimeError(
-                f"executor must work until the end, or be a factory that replaces it, got one that broke ({error}); "
-                "what is finished is stored, and the same call resumes"
+                f"executor must not break unless it is a factory, which can replace it, got {error}; "
+                "finished runs are stored, and the same call resumes"
             ) from error
         self._shut()
 

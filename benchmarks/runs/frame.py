@@ -60,7 +60,7 @@ class Runs(list[Run]):
         """
         ids = sorted({run.header["env"] for run in self})
         if len(ids) != 1:
-            raise ValueError(f"runs must be on one environment to have a best one, got {', '.join(ids) or 'no runs'}")
+            raise ValueError(f"runs must be on one environment to have a best run, got {', '.join(ids) or 'no runs'}")
         frame = self.to_frame()
         rewards = frame[[c for c in frame if c == "reward" or str(c).startswith("reward_")]].sum(axis=1)
         return frame.loc[rewards.idxmax()].dropna()

@@ -84,7 +84,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
     def __init__(self, agent: str | Callable[..., Agent], python: str | None = None) -> None:
         if os.name != "posix":
-            raise ValueError(f"isolate must be False where pipes are not POSIX's, got True on {sys.platform}")
+            raise ValueError(f"isolate must be False on systems without POSIX pipes, got True on {sys.platform}")
         if python is not None:
             found = shutil.which(python)
             if found is None:
@@ -150,7 +150,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
             self._send(wire.encode({"do": do, "number": self._calls, **message}))
             reply = self._receive()
             if not isinstance(reply, dict) or reply.keys() not in ({"number", "answer"}, {"number", "error"}):
-                raise self._refused("a reply must be a number, and an answer or an error")
+                raise self._refused(f"a reply must have a number and an answer or an error, got {str(reply)[:80]!r}")
             if reply["number"] != self._calls:  # sent unasked, and read only now
                 raise self._refused(f"a reply must have the number of its call, {self._calls}, got {reply['number']}")
             if "error" in reply:
@@ -169,7 +169,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         answer = self.call("versions", agent=self.agent)
         if not isinstance(answer, dict) or not all(isinstance(v, str) for v in answer.values()):
             self.close()
-            raise AgentError(f"{self.agent} must answer versions with texts, got {str(answer)[:80]!r}")
+            raise AgentError(f"versions of {self.agent} must be strings, got {str(answer)[:80]!r}")
         return answer
 
     def close(self) -> None:
@@ -192,7 +192,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
     def _send(self, data: bytes) -> None:
         if not self._open:
-            raise AgentError(f"the process of {self.agent} has ended before")
+            raise AgentError(f"the process of {self.agent} has already ended")
         left = memoryview(data)
         both = select.poll()
         both.register(self._out, select.POLLIN)
@@ -201,7 +201,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
             for pipe, _ in both.poll(1000):  # awake each second, for a deadline that another thread may set
                 if pipe == self._out:
                     if os.read(self._out, 1):
-                        raise self._refused("nothing must be sent unasked")
+                        raise self._refused("data must not be sent without a call")
                     raise self._ended()
                 try:
                     left = left[os.write(self._in, left) :]
@@ -235,7 +235,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         return AgentError(f"the process of {self.agent} ended with exit status {status}")
 
     def _refused(self, rule: str) -> AgentError:
-        return AgentError(f"what the process of {self.agent} sent is refused: {screen.escaped(rule)}")
+        return AgentError(f"the process of {self.agent} sent an invalid message: {screen.escaped(rule)}")
 
 
 @functools.cache
@@ -280,14 +280,15 @@ class _RemotePool(AgentPool):
         answers = self._several("trained_on", self._size)
         if not all(isinstance(a, list) and all(isinstance(name, str) for name in a) for a in answers):
             self._host.close()
-            raise AgentError(f"{self._host.agent} must have names in trained_on, got {str(answers)[:80]!r}")
+            raise AgentError(f"trained_on of {self._host.agent} must be lists of names, got {str(answers)[:80]!r}")
         return answers
 
     def _several(self, do: str, count: int, **message: Any) -> list[Any]:
         answer = self._host.call(do, **message)
         if not isinstance(answer, list) or len(answer) != count:
             self._host.close()
-            raise AgentError(f"{self._host.agent} must answer {do} with a list of {count}, got {str(answer)[:80]!r}")
+            who = self._host.agent
+            raise AgentError(f"answer of {who} to {do} must be a list of length {count}, got {str(answer)[:80]!r}")
         return answer
 
 

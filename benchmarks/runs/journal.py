@@ -109,8 +109,8 @@ class Journal:
             end = stream.read(len(self._last) + len(self._rest) + 1)
             if not (self._last + self._rest).startswith(end) or len(end) < len(self._last):
                 raise ValueError(
-                    f"{self.path} must have one writer, got changes of another one: nothing was added; end the other, "
-                    "then resume"
+                    f"{self.path} must have one writer, got changes by another one: nothing was added; stop the other "
+                    "one, then resume"
                 )
             try:
                 stream.seek(self._size)
@@ -131,7 +131,7 @@ class Journal:
             chain.update(line[CHECKSUM_LENGTH + 1 :])
             if line[: CHECKSUM_LENGTH + 1] != chain.hexdigest()[:CHECKSUM_LENGTH].encode() + b" ":
                 raise DamagedError(
-                    f"{self.path}, line {number}: must fit its checksum: the file was changed or damaged", number - 1
+                    f"{self.path}, line {number}: must match its checksum, got a changed or damaged line", number - 1
                 )
             self.records.append(json.loads(line[CHECKSUM_LENGTH + 1 :]))
             self._chain, self._size, self._last = chain, self._size + len(line) + 1, line + b"\n"

@@ -129,7 +129,7 @@ def interrupts() -> Iterator[None]:
     except KeyboardInterrupt as error:
         if pressed:
             raise
-        raise RuntimeError("code must not raise KeyboardInterrupt, which is the user's") from error
+        raise RuntimeError("code must not raise KeyboardInterrupt, which is reserved for Ctrl-C") from error
     finally:
         if ours:
             signal.signal(signal.SIGINT, before)

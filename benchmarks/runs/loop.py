@@ -169,7 +169,7 @@ def run(
             try:
                 recommended.append(recommendation(check, answer, envs.unwrapped.params.mutate is not None))
             except ValueError as error:
-                raise ValueError(f"what {name} on {env_id}, seed {seed}, recommends {error}") from None
+                raise ValueError(f"recommendation of {name} on {env_id}, seed {seed}, {error}") from None
         runs = records(logs, seeds, episodes, recommended, headers, steps)
     envs.close()
     return Runs(runs, {t.provenance.sha256: t for t in episodes.params.tables})
@@ -308,5 +308,5 @@ def _check_seeds(seeds: Iterable[int]) -> list[int]:
         if s >= 2**63:
             raise ValueError(f"seeds must be below 2**63, got {shown(s)}")
     if not listed or len(set(listed)) != len(listed):
-        raise ValueError(f"seeds must be distinct and at least one, got {listed!r}")
+        raise ValueError(f"seeds must be distinct and not empty, got {listed!r}")
     return [int(s) for s in listed]

@@ -174,7 +174,7 @@ def _work(pipe: connection.Connection, output: connection.Connection) -> None:
         try:
             pipe.send(("answer", number, *answer))
         except Exception as error:
-            problem = ValueError(f"what a call returns or raises must be picklable, got {error!r}")
+            problem = ValueError(f"the result or exception of a call must be picklable, got {error!r}")
             pipe.send(("answer", number, False, problem))
 
 

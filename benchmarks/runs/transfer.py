@@ -103,7 +103,7 @@ def sources_of(env: Any, distribution: str) -> Transfer:
     name = resolve(spec.id, distribution)
     if params.kind not in ("rows", "fidelity") or not params.table.feature_names:
         raise ValueError(
-            f"transfer must be left alone where actions are no rows with features, got {name!r} on {spec.id}"
+            f"transfer must be left out where actions are not configurations with features, got {name!r} on {spec.id}"
         )
     excluded = registry.held_out_of([t.name for t in params.tables], spec.id)
     d = distributions()[name]

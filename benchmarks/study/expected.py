@@ -57,7 +57,7 @@ def commands(folder: Path) -> list[str]:
     data = json.loads(regular(folder / NAME).read_text(encoding="utf-8")) if (folder / NAME).exists() else {}
     found = data.get("commands", [])
     if not isinstance(found, list) or not all(isinstance(command, str) for command in found):
-        raise ValueError(f"{folder / NAME} must list commands as texts, got {found!r:.200}")
+        raise ValueError(f"{folder / NAME} must list commands as strings, got {found!r:.200}")
     return found
 
 
@@ -80,7 +80,7 @@ def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
             for agent, ranges in by.items()
         }
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
-        raise ValueError(f"{path} must list runs as hpo_envs writes them, got {error!r:.200}") from None
+        raise ValueError(f"{path} must list runs in the format of hpo_envs, got {error!r:.200}") from None
 
 
 def missing(folder: Path, found: Pairs) -> str:

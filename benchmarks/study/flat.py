@@ -159,7 +159,7 @@ def _joined(parts: Iterable[Any]) -> Any:
     import pyarrow as pa
 
     if not (some := [*parts]):
-        raise ValueError("runs must be at least one, got none")
+        raise ValueError("runs must not be empty, got none")
     return pa.concat_tables(some).replace_schema_metadata({"hpo_envs": _json({"schema": SCHEMA})})
 
 

@@ -104,7 +104,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
     """
     path = folder / JOURNAL
     if not path.exists():
-        raise FileNotFoundError(f"trainings must be in {path}, which does not exist")
+        raise FileNotFoundError(f"trainings must be in {path}, got no such file")
     return Journal(path).records
 
 

@@ -83,12 +83,12 @@ def decode(path: Path) -> Block:
     match = SHARD_NAME.fullmatch(path.name)
     if match is None:
         raise ValueError(
-            f"{path} was written by a version of hpo_envs whose files cannot be verified: delete its folder, or make "
-            "the runs again in another one"
+            f"{path} must have a name with a sha256, got a file of an older version: delete its folder, or repeat the "
+            "runs in another one"
         )
     data = regular(path).read_bytes()
     if hashlib.sha256(data).hexdigest() != match[4]:
-        raise ValueError(f"{path} must have the sha256 in its name: the file has been changed or damaged, delete it")
+        raise ValueError(f"{path} must have the sha256 in its name, got a changed or damaged file: delete it")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -99,7 +99,7 @@ def decode(path: Path) -> Block:
             raise ValueError(f"schema {meta.get('schema', 0)!r}, not {flat.SCHEMA}: repeat its runs in another folder")
         return _block(table.combine_chunks(), meta)
     except (*DAMAGE, zlib.error, pa.ArrowException) as error:
-        raise ValueError(f"{path} must be a file of runs that this version of hpo_envs wrote, got {error}") from None
+        raise ValueError(f"{path} must be a file of runs written by this version of hpo_envs, got {error}") from None
 
 
 def regret_of(path: Path) -> Array:
@@ -129,7 +129,7 @@ def _runs(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 def _ints(values: Any, low: int, high: int) -> npt.NDArray[np.int64]:
     if not all(type(v) is int and low <= v < high for v in values):
-        raise ValueError(f"numbers outside of {low} to {high - 1}")
+        raise ValueError(f"numbers outside {low} to {high - 1}")
     return np.array(values, np.int64)
 
 
@@ -142,11 +142,11 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
     scales = runs["scales"]
     sizes = {len(seeds), len(which), len(starts) - 1, len(seeds if scales is None else scales)}
     if len(sizes) > 1 or not len(seeds) or not np.array_equal(_plain(table["step"]), steps):
-        raise ValueError("evaluations that are not those of its runs")
+        raise ValueError("evaluations that do not match its runs")
     if not all(isinstance(own, dict) and isinstance(own.get("table"), str) for own in runs["rest"]):
         raise ValueError("runs without a table")
     if not all(isinstance(scale, str) for scale in scales or ()):
-        raise ValueError("scales that are no JSON")
+        raise ValueError("scales that are not JSON")
     arrays: dict[str, Array] = {}
     for name, dtype, shape in meta["layout"]:
         entry = tuple(int(k) for k in shape)
@@ -186,7 +186,7 @@ def _whole(column: Any) -> Any:
 def _numbers(array: Any) -> Array:
     """Convert without pandas, which `to_numpy` imports."""
     if array.null_count:
-        raise ValueError("numbers that are missing")
+        raise ValueError("missing numbers")
     return np.from_dlpack(array)
 
 

@@ -127,7 +127,7 @@ def conduct(
     _, tasks = _missing(study, store, outcome, seconds, run_seconds, part)
     if (length := sum(map(_expected, tasks))) > most:
         raise ValueError(
-            f"the trainings of a study must take {most / 3600:g} h or less unless confirmed (--yes), got about "
+            f"the trainings of a study must take at most {most / 3600:g} h unless confirmed (--yes), got about "
             f"{length / 3600:.1f} h of one core"
         )
     own = calls_on(executor)
@@ -143,7 +143,7 @@ def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyStat
     """Hold the lock of a part, or of the whole study: other studies may share the folder."""
     name = f"{part[0]}-of-{part[1]}" if part else hashlib.sha256(repr(outcome.pairs).encode()).hexdigest()[:16]
     if folder is None and part is not None:
-        raise ValueError(f"part must go with a folder, got {name} without")
+        raise ValueError(f"part must be used with a folder, got {name} without one")
     if folder is None:
         yield
         return

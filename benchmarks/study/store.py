@@ -166,7 +166,7 @@ class Store:
         What this object has added is not read back, nor checked.
         """
         if self.folder is None or not self.folder.is_dir():
-            raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is none")
+            raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is not one")
         parts: dict[tuple[str, str], list[Path]] = {}
         known: dict[tuple[str, str], set[int]] = {}
         for part, block in self.blocks(env, agent, self.added):
@@ -248,7 +248,7 @@ def _decoded(part: Path) -> Block:
     env, agent = (quote(block.header[key], safe="") for key in ("env", "agent"))
     stem = f"{agent}-{block.seeds.min()}-{block.seeds.max()}-"
     if part.parent.name != env or not re.fullmatch(re.escape(stem) + parquet.ENDING, part.name):
-        raise ValueError(f"{part} must be {env}/{stem}..., where its runs belong: it was renamed or moved")
+        raise ValueError(f"{part} must be {env}/{stem}..., where its runs belong, got a renamed or moved file")
     return block
 
 

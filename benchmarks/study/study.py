@@ -290,7 +290,7 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
             raise ValueError(f"agent must be importable as module:factory, got {one.algorithm!r}")
     elif not registry.entry(one.algorithm).installed and not isinstance(isolated, str):
         extra = registry.entry(one.algorithm).extra or ""
-        raise ValueError(f"agent {one.algorithm} must have its package: {install(extra)}")
+        raise ValueError(f"agent {one.algorithm} must have its package installed, got none: {install(extra)}")
     return [one]
 
 
@@ -309,7 +309,7 @@ def _known(given: Mapping[str, Any], keys: Collection[str], what: str) -> None:
 
 def _distinct(what: str, values: list[Any]) -> None:
     if not values:
-        raise ValueError(f"{what} must be at least one, got none")
+        raise ValueError(f"{what} must not be empty, got none")
     twice = sorted(v for v, count in Counter(values).items() if count > 1)
     if twice:
         raise ValueError(f"{what} must be distinct, got {twice[0]!r} twice")

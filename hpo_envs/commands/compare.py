@@ -159,7 +159,7 @@ def _plan(study: Study, folder: Path | None) -> int:
     from hpo_envs.benchmarks.study import plan, scheduler
 
     print(terminal.aligned(plan.rows(*scheduler.planned(study, folder))))
-    print("\nexpected from the seconds per suggestion that the leaderboard has measured")
+    print("\nestimated from the seconds per suggestion in the leaderboard")
     return 0
 
 
@@ -210,7 +210,7 @@ def _study(args: argparse.Namespace) -> Study:
     if args.archive is not None:
         if (other := given.keys() - {"agents", "isolate"}) or args.study or "agents" not in given:
             raise ValueError(
-                f"--archive must go with --agents alone, got {', '.join(sorted(other)) or args.study or 'none'}"
+                f"--archive must be used with --agents alone, got {', '.join(sorted(other)) or args.study or 'none'}"
             )
         from hpo_envs.benchmarks.comparison import archive
 
@@ -218,7 +218,8 @@ def _study(args: argparse.Namespace) -> Study:
     if args.study is not None:
         seeds = given.pop("seeds", None)
         if given:
-            raise ValueError(f"--{next(iter(given))} must be set in {args.study}, got it as an option")
+            option, value = next(iter(given.items()))
+            raise ValueError(f"--{option} must be left out with a study file ({args.study}), got {value}")
         found = study.from_file(args.study)
         return found if seeds is None else dataclasses.replace(found, seeds=study.seeds_of(seeds), by_cost=False)
     given = {**DEFAULTS, **given}

@@ -127,7 +127,7 @@ def _cutoff(text: str | None, runs: ImportanceData) -> float | None:
     try:
         return runs.sign * float(text)
     except ValueError:
-        raise ValueError(f"--cutoff must be a number or median, got {text!r}") from None
+        raise ValueError(f"--cutoff must be a number or 'median', got {text!r}") from None
 
 
 def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
@@ -183,7 +183,7 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceD
     h = runs[0].header
     name = h["objectives"][0]
     if metric not in (None, name):
-        raise ValueError(f"--metric must be {name} on stored runs, which have the reward alone, got {metric!r}")
+        raise ValueError(f"--metric must be {name} on stored runs, which have only the reward, got {metric!r}")
     actions = np.concatenate([r.actions.reshape(len(r), -1) for r in runs])
     rewards = np.concatenate([r.rewards.reshape(len(r), -1)[:, 0] for r in runs])
     distinct, where = np.unique(actions, axis=0, return_inverse=True)

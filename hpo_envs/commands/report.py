@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         text = page.render(found, citations=summary.citations(found))
         verdicts = [f"{track['name']}: {' '.join(sentences.verdict(track))}" for track in found["tracks"]]
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, OverflowError, ArithmeticError) as error:
-        raise ValueError(f"{args.runs} must be a summary that hpo_envs wrote, got {error!r}") from error
+        raise ValueError(f"{args.runs} must be a summary written by hpo_envs, got {error!r}") from error
     folder = args.runs if args.runs.is_dir() else args.runs.parent
     out = atomic.inside(folder, args.out or folder / "report.html")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"summary: {args.summary}")
     if args.paper:
         if comparison is None:
-            raise ValueError(f"--paper must go with a folder of runs, got the summary {args.runs}")
+            raise ValueError(f"--paper must be used with a folder of runs, got the summary {args.runs}")
         print(f"paper: {len(comparison.paper(args.paper, args.typed))} files in {args.paper}")
     print(f"page: {out}")
     return 0

@@ -100,18 +100,18 @@ def _from_csv(args: argparse.Namespace) -> Table:
 
 def _from_optuna(args: argparse.Namespace) -> Table:
     if args.storage is None:
-        raise ValueError("--storage must be the location of the study, such as sqlite:///optuna.db")
+        raise ValueError("--storage must be the location of the study, such as sqlite:///optuna.db, got none")
     optuna = extra_module("optuna", "optuna", "studies")
     file = args.storage.partition("sqlite:///")[2].partition("?")[0]
     if file and not Path(file).is_file():  # Optuna would make it
         raise ValueError(
-            f"--storage must be the location of the study, got {args.storage}, and there is no file {file}"
+            f"--storage must be the location of an existing study, got {args.storage}: there is no file {file}"
         )
     try:
         known = optuna.get_all_study_names(args.storage)
         if args.source not in known:
             raise ValueError(
-                f"study must be one of {', '.join(known) or 'none'} in {args.storage}, got {args.source!r}"
+                f"study must be one of {', '.join(known) or '(none stored)'} in {args.storage}, got {args.source!r}"
             )
         study = optuna.load_study(study_name=args.source, storage=args.storage)
         return user.from_study(study, args.name, bounds=_bounds(args.bounds))
@@ -119,7 +119,7 @@ def _from_optuna(args: argparse.Namespace) -> Table:
         raise
     except Exception as error:  # the data base's own, as many as there are data bases
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"--storage must be an Optuna storage that can be read, got {reason}") from error
+        raise ValueError(f"--storage must be a readable Optuna storage, got {reason}") from error
 
 
 def _show(table: Table, as_json: bool, path: Path | None) -> None:

@@ -1,7 +1,7 @@
-"""The two Gymnasium base classes, of all scalar and of all vectorized environments.
+"""Gymnasium base classes of all scalar and all vectorized environments.
 
 Each engine subclasses both (`core/engines/NAME/scalar.py` and `batched.py`), and a family's page the engine's scalar
-form; `tests/contracts/test_envs.py` proves that the two forms agree.
+form; `tests/contracts/test_envs.py` checks that the two forms agree.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     `step` raises ValueError for an action outside the space and ResetNeeded where no episode is running.
 
     Args:
-        *args: `params`, what the environment is made of; a family has arguments of its own.
+        *args: `params`, the parameters of the environment; a family has its own arguments instead.
         render_mode: None, `human`, `rgb_array` or `ansi`, see `hpo_envs.core.rendering`.
         **kwargs: Further arguments of a family.
 
     ## Rewards
     What counts is the best configuration found. The sum over an episode is largest where the best known configuration
-    is repeated, which nobody wants: train with the rewards of `hpo_envs.wrappers` (`for_training`).
+    is repeated, which is no search: train with the rewards of `hpo_envs.wrappers` (`for_training`).
 
     ## Information
     `env.action_space.sample(info["action_mask"])` draws a useful action; `env.action_masks()` is the same mask as bool,
@@ -96,10 +96,10 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @classmethod
     def vectorized(cls, **members: Any) -> type[HPOVectorEnv]:
-        """Make the vectorized form of a family, with the same arguments; the name of this class must end in `Env`.
+        """Make the vectorized class of a family, with the same arguments; the name of this class must end in `Env`.
 
         Args:
-            **members: Of the batched class.
+            **members: Members of the vectorized class.
         """
         forms: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "copy": True, "render_mode": None}
 
@@ -127,9 +127,10 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         return self.params.view.rows(self._key, len(self.table))
 
     def config(self, action: Any) -> dict[str, Any]:
-        """The configuration that an action evaluates in this episode: natural values as Python's own types, for JSON.
+        """The configuration that an action evaluates in this episode: natural values as Python types, for JSON.
 
-        Those of `info["config"]` are NumPy's, which wrappers turn into tensors. Empty where actions set nothing.
+        Those of `info["config"]` are NumPy's, which wrappers turn into tensors. Empty if actions set no
+        hyperparameters.
 
         Raises:
             ValueError: An action outside the space.
@@ -147,7 +148,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         """Seed the environment and check the options; each form of episode adds to this.
 
         Raises:
-            ValueError: Options that are no mapping, or unknown keys among them; a seed that is no int >= 0.
+            ValueError: `options` is not a mapping or has unknown keys; `seed` is not an int >= 0.
         """
         check_options(options, self.params.options)
         return super().reset(seed=None if seed is None else _check_seed(seed))
@@ -175,10 +176,10 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     Args:
         num_envs: Number of episodes, >= 1.
-        params: What the environment is made of, the same as in the scalar form.
+        params: The parameters of the environment, the same as in the scalar form.
         autoreset_mode: `NEXT_STEP` (default), `SAME_STEP` or `DISABLED`.
-        copy: Whether `step` returns arrays that later calls leave alone. With False the observation array is
-            reused by the next call.
+        copy: Whether `step` returns arrays that later calls do not change. With False the next call reuses the
+            observation array.
         render_mode: None, or `rgb_array` for pictures of the first episodes, see `hpo_envs.core.rendering`.
     """
 
@@ -231,7 +232,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """Start fresh episodes at `index` (k,) with `keys` (k,); return their info as (k,) arrays."""
 
     def _said(self, index: npt.NDArray[np.intp]) -> Info:
-        """Table facts of the episodes at `index`, for the info of `reset`."""
+        """Information on the tables of the episodes at `index`, for the info of `reset`."""
         tables = self._table_index[index]
         return {name: values.take(tables, axis=0) for name, values in self._provenance.items()}
 
@@ -283,8 +284,8 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         """Perform one evaluation in every environment.
 
         Returns:
-            Observations, rewards (n,) or (n, m), terminated (n,), truncated (n,) (always False: limits on steps are
-            Gymnasium's), info: every key holds an (n, ...) array and has a `_key` mask of who reported it.
+            Observations, rewards (n,) or (n, m), terminated (n,), truncated (n,) (always False: Gymnasium limits
+            steps), info: every key holds an (n, ...) array and has a `_key` mask of the environments that reported it.
 
         Raises:
             ValueError: An action outside the space.
@@ -328,7 +329,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         )
 
     def answer(self, actions: Any) -> tuple[Any, npt.NDArray[np.bool_], Info]:
-        """Return the results of `step` as if no episode had ended, without observations: to replay evaluations.
+        """Return the results of `step` as if no episode had ended, without observations, to replay evaluations.
 
         Returns:
             Rewards, terminated and info as in `_advance`.
@@ -358,7 +359,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     # -- shared machinery ----------------------------------------------------------------------------------------
 
     def _with_mask(self, info: Info, everyone: npt.NDArray[np.bool_] | None = None) -> Info:
-        """An info as `reset` and `step` return it, with the mask of actions where there is one, which all report."""
+        """Add the mask of actions, if there is one, to an info, and `_key` masks: all environments report it."""
         if not self._masked:
             return info
         return MaskedInfo.of(info, self._snapshot(), self._everyone.copy() if everyone is None else everyone)
@@ -367,7 +368,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self._snapshot()()
 
     def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """Return a function that makes the (num_envs, k) masks of now, a fresh array, whenever it is called."""
+        """Return a function that returns the current (num_envs, k) masks as a fresh array at each call."""
         raise NotImplementedError
 
     def _seed(self, seed: int | Sequence[int | None] | None, index: npt.NDArray[np.intp]) -> None:
@@ -383,7 +384,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             if len(seeds) != self.num_envs:
                 raise ValueError(f"seed must be an int or have length num_envs={self.num_envs}, got {len(seeds)}")
         else:
-            raise ValueError(f"seed must be None, an int >= 0 or {self.num_envs} of them, got {seed!r}")
+            raise ValueError(f"seed must be None, an int >= 0 or a list of {self.num_envs} such ints, got {seed!r}")
         if self._streams is None:
             self._streams = self.np_random.integers(2**63, size=self.num_envs).astype(np.uint64)
         if len(seeds):
@@ -403,7 +404,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return info
 
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
-        """NEXT_STEP when every episode has ended, as in studies with one budget: nothing to advance."""
+        """NEXT_STEP when every episode has ended, as in studies with one budget: restart all without an advance."""
         info = self._begin(self._index, None, {})
         self._ended = no = self._nobody
         self._any_ended = False
@@ -411,7 +412,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self._observe(), np.zeros(shape), no.copy(), no.copy(), self._with_mask(info)
 
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
-        """SAME_STEP: keeps the last observation and info of ended episodes and starts the next ones."""
+        """SAME_STEP: keep the last observation and info of ended episodes and start the next ones."""
         index = np.flatnonzero(terminated)
         final = np.full(self.num_envs, None, dtype=object).view(InfoColumn)
         final[index] = np.fromiter(self._observe()[index], object, len(index))
@@ -431,7 +432,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
 
 def _signature(function: Callable[..., Any], *first: str, **named: Any) -> inspect.Signature:
-    """The signature of a function with further arguments, before its own and by name."""
+    """The signature of a function with further arguments: some before its own, and keyword arguments."""
     kinds = inspect.Parameter
     added = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in first]
     added += [kinds(name, kinds.KEYWORD_ONLY, default=default) for name, default in named.items()]

@@ -17,11 +17,12 @@ class Spec(NamedTuple):
 
     Attributes:
         id: What `gym.make` takes.
-        tables: Names of the tables that answer.
+        tables: Names of the tables.
         kwargs: Arguments that the id fixes; callers may override them.
-        entry_point: `module:Class` of the scalar form; empty in a family's record: the family's.
-        vector_entry_point: `module:Class` of the batched form; empty in a family's record: `XVectorEnv` beside `XEnv`.
-        surrogate: Whether a surrogate answers, because nobody measured the whole space.
+        entry_point: `module:Class` of the scalar form; if empty in a family's record, that of the family.
+        vector_entry_point: `module:Class` of the vectorized form; if empty in a family's record, `XVectorEnv` beside
+            `XEnv`.
+        surrogate: Whether results come from a surrogate, because the whole space was not measured.
         family: Name of the family in listings, filled in by the family.
     """
 
@@ -41,16 +42,16 @@ class Spec(NamedTuple):
 
 
 class Distribution(NamedTuple):
-    """Tasks that belong together.
+    """Distribution of related tasks.
 
     Attributes:
-        name: What `hpo_envs.benchmarks.tasks` calls it.
+        name: Name in `hpo_envs.benchmarks.tasks`.
         ids: Pattern of the ids, `{}` standing for the label of a task.
-        held_out: Label of each task -> what is held out with it by the catalogue (`catalogue.held_out`): a language,
-            by the family's own code, or a task group.
-        validation: What version 1's validation part holds out.
-        test: What version 1's test part holds out.
-        argument: Argument that names tasks where one id draws among them, else empty.
+        held_out: Label of each task -> what is held out with it (`catalogue.held_out`): a language, by the family's own
+            code, or a task group.
+        validation: Languages or task groups of the validation part of version 1.
+        test: Those of its test part.
+        argument: Argument that names the tasks if one id draws among them, else empty.
     """
 
     name: str
@@ -65,30 +66,30 @@ class Distribution(NamedTuple):
         return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
 
     def part(self, held_out: tuple[str, ...]) -> tuple[IdArguments, ...]:
-        """The tasks of some languages or task groups, in order."""
+        """The tasks of the given languages or task groups, in order."""
         return tuple(self.task(label) for label, of in self.held_out.items() if of in held_out)
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The record of a family: importing it reads no file and imports no engine.
+    """Record of a family; importing it reads no file and imports no engine.
 
     Attributes:
-        name: In listings and reports.
+        name: Name in listings and reports.
         dataset: Name in `hpo_envs.tables.catalogue` of the data set that its tables belong to.
-        entry_point: `module:XEnv`, the class of ids that name none. The batched class is `XVectorEnv` next to it.
-        ids: What is registered with Gymnasium.
-        listed: Whether the ids are in `registry.SPECS`; not where one cannot be made without an argument.
-        example: Arguments with which an id that needs some can be made, for its page, its checks and its pictures.
-        user_levels: The fewest levels that a table of the user's needs for an id `NAME-{table}-v0` of this family;
-            0: users' tables have none.
-        score: What its agents are ranked by: `anytime`, the regret over the budget, or `final`, the regret of the
-            true mean of the row that is recommended at the end, where rows are arms with noisy scores.
+        entry_point: `module:XEnv`, the class of ids that name none. The vectorized class is `XVectorEnv` next to it.
+        ids: Ids registered with Gymnasium.
+        listed: Whether the ids are in `registry.SPECS`; False if an id cannot be made without an argument.
+        example: Arguments for ids that need some, for their pages, checks and pictures.
+        user_levels: The fewest levels that a user's table needs for an id `NAME-{table}-v0` of this family; 0: no such
+            ids.
+        score: Score that ranks agents: `anytime`, the mean regret over the budget, or `final`, the regret of the true
+            mean of the row recommended at the end, for arms with noisy scores.
         distributions: Distributions of tasks with their splits.
-        short: Arguments that make an episode a few steps long, so that tests meet its end several times.
-        leaderboard: Arguments on the leaderboard, by what agents differ at (`docs/statistics.md`): what it shows
-            first, and what it also shows, each with a `budget`.
-        references: Keys in `hpo_envs/families/references.bib` of what users should cite; none: what the catalogue says
+        short: Arguments for episodes of a few steps, so that tests reach the end of several.
+        leaderboard: Arguments on the leaderboard (`docs/statistics.md`): those that it shows first, and further ones,
+            each with a `budget`.
+        references: Keys in `hpo_envs/families/references.bib` of the papers to cite; if empty, the catalogue's citation
             of the data set.
     """
 
@@ -137,7 +138,7 @@ HEADINGS = (
 def complete(page: str, engine: str) -> str:
     """A family's page, with the engine's text appended to each section.
 
-    An argument of the engine is left out where the family's page names it.
+    Arguments of the engine that the family's page also documents are left out.
     """
     mine, shared = _sections(page), _sections(engine)
     named = set(re.findall(r"`(\w+)[^`]*`(?=[^:\n]*:)", mine.get("Arguments", "")))
@@ -153,6 +154,6 @@ def complete(page: str, engine: str) -> str:
 
 
 def _sections(page: str) -> dict[str, str]:
-    """Heading -> text; the summary has none."""
+    """Map headings to texts; the summary has the empty heading."""
     summary, *rest = re.split(r"^## (.+)\n", inspect.cleandoc(page), flags=re.MULTILINE)
     return {"": summary.strip()} | {h: text.strip() for h, text in zip(rest[::2], rest[1::2], strict=True)}

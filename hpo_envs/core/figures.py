@@ -1,4 +1,4 @@
-"""The pictures of rendering, drawn with matplotlib: the run on the left, what it has found on the right."""
+"""Pictures for rendering, drawn with matplotlib: the run on the left, its best results on the right."""
 
 from typing import Any
 
@@ -67,9 +67,9 @@ def paint(record: Any, figure: Any) -> None:
 
 
 def _best_known(env: Any) -> float | None:
-    """The best value of the first objective in the rows of the episode, in native units; None where no table lists all.
+    """Best value of the first objective in the episode's rows, in native units; None if no table lists them.
 
-    With repeats it is that of a single run, which no evaluation beats; of arms it is the best mean.
+    With repeats it is the value of the best single run, which no evaluation exceeds; for arms it is the best mean.
     """
     p, t = env.params, env.table
     if p.known is not None:
@@ -88,7 +88,7 @@ def _best_known(env: Any) -> float | None:
 
 
 def _sentence(record: Any, known: float | None) -> str:
-    """The title: what was found for how much of the budget."""
+    """The title: the best value and the budget used."""
     env, unit = record.env, record.env.params.budget_unit
     spent, budget = (f"{v:,.0f}" if v >= 100 else f"{v:g}" for v in (record.spent, env.budget))
     if not record.entries:
@@ -131,7 +131,7 @@ def _succeeded(entry: dict[str, Any]) -> bool:
 
 
 def _run(record: Any, top: float | None, axes: Any) -> None:
-    """Each evaluation over the budget, the best so far and the best known value; of two objectives the first."""
+    """Draw evaluations over the budget, the best so far and the best known value of the first objective."""
     env, arms, sign = record.env, record.env.params.kind == "arms", record.env.params.signs[0]
     known, leading = ("best true mean", "leader's mean") if arms else ("best known", "best so far")
     dots = "single noisy evaluations" if arms else "evaluations"
@@ -166,9 +166,9 @@ def _run(record: Any, top: float | None, axes: Any) -> None:
 
 
 def _scale(rewards: npt.NDArray[np.float64], known: float | None) -> tuple[float, float, float]:
-    """Lower end of the axis, the worst reward that is on it, and its upper end.
+    """Lower end of the axis, the worst reward shown, and the upper end.
 
-    A tenth of the evaluations is off the axis where they would squeeze all others into half of it.
+    The worst tenth of the evaluations is not shown if it would compress all others into half of the axis.
     """
     worst, cut = rewards.min(), np.quantile(rewards, 0.1)
     best = rewards.max() if known is None else max(rewards.max(), known)
@@ -178,7 +178,7 @@ def _scale(rewards: npt.NDArray[np.float64], known: float | None) -> tuple[float
 
 
 def _label(axes: Any, labels: list[tuple[float, str, str]]) -> None:
-    """Write the names of lines at their right ends, moved up where they would overlap."""
+    """Write the names of lines at their right ends, moved up to avoid overlap."""
     low, high = axes.get_ylim()
     at = -np.inf
     for y, text, colour in sorted(labels):
@@ -199,7 +199,7 @@ def _means(record: Any) -> npt.NDArray[np.float64]:
 
 
 def _front(record: Any, axes: Any) -> None:
-    """Two objectives against each other, and the Pareto front found so far."""
+    """Draw two objectives against each other, and the Pareto front found so far."""
     env = record.env
     better = ("lower" if sign < 0 else "higher" for sign in env.params.signs)
     named = (f"{_words(o)} ({b} is better)" for o, b in zip(env.objectives, better, strict=True))
@@ -214,7 +214,7 @@ def _front(record: Any, axes: Any) -> None:
 
 
 def _found(record: Any) -> Any:
-    """(k, 2) values of the Pareto front found so far, by the first objective."""
+    """(k, 2) values of the Pareto front found so far, sorted by the first objective."""
     points, native = (np.array([e[key] for e in record.entries]) for key in ("rewards", "values"))
     better, as_good = (f(points[None], points[:, None]) for f in (np.greater, np.greater_equal))
     front = native[~(as_good.all(axis=2) & better.any(axis=2)).any(axis=1)]
@@ -222,7 +222,7 @@ def _found(record: Any) -> Any:
 
 
 def _curves(record: Any, axes: Any) -> None:
-    """Learning curves of the rows trained so far, on the axis of the run; the one with the best value stands out."""
+    """Draw the learning curves of the rows trained so far on the axis of the run; the best one is highlighted."""
     env = record.env
     _style(axes, "curves (orange: best)", env.table.level_unit, "")
     rows: dict[int, list[tuple[float, float]]] = {}
@@ -243,12 +243,12 @@ def _curves(record: Any, axes: Any) -> None:
 
 
 def _leaders(record: Any) -> list[int]:
-    """Arms by their mean score, the highest first."""
+    """Arms sorted by mean score, the highest first."""
     return sorted(record.pulls, key=lambda arm: -float(np.mean(record.pulls[arm])))
 
 
 def _arms(record: Any, axes: Any) -> None:
-    """Mean score of each arm, with 1.96 standard errors from two pulls on; hollow after a single one."""
+    """Draw the mean score of each arm, with 1.96 standard errors from two pulls on; hollow after a single one."""
     env = record.env
     _style(axes, "", f"mean {_words(env.objectives[0])}", "")
     title = "mean (evaluations) ± 1.96 standard errors\nhollow: one evaluation, no interval"
@@ -266,7 +266,7 @@ def _arms(record: Any, axes: Any) -> None:
 
 
 def _cell(record: Any, axes: Any) -> None:
-    """The cell under construction; when none is, the last complete one."""
+    """Draw the cell under construction, or else the last complete one."""
     from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.grammar import cell_of, node_of
     from hpo_envs.tables.cells.graph import Sketch
@@ -301,7 +301,7 @@ def _is_cell(key: str) -> bool:
 
 
 def _best_cell(record: Any, axes: Any) -> None:
-    """The cell of the best row so far."""
+    """Draw the cell of the best row so far."""
     from hpo_envs.tables.cells.draw import draw
     from hpo_envs.tables.cells.recipe import Cell
 
@@ -313,7 +313,7 @@ def _best_cell(record: Any, axes: Any) -> None:
 
 
 def _configuration(record: Any, axes: Any) -> None:
-    """The best configuration so far, in natural values."""
+    """Show the best configuration so far, in natural values."""
     axes.set_axis_off()
     if record.entries:
         axes.set_title("best so far", fontsize=9, color=BEST)

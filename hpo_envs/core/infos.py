@@ -19,9 +19,9 @@ ALL = slice(None)
 
 
 class MaskedInfo(Info):
-    """Batched info that makes its `action_mask`, the largest entry, when it is first read: most callers never do.
+    """Batched info that computes its `action_mask`, the largest entry, on the first read; most callers never read it.
 
-    It is a dict in every other way, also when it is made, as Gymnasium's wrappers do; taking all values, copying and
+    It is a dict in every other way, also in construction, as by Gymnasium's wrappers; reading all values, copying and
     pickling read the mask, too.
     """
 
@@ -30,7 +30,7 @@ class MaskedInfo(Info):
 
     @classmethod
     def of(cls, info: Info, make: Callable[[], npt.NDArray[Any]], reported: npt.NDArray[np.bool_]) -> MaskedInfo:
-        """An info with a mask that is made later.
+        """An info with a mask that is computed when it is read.
 
         Args:
             info: All other entries.
@@ -43,7 +43,7 @@ class MaskedInfo(Info):
         return masked
 
     def __getitem__(self, key: str) -> Any:
-        """The value of a key; that of `action_mask` is made now."""
+        """The value of a key; that of `action_mask` is computed on the first read."""
         value = dict.__getitem__(self, key)  # a third faster than by `super()`, and every reading comes here
         if value is None and key == "action_mask":
             value = self.make().view(np.int8)
@@ -65,7 +65,7 @@ class MaskedInfo(Info):
         return dict(self)
 
     def __or__(self, other: Any) -> Any:
-        """Return a plain dict joined with another."""
+        """Return a plain dict merged with another."""
         return dict(self) | other
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ def change_mask(info: Info, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any
 
 
 def numeric(values: Mapping[str, Any]) -> Info:
-    """A copy of an info, or of a dict in one, with Python's numbers turned into NumPy's."""
+    """A copy of an info, or of a dict in one, with Python numbers converted to NumPy's."""
     return {k: _NUMPYS[type(v)](v) if type(v) in _NUMPYS else v for k, v in values.items()}
 
 
@@ -118,7 +118,7 @@ def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
 
 
 def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
-    """Entries that environment i of a batch reported under these names."""
+    """Entries of these names that environment i of a batch reported."""
     return {k: entry(info[k], i) for k in names if k in info and info["_" + k][i]}
 
 
@@ -169,8 +169,8 @@ def nothing(value: npt.NDArray[Any]) -> Any:
 class InfoColumn(np.ndarray):
     """An (n,) array of texts or arrays that exports numbers through DLPack.
 
-    So wrappers that turn a whole info into tensors of another library, such as Gymnasium's `NumpyToTorch`, find a
-    hash for each text and a row for each array; NumPy and Python see what the array holds.
+    Wrappers that convert a whole info to tensors of another library, such as Gymnasium's `NumpyToTorch`, get a hash for
+    each text and a row for each array; NumPy and Python get the objects themselves.
     """
 
     def numbers(self) -> npt.NDArray[Any]:
@@ -186,7 +186,7 @@ class InfoColumn(np.ndarray):
         return self.numbers().__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
-        """Return the device of NumPy arrays, the processor."""
+        """Return the device of NumPy arrays, the CPU."""
         return np.empty(0).__dlpack_device__()
 
 
@@ -200,11 +200,11 @@ def column(values: Iterable[Any]) -> InfoColumn:
 
 
 def configs_of(space: Iterable[Hyperparameter], first: int = 0) -> Callable[[npt.NDArray[np.float64]], Info]:
-    """Return a function of (k, columns) raw values, as tables have them, to (k,) natural ones by name.
+    """Return a function from (k, columns) raw values, as in tables, to (k,) natural values by name.
 
     Args:
         space: The hyperparameters.
-        first: Column of the first.
+        first: Column of the first hyperparameter.
     """
     how = [(h.name, column(h.values) if h.kind == "categorical" else None, h.complement) for h in space]
     return functools.partial(_configs, how, first)
@@ -233,14 +233,14 @@ KINDS = ("measured", "surrogate")
 
 
 def provenance_info(tables: Sequence[Table], index: int = 0) -> Info:
-    """Table facts of `reset`: `table`, `kind`, `sha256`, and the same as numbers.
+    """Information on the table for `reset`: `table`, `kind`, `sha256`, and the same as numbers.
 
     Args:
-        tables: Of the environment.
-        index: Of the episode's table.
+        tables: Tables of the environment.
+        index: Index of the episode's table.
 
     Returns:
-        The three texts; `table_code`, the index; `kind_code`, a place in `KINDS`; `sha256_code`, (32,) uint8.
+        The three strings; `table_code`, the index; `kind_code`, an index in `KINDS`; `sha256_code`, (32,) uint8.
     """
     table = tables[index]
     sha256, kind = table.provenance.sha256, table.provenance.kind

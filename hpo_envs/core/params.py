@@ -1,4 +1,4 @@
-"""Params of an environment: a frozen record that the scalar and the batched form, agents and pictures read."""
+"""Parameters of an environment: a frozen record shared by the scalar and the vectorized form, agents and rendering."""
 
 import copy
 import math
@@ -28,23 +28,23 @@ TableIndex = int | npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Params:
-    """Everything that the episodes of an environment share; engines add the arrays of their steps.
+    """Parameters shared by all episodes of an environment; engines add the arrays of their steps.
 
     Attributes:
         kind: What an action is: a row (`rows`), a value of each hyperparameter of a complete grid (`grid`), a row and
-            a checkpoint (`fidelity`), an arm that answers again at each pull (`arms`), numbers in a `box`, or a part of
-            a `graph` that several actions build.
-        tables: The tables that answer; an episode is about one of them.
+            a checkpoint (`fidelity`), an arm with a random score at each pull (`arms`), numbers in a `box`, or a part
+            of a `graph` that several actions build.
+        tables: The tables; each episode uses one of them.
         rewarded: The rewarded metrics.
         vector: Whether the reward is a vector, one number per objective.
         action_space: Space of one action.
         observation_space: Space of one observation.
         cost_unit: Unit of `info["cost"]`.
-        budget: What an episode may spend, in `budget_unit`.
-        budget_unit: Unit of `budget`; empty: that of the cost. Where it is another, `info["spent"]` is what a step
-            takes of it.
+        budget: Budget of an episode, in `budget_unit`.
+        budget_unit: Unit of `budget`; empty: that of the cost. If it is another, `info["spent"]` is the budget used by
+            a step.
         workers: Number of simulated parallel workers.
-        view: Which rows of the table per episode has, and in which order.
+        view: Which rows of the table an episode has, and in which order.
     """
 
     kind: ActionKind
@@ -74,27 +74,27 @@ class Params:
 
     @property
     def levels(self) -> Floats | None:
-        """(L,) resource of each checkpoint where actions are pairs of a row and a checkpoint; else None."""
+        """(L,) resource of each checkpoint if actions are pairs of a row and a checkpoint; else None."""
         return None
 
     @property
     def mutate(self) -> Callable[[Any, np.random.Generator], Any] | None:
-        """`mutate(action, rng) -> action`, where a space has a grammar."""
+        """`mutate(action, rng) -> action` if the space has a grammar, else None."""
         return None
 
     @property
     def known(self) -> tuple[Floats, Floats] | None:
-        """(m,) best known rewards and (m,) reference rewards, where a user and no table gives them."""
+        """(m,) best known rewards and (m,) reference rewards if the user gives them; None if they come from a table."""
         return None
 
     @property
     def live(self) -> bool:
-        """Whether steps call a function instead of looking results up, so that no evaluation may be wasted."""
+        """Whether steps call a function instead of looking results up, so that evaluations are expensive."""
         return False
 
     @property
     def bounded(self) -> bool:
-        """Whether rewards have the bounds of their metrics, and not substitutes for missing ones."""
+        """Whether rewards have the bounds of their metrics; False if missing bounds were substituted."""
         return True
 
     @cached_property
@@ -134,7 +134,7 @@ class Params:
 
     @cached_property
     def actions(self) -> int:
-        """Number of rows, or arms, in an episode."""
+        """Number of rows or arms in an episode."""
         return self.view.size(self.rows)
 
     @property
@@ -144,12 +144,12 @@ class Params:
 
     @property
     def masked(self) -> bool:
-        """Whether `info` has an action mask: not for values of a grid, points of a box or batches of arms."""
+        """Whether `info` has an action mask; False for values of a grid, points of a box and batches of arms."""
         return self.kind in ("rows", "fidelity", "graph") or (self.kind == "arms" and not self.action_space.shape)
 
     @property
     def moves(self) -> int:
-        """Most actions that an evaluation takes."""
+        """Largest number of actions per evaluation."""
         return 1
 
     @property
@@ -161,15 +161,15 @@ class Params:
         """The action that sets a configuration of natural values, on one of the tables.
 
         Raises:
-            ValueError: No such configuration, or actions that set no values.
+            ValueError: No such configuration, or actions that do not set hyperparameters.
         """
-        raise ValueError(f"action_of: actions in {self.action_space} set no values")
+        raise ValueError(f"action_of: actions in {self.action_space} do not set hyperparameters")
 
     def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats | None:
-        """(k,) or (k, m) mean reward, over all repeats, of what actions evaluate; None if unknown.
+        """(k,) or (k, m) mean reward of actions over all repeats; None if unknown.
 
         Args:
-            table: Index in `tables`, of all or of each.
+            table: Index in `tables`, one for all or one for each.
             actions: (k, ...) actions whose rows are the table's.
         """
         return None
@@ -180,8 +180,8 @@ class Params:
         """(k,) `row`, `level` and `repeat` of the table for each evaluation; empty without a table.
 
         Args:
-            keys: (k,) of the episode of each.
-            table: Index in `tables`, of all or of each.
+            keys: (k,) key of the episode of each evaluation.
+            table: Index in `tables`, one for all or one for each.
             actions: (k, ...) all actions of these episodes, whose rows are the table's, in the order of their results.
         """
         return {}
@@ -190,7 +190,7 @@ class Params:
     def axes(self) -> tuple[dict[str, Any], ...]:
         """The hyperparameters of actions, see `tables.user.points.axes_of`; empty where actions have none.
 
-        They are those that all tables share; one that these do not share is known by its number of values only.
+        Only axes shared by all tables are complete; of the others only the number of values is known.
         """
         if self.kind not in ("rows", "grid", "fidelity"):
             return ()
@@ -200,7 +200,7 @@ class Params:
         """Arguments of an agent's `Problem`.
 
         Args:
-            rows: (k,) table rows that the episode's actions stand for; None = all, in the table's order.
+            rows: (k,) table row of each action of the episode; None = all, in the table's order.
         """
         table = self.table
         by_row = isinstance(self.action_space, Discrete) or self.kind == "fidelity"
@@ -230,7 +230,7 @@ class Params:
 def alike(spaces: Sequence[tuple[Hyperparameter, ...]]) -> tuple[dict[str, Any], ...]:
     """Axes that several spaces share, see `tables.user.points.axes_of`.
 
-    Where natural values differ, coordinates alone are known; where these differ, the axis counts as real.
+    If natural values differ, only coordinates are known; if these differ too, the axis counts as real.
     """
     first, *others = [axes_of(space) for space in dict.fromkeys(spaces)]
     shared = []
@@ -254,18 +254,18 @@ def occurrences(values: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> 
 
 
 def _shared(name: str) -> Any:
-    """An attribute of `params` that is an attribute of the environment, too."""
+    """Property that reads an attribute of `params`."""
     return property(lambda env: getattr(env.params, name))
 
 
 class HasParams:
-    """Base of scalar and vectorized environments, which read `params`.
+    """Base class of scalar and vectorized environments, which read `params`.
 
-    Few attributes lie in the environment itself, because Python reads those of small objects faster.
+    Few attributes are stored in the environment itself, because Python reads those of small objects faster.
 
     Attributes:
-        params: What the environment is made of.
-        reward_space: Space of the reward, only where that is a vector, as in MO-Gymnasium.
+        params: The parameters of the environment.
+        reward_space: Space of a vector reward, as in MO-Gymnasium; absent for scalar rewards.
     """
 
     params: Params
@@ -287,19 +287,19 @@ class HasParams:
         return frames.facts(self._name(), self._facts())
 
     def render(self) -> Any:
-        """Warn that nothing is drawn, like Gymnasium's environments: pictures need a `render_mode`."""
+        """Warn that nothing is rendered, like Gymnasium's environments: rendering needs a `render_mode`."""
         gym.logger.warn(f"render_mode must be given when {self._name()} is made, got None: nothing is drawn")
 
     def action_of(self, config: Any) -> Any:
         """The action that sets a configuration of natural values, on the table of this (or the first) episode.
 
         Raises:
-            ValueError: No such configuration, or actions that set no values.
+            ValueError: No such configuration, or actions that do not set hyperparameters.
         """
         return self.params.action_of(config, int(np.ravel(self._table_index)[0]))
 
     def _show(self, render_mode: str | None) -> None:
-        """Record and show the episodes from now on, where there is a mode."""
+        """Record and show the episodes from now on if there is a render mode."""
         self.render_mode = render_mode
         if render_mode is not None:
             from hpo_envs.core.rendering import Watch
@@ -327,10 +327,10 @@ class HasParams:
     def action_masks(self) -> Callable[[], npt.NDArray[np.bool_]]:
         """`action_masks()` is bool, (k,) or in the batched form (num_envs, k): which actions are useful now.
 
-        The parts of an action of several have their values one after the other, as maskable PPO takes them.
+        The masks of the parts of a MultiDiscrete action are concatenated, as maskable PPO takes them.
 
         Raises:
-            AttributeError: No mask would be useful, so that `hasattr` says whether there is one.
+            AttributeError: There is no useful mask, so `hasattr` is False.
         """
         if not self.params.masked:
             raise AttributeError(f"action_masks: there is no useful mask of actions in {self.params.action_space}")
@@ -350,15 +350,15 @@ def unmasked(actions: Any) -> Any:
     """Return an action, or a batch of actions, unchanged.
 
     Raises:
-        ValueError: A masked array, whose hidden values would be taken for actions.
+        ValueError: It is a masked array, whose masked values would be used as actions.
     """
     if type(actions) is not np.ndarray and isinstance(actions, np.ma.MaskedArray):
-        raise ValueError(f"actions must be without a mask, got {actions!r}")
+        raise ValueError(f"actions must not be a masked array, got {actions!r}")
     return actions
 
 
 def array_of(actions: Any) -> npt.NDArray[Any]:
-    """An action, or a batch of actions, as an array; as an array of one object if NumPy can make no other.
+    """An action, or a batch of actions, as an array; a 0-d object array if NumPy cannot convert it.
 
     Raises:
         ValueError: As `unmasked`.
@@ -375,10 +375,10 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
 
     Args:
         action: What was given.
-        limits: One above the largest: an int for an action that is one, a list for one of several.
+        limits: One above the largest value: an int for a single int, a list for several.
 
     Raises:
-        ValueError: No ints of that number, or one outside of [0, limits).
+        ValueError: Not that number of ints, or one outside [0, limits).
     """
     array = action if type(action) is np.ndarray else array_of(action)
     sizes = [limits] if isinstance(limits, int) else limits
@@ -401,14 +401,14 @@ def check_ints(
 
     Args:
         actions: What was given.
-        shape: What they must have, the number of environments first.
-        limits: One above the largest, of all alike or of each part of an action; an array of uint64 is the fastest.
+        shape: The required shape, with the number of environments first.
+        limits: One above the largest value, one for all or one per part of an action; a uint64 array is the fastest.
 
     Returns:
-        (n, ...) the array that was given, where it is one of int64.
+        (n, ...) int64; the given array itself if it is int64.
 
     Raises:
-        ValueError: No ints of that shape, or one outside of [0, limits).
+        ValueError: Not ints of that shape, or one outside [0, limits).
     """
     if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == shape:
         # The common case, checked in one pass: negative numbers are huge as unsigned ones.
@@ -432,14 +432,14 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
 
     Args:
         actions: What was given.
-        shape: What it must have, the numbers of one action last.
-        argument: Its name, for the message.
+        shape: The required shape, with the numbers of one action last.
+        argument: Name of the argument, for the message.
 
     Returns:
         The actions, and for each, without the last axis, whether a number lay outside.
 
     Raises:
-        ValueError: No numbers of that shape, or a NaN among them.
+        ValueError: Not numbers of that shape, or a NaN among them.
     """
     given = array_of(actions)
     array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
@@ -448,7 +448,7 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
     if array.shape == shape and inside.all():
         return array, ~inside
     if array.shape != shape or np.isnan(array).any():
-        raise ValueError(f"{argument} must be numbers of shape {shape}, none of them NaN, got {shown(actions)}")
+        raise ValueError(f"{argument} must be numbers of shape {shape} without NaN, got {shown(actions)}")
     return array.clip(-1.0, 1.0), ~inside
 
 
@@ -457,7 +457,7 @@ Checker = Callable[[Any], Any]
 
 
 def checker(space: gym.Space[Any]) -> Checker:
-    """Checker of the actions of a space.
+    """Return a function that validates an action of a space.
 
     Args:
         space: `Discrete`, `MultiDiscrete` or `Box`.
@@ -475,15 +475,15 @@ def checker(space: gym.Space[Any]) -> Checker:
 
 
 def recommendation(check: Checker, value: Any, several: bool) -> Any:
-    """Check what an agent recommends.
+    """Validate the recommendation of an agent.
 
     Args:
-        check: Of the action space.
+        check: Checker of the action space, see `checker`.
         value: What `recommend` returned.
-        several: Whether a candidate takes several actions, so that all of them, one after the other, will do, too.
+        several: Whether a candidate takes several actions, so that a sequence of actions is valid, too.
 
     Raises:
-        ValueError: Neither an action nor several.
+        ValueError: Neither an action nor a valid sequence of actions.
     """
     if several and isinstance(value, np.ndarray) and value.ndim and len(value):
         try:
@@ -537,7 +537,7 @@ def _box(space: gym.spaces.Box) -> Checker:
 
 
 def _array(value: Any) -> Any:
-    """A new array of a number or of nested lists of numbers, or None."""
+    """Convert a number or nested lists of numbers to a new array; None if that fails."""
     if isinstance(value, np.ma.MaskedArray) or isinstance(value, (str, bytes)) or value is None:
         return None
     try:
@@ -552,10 +552,10 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
 
     Args:
         options: None, or a mapping.
-        names: The keys that it may have.
+        names: The allowed keys.
 
     Raises:
-        ValueError: No mapping, or an unknown key.
+        ValueError: Not a mapping, or an unknown key.
     """
     if options is None:
         return
@@ -563,7 +563,7 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
         raise ValueError(f"options must be None or a mapping, got {options!r}")
     for name in options:
         if name not in names:
-            known = ", ".join(names) or "none here"
+            known = ", ".join(names) or "(none)"
             raise ValueError(f"keys of options must be among {known}, got {name!r}{nearest(str(name), names)}")
 
 
@@ -571,14 +571,14 @@ def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optiona
     """Validate an integer argument.
 
     Args:
-        name: Of the argument.
-        value: What was given; None is not checked here.
-        low: Lowest.
-        high: Highest: beyond it lie slips, and more memory than there is.
-        optional: Whether the argument may be None, for the message.
+        name: Name of the argument.
+        value: The given value; None is not accepted here.
+        low: Lowest allowed value.
+        high: Highest allowed value; larger ones are mistakes or need too much memory.
+        optional: Whether the argument may also be None, for the message only.
 
     Raises:
-        ValueError: Not an int between the two.
+        ValueError: Not an int in [low, high].
     """
     if not is_integer(value) or value < low:
         raise ValueError(f"{name} must be {'None or ' * optional}an int >= {low}, got {shown(value)}")
@@ -647,12 +647,12 @@ def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric
     """The rewarded metrics among those that agents may see.
 
     Raises:
-        ValueError: No name or names, an unknown metric, or none.
+        ValueError: Not names, an unknown metric, or no name at all.
     """
     names = tuple(m.name for m in metrics)
     wanted = check_names("objective", objective)
     if not wanted:
-        raise ValueError(f"objective must name at least one metric of {', '.join(names)}, got ()")
+        raise ValueError(f"objective must name at least one of {', '.join(names)}, got ()")
     return tuple(metrics[names.index(one_of("objective", name, names))] for name in wanted)
 
 
@@ -664,7 +664,7 @@ def bounds_of(metrics: tuple[Metric, ...]) -> Floats:
 
 
 def box(*parts: tuple[int, Any, Any]) -> Box:
-    """The float32 box of observations with these parts: (count, lowest, highest), the latter for each or for all."""
+    """The float32 box of observations with these parts: (count, lowest, highest), bounds for each entry or for all."""
     low, high = (np.concatenate([np.broadcast_to(p[side], p[0]) for p in parts]) for side in (1, 2))
     return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
@@ -676,11 +676,11 @@ def kind_of(env: Any) -> ActionKind | None:
 
 
 def whole_table(env: Any) -> None:
-    """Raise if episodes shuffle or subsample the table, for wrappers that take action k for row k.
+    """Raise if episodes shuffle or subsample the table, for wrappers in which action k is row k.
 
     Raises:
-        ValueError: An episode of the environment has its own order or subsample.
+        ValueError: Episodes of the environment have their own order or subsample.
     """
     view: View = env.unwrapped.params.view
     if not view.whole:
-        raise ValueError(f"shuffle and subsample must be left alone for this wrapper, got {view}")
+        raise ValueError(f"shuffle and subsample must be left out for this wrapper, got {view}")

@@ -1,7 +1,7 @@
 """Rendering of an episode so far as text, as a picture or on the terminal.
 
-The constructor of an environment with `render_mode=` attaches a `Watch`, which answers in its place and notes what it
-says; without `render_mode` there is none, so rendering costs nothing where nobody looks.
+The constructor of an environment with `render_mode=` attaches a `Watch`, which wraps `reset` and `step` and records
+their results; without `render_mode` there is none, so rendering costs nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Watch:
         return out
 
     def step(self, action: Any) -> Any:
-        """Step the environment and note the result."""
+        """Step the environment and record the result."""
         out = self._step(self.env, action)
         self._note(action, out[1], out[4])
         return out
@@ -50,11 +50,11 @@ class Watch:
     def render(self) -> Any:
         """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`: printed).
 
-        Of a vectorized environment a tuple of pictures, one an episode, of which Gymnasium's `RecordVideo` and
-        stable-baselines3's `VecVideoRecorder` make a grid.
+        For a vectorized environment a tuple of pictures, one per episode, which Gymnasium's `RecordVideo` and
+        stable-baselines3's `VecVideoRecorder` arrange in a grid.
 
         Raises:
-            ModuleNotFoundError: A picture is asked for, and matplotlib is not installed.
+            ModuleNotFoundError: matplotlib, which pictures need, is not installed.
         """
         if self.mode == "ansi":
             return text(self.records[0])
@@ -109,11 +109,11 @@ class EpisodeRecord:
 
     Attributes:
         env: The environment.
-        entries: One dict an evaluation of this episode: `action`, `rewards` (m,), `values` (m,) in native
-            units, `spent` (cost so far), `info`, `moves` that led to it.
+        entries: One dict per evaluation of this episode: `action`, `rewards` (m,), `values` (m,) in native units,
+            `spent` (cost so far), `info`, `moves` (the actions of the evaluation).
         moves: Actions since the last evaluation (nodes of a cell, submissions to workers).
         spent: Cost so far.
-        pulls: Arm -> its scores, where actions are arms.
+        pulls: Arm -> its scores, if actions are arms.
     """
 
     def __init__(self, env: Any) -> None:
@@ -144,7 +144,7 @@ class EpisodeRecord:
 
 
 def name_of(env: Any, action: Any) -> str:
-    """An action in words: the key of its row, or its numbers."""
+    """Name of an action: the key of its row, or its numbers."""
     flat = np.ravel(action)
     by_row = env.params.kind in ("rows", "fidelity", "arms")
     if by_row and len(flat) <= 2:

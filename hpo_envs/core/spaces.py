@@ -11,12 +11,12 @@ class MaskedMultiDiscrete(MultiDiscrete):
     """A `MultiDiscrete` whose `sample` also takes the flat mask of `info["action_mask"]` and `action_masks()`."""
 
     def sample(self, mask: Any = None, probability: Any = None) -> npt.NDArray[Any]:
-        """Draw an action, see the class for the mask.
+        """Draw an action, with an optional mask.
 
         Args:
-            mask: (sum of sizes,) int8 or bool, the values of the parts one after the other; or, as Gymnasium has it, a
-                tuple of (size,) int8, one for each part.
-            probability: As Gymnasium has it.
+            mask: (sum of sizes,) int8 or bool, the masks of the parts concatenated; or, as in Gymnasium, a tuple of
+                (size,) int8, one per part.
+            probability: As in Gymnasium.
         """
         if isinstance(mask, np.ndarray):
             if mask.shape != (self.nvec.sum(),):

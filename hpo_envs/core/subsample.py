@@ -1,4 +1,4 @@
-"""Subsample and order of the configurations of an episode, drawn from its key; masks of those not evaluated.
+"""Subsample and order of the configurations of an episode, drawn from its key; masks of unevaluated ones.
 
 With `shuffle=True` the k-th action of one episode is not the k-th of the next; with `subsample < 1` each episode has
 only some of the configurations. Either way the index of an action carries no information between episodes.
@@ -30,11 +30,11 @@ class View:
     """Which rows of a table an episode has, and in which order.
 
     Attributes:
-        shuffle: Whether each episode has its own order of the configurations; else the table's.
+        shuffle: Whether each episode has its own order of the configurations, instead of the table's.
         subsample: Fraction of the configurations that each episode has, drawn from its key, in (0, 1]; at least one.
 
     Raises:
-        ValueError: A `shuffle` that is no bool, or a subsample outside (0, 1].
+        ValueError: `shuffle` is not a bool, or `subsample` is outside (0, 1].
     """
 
     shuffle: bool = False
@@ -53,7 +53,7 @@ class View:
         return not self.shuffle and self.subsample == 1.0
 
     def size(self, rows: int) -> int:
-        """Number of rows that an episode has of a table with so many."""
+        """Number of rows of an episode on a table with `rows` rows."""
         return max(1, round(self.subsample * rows))
 
     def rows(self, key: int, rows: int) -> Rows:
@@ -82,7 +82,7 @@ class View:
 
 @functools.lru_cache(maxsize=2)
 def _again(view: View, keys: bytes, rows: int) -> Rows:
-    """`View.rows_many`, kept: agents are compared, and runs are replayed, on the same episodes one after the other."""
+    """`View.rows_many`, cached: agents are compared, and runs replayed, on the same episodes in turn."""
     drawn = view._drawn(np.frombuffer(keys, np.uint64), rows)
     drawn.flags.writeable = False
     return drawn
@@ -102,11 +102,11 @@ Since = npt.NDArray[np.int64]
 class ClearedFlags:
     """Flags of n episodes, k each: all are set at the start, and each step clears one flag of every episode.
 
-    A step notes what it clears; flags are made when someone reads them, then kept as bits.
+    A step only records which flags it clears; the flags are computed when they are read, then kept as bits.
 
     Args:
-        n: Episodes.
-        k: Flags of each.
+        n: Number of episodes.
+        k: Number of flags per episode.
     """
 
     def __init__(self, n: int, k: int) -> None:
@@ -132,7 +132,7 @@ class ClearedFlags:
         self._since[episodes] = len(self._log)
 
     def snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """Return a function that makes the (n, k) flags as they are now, a fresh array at each call."""
+        """Return a function that returns the (n, k) flags of this moment as a fresh array at each call."""
         return functools.partial(self._replay, self._bits, self._log, len(self._log), self._since)
 
     def _replay(

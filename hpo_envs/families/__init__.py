@@ -1,1 +1,1 @@
-"""One page for each family of environments."""
+"""Families of environments, one package each."""

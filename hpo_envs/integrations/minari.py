@@ -48,7 +48,7 @@ def to_minari(
     """
     minari, collector = (extra_module(m, "interop", "datasets") for m in ("minari", "minari.data_collector"))
     if not runs:
-        raise ValueError("runs must be at least one, got none")
+        raise ValueError("runs must not be empty, got none")
     first = runs[0].header
     for r in runs:
         for key in ("env", "env_kwargs", "budget", "kind"):

@@ -136,5 +136,5 @@ def _attribute(envs: Any, name: str) -> Any:
         if name in dir(envs):
             return getattr(envs, name)
         if not hasattr(envs, "env"):
-            raise AttributeError(f"{name!r} is no attribute of {envs}")
+            raise AttributeError(f"{envs} has no attribute {name!r}")
         envs = envs.env

@@ -45,7 +45,7 @@ def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
     op = int(action[0])
     inputs = tuple([int(k) for k in (action[1:2] if op >= FIRST_UNARY else action[1:]) if k > 0])
     if nodes >= MAX_NODES:
-        raise InvalidRecipe("nodes", f"a cell must have at most {MAX_NODES} nodes, got one more")
+        raise InvalidRecipe("nodes", f"a cell must have at most {MAX_NODES} nodes, got {MAX_NODES + 1}")
     if max(inputs, default=0) >= SOURCES + nodes:
         raise InvalidRecipe("input", f"inputs must be vectors that exist, below {SOURCES + nodes}, got {inputs}")
     if (problem := arity_error(op, len(inputs))) is not None:
@@ -69,7 +69,7 @@ def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) 
     # From vectors of actions to vectors of cells: without "none", and with `hidden` instead of three states.
     shift = SOURCES - (1 + hidden)
     if any(1 + hidden < k < SOURCES for k in leading(nodes, SOURCES, outputs)):
-        raise InvalidRecipe("hidden", f"a cell with {hidden} new hidden states must not use a later previous one")
+        raise InvalidRecipe("hidden", f"a cell with {hidden} new hidden states must not use more previous ones")
     # Inputs of nodes that will be removed may be states that the cell does not have: any vector will do.
     mapped = [(op, tuple(k - shift if k >= SOURCES else min(k - 1, hidden) for k in inputs)) for op, inputs in nodes]
     cell = prune(hidden, mapped, tuple(k - shift for k in outputs))

@@ -175,7 +175,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _spec(name: Any, spec: Any) -> tuple[int, tuple[str, ...]]:
     """(operation, input names) of one entry."""
     if not isinstance(name, str) or name == "x" or re.fullmatch(r"h_prev_\d+", name):
-        raise InvalidRecipe("name", f"a node must not be called 'x' or 'h_prev_i', got {name!r}")
+        raise InvalidRecipe("name", f"a node must not be named 'x' or 'h_prev_i', got {name!r}")
     if not isinstance(spec, Mapping) or set(spec) != {"op", "input"}:
         raise InvalidRecipe("form", f"node {name} must have exactly the entries op and input, got {str(spec)[:80]}")
     op, inputs = spec["op"], spec["input"]
@@ -241,7 +241,7 @@ def _check(cell: Cell) -> None:
         raise InvalidRecipe("redundant", f"every node must lead to a new hidden state, got redundant nodes {dead}")
     unused = [("x", *(f"h_prev_{i}" for i in range(cell.hidden)))[k] for k in range(cell.first) if k not in used]
     if unused:
-        raise InvalidRecipe("unused", f"the input vector and every hidden state must be used, unused: {unused}")
+        raise InvalidRecipe("unused", f"the input vector and every hidden state must be used, got unused {unused}")
 
 
 def leading(nodes: Sequence[tuple[int, tuple[int, ...]]], first: int, outputs: Sequence[int]) -> set[int]:

@@ -56,12 +56,12 @@ def check(made: Packs, tables: Sequence[str]) -> None:
         for name, array in arrays.items():
             same = ships[name].dtype == array.dtype and ships[name].shape == array.shape
             if not same or ships[name].tobytes() != np.ascontiguousarray(array).tobytes():
-                raise ValueError(f"{pack}: {name} must be what upstream's files give")
+                raise ValueError(f"{pack}: {name} must match upstream's files")
     for name in tables:
         digest = store.shipped(name).provenance.sha256
         if digest != catalogue.pins()[name]:
             raise ValueError(f"table {name} must have sha256 {catalogue.pins()[name]}, got {digest}")
-    print(f"{len(made)} packs and {len(tables)} tables are what upstream's files give")
+    print(f"{len(made)} packs and {len(tables)} tables match upstream's files")
 
 
 def _pin(fresh: Mapping[str, str]) -> None:

@@ -93,7 +93,7 @@ def _downloaded(
             reason = str(error)
             break
     raise FetchError(
-        f"{record.file} must be delivered by {url}, got {reason}. Run `hpo-envs fetch {record.dataset}` again, or set "
+        f"{record.file} must be available at {url}, got {reason}. Run `hpo-envs fetch {record.dataset}` again, or set "
         "HPO_ENVS_DATA to a folder that has the file."
     )
 
@@ -117,7 +117,7 @@ def _received(record: catalogue.File, session: requests.Session, url: str, timeo
     except requests.RequestException as error:
         raise _Interrupted(_brief(error)) from error
     except ValueError as error:  # of the standard library: a redirection to what is no address
-        raise _Refused(f"an answer without meaning: {error}") from error
+        raise _Refused(f"an invalid response: {error}") from error
     if not len(content) or (len(content) < record.bytes and "Content-Length" not in reply.headers):
         raise _Interrupted(f"the body ended after {len(content)} of {record.bytes} bytes")
     if fault := record.fault(bytes(content)):

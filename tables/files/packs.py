@@ -175,7 +175,7 @@ def unpack(content: bytes) -> Table:
         ValueError: Another format, a hash that does not fit the content, or a broken law.
     """
     if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
-        raise ValueError("a saved table must have the bytes that were written")
+        raise ValueError("a saved table must match its hash, got changed or damaged bytes")
     try:
         return _unpack(content[_DIGEST:])
     except _DAMAGE as error:
@@ -189,7 +189,7 @@ def _unpack(content: bytes) -> Table:
     if head["format"] != FORMAT:
         raise ValueError(f"format must be {FORMAT}, got {head['format']}")
     if len(head["provenance"]["sha256"]) != 64:
-        raise ValueError("a saved table must carry the hash of its content")
+        raise ValueError("a saved table must have the sha256 of its content, got none")
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in head["fields"].items()}
     return Table(
         metrics=tuple(Metric(**m) for m in head["metrics"]),

@@ -37,7 +37,7 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
             size = limit if packed else min(limit, path.stat().st_size)  # reading reserves as many bytes as it is asked
             content: bytes = stream.read(size + 1)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        said = "one that is cut off" if isinstance(error, EOFError) else error
+        said = "a truncated one" if isinstance(error, EOFError) else error
         raise ValueError(f"{path} must be a {'zip' if path.suffix == '.zip' else 'gzip'} file, got {said}") from None
     if len(content) > limit:
         raise ValueError(TOO_LARGE.format(path, limit, (" unpacked" if packed else "") + option, "more"))

@@ -88,8 +88,8 @@ def check_name(name: str) -> str:
     taken = short == "example" or _DEVICE.match(short)
     if not _NAME.fullmatch(short) or len(short) > 80 or re.search(r"-v\d+$", short) or taken:
         raise ValueError(
-            "name must be at most 80 letters, digits, dots, underscores and single hyphens, other than 'example' and "
-            f"Windows' devices, and must not end in -v and a number, got {short!r}"
+            "name must be at most 80 letters, digits, dots, underscores and single hyphens, not be 'example' or a "
+            f"device of Windows, and not end in -v and a number, got {short!r}"
         )
     return short
 
@@ -186,4 +186,4 @@ def _read(path: Path) -> Table:
     try:
         return packs.unpack(content)
     except ValueError as error:
-        raise ValueError(f"{path} must be a table written by hpo-envs, got a file that is none: {error}") from None
+        raise ValueError(f"{path} must be a table written by hpo-envs, got another file: {error}") from None

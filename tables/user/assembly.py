@@ -123,10 +123,10 @@ def _check_curves(found: Decisions, lines: pd.DataFrame, levels: Floats) -> None
     now = lines.assign(line=lines.index).sort_values(["row", "repeat", "level"])
     before = now.groupby(["row", "repeat"]).shift().fillna({"level": -1, "lost": 0, "line": 0})
     laws = (
-        (now.level != before.level + 1, "{0}: the run must have every {unit} before it, {missing:g} is missing"),
+        (now.level != before.level + 1, "{0}: the run must have every {unit} before it, got none at {missing:g}"),
         (now.cost < before.cost, "{0}, column {cost}: must be the cost since the start of the run, not below {2:g}, "
          "got {3:g}"),
-        (before.lost > now.lost, "{1}: must have a score, for the run goes on after it"),
+        (before.lost > now.lost, "{1}: must have a score, because the run continues after it, got none"),
     )  # fmt: skip
     for broken, text in laws:
         if broken.any():

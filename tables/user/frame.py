@@ -190,7 +190,7 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
     frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
     names = [".".join(str(p) for p in n if str(p)) if isinstance(n, tuple) else str(n) for n in frame.columns]
     for name in (n for j, n in enumerate(names) if n in names[:j]):
-        raise ValueError(f"{source}: columns must have names, each once, got {name!r} twice")
+        raise ValueError(f"{source}: columns must have distinct names, got {name!r} twice")
     if not names or len(frame) == 0:
         raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")
     frame = _unrolled(

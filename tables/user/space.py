@@ -97,7 +97,7 @@ def _entry(name: str, value: Any) -> Hyperparameter:
         value = tuple(map(scalar, value))
         words = value[2:]
         if not 2 <= len(value) <= 4 or not all(map(is_number, value[:2])) or not set(words) <= set(WORDS):
-            raise ValueError(f"{name} must be (low, high), perhaps with {', '.join(WORDS)} after them, got {value!r}")
+            raise ValueError(f"{name} must be (low, high), optionally followed by {', '.join(WORDS)}, got {value!r}")
         kind = next((w for w in words if w != "log"), None)
         value = {"low": value[0], "high": value[1], "log": "log" in words, "kind": kind}
     elif not isinstance(value, Mapping):
@@ -125,7 +125,7 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
     low, high, step = (scalar(given.get(key)) for key in ("low", "high", "step"))
     log = bool(given.get("log", False))
     if not is_number(low) or not is_number(high):
-        raise ValueError(f"{name} must have numbers as low and high, or choices or values, got {dict(given)!r}")
+        raise ValueError(f"{name} must have numeric low and high, choices or values, got {dict(given)!r}")
     whole = isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer))
     kind: Any = given.get("kind") or ("int" if whole else "float")
     if kind not in ("int", "float"):
@@ -145,7 +145,7 @@ def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperp
     for v in (v for v in values if hasattr(v, "shape")):
         raise ValueError(f"choices of {name} must be values, got {type(v).__name__} of shape {tuple(v.shape)}")
     if not values or any(a == b and type(a) is type(b) for a, b in itertools.combinations(values, 2)):
-        raise ValueError(f"choices of {name} must be distinct and at least one, got {values!r}")
+        raise ValueError(f"choices of {name} must be distinct and not empty, got {values!r}")
     numbers = all(map(is_number, values))
     if ordered and not numbers:
         raise ValueError(f"values of {name} must be numbers, got {values!r} (choices have no order)")
@@ -169,7 +169,7 @@ def _of_optuna(distribution: Any) -> dict[str, Any]:
 def _of_configspace(given: Any) -> dict[str, Any]:
     """A `ConfigSpace.ConfigurationSpace` as plain data."""
     if list(getattr(given, "forbidden_clauses", ())):
-        raise ValueError(f"space must be without forbidden clauses, got {given.forbidden_clauses[0]}")
+        raise ValueError(f"space must not have forbidden clauses, got {given.forbidden_clauses[0]}")
     found: dict[str, dict[str, Any]] = {}
     for h in given.values():
         if hasattr(h, "lower"):
@@ -182,7 +182,7 @@ def _of_configspace(given: Any) -> dict[str, Any]:
     for c in given.conditions:
         child = found[c.child.name]
         if type(c).__name__ not in ("EqualsCondition", "InCondition") or "if" in child:
-            raise ValueError(f"conditions of a space must be of one parent each, with == or in, got {c}")
+            raise ValueError(f"conditions of a space must have one parent each, with == or in, got {c}")
         child["if"] = {c.parent.name: list(c.values) if hasattr(c, "values") else [c.value]}
     return found
 

@@ -81,7 +81,7 @@ def test_what_cannot_cross_is_reported() -> None:
 
 def test_wrong_bytes_are_refused() -> None:
     for data in (pickle.dumps(FULL.base), FULL.to_bytes()[:-1], FULL.to_bytes() + b"x"):
-        with pytest.raises(ValueError, match="must begin with|a problem must have"):
+        with pytest.raises(ValueError, match="must begin with|data must have"):
             Problem.from_bytes(data)
 
 
@@ -101,7 +101,7 @@ def test_features_are_those_of_candidates() -> None:
     assert FULL.base is not None
     assert np.array_equal(FULL.features, FULL.base[[4, 0, 2]])  # type: ignore[arg-type]
     assert FULL.rows == 3
-    with pytest.raises(ValueError, match=r"features must be base\[index\]"):
+    with pytest.raises(ValueError, match=r"features must equal base\[index\]"):
         Problem(gym.spaces.Discrete(2), np.zeros((2, 2)), base=np.ones((5, 2)), index=np.array([0, 1]))
 
 
@@ -112,7 +112,7 @@ def test_a_problem_keeps_the_requested_features() -> None:
     some = problem.with_features("wl_")
     assert some.feature_names == ("wl_0", "wl_1")
     assert np.array_equal(some.features, base[[3, 1]][:, [0, 2]])
-    with pytest.raises(ValueError, match="features must start the name of a feature, one of wl_0, g_0, wl_1, got 'x'"):
+    with pytest.raises(ValueError, match="features must be a prefix of the name of a feature .*, got 'x'"):
         problem.with_features("x")
 
 

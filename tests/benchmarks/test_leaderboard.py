@@ -62,7 +62,7 @@ def test_agents_of_other_packages_have_study_of_their_own() -> None:
         assert external.environments == ours.environments
         assert [c.name for c in external.agents] == ["optuna"]
         assert "optuna" not in {c.name for c in ours.agents}
-    with pytest.raises(ValueError, match=r"agents must be other people's, got bo, which take part as it is"):
+    with pytest.raises(ValueError, match=r"agents must be external, got bo, which the leaderboard already has"):
         leaderboard.studies(3, ["FIESTA-gaussian-v0"], ["optuna", "bo"])
 
 

@@ -1,4 +1,4 @@
-"""Pack scripts: what ships is what upstream's files give."""
+"""Pack scripts: what ships matches upstream's files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ COVERS = ("hpo_envs.tables.datasets.packing", *(f"hpo_envs.tables.datasets.{name
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_packs_equal_what_upstream_files_give(dataset: str, capsys: pytest.CaptureFixture[str]) -> None:
     packing.main([dataset, "--check"])
-    assert "are what upstream's files give" in capsys.readouterr().out
+    assert "match upstream's files" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_check_names_the_array_with_other_numbers(copied: dict) -> None:
     ((pack, arrays),) = copied.items()
     other = arrays["zhen/evaluations"].copy()
     other[0, 5] += 1
-    with pytest.raises(ValueError, match=r"nmthpo/pack\.npz: zhen/evaluations must be what upstream's files give"):
+    with pytest.raises(ValueError, match=r"nmthpo/pack\.npz: zhen/evaluations must match upstream's files"):
         packing.check({pack: {**arrays, "zhen/evaluations": other}}, ["nmthpo/zhen"])
     with pytest.raises(ValueError, match=r"nmthpo/pack\.npz must have"):
         packing.check({pack: {**arrays, "more": other}}, ["nmthpo/zhen"])

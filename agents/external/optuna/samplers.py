@@ -179,16 +179,16 @@ def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
         given = getattr(samplers, one_of("sampler", given, known))
     if isinstance(given, samplers.BaseSampler):
         if settings:
-            raise ValueError(f"settings must be given to the sampler itself, got {', '.join(settings)}")
+            raise ValueError(f"settings must be set on the sampler itself, got {', '.join(settings)}")
         return copy.deepcopy(given)
     if not callable(given):
-        raise ValueError(f"sampler must be a name, a sampler or something that makes one, got {given!r}")
+        raise ValueError(f"sampler must be a name, a sampler or a factory of samplers, got {given!r}")
     seeded = {"seed": seed} if "seed" in inspect.signature(given).parameters else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", package("optuna").exceptions.ExperimentalWarning)
         made = given(**{**seeded, **settings})
     if not isinstance(made, samplers.BaseSampler):
-        raise ValueError(f"sampler must return a sampler of Optuna, got {made!r}")
+        raise ValueError(f"sampler must return an Optuna sampler, got {made!r}")
     for name in {kind.__name__ for kind in type(made).__mro__} & NEEDS.keys():
         package(NEEDS[name], name)
     return made

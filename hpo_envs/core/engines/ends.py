@@ -1,4 +1,4 @@
-"""How runs end: the values of those that diverged, failed or stopped early."""
+"""Values of runs that diverged, failed or stopped early."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,8 @@ from hpo_envs.tables.table import LOST, Table
 def filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
     """(rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) checkpoints at which runs end.
 
-    A run that diverged or failed ends after its last value, with every metric at its worst; others keep their last.
+    A run that diverged or failed ends after its last value with the worst value of every metric; other runs keep their
+    last values.
     """
     known = (~np.isnan(t.values)).sum(axis=2)
     lost = np.isin(t.status, LOST)

@@ -1,4 +1,4 @@
-"""Both forms of environments whose steps compute: each drives an object per episode."""
+"""Scalar and vectorized environments whose steps compute, with one object per episode."""
 
 import abc
 from collections.abc import Callable
@@ -20,8 +20,8 @@ class Episode(abc.ABC):
     """One episode of an environment whose steps compute.
 
     Args:
-        params: What the environment is made of.
-        key: Of the episode.
+        params: The parameters of the environment.
+        key: Key of the episode.
 
     Attributes:
         dicts: Entries of `info` whose keys differ from step to step: in a batch, arrays of dicts.
@@ -38,7 +38,7 @@ class Episode(abc.ABC):
         """Return an action in the form that `step` takes.
 
         Raises:
-            ValueError: Outside of the space.
+            ValueError: The action is outside the space.
         """
 
     @abc.abstractmethod
@@ -86,7 +86,7 @@ class EpisodeVectorEnv(HPOVectorEnv):
         return rewards, terminated, {name: self._stacked(name, [info[name] for info in every]) for name in some}
 
     def _stacked(self, name: str, values: list[Any]) -> Any:
-        """(num_envs, ...) arrays of what is said of each episode."""
+        """(num_envs, ...) arrays of one entry per episode."""
         first = values[0]
         if isinstance(first, dict) and name not in self.episode.dicts:
             return {key: self._stacked(key, [value[key] for value in values]) for key in first}
@@ -97,7 +97,7 @@ class EpisodeVectorEnv(HPOVectorEnv):
     def _check_actions(self, actions: Any) -> list[Any]:
         several = isinstance(actions, (list, tuple)) or (isinstance(actions, np.ndarray) and actions.ndim > 0)
         if not several or len(actions) != self.num_envs:
-            raise ValueError(f"actions must be {self.num_envs}, one an environment, got {actions!r}")
+            raise ValueError(f"actions must have length {self.num_envs}, one per environment, got {actions!r}")
         try:
             return [self.episode.check(self.params, action) for action in actions]
         except ValueError as error:
@@ -117,7 +117,7 @@ class EpisodeEnv(HPOEnv):
         return super().vectorized(episode=cls.episode, **members)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode: nothing is evaluated."""
+        """Start an episode with nothing evaluated."""
         super().reset(seed=seed, options=options)
         self._run = self.episode(self.params, self._new_key(seed))
         return self._run.first(), self._with_mask(provenance_info(self.tables))

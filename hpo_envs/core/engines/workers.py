@@ -1,7 +1,7 @@
 """Simulated parallel workers: evaluations take time on a clock and complete in the order in which they finish.
 
-While a worker is idle, a step only submits; once all are busy, or nothing more may be submitted, each step brings back
-the evaluation that finishes next. Those that finish together come back in the order of their submission.
+While a worker is idle, a step only submits; once all are busy, or nothing more may be submitted, each step returns the
+evaluation that finishes next. Those that finish together are returned in the order of their submission.
 """
 
 import heapq
@@ -20,7 +20,7 @@ class Workers:
         count: Number of workers.
 
     Attributes:
-        clock: Time at which the last evaluation came back.
+        clock: Time at which the last evaluation was returned.
         submitted: Evaluations submitted so far.
     """
 
@@ -41,7 +41,7 @@ class Workers:
         return max([self.clock, *(finish for finish, _, job in self._jobs if job[0] == row)])
 
     def submit(self, job: tuple[Any, ...], start: float, duration: float) -> None:
-        """Give a job, its row first, to an idle worker."""
+        """Give a job, whose first entry is its row, to an idle worker."""
         heapq.heappush(self._jobs, (start + duration, self.submitted, job))
         self.submitted += 1
 
@@ -56,11 +56,11 @@ class VectorWorkers:
 
     Args:
         n: Number of episodes.
-        count: Workers of each.
-        width: Numbers in a job, its row first.
+        count: Number of workers per episode.
+        width: Numbers in a job, the row first.
 
     Attributes:
-        clock: (n,) time at which the last evaluation came back.
+        clock: (n,) time at which the last evaluation was returned.
         submitted: (n,) evaluations submitted so far.
     """
 
@@ -70,7 +70,7 @@ class VectorWorkers:
         self._jobs, self._durations = np.zeros((n, count, width), np.int64), np.zeros((n, count))
 
     def reset(self, index: npt.NDArray[np.intp]) -> None:
-        """Start these episodes afresh."""
+        """Restart these episodes."""
         self.clock[index], self.submitted[index], self._finish[index] = 0.0, 0, np.inf
 
     @property
@@ -92,7 +92,7 @@ class VectorWorkers:
         self.submitted[i] += 1
 
     def next(self, closed: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], Ints, Floats]:
-        """Return what finishes next in each episode that has no idle worker, or that is closed.
+        """Return the jobs that finish next in the episodes that have no idle worker or are closed.
 
         Args:
             closed: (n,) whether nothing more may be submitted.

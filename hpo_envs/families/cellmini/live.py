@@ -1,4 +1,4 @@
-"""CellMiniLive: complete cells are trained for real."""
+"""CellMiniLive: cells that are trained when they are complete."""
 
 import numpy as np
 
@@ -18,15 +18,15 @@ SECONDS = 900.0
 
 
 class CellTrainer(Scorer):
-    """Trains cells in a separate process, which lives as long as this object; see `Scorer`.
+    """Scorer that trains cells in a separate process, which lives as long as this object.
 
     Args:
-        seed: Of the trainings.
-        epochs: Of each.
-        seconds: How long a training may take.
+        seed: Seed of the trainings.
+        epochs: Epochs per training.
+        seconds: Time limit of a training.
 
     Raises:
-        ValueError: An argument breaks its rule.
+        ValueError: An argument is not valid.
         ModuleNotFoundError: torch is not installed.
     """
 
@@ -59,7 +59,7 @@ class CellTrainer(Scorer):
 
 
 def _table(seed: int, epochs: int) -> Table:
-    """Table of infos and headers, which has no rows: cells are trained on request."""
+    """Table for infos and headers, without results: cells are trained on request."""
     nothing = np.full((1, 1, 1), np.nan)
     name = f"function/cellmini-{seed}-{epochs}"
     made = Provenance("measured", "this project", build.COMMIT, "MIT", "The hpo_envs developers. CellMini.")
@@ -67,16 +67,15 @@ def _table(seed: int, epochs: int) -> Table:
 
 
 class CellMiniLiveEnv(CellEnv):
-    """Search for a recurrent cell by building it node by node; complete cells are really trained.
+    """Search for a recurrent cell by building it node by node; complete cells are trained in the step.
 
     ## Description
-    The space of `NASBenchNLP-cell-v0`, and its actions, with the training of `CellMini-v0`: a complete cell learns to
-    write Shakespeare for 15 epochs, which takes a core 3 to 40 seconds. Agents that were developed on the
-    surrogate meet real trainings here, unchanged. An episode builds `budget` cells. Id: `CellMiniLive-v0`. Needs the
-    extra `live`.
+    The space and actions of `NASBenchNLP-cell-v0` with the training of `CellMini-v0`: a complete cell is trained as a
+    language model of Shakespeare for 15 epochs, which takes 3 to 40 seconds on one core. Agents developed on the
+    surrogate run here unchanged. An episode builds `budget` cells. Id: `CellMiniLive-v0`. Needs the extra `live`.
 
-    Trainings are carried out in a process of their own with one thread, so that the settings of torch in this one stay
-    as they are. A cell and a seed of the table give the table's numbers.
+    Training runs in a separate process with one thread and does not change the settings of torch in this one. A cell
+    and a seed of the table reproduce the table's numbers.
 
     ## Rewards
     The step that completes a cell is the evaluation: its reward is minus the loss on the development text after the
@@ -89,24 +88,24 @@ class CellMiniLiveEnv(CellEnv):
     that of the trainings.
 
     ## Information
-    At reset: `table`, `kind`, `sha256` of what is trained, in which nothing is measured yet; `action_mask`.
-    At each step: `finished` (bool, whether the step completed a cell), `cost` (float: as in the table, by a formula,
-    about seconds of one core), `spent` (1 where a cell was completed, else 0), `metrics` (dict of float:
-    `validation_loss` and `train_loss` in nats, `parameters`, and `seconds`, what the processor really took),
-    `held_out` (dict: `test_loss`), `curve` ((epochs,) float64, development loss by epoch, 50 from divergence on),
-    `status` (`ok`, `diverged`, `failed`), `source` (`measured` or `none`), `key` (canonical key of the cell), `error`
-    (why a move was illegal or a training failed, else empty), `action_mask` ((95,) int8: for each part of an action,
-    one after the other, the values that can be legal now).
+    At reset: `table`, `kind`, `sha256` of a table without measurements that identifies the training; `action_mask`.
+    At each step: `finished` (bool, whether the step completed a cell), `cost` (float: seconds on one core, estimated as
+    in the table), `spent` (1 if a cell was completed, else 0), `metrics` (dict of float: `validation_loss` and
+    `train_loss` in nats, `parameters`, and `seconds`, the measured CPU time), `held_out` (dict: `test_loss`),
+    `curve` ((epochs,) float64, development loss by epoch, 50 from divergence on), `status` (`ok`, `diverged`,
+    `failed`), `source` (`measured` or `none`), `key` (canonical key of the cell), `error` (why a move was illegal or a
+    training failed, else empty), `action_mask` ((95,) int8: the values that can be legal now, parts of an action
+    concatenated).
 
     ## Arguments
     - `objective="validation_loss"`: or `train_loss`, `parameters`, or a tuple of metrics for a vector reward.
     - `budget=20`: complete cells of an episode; None = 10,000.
-    - `seed=0`: of the trainings; the table's are 0 and 1.
-    - `epochs=15`: of each training.
-    - `seconds=900`: how long a training may take.
+    - `seed=0`: seed of the trainings; the table's are 0 and 1.
+    - `epochs=15`: epochs per training.
+    - `seconds=900`: time limit of a training.
 
     ## Table
-    None: every number is measured when it is asked for.
+    None: every result is measured in the step.
 
     ## References
     See `CellMini-v0`.

@@ -1,4 +1,4 @@
-"""CellMini: recurrent cells as character language models that this project trained, as rows and as learning curves."""
+"""CellMini: recurrent cells trained by this project as character language models; final results and learning curves."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from hpo_envs.tables.datasets.cellmini.build import HELD_OUT, TABLE
 
 
 class CellMiniEnv(LookupEnv):
-    """Search among recurrent cells that this project trained as character language models.
+    """Search among recurrent cells trained by this project as character language models.
 
     ## Description
-    300 cells of the search space of NAS-Bench-NLP, drawn at random by this package's generator, each trained twice
-    for 15 epochs on 80,000 characters of Shakespeare by `benchmarks.study.measure`: embeddings and hidden states of
-    80 numbers, one cell, tied weights. One step looks up a training to its end. One episode is one search. Cells
-    can be retrained and compared (`benchmarks.study.measure CellMini --check 10`); `CellMiniLive-v0` builds and trains
-    any cell of the space. Id: `CellMini-v0`. Learning curves: `CellMiniLC-v0`.
+    300 cells of the search space of NAS-Bench-NLP, drawn by this package's random generator, each trained twice for 15
+    epochs on 80,000 characters of Shakespeare by `benchmarks.study.measure`: embeddings and hidden states of size 80,
+    one cell, tied weights. One step looks up one complete training. One episode is one search.
+    `benchmarks.study.measure CellMini --check 10` retrains ten runs and compares them with the table; in
+    `CellMiniLive-v0` agents build and train any cell of the space. Id: `CellMini-v0`. Learning curves: `CellMiniLC-v0`.
 
     ## Action Space
-    `Discrete(rows)`: the cell, in the order of a hash of the cells.
+    `Discrete(rows)`: index of the cell, in a fixed pseudo-random order.
 
     ## Observation Space
-    The d = 50 features are those of the cell's graph (`wl_*`, the first 10 stand alone), as in `NASBenchNLP-*-v0`.
+    The d = 50 features describe the cell's graph (`wl_*`, of which the first 10 can be used alone), as in
+    `NASBenchNLP-*-v0`.
 
     ## Rewards
     The metric `objective` after the last epoch, negative if lower is better. Default: minus the loss on the development
@@ -41,7 +42,7 @@ class CellMiniEnv(LookupEnv):
 
     ## Arguments
     - `objective="validation_loss"`: any metric but `test_loss`, or a tuple of metrics for a vector reward.
-    - `cost="evaluations"`: or `"s"`: estimated by a formula of the cell's operations, about seconds of one core.
+    - `cost="evaluations"`: or `"s"`: seconds on one core, estimated from the cell's operations.
     - `budget=20`: in units of `cost`; None = every row once per seed.
 
     ## Table
@@ -62,26 +63,24 @@ CellMiniVectorEnv = CellMiniEnv.vectorized()
 
 
 class CellMiniLCEnv(CurvesEnv):
-    """Multi-fidelity search among recurrent cells that this project trained as character language models.
+    """Multi-fidelity search among recurrent cells trained by this project as character language models.
 
     ## Description
     The learning curves of `CellMini-v0`: 15 epochs of each of two trainings. One step trains one cell up to one
-    epoch, continuing from the epoch reached before, and pays only the new part. One episode is one search. Id:
+    epoch, continuing from the epoch reached before, and pays only for the new part. One episode is one search. Id:
     `CellMiniLC-v0`.
 
     ## Action Space
-    `MultiDiscrete([rows, 15])`: the cell, in the order of a hash of the cells, and the epoch to train it to, 0 being
-    the first.
+    `MultiDiscrete([rows, 15])`: index of the cell, in a fixed pseudo-random order, and the epoch to train it to, 0
+    being the first.
 
     ## Observation Space
-    The d = 50 features are those of the cell's graph (`wl_*`, the first 10 stand alone).
-
-    ## Rewards
-    The metric `objective` after that epoch, negative if lower is better. Default: minus the loss on the development
-    text, in nats per character.
+    The d = 50 features describe the cell's graph (`wl_*`, of which the first 10 can be used alone). ## Rewards The
+    metric `objective` after that epoch, negative if lower is better. Default: minus the loss on the development text,
+    in nats per character.
 
     ## Starting State
-    Each episode sees one of the two trainings of each row, drawn with the episode's seed.
+    Each episode uses one of the two trainings of each row, drawn with the episode's seed.
 
     ## Information
     `metrics`: `validation_loss`, `train_loss`, `parameters`; `held_out` (dict: `test_loss`); `status`: `ok`; `diverged`
@@ -89,7 +88,7 @@ class CellMiniLCEnv(CurvesEnv):
 
     ## Arguments
     - `objective="validation_loss"`: any metric but `test_loss`, or a tuple of metrics for a vector reward.
-    - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
+    - `cost=None`: seconds on one core, estimated from the cell's operations; or `"epochs"`, or `"evaluations"`.
 
     ## Table
     As in `CellMini-v0`: measured by this project, MIT licence.

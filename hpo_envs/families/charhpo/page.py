@@ -13,10 +13,10 @@ from hpo_envs.tables.datasets.charhpo.build import TEST
 
 
 def table_name(task: str, lang: str, architecture: str) -> str:
-    """The table of a sweep.
+    """Name of the table of a sweep.
 
     Raises:
-        ValueError: No such task, language of the task, or architecture.
+        ValueError: Unknown task, language (of the task) or architecture.
     """
     one_of("task", task, charhpo.TASKS)
     one_of("lang", lang, charhpo.LANGUAGES[task], f" for {task}")
@@ -39,27 +39,28 @@ class CharHPOEnv(LookupEnv):
     `g2p-dut` (Dutch), `g2p-geo` (Georgian), `g2p-hun` (Hungarian), and architecture `lstm` or `transformer`: 24 ids.
 
     ## Action Space
-    `Discrete(200)`: the run to evaluate, in the order of a hash of their names. Its sixteen hyperparameters (Table
-    2): `batch_size` (16 to 2048 in steps of 16), `learning_rate` (1e-6 to 0.01, logarithmic), `beta1`, `beta2`,
+    `Discrete(200)`: index of the run, in a fixed pseudo-random order. Its sixteen hyperparameters (Table 2):
+    `batch_size` (16 to 2048 in steps of 16), `learning_rate` (1e-6 to 0.01, logarithmic), `beta1`, `beta2`,
     `label_smoothing`, `scheduler` (none, reduceonplateau, warmupinvsqrt), `warmup_samples` (warmupinvsqrt only),
     `factor`, `min_lr`, `patience` (reduceonplateau only), `embedding_size`, `hidden_size`, `encoder_layers`,
-    `decoder_layers`, `attention_heads`, `dropout`. Inactive ones are 0; the LSTM's decoder layers and attention
-    heads are 1.
+    `decoder_layers`, `attention_heads`, `dropout`. Inactive ones are 0; the LSTM's decoder layers and attention heads
+    are 1.
 
     ## Observation Space
     The d = 18 features are those above in their order, the scheduler as three of 0 or 1.
 
     ## Rewards
     The metric `objective` of this run, negative if lower is better. Default: development accuracy, the percentage of
-    words that are exactly right, 0 to 100. A run that never learned has accuracy 0 and is an ordinary run.
+    words that are exactly right, 0 to 100. Runs that did not learn have accuracy 0 and status `ok`.
 
     ## Starting State
-    The table has one run of each configuration, so the seed matters to `shuffle` and `subsample` only.
+    The table has one run of each configuration, so the seed affects only `shuffle` and `subsample`.
 
     ## Information
-    `metrics`: `accuracy` in per cent, `runtime` in seconds; `held_out` (dict: `test_accuracy` in per cent, which
-    upstream has only of the best run of each sweep, of the Irish LSTMs none among the 200; empty for all others, in
-    the batched form `_test_accuracy` says where it is known); `status`: `ok`. Re-evaluation gives the same result.
+    `metrics`: `accuracy` in per cent, `runtime` in seconds; `held_out` (dict: `test_accuracy` in per cent, published
+        only for the best run of each sweep, for Irish LSTMs for none of the 200; empty for all others; in the
+        vectorized form the mask `_test_accuracy` marks known values); `status`: `ok`. Re-evaluation gives the same
+        result.
 
     ## Arguments
     - `task`: inflection or g2p.

@@ -1,4 +1,4 @@
-"""CharHPO-v0: the whole search space of the character transduction sweeps, answered by a surrogate."""
+"""CharHPO-v0: the whole search space of the character transduction sweeps, with a surrogate."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sweeps(BoxFunction):
 
     Args:
         numbers: (k,) the tasks, as indices into `build.NAMES`.
-        noise: Whether runs scatter about the prediction.
+        noise: Whether results have noise around the prediction.
     """
 
     options = tuple(CALLED[0])
@@ -63,29 +63,29 @@ class Sweeps(BoxFunction):
 
 
 def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Tasks of the sweeps among `tasks`, named as `g2p-geo-lstm`; all of them for None.
+    """Those of `tasks` that belong to the sweeps, named as in `g2p-geo-lstm`; all for None.
 
     Raises:
-        ValueError: No such sweep, or none left.
+        ValueError: Unknown sweep, or no task left.
     """
     if sweeps is None:
         return tasks
     wanted = [int(matching({"table": name}, "sweeps")[0]) for name in check_names("sweeps", sweeps)]
     left = np.intersect1d(tasks, np.array(wanted, dtype=np.int64))
     if not len(left):
-        raise ValueError(f"sweeps must leave at least one task to draw, got {sweeps!r}")
+        raise ValueError(f"sweeps must have a task in common with the other arguments, got {sweeps!r}")
     return left
 
 
 def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
-    """Indices into `build.NAMES` of the tasks with these properties; None means any.
+    """Indices in `build.NAMES` of the tasks with these properties; None means any.
 
     Args:
         wanted: `task`, `lang`, `architecture`, or `table`: the second part of a table's name.
-        where: For errors: the name of the mapping, or empty for arguments.
+        where: Name of the mapping in error messages; empty for arguments.
 
     Raises:
-        ValueError: No task has that property, or the combination.
+        ValueError: No task has the properties.
     """
     for key, value in wanted.items():
         known = list(dict.fromkeys(called[key] for called in CALLED))
@@ -93,7 +93,7 @@ def matching(wanted: Mapping[str, Any], where: str) -> npt.NDArray[np.int64]:
             one_of(f"{where}[{key!r}]" if where else key, value, known)
     left = [t for t, called in enumerate(CALLED) if all(v is None or called[k] == v for k, v in wanted.items())]
     if not left:
-        raise ValueError(f"task, lang and architecture must go together as in Table 6, got {dict(wanted)}")
+        raise ValueError(f"task, lang and architecture must be a combination of Table 6, got {dict(wanted)}")
     return np.array(left, dtype=np.int64)
 
 
@@ -104,8 +104,8 @@ class CharSpaceEnv(BoxEnv):
     The search space of Wiemerslage, Gorman and von der Wense (2024): sixteen hyperparameters of an LSTM or a
     transformer, continuous, integer, categorical and conditional, for morphological inflection in eight languages and
     grapheme-to-phoneme conversion in four. Their 24 random searches cover the space with 200 runs each; a surrogate
-    fitted to all of them answers any configuration of any task. Each reset draws a task: a distribution of problems for
-    learned optimisers. One step trains one configuration. One episode is one optimisation run. Id: `CharHPO-v0`.
+    fitted to all of them evaluates any configuration on any task. Each reset draws a task: a distribution of problems
+    for learned optimisers. One step trains one configuration. One episode is one optimisation run. Id: `CharHPO-v0`.
 
     ## Action Space
     `Box(-1, 1, (16,), float32)`, in the order of Table 2: `batch_size` (16 to 2048 in steps of 16), `learning_rate`
@@ -114,13 +114,13 @@ class CharSpaceEnv(BoxEnv):
     `factor` (0.1 to 0.9), `min_lr` (1e-7 to 0.001), `patience` (1 to 5), `embedding_size` (16 to 512 in steps of 16),
     `hidden_size` (64 to 2048 in steps of 64), `encoder_layers` (transformer 2, 4, 6, 8; LSTM 1, 2), `decoder_layers`
     (2, 4, 6, 8; 1), `attention_heads` (2, 4, 8; 1), `dropout` (0 to 0.5). Values of a grid share [-1, 1] in equal
-    parts, so uniform actions draw from the sweeps' distributions. `warmup_samples` counts under warmupinvsqrt only,
-    `factor`, `min_lr` and `patience` under reduceonplateau only; elsewhere they are 0 and change nothing. `action_of`
+    parts, so uniform actions draw from the sweeps' distributions. `warmup_samples` is active under warmupinvsqrt only,
+    `factor`, `min_lr` and `patience` under reduceonplateau only; inactive ones are 0 and have no effect. `action_of`
     maps a dict of natural values to an action, and `hpo_envs.tables.user.space.to_configspace` exports the space.
 
     ## Observation Space
     d = 16; two facts: 1 for a transformer, 0 for an LSTM; 1 for grapheme-to-phoneme conversion, 0 for inflection. The
-    language is not observed. Seconds as cost are 0 to 1e6.
+    language is not observed. A cost in seconds is 0 to 1e6.
 
     ## Rewards
     The metric `objective` of this run, negative if lower is better. Default: development accuracy, the percentage of
@@ -128,30 +128,30 @@ class CharSpaceEnv(BoxEnv):
 
     ## Starting State
     A task, language and architecture drawn uniformly from the 24, or from those that the arguments or
-    `reset(options={"task": "g2p", "lang": "geo", "architecture": "lstm"})` leave (each may be missing; or
-    `{"table": "g2p-geo-lstm"}`).
+    `reset(options={"task": "g2p", "lang": "geo", "architecture": "lstm"})` allow (each may be missing; or `{"table":
+    "g2p-geo-lstm"}`).
 
     ## Information
-    At reset also: `task`, `lang`, `architecture`; the table has 200 draws of the task, answered by the surrogate.
-    At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` in per cent,
-    `runtime` in seconds), `config` (dict of natural hyperparameter values, inactive ones 0), `status` (`ok`).
+    At reset also: `task`, `lang`, `architecture`; the table has 200 configurations of the task, evaluated by the
+    surrogate. At each step: `cost` (float, in `env.unwrapped.cost_unit`), `metrics` (dict of float: `accuracy` in per
+    cent, `runtime` in seconds), `config` (dict of natural hyperparameter values, inactive ones 0), `status` (`ok`).
 
     ## Arguments
-    - `task=None`, `lang=None`, `architecture=None`: restrict what is drawn; see `CharHPOEnv` for the names.
+    - `task=None`, `lang=None`, `architecture=None`: restrict the tasks to draw from; see `CharHPOEnv` for the names.
     - `sweeps=None`: names of the tasks to draw from, such as `("g2p-geo-lstm",)`; `hpo_envs.benchmarks.tasks` has
       splits.
     - `objective="accuracy"`: or `"runtime"`, or both as a tuple for a vector reward.
     - `cost="evaluations"`: or `"runtime"`, the seconds that the run would take.
     - `budget=200`: in units of `cost`; None = 10,000 evaluations or 1e8 seconds.
-    - `noise=True`: whether runs scatter about the surrogate as the measured ones do. Noise is a function of the task
-      and the configuration: asking again gives the same answer. False gives the smooth prediction.
+    - `noise=True`: whether results have noise like the measured runs. The noise is a function of the task and the
+      configuration, so a repeated evaluation has the same result. False gives the smooth prediction.
 
     ## Table
     Boosted trees on the ranks of accuracies, trained on the twelve tasks of an architecture together, and each task's
     quantile function; `hpo_envs.tables.datasets.charhpo.model` has the details. Held-out error, mean over the 24 tasks
     (five-fold): rank correlation of accuracy 0.86, R2 0.63, mean absolute error 6.0 points (with noise 0.80, 0.54 and
-    7.2); runtime within a factor of 1.32. By task in `tables/datasets/charhpo/charhpo_fit.csv`. The
-    200 rows of a task's table get the same answers here, up to the rounding of actions to float32.
+    7.2); runtime within a factor of 1.32. By task in `tables/datasets/charhpo/charhpo_fit.csv`. The 200 rows of a
+    task's table have the same results here, up to the rounding of actions to float32.
 
     ## References
     Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the Hyperparameter Sensitivity of Neural
@@ -172,7 +172,7 @@ class CharSpaceEnv(BoxEnv):
         sweeps: Sequence[str] | None = None,
     ) -> BoxParams:
         if table is not None:
-            raise ValueError(f"table must be left out, since a surrogate answers CharHPO-v0, got {shown(table)}")
+            raise ValueError(f"table must be left out (CharHPO-v0 uses a surrogate), got {shown(table)}")
         choice = {"task": task, "lang": lang, "architecture": architecture}
         function = Sweeps(among(sweeps, matching(choice, "")), check_bool("noise", noise))
         return BoxParams.of(function, build.METRICS, objective, cost, budget, costs=build.METRICS[1:])

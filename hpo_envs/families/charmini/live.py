@@ -22,17 +22,17 @@ _SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
 
 
 class WordTrainer:
-    """A training as a function, in a separate process that lives as long as this object.
+    """A training as a function; it runs in a separate process that lives as long as this object.
 
     Args:
         architecture: `lstm` or `transformer`.
         language: Code of the language.
-        seed: Of the trainings.
-        epochs: Of each.
-        seconds: How long a call may take.
+        seed: Seed of the trainings.
+        epochs: Epochs per training.
+        seconds: Time limit of a call.
 
     Raises:
-        ValueError: An argument breaks its rule.
+        ValueError: An argument is not valid.
         ModuleNotFoundError: torch is not installed.
         TableNotInstalled: The words of the language are not installed.
     """
@@ -62,10 +62,10 @@ class WordTrainer:
 
 
 class LiveEpochs(WordTrainer):
-    """The same, epoch by epoch."""
+    """`WordTrainer` epoch by epoch."""
 
     def __call__(self, config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, Any]:  # type: ignore[override]
-        """Train a configuration on until so many epochs are done; `cost` is that of the new ones."""
+        """Continue the training of a configuration up to `epochs` epochs; `cost` is that of the new ones."""
         kept = Path(resume_from) / "epochs"
         before = int(kept.read_text(encoding="ascii")) if kept.exists() else 0
         said = self._measured(config, epochs, Path(resume_from))
@@ -86,16 +86,16 @@ def _of(function: WordTrainer, architecture: str, objective: Any, **kwargs: Any)
 
 
 class CharMiniLiveEnv(FunctionEnv):
-    """Hyperparameter optimisation of small LSTMs and transformers that pronounce words, really trained.
+    """Hyperparameter optimisation of small LSTMs and transformers that pronounce words, with training in the step.
 
     ## Description
-    The models, words and hyperparameters of `CharMini-eng-lstm-v0`, trained when they are asked for: one step trains
-    one configuration for 20 epochs, which takes a core 3 to 50 seconds. Agents tuned on tables meet real
-    trainings here, unchanged. Ids: `CharMiniLive-{language}-{architecture}-v0`, languages and architectures as in
-    `CharMini-eng-lstm-v0`. Needs the extra `live` and, for languages but English, the words: `hpo-envs fetch charmini`.
+    The models, words and hyperparameters of `CharMini-eng-lstm-v0`, trained in the step: one step trains one
+    configuration for 20 epochs, which takes 3 to 50 seconds on one core. Agents tuned on tables run here unchanged.
+    Ids: `CharMiniLive-{language}-{architecture}-v0`, languages and architectures as in `CharMini-eng-lstm-v0`. Needs
+    the extra `live` and, for languages other than English, the words: `hpo-envs fetch charmini`.
 
-    Trainings are carried out in a process of their own with one thread, so that the settings of torch in this one stay
-    as they are. A configuration and a seed of the table give the table's numbers.
+    Training runs in a separate process with one thread and does not change the settings of torch in this one. A
+    configuration and a seed of the table reproduce the table's numbers.
 
     ## Action Space
     `Box(-1, 1, (16,), float32)`: one number per hyperparameter, in the order of `CharHPO-v0`; the values of a list
@@ -103,7 +103,7 @@ class CharMiniLiveEnv(FunctionEnv):
     `Discrete(candidates)`.
 
     ## Observation Space
-    20 numbers with one objective, 22 where actions are candidates: f = 16 or 18, e = 0.
+    20 numbers with one objective, 22 if actions are candidates: f = 16 or 18, e = 0.
 
     ## Rewards
     The metric `objective` after the last epoch, negative if lower is better. Default: development accuracy in per cent.
@@ -114,22 +114,23 @@ class CharMiniLiveEnv(FunctionEnv):
     The episode's seed changes nothing; the argument `seed` is that of the trainings.
 
     ## Information
-    `cost` is that of the table, by a formula, about seconds of one core. `metrics` are `accuracy`,
-    `phoneme_error_rate`, `nll`, `training_loss`, `parameters`, and `seconds`, what the processor really took.
+    `cost` is that of the table: seconds on one core, estimated. `metrics` are `accuracy`, `phoneme_error_rate`, `nll`,
+    `training_loss`, `parameters`, and `seconds`, the measured CPU time.
 
     ## Arguments
     - `architecture`: lstm or transformer.
-    - `language="eng"`: code of a language, as in the ids. Words of others than English: `hpo-envs fetch charmini`.
+    - `language="eng"`: code of a language, as in the ids. Words of languages other than English: `hpo-envs fetch
+      charmini`.
     - `objective="accuracy"`: any of the metrics, or a tuple of them for a vector reward.
     - `actions="box"`: or `"candidates"`.
     - `budget=20`: in units of `budget_unit`.
     - `budget_unit="evaluations"`: or `"cost"`.
-    - `seed=0`: of the trainings; the table's are 0, 1 and 2.
-    - `epochs=20`: of each training.
-    - `seconds=600`: how long a training may take.
+    - `seed=0`: seed of the trainings; the table's are 0, 1 and 2.
+    - `epochs=20`: epochs per training.
+    - `seconds=600`: time limit of a training.
 
     ## Table
-    None: every number is measured when it is asked for.
+    None: every result is measured in the step.
 
     ## References
     See `CharMini-eng-lstm-v0`.
@@ -157,12 +158,12 @@ CharMiniLiveVectorEnv = CharMiniLiveEnv.vectorized()
 
 
 class CharMiniLiveLCEnv(FunctionEnv):
-    """Multi-fidelity optimisation of small LSTMs and transformers that pronounce words, really trained.
+    """Multi-fidelity optimisation of small LSTMs and transformers that pronounce words, with training in the step.
 
     ## Description
-    As `CharMiniLive-eng-lstm-v0`, epoch by epoch: one step trains one of a list of configurations on to an epoch, from
-    the checkpoint that it left, and pays only the new part. Ids:
-    `CharMiniLiveLC-{language}-{architecture}-v0`. Needs what `CharMiniLive-eng-lstm-v0` needs.
+    As `CharMiniLive-eng-lstm-v0`, epoch by epoch: one step trains one of a list of configurations up to an epoch, from
+    its last checkpoint, and pays only for the new part. Ids: `CharMiniLiveLC-{language}-{architecture}-v0`.
+    Requirements: as for `CharMiniLive-eng-lstm-v0`.
 
     ## Action Space
     `MultiDiscrete([candidates, 20])`: the configuration, in a list of seeded quasi-random ones, and the epoch to train
@@ -178,20 +179,20 @@ class CharMiniLiveLCEnv(FunctionEnv):
     Also after as many steps as there are candidates x epochs.
 
     ## Information
-    As in `CharMiniLive-eng-lstm-v0`, and `reached` (index of the epoch that the metrics are of) and `best` (best reward
+    As in `CharMiniLive-eng-lstm-v0`, and `reached` (index of the epoch of the metrics) and `best` (best reward
     of the configuration so far). `action_mask` is (candidates + epochs,).
 
     ## Arguments
     - `architecture`, `language`, `objective`, `seed`: as in `CharMiniLive-eng-lstm-v0`.
-    - `epochs=20`: the most that a configuration is trained.
+    - `epochs=20`: the most epochs that a configuration is trained for.
     - `budget=None`: in units of `budget_unit`; None = 20 full trainings in epochs, as many steps as candidates in
       evaluations, or a cost of 1e6.
     - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
-    - `seconds=600`: how long a step may take.
-    - `checkpoints=None`: folder of the configurations' folders; None: a temporary one of each episode.
+    - `seconds=600`: time limit of a step.
+    - `checkpoints=None`: folder of the configurations' folders; None: a temporary one per episode.
 
     ## Table
-    None: every number is measured when it is asked for.
+    None: every result is measured in the step.
 
     ## References
     See `CharMini-eng-lstm-v0`.

@@ -1,4 +1,4 @@
-"""CharMini: small character models that this project trained, as rows, and as learning curves."""
+"""CharMini: small character models trained by this project; final results and learning curves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hpo_envs.tables.datasets.charmini.build import HELD_OUT
 
 
 def table_name(architecture: str, language: str) -> str:
-    """The table of an architecture and a language.
+    """Name of the table of an architecture and a language.
 
     Raises:
         ValueError: No such architecture, or no such language.
@@ -30,21 +30,21 @@ class CharMiniEnv(LookupEnv):
     ## Description
     Small character models learn to pronounce 1,500 words of a language: attentive LSTMs and pre-norm transformers with
     the sixteen hyperparameters of `CharHPO-v0` in smaller ranges, the same 64 configurations in each language, trained
-    for 20 epochs with two seeds (English: three) by `benchmarks.study.measure`. One step looks up a training to its
-    end. One episode is one optimisation run. Configurations can be retrained and compared
-    (`benchmarks.study.measure CharMini --check 10`), and `CharMiniLive-eng-lstm-v0` trains such models at each step.
+    for 20 epochs with two seeds (English: three) by `benchmarks.study.measure`. One step looks up one complete
+    training. One episode is one optimisation run. `benchmarks.study.measure CharMini --check 10` retrains ten runs and
+    compares them with the table, and `CharMiniLive-eng-lstm-v0` trains such models at each step.
 
-    Ids: `CharMini-{language}-{architecture}-v0` with `eng` (English) or a language of the shared task that is measured
-    completely (listed in `docs/charmini.md`), and architecture `lstm` or `transformer`. Learning curves:
+    Ids: `CharMini-{language}-{architecture}-v0` with `eng` (English) or a completely measured language of the shared
+    task (listed in `docs/charmini.md`), and architecture `lstm` or `transformer`. Learning curves:
     `CharMiniLC-eng-lstm-v0`.
 
     ## Action Space
-    `Discrete(rows)`: the configuration, in the order of a hash of their names, drawn uniformly from: `batch_size` (32
-    to 256 in steps of 16), `learning_rate` (1e-4 to 0.03, logarithmic), `beta1` (0.8 to 0.999), `beta2` (0.98 to
-    0.999), `label_smoothing` (0 to 0.2), `scheduler` (none, reduceonplateau, warmupinvsqrt), `warmup_samples` (100 to
-    20,000; warmupinvsqrt only), `factor`, `min_lr`, `patience` (reduceonplateau only), `embedding_size` (16 to 64),
-    `hidden_size` (32 to 128), `encoder_layers` (1, 2), `decoder_layers` (1, 2; LSTM 1), `attention_heads` (2, 4, 8;
-    LSTM 1), `dropout` (0 to 0.5). Inactive ones are 0.
+    `Discrete(rows)`: index of the configuration, in a fixed pseudo-random order. Configurations are drawn uniformly
+    from: `batch_size` (32 to 256 in steps of 16), `learning_rate` (1e-4 to 0.03, logarithmic), `beta1` (0.8 to 0.999),
+    `beta2` (0.98 to 0.999), `label_smoothing` (0 to 0.2), `scheduler` (none, reduceonplateau, warmupinvsqrt),
+    `warmup_samples` (100 to 20,000; warmupinvsqrt only), `factor`, `min_lr`, `patience` (reduceonplateau only),
+    `embedding_size` (16 to 64), `hidden_size` (32 to 128), `encoder_layers` (1, 2), `decoder_layers` (1, 2; LSTM 1),
+    `attention_heads` (2, 4, 8; LSTM 1), `dropout` (0 to 0.5). Inactive ones are 0.
 
     ## Observation Space
     The d = 18 features are those above in their order, the scheduler as three of 0 or 1.
@@ -64,14 +64,13 @@ class CharMiniEnv(LookupEnv):
     - `architecture`: lstm or transformer.
     - `language="eng"`: code of a language, as in the ids.
     - `objective="accuracy"`: any metric but those held out, or a tuple of metrics for a vector reward.
-    - `cost="evaluations"`: or `"s"`: estimated by a formula of updates, layers and multiplications, about seconds
-      of one core.
+    - `cost="evaluations"`: or `"s"`: seconds on one core, estimated from updates, layers and multiplications.
     - `budget=20`: in units of `cost`; None = every row once per training.
 
     ## Table
-    Measured by this project and shipped, MIT licence, for English MIT AND BSD-2-Clause (its words, which ship, are
-    CMUdict's; those of other languages arrive by `hpo-envs fetch charmini` and are needed for training only). The
-    trainings are bit-identical under AVX-512, AVX2 and SSE.
+    Measured by this project and shipped, MIT licence, for English MIT AND BSD-2-Clause (its words, which ship, are from
+    CMUdict; those of other languages need `hpo-envs fetch charmini`, for training only). Trainings are bit-identical
+    under AVX-512, AVX2 and SSE.
 
     ## References
     This project. Search space: Adam Wiemerslage, Kyle Gorman and Katharina von der Wense. Quantifying the
@@ -103,17 +102,17 @@ class CharMiniLCEnv(CurvesEnv):
     """Multi-fidelity optimisation of small LSTMs and transformers that pronounce words, measured by this project.
 
     ## Description
-    The learning curves of `CharMini-eng-lstm-v0` and its like: 20 epochs of each seed of each configuration. One
-    step trains one configuration up to one epoch, continuing from the epoch reached before, and pays only the new
-    part. One episode is one optimisation run.
+    The learning curves of the tables of `CharMini-*-v0`: 20 epochs of each seed of each configuration. One step trains
+    one configuration up to one epoch, continuing from the epoch reached before, and pays only for the new part. One
+    episode is one optimisation run.
 
     Ids: `CharMiniLC-{language}-{architecture}-v0`, languages and architectures as in `CharMini-eng-lstm-v0`. By phoneme
-    error rate an easy multi-fidelity problem: in English ranks after five epochs correlate 0.9 with the final ones.
-    Accuracy, 0 for many at first, says less.
+        error rate this is an easy multi-fidelity problem: in English, ranks after five epochs correlate 0.9 with final
+        ranks. Early accuracy, which is 0 for many configurations, is less informative.
 
     ## Action Space
-    `MultiDiscrete([rows, 20])`: the configuration, in the order of a hash of their names, and the epoch to train it to,
-    0 being the first. Hyperparameters as in `CharMini-eng-lstm-v0`.
+    `MultiDiscrete([rows, 20])`: index of the configuration, in a fixed pseudo-random order, and the epoch to train it
+    to, 0 being the first. Hyperparameters as in `CharMini-eng-lstm-v0`.
 
     ## Observation Space
     d = 18.
@@ -122,7 +121,7 @@ class CharMiniLCEnv(CurvesEnv):
     The metric `objective` at that epoch, negative if lower is better. Default: development accuracy in per cent.
 
     ## Starting State
-    Each episode sees one of the trainings of each configuration, drawn with the episode's seed.
+    Each episode uses one of the trainings of each configuration, drawn with the episode's seed.
 
     ## Information
     `metrics`: `accuracy`, `phoneme_error_rate`, `nll`, `training_loss`, `parameters`; `held_out` (dict:
@@ -130,7 +129,7 @@ class CharMiniLCEnv(CurvesEnv):
 
     ## Arguments
     - `architecture`, `language`, `objective`: as in `CharMini-eng-lstm-v0`.
-    - `cost=None`: what a formula says, about seconds of one core; or `"epochs"`, or `"evaluations"`.
+    - `cost=None`: seconds on one core, estimated as in `CharMini-eng-lstm-v0`; or `"epochs"`, or `"evaluations"`.
 
     ## Table
     As in `CharMini-eng-lstm-v0`: measured by this project, MIT licence, for English MIT AND BSD-2-Clause.

@@ -20,13 +20,13 @@ from hpo_envs.tables.table import Table
 
 
 class MetricTuning(BoxFunction):
-    """Agreement of hLEPOR's settings with the human scores of a corpus.
+    """Agreement of hLEPOR with the human scores of a corpus, as a function of its parameters.
 
     Args:
         table: Rows are segments.
-        variant: Reading of the position difference.
+        variant: Form of the position difference.
         bounds: The box, see `ParameterBox`.
-        held_out: Documents that no reward sees; None for the table's own split.
+        held_out: Held-out documents, which no reward uses; None for the table's own split.
         kendall: Whether Kendall's tau is computed, which takes most of a step's time.
     """
 
@@ -95,18 +95,18 @@ class CushLEPOREnv(BoxEnv):
 
     ## Information
     At each step: `cost` (1.0 evaluation), `metrics` (dict of float on the training documents: `pearson`,
-    `system_pearson`, `rmse`, `skill` = 1 - MSE / variance, which is 0 for the best constant; `kendall` where it is an
-    objective), `held_out` (the same on documents that no reward sees; absent where no document is held out),
+    `system_pearson`, `rmse`, `skill` = 1 - MSE / variance, which is 0 for the best constant; `kendall` if it is an
+    objective), `held_out` (the same on held-out documents, which no reward uses; absent if no document is held out),
     `config` (dict of the six natural values), `status` (`ok`).
 
     ## Arguments
     - `pair="ted-ende"`: test set and languages.
-    - `labels="mqm"`: human scores; news of 2020 also has `"psqm"`, which its ids use, and `"mqm-edited"`: the
-      translations with the edits that raters made, from which `"mqm"` is free.
+    - `labels="mqm"`: human scores; news of 2020 also has `"psqm"`, which its ids use, and `"mqm-edited"`: translations
+      with the edits that raters made, which `"mqm"` excludes.
     - `reference=None`: reference translation that hLEPOR compares with, a letter: `"B"` (default) or `"A"` for Chinese
       to English talks, `"A"` elsewhere. Upstream calls them `ref` (A) and `refB`.
     - `table=None`: a `Table` of `hpo_envs.tables.datasets.cushlepor.build` instead of the one of the id: its
-      `from_folder` reads any other test set of the upstream repository, `from_tsv` a user's own.
+      `from_folder` reads any other test set of the upstream repository, `from_tsv` your own.
     - `objective="pearson"`: or `kendall`, `system_pearson`, `rmse`, or a tuple for a vector reward.
     - `cost="evaluations"`.
     - `budget=400`: evaluations; None = 10,000.
@@ -121,16 +121,16 @@ class CushLEPOREnv(BoxEnv):
     ## Table
     One row per segment: the human score 1 - MQM / 25 or pSQM / 6 and the statistics that hLEPOR depends on (lengths,
     matches, position differences for each n), computed from the text once: 6,877 rows of each pair of TED
-    talks, Apache-2.0; 59 and 54 % of them have no error. No text ships. News answers after `hpo-envs fetch
-    cushlepor-news`, and was not at hand when its reader was written.
+    talks, Apache-2.0; 59 and 54 % of them have no error. No text ships. News needs `hpo-envs fetch cushlepor-news`; its
+    reader was written without access to the files.
 
-    The reference decides what tuning finds. Pearson correlation of hLEPOR with the human scores, Chinese to English,
-    training / held-out talks: against B 0.172 / 0.163 with the package's default weights, 0.165 / 0.142 with the
-    published weights tuned on LaBSE, 0.140 / 0.141 with those tuned on pSQM; against A 0.119 / 0.056, 0.112 / 0.052 and
-    0.076 / 0.049.
+    The result of tuning depends on the reference. Pearson correlation of hLEPOR with the human scores, Chinese to
+    English, training / held-out talks: against B 0.172 / 0.163 with the package's default weights, 0.165 / 0.142 with
+    the published weights tuned on LaBSE, 0.140 / 0.141 with those tuned on pSQM; against A 0.119 / 0.056, 0.112 / 0.052
+    and 0.076 / 0.049.
 
     The paper tuned on the pSQM labels of newstest2020 (RMSE 0.28 against 0.29), and on similarities of LaBSE (0.09
-    against 0.19), a target that `hpo_envs.tables.datasets.cushlepor.semantic` makes of texts.
+    against 0.19), a target that `hpo_envs.tables.datasets.cushlepor.semantic` computes from texts.
 
     ## References
     Lifeng Han, Irina Sorokina, Gleb Erofeev and Serge Gladkoff. cushLEPOR: customising hLEPOR metric using Optuna for

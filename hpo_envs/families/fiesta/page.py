@@ -9,7 +9,7 @@ from hpo_envs.core.engines.bandit.scalar import BanditEnv
 
 
 class FIESTAEnv(BanditEnv):
-    """Model selection as a bandit: which of a few models has the best mean score?
+    """Model selection as a bandit: find the model with the best mean score.
 
     ## Description
     Moss et al. (2019) select between models whose scores vary with the train-test split and the random seed. An arm
@@ -21,8 +21,8 @@ class FIESTAEnv(BanditEnv):
 
     ## Action Space
     `Discrete(arms)`: the model to evaluate. With `batch_size=b`: `MultiDiscrete([arms] * b)`, b evaluations at once,
-    the same model several times if wanted. Names of the models: `env.unwrapped.table.keys`, in the order of a hash of
-    them; Gaussian arms that you give `means` of stay in your order.
+    possibly several of one model. Names of the models: `env.unwrapped.table.keys`, in a fixed pseudo-random order;
+    Gaussian arms with given `means` keep the given order.
 
     ## Observation Space
     `Box`, float32, with n arms:
@@ -41,11 +41,11 @@ class FIESTAEnv(BanditEnv):
     batch the reward is the mean of the batch, and `info["scores"]` has each.
 
     ## Starting State
-    Nothing evaluated, full budget. The seed decides every pull: the k-th pull of an arm in an episode is the same
+    Nothing evaluated, full budget. The seed determines every pull: the k-th pull of an arm in an episode is the same
     for any order of pulls.
 
     ## Episode End
-    Terminated when the budget left does not pay for another step. Never truncated by itself.
+    Terminated when the remaining budget is too small for another step. Never truncated by itself.
 
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
@@ -58,10 +58,10 @@ class FIESTAEnv(BanditEnv):
     - `task`: tdsa8, tdsa12, ner or gaussian; fixed by the id.
     - `table=None`: a `Table` instead of the one of the id.
     - `objective=None`: the rewarded metric; None = `f1`, `test_f1` or `score`.
-    - `cost="evaluations"`: nothing else was measured.
-    - `budget=204`: evaluations (section 5.1); None = as many as the table has (gaussian: 500 an arm).
+    - `cost="evaluations"`: the only cost measured.
+    - `budget=204`: evaluations (section 5.1); None = as many as the table has (gaussian: 500 per arm).
     - `batch_size=None`: evaluations in one step.
-    - `replacement=True`: False draws an arm's evaluations without replacement, in a fresh order once all were seen.
+    - `replacement=True`: False draws an arm's evaluations without replacement, in a new order once all were drawn.
     - `workers=1`: simulated workers; a step submits an evaluation, and no result is returned (`info["finished"]` False,
       reward and cost 0) until all are busy. Then each step returns the evaluation that finishes first:
       `info["action"]` and `info["clock"]` belong to it. Once the budget is submitted, the actions of the remaining
@@ -71,7 +71,7 @@ class FIESTAEnv(BanditEnv):
       information. `env.unwrapped.rows` and `info["row"]` map it to the row of the table.
     - `subsample=1.0`: fraction of the models, in (0, 1], that each episode has, drawn at `reset`; the
       action space shrinks with it.
-    - `shared=False`: True lets the k-th pulls of all arms read the same split. Scores of one split correlate across
+    - `shared=False`: True uses the same split for the k-th pulls of all arms. Scores on one split correlate across
       models (about 0.6), so comparisons have less variance.
     - ner: `fix_split=None`, 0 to 149, and `fix_seed=None`, 0 to 4: hold one of them fixed and vary the other
       (section 2 shows why both must vary).

@@ -1,4 +1,4 @@
-"""Functions to try `FunctionHPO-v0` and `FunctionLC-v0` with: formulas that look like trainings, and cost nothing."""
+"""Example functions for `FunctionHPO-v0` and `FunctionLC-v0`: formulas that imitate trainings at no cost."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from hpo_envs.families.function import EPOCHS
 
 
 def train(config: Mapping[str, Any]) -> dict[str, float]:
-    """A made-up accuracy, highest at a learning rate of 1e-3 and four layers, and its cost; adam does a little better.
+    """A synthetic accuracy, highest at a learning rate of 1e-3 and four layers, and its cost; adam is slightly better.
 
     Trainings with a high learning rate and many layers diverge.
     """
@@ -21,7 +21,7 @@ def train(config: Mapping[str, Any]) -> dict[str, float]:
 
 
 def train_epochs(config: Mapping[str, Any]) -> Iterator[dict[str, float]]:
-    """The same after each epoch."""
+    """`train` after each epoch."""
     last = train(config)
     for epoch in range(1, EPOCHS + 1):
         yield last | {"score": last["score"] - 0.3 / epoch}

@@ -8,11 +8,11 @@ from hpo_envs.core.engines.function.scalar import FunctionEnv
 
 
 class FunctionHPOEnv(FunctionEnv):
-    """Hyperparameter optimisation of a function of your own.
+    """Hyperparameter optimisation of your own function.
 
     ## Description
-    A training function as an environment: one step calls it with a configuration, for real, and rewards the score that
-    it returns. One episode is one optimisation run. `hpo_envs.tune` is the same loop, durable and parallel.
+    A training function as an environment: one step calls it with a configuration, and the returned score is the reward.
+    One episode is one optimisation run. `hpo_envs.tune` is the same loop, stored and parallel.
 
     Id: `FunctionHPO-v0`, made with the function and its search space:
     `gym.make("FunctionHPO-v0", function=train, space={"lr": (1e-5, 1e-1, "log")}, budget=50)`.
@@ -22,16 +22,17 @@ class FunctionHPOEnv(FunctionEnv):
 
     ## Action Space
     `Discrete(candidates)`: a list of seeded quasi-random configurations that grows with the budget, for agents that
-    choose among candidates; those of a smaller list come first in a larger one. With `actions="box"`, `Box(-1, 1, (d,),
-    float32)`: one number per hyperparameter, for agents that search a box; the values of a list share [-1, 1] in equal
-    parts, ranges are linear or logarithmic; a number beyond a bound is set to the bound, and NaN is refused.
+    choose among candidates; a larger list begins with the candidates of a smaller one. With `actions="box"`, `Box(-1,
+    1, (d,), float32)`: one number per hyperparameter, for agents that search a box; the values of a list share [-1, 1]
+    in equal parts, ranges are linear or logarithmic; a number beyond a bound is set to the bound, and NaN raises
+    `ValueError`.
 
     ## Rewards
     The objective that the function returned, negative if lower is better. A call that raises, or that returns no score,
     has failed; one whose score is not finite has diverged. Both are rewarded with the worst score that `bounds` allow.
 
     ## Starting State
-    The seed changes nothing that the function does not change itself.
+    The episode's seed has no effect on the results of the function.
 
     ## Information
     `cost` is what the function returned as `cost`, else its seconds, `metrics` all numbers that it returned;
@@ -55,20 +56,20 @@ FunctionHPOVectorEnv = FunctionHPOEnv.vectorized()
 
 
 class FunctionLCEnv(FunctionEnv):
-    """Multi-fidelity hyperparameter optimisation of a function of your own.
+    """Multi-fidelity hyperparameter optimisation of your own function.
 
     ## Description
-    A training function that can be paused, as an environment: one step trains one configuration on to an epoch, for
-    real, and pays only the new part. One episode is one optimisation run.
+    A training function that can be paused, as an environment: one step trains one configuration up to an epoch, by
+    calling the function, and pays only for the new part. One episode is one optimisation run.
 
     Id: `FunctionLC-v0`, made with the function, its search space and the number of epochs:
     `gym.make("FunctionLC-v0", function=train, space=space, epochs=27)`. The function has one of two forms:
 
     - a generator `train(config)` that yields a score (or a mapping, as in `FunctionHPO-v0`) after each epoch. It is
-      paused between two epochs, with all that it has in memory;
-    - `train(config, resume_from, epochs)`, which trains until so many epochs are done in all and returns the score.
-      `resume_from` is a `pathlib.Path` of the configuration's own folder, empty at first, in which the function leaves
-      what it needs to continue.
+      paused between epochs and keeps its state in memory;
+    - `train(config, resume_from, epochs)`, which trains until `epochs` epochs are done in total and returns the score.
+      `resume_from` is the `pathlib.Path` of the configuration's own folder, empty at first, in which the function
+      stores its state.
 
     ## Action Space
     `MultiDiscrete([candidates, epochs])`: the configuration, in a list of seeded quasi-random ones that grows with the
@@ -80,24 +81,24 @@ class FunctionLCEnv(FunctionEnv):
     score that `bounds` allow.
 
     ## Starting State
-    The seed changes nothing that the function does not change itself.
+    The episode's seed has no effect on the results of the function.
 
     ## Episode End
     Also after as many steps as there are candidates x epochs.
 
     ## Information
-    `cost` is that of the new epochs, as the function says, else their seconds (0 for an epoch that was reached
-    before), `metrics` are all numbers that it returned at that epoch, and `status` may be `truncated`: the generator
-    ended before that epoch. Also `reached` (index of the epoch that the metrics are of) and `best` (best reward of the
+    `cost` is the cost of the new epochs that the function returned, else their seconds (0 for an epoch reached before),
+    `metrics` are all numbers that it returned at that epoch, and `status` may be `truncated`: the generator ended
+    before that epoch. Also `reached` (index of the epoch of the metrics) and `best` (best reward of the
     configuration so far). `action_mask` is (candidates + epochs,): candidates that can be trained further, then every
     epoch.
 
     ## Arguments
-    - `epochs=27`: the most that a configuration is trained.
+    - `epochs=27`: the most epochs that a configuration is trained for.
     - `budget=None`: in units of `budget_unit`; None = 20 full trainings in epochs, as many steps as candidates in
       evaluations, or a cost of 1e6.
     - `budget_unit="epochs"`: or `"evaluations"` (steps), or `"cost"`.
-    - `checkpoints=None`: folder of the configurations' folders; None: a temporary one of each episode.
+    - `checkpoints=None`: folder of the configurations' folders; None: a temporary one per episode.
     """
 
     @staticmethod
@@ -122,10 +123,10 @@ FunctionLCVectorEnv = FunctionLCEnv.vectorized()
 
 
 def _only(kwargs: dict[str, Any], *other: str) -> None:
-    """Refuse arguments of the other family.
+    """Reject arguments of the other family.
 
     Raises:
-        TypeError: One of them is there.
+        TypeError: One of them is given.
     """
     for name in other:
         if name in kwargs:

@@ -19,7 +19,7 @@ from hpo_envs.tables.table import STATUSES, Table
 
 
 class Simulated(Scorer):
-    """Scores cells by the table where their computation is in it, else by the surrogate; see `Scorer`.
+    """Scorer of cells: the table if it has their computation, else the surrogate; see `Scorer`.
 
     Args:
         table: Its keys are canonical keys, repeated ones with `#2`, `#3`, ...
@@ -40,7 +40,7 @@ class Simulated(Scorer):
             self.runs.setdefault(name.split("#")[0], []).extend((row, r) for r in range(measured))
 
     def score(self, cell: Cell, name: str, bits: int) -> Report:
-        """Result of a cell: of one of its trainings, which the bits choose."""
+        """Score a cell: one of its trainings in the table, chosen by the bits, or the surrogate's prediction."""
         table = self._table
         if name in self.runs:
             row, repeat = self.runs[name][draws.below(bits, len(self.runs[name]))]
@@ -69,9 +69,9 @@ class NASBenchNLPCellEnv(CellEnv):
     ## Description
     The search space of NAS-Bench-NLP itself (Klyuchnikov et al. 2020, section 3), not the released sample of it: a
     cell is a graph of at most 24 operations over the input vector and up to three hidden states. One step adds one
-    node, or ends the cell. A complete cell is trained as a language model on WikiText-2: if its computation is among
-    the trained ones, the table answers, otherwise a surrogate fitted to them. An episode builds `budget` cells.
-    `hpo_envs.tables.cells` has the space as a library. Id: `NASBenchNLP-cell-v0`.
+    node, or ends the cell. A complete cell is trained as a language model on WikiText-2: if its computation is in the
+    table, the result is looked up, otherwise predicted by a surrogate fitted to the table. An episode builds `budget`
+    cells. `hpo_envs.tables.cells` is the library of the space. Id: `NASBenchNLP-cell-v0`.
 
     ## Rewards
     The step that completes a cell is the evaluation: its reward is the negated log perplexity on the validation set
@@ -79,7 +79,7 @@ class NASBenchNLPCellEnv(CellEnv):
     reward 0 and cost 0.
 
     ## Starting State
-    An empty cell; rewards at the lower bound, full budget. The seed decides which of the trainings of a cell is seen.
+    An empty cell; rewards at the lower bound, full budget. The training of a cell is drawn with the episode's seed.
 
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table, `action_mask`.
@@ -88,8 +88,8 @@ class NASBenchNLPCellEnv(CellEnv):
     `held_out` (dict: `test_loss`), `curve` ((50,) float64, validation log perplexity by epoch, 50 from divergence
     on), `status` (`ok`, `diverged`, `failed` for an invalid cell), `source` (`measured`, `surrogate`, `none`), `key`
     (canonical key of the cell, empty if there is none), `divergence_probability` (the surrogate's), `error` (rule
-    and reason of an illegal move, else empty), `action_mask` ((95,) int8: for each part of an action, one after the
-    other, the values that can be legal now; combinations of them may still be illegal).
+    and reason of an illegal move, else empty), `action_mask` ((95,) int8: the values that can be legal now, parts of an
+    action concatenated; combinations of them may still be illegal).
 
     ## Arguments
     - `table=None`: a `Table` instead of `nasbenchnlp/wikitext2`; cells that it does not have are scored by the
@@ -99,11 +99,10 @@ class NASBenchNLPCellEnv(CellEnv):
     - `budget=1`: complete cells of an episode; None = as many as the table has rows.
 
     ## Table
-    `nasbenchnlp/wikitext2`, 345 runs of 265 computations (Apache-2.0). The surrogate is boosted trees on what an
-    untrained network of the cell does; held out, R2 of the final validation log perplexity is 0.69 and Kendall's tau
-    0.70 (0.40 and 0.51 with residual noise); training time R2 0.78; divergence is rare (4 of 345 runs)
-    and its probability little more than a base rate. `tables/datasets/nasbenchnlp/data/cells_report.json` has
-    all figures.
+    `nasbenchnlp/wikitext2`, 345 runs of 265 computations (Apache-2.0). The surrogate is boosted trees on statistics of
+    an untrained network of the cell; held out, R2 of the final validation log perplexity is 0.69 and Kendall's tau 0.70
+    (0.40 and 0.51 with residual noise); training time R2 0.78; divergence is rare (4 of 345 runs) and its predicted
+    probability is close to the base rate. `tables/datasets/nasbenchnlp/data/cells_report.json` has all figures.
 
     ## References
     Nikita Klyuchnikov, Ilya Trofimov, Ekaterina Artemova, Mikhail Salnikov, Maxim Fedorov and Evgeny Burnaev.

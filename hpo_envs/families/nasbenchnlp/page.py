@@ -1,4 +1,4 @@
-"""NASBenchNLP: recurrent cells trained as language models, by their curves and by their final losses."""
+"""NASBenchNLP: recurrent cells trained as language models; learning curves and final losses."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ class NASBenchNLPEnv(CurvesEnv):
 
     ## Description
     Klyuchnikov et al. (2020) drew random recurrent cells as graphs and trained each as a language model for 50
-    epochs. One step trains one cell up to one epoch, continuing from the epoch reached before, and pays the new wall
-    time. One episode is one search. This is the paper's environment (section 5): training with continuation, metrics
-    at any epoch reached, total simulated wall time (`env.unwrapped.total_cost`), and the test loss of the cell and
-    epoch with the best validation loss (`env.unwrapped.best_held_out`).
+    epochs. One step trains one cell up to one epoch, continuing from the epoch reached before, and pays for the new
+    wall time. One episode is one search. This is the paper's environment (section 5): training with continuation,
+    metrics at any epoch reached, total simulated wall time (`env.unwrapped.total_cost`), and the test loss of the cell
+    and epoch with the best validation loss (`env.unwrapped.best_held_out`).
 
-    Ids: `NASBenchNLP-wikitext2-v0` (291 cells), `NASBenchNLP-ptb-v0` (14,322 cells; its logs are large and fetched on
-    their own: `hpo-envs fetch nasbenchnlp-ptb-logs`).
+    Ids: `NASBenchNLP-wikitext2-v0` (291 cells), `NASBenchNLP-ptb-v0` (14,322 cells; its logs are large and fetched
+    separately: `hpo-envs fetch nasbenchnlp-ptb-logs`).
 
     ## Action Space
-    `MultiDiscrete([cells, 50])`: the cell to train, in the order of a hash of the cells, and the epoch to
-    train it to, 0 being the first.
+    `MultiDiscrete([cells, 50])`: index of the cell to train, in a fixed pseudo-random order, and the epoch to train it
+    to, 0 being the first.
 
     ## Observation Space
-    The d = 61 features are 50 of the cell's graph (`wl_*`, the first 10 stand alone), the 10 released graph2vec
-    features (`g2v_*`) and whether those were released for the cell (`g2v_known`).
+    The d = 61 features are 50 of the cell's graph (`wl_*`, of which the first 10 can be used alone), the 10 released
+    graph2vec features (`g2v_*`) and whether those were released for the cell (`g2v_known`).
 
     ## Rewards
     The metric `objective` at that epoch, negative if lower is better. Default: minus the log perplexity on the
-    validation set. A cell whose loss became NaN is rewarded with the worst value of the metric from there on.
+    validation set. Once the loss of a cell is NaN, its reward is the worst value of the metric.
 
     ## Starting State
-    Some cells were trained with several seeds; each episode sees one of their runs, drawn with the episode's seed.
+    Some cells were trained with several seeds; each episode uses one of their runs, drawn with the episode's seed.
 
     ## Information
     `metrics`: `validation_loss`, `train_loss`, `parameters`; `held_out` (dict: `test_loss`); `status`: `ok`; `diverged`
@@ -81,11 +81,11 @@ class NASBenchNLPFinalEnv(LookupEnv):
     ## Description
     4,114 architectures of NAS-Bench-NLP were trained with three seeds each for 50 epochs. Their learning curves are
     large and fetched separately (`NASBenchNLP-ptb-v0`); their final losses come from a smaller release (Serianni
-    and Kalita 2023). One step looks up one training of one architecture, with one of its measured seeds; agents
-    know ten released features of each. One episode is one search. Id: `NASBenchNLP-ptb-final-v0`.
+    and Kalita 2023). One step looks up one training of one architecture, with one of its measured seeds; agents observe
+    ten released features of each architecture. One episode is one search. Id: `NASBenchNLP-ptb-final-v0`.
 
     ## Action Space
-    `Discrete(4114)`: the architecture, in the order of a hash of the released ids.
+    `Discrete(4114)`: index of the architecture, in a fixed pseudo-random order.
 
     ## Observation Space
     The d = 10 features are the released graph2vec features, scaled by their range.
@@ -95,7 +95,7 @@ class NASBenchNLPFinalEnv(LookupEnv):
     so there is nothing to hold out, and results are optimistic. A run that diverged gets the worst value, -50.
 
     ## Starting State
-    The seed decides which of the measured training seeds each evaluation sees.
+    Each evaluation uses one of the measured training seeds, drawn with the episode's seed.
 
     ## Information
     `metrics`: `test_loss` in nats, `parameters`; `status`: `ok`, or `diverged`.

@@ -17,14 +17,14 @@ class NMTHPOEnv(LookupEnv):
 
     ## Description
     Zhang and Duh (2020) trained 1,983 transformers with Sockeye until they converged, over a grid of six
-    hyperparameters, on six language pairs. One step looks up one of them; the reward is its
-    translation quality. One episode is one optimisation run.
+    hyperparameters, on six language pairs. One step looks up one of them; the reward is its translation quality. One
+    episode is one optimisation run.
 
     Ids: `NMTHPO-zhen-v0` (118 rows), `NMTHPO-ruen-v0` (176), `NMTHPO-jaen-v0` (150), `NMTHPO-enja-v0` (168),
     `NMTHPO-swen-v0` (767), `NMTHPO-soen-v0` (604), and `NMTHPO-{pair}-mo-v0` with two objectives.
 
     ## Action Space
-    `Discrete(rows)`: index of a configuration, in the order of a hash. Hyperparameters:
+    `Discrete(rows)`: index of a configuration, in a fixed pseudo-random order. Hyperparameters:
     `bpe` (number of BPE symbols), `layers`, `embed`, `hidden`, `heads`, `init_lr` (Table 1 of the paper).
 
     ## Observation Space
@@ -44,7 +44,7 @@ class NMTHPOEnv(LookupEnv):
     ## Arguments
     - `pair`: zhen, ruen, jaen, enja, swen or soen.
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
-    - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
+    - `cost="evaluations"`: or a metric whose goal is `min`, such as `updates` or `decoding_seconds`.
     - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations (the paper's; `-mo-` ids 50, on swen and soen 200),
       or the cost of 20 on average; None = every row once.
 
@@ -66,21 +66,21 @@ NMTHPOVectorEnv = NMTHPOEnv.vectorized()
 
 
 def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
-    """Tables of the pairs to draw from.
+    """Names of the tables of the pairs to draw from.
 
     Raises:
-        ValueError: Not distinct pairs of this grid, or none.
+        ValueError: Pairs are unknown, repeated or none.
     """
     chosen = check_names("pairs", pairs)
     for pair in chosen:
         one_of("pair in pairs", pair, SHARED_GRID)
     if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"pairs must be distinct and at least one, got {pairs!r}")
+        raise ValueError(f"pairs must be distinct and not empty, got {pairs!r}")
     return tuple(f"nmthpo/{pair}-grid" for pair in chosen)
 
 
 class NMTHPOGridEnv(LookupEnv):
-    """Hyperparameter optimisation of transformers, a language pair drawn at each reset.
+    """Hyperparameter optimisation of transformers, with a language pair drawn at each reset.
 
     ## Description
     A distribution of tasks for learned optimisers: Chinese-English, Russian-English, Japanese-English and
@@ -92,8 +92,8 @@ class NMTHPOGridEnv(LookupEnv):
     (256, 512, 1024), `hidden` (1024, 2048), `heads` (8, 16) and `init_lr` (3e-4, 6e-4, 1e-3).
 
     ## Observation Space
-    The d = 6 features are bpe, layers, embed, hidden, heads, init_lr. The language pair is not observed: it has to be
-    learned from the rewards.
+    The d = 6 features are bpe, layers, embed, hidden, heads, init_lr. The language pair is not observed; it can only be
+    inferred from the rewards.
 
     ## Rewards
     The metric `objective` of this evaluation, negative if lower is better. Default: BLEU, 0 to 100.
@@ -109,9 +109,9 @@ class NMTHPOGridEnv(LookupEnv):
     - `pairs=("zhen", "ruen", "jaen", "enja")`: the pairs to draw from; `hpo_envs.benchmarks.tasks` has splits.
     - `table=None`: a tuple of complete-grid `Table`s instead of those of the id.
     - `objective="bleu"`: any metric, or a tuple of metrics for a vector reward.
-    - `cost="evaluations"`: or a metric to be kept low, such as `updates` or `decoding_seconds`.
+    - `cost="evaluations"`: or a metric whose goal is `min`, such as `updates` or `decoding_seconds`.
     - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations, or the cost of 20 on average; None = all cells.
-    - `shuffle`, `subsample`: not for values of a grid.
+    - `shuffle`, `subsample`: not for actions on a grid.
 
     ## Table
     216 cells for each pair, of which 118 (zh-en), 176 (ru-en), 150 (ja-en) and 168 (en-ja) were measured. MIT licence.

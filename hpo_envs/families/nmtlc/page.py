@@ -19,21 +19,21 @@ class NMTLCEnv(CurvesEnv):
     Transformers trained from scratch on six corpora, most of them those of NMTHPO (Zhang and Duh 2020), and large
     language models fine-tuned with low-rank adapters on two. Upstream names a third corpus of fine-tuned models, German
     to English; the released file has none of its curves. One step trains one system up to one checkpoint, continuing
-    from the checkpoint reached before, and pays only the new part. One episode is one optimisation run.
+    from the checkpoint reached before, and pays only for the new part. One episode is one optimisation run.
 
     Ids: `NMTLC-zhen-v0` (148 rows x 157 checkpoints), `NMTLC-ruen-v0` (193 x 165), `NMTLC-jaen-v0` (177 x 569),
     `NMTLC-enja-v0` (179 x 423), `NMTLC-swen-v0` (819 x 133), `NMTLC-soen-v0` (646 x 77), `NMTLC-ft-fren-v0`
     (162 x 74), `NMTLC-ft-zhen-v0` (159 x 28).
 
     ## Action Space
-    `MultiDiscrete([rows, checkpoints])`: index of a configuration, in the order of a hash, and of the
-    checkpoint to train it to. From scratch a checkpoint is 2,000 updates; hyperparameters `bpe` (not on
-    zh-en, where the file says 30 throughout), `layers`, `embed`, `hidden`, `init_lr`. Attention heads were not
-    recorded, so most configurations have two rows with equal features. Fine-tuned: `base` (bloomz, xglm), `layers`,
-    `embed`, `batch_size`, `init_lr`, `rank`.
+    `MultiDiscrete([rows, checkpoints])`: index of a configuration, in a fixed pseudo-random order, and of the
+    checkpoint to train it to. From scratch a checkpoint is 2,000 updates; hyperparameters `bpe` (not on zh-en, where it
+    is 30 in the whole file), `layers`, `embed`, `hidden`, `init_lr`. Attention heads were not recorded, so most
+    configurations have two rows with equal features. Fine-tuned: `base` (bloomz, xglm), `layers`, `embed`,
+    `batch_size`, `init_lr`, `rank`.
 
     ## Observation Space
-    d = 4 on zh-en, 5 on the other corpora from scratch, 7 where fine-tuned.
+    d = 4 on zh-en, 5 on the other corpora from scratch, 7 for fine-tuned models.
 
     ## Rewards
     The metric `objective` at that checkpoint, negative if lower is better. Default: minus the natural logarithm of
@@ -43,8 +43,8 @@ class NMTLCEnv(CurvesEnv):
     The table has one run per row, so the seed changes nothing.
 
     ## Information
-    `metrics`: `log_perplexity`, `perplexity`, and `bleu` where fine-tuned; `status`: `ok`; `truncated` at the end of a
-    run that ended without the stopping rule.
+    `metrics`: `log_perplexity`, `perplexity`, and `bleu` for fine-tuned models; `status`: `ok`; `truncated` at the end
+    of a run that ended without the stopping rule.
 
     ## Arguments
     - `corpus`: zhen, ruen, jaen, enja, swen, soen, ft-fren or ft-zhen.
@@ -52,7 +52,7 @@ class NMTLCEnv(CurvesEnv):
     - `cost=None`: updates (from scratch) or checkpoints (fine-tuned), all that was recorded; or `"evaluations"`.
 
     ## Table
-    One run per configuration, MIT licence. zh-en has 105 distinct curves in 148 configurations, as upstream has them.
+    One run per configuration, MIT licence. zh-en has 105 distinct curves in 148 configurations, as published.
 
     ## References
     Xuan Zhang and Kevin Duh. Best Practices of Successive Halving on Neural Machine Translation and Large Language

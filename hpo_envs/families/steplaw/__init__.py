@@ -1,4 +1,4 @@
-"""StepLaw: learning rate and batch size of pretraining (Li et al. 2025), after `hpo-envs fetch steplaw`."""
+"""StepLaw: learning rate and batch size of pretraining (Li et al. 2025); needs `hpo-envs fetch steplaw`."""
 
 from hpo_envs.core.family import Family, Spec
 from hpo_envs.tables.datasets.steplaw import GRIDS

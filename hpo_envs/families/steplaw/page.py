@@ -1,4 +1,4 @@
-"""StepLaw: learning rate and batch size of pretraining, a grid for each model and number of tokens."""
+"""StepLaw: learning rate and batch size of pretraining, with one grid per model and number of tokens."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class StepLawEnv(LookupEnv):
 
     Ids: `StepLaw-{parameters}-{tokens}-v0` with `215m` (4b, 11b, 20b, 100b tokens), `268m` (5b, 14b, 25b, 80b),
     `429m` (8b, 23b, 40b, 50b), `537m` (10b, 28b, 50b) and `1074m` (20b, 57b); `StepLaw-moe-{experts}-{tokens}-v0`
-    with `1in8`, `1in89`, `2in88` and `3in8` (experts that a token visits, of so many) and 2b, 4b, 8b or 20b.
+    with `1in8`, `1in89`, `2in88` and `3in8` (experts per token in the number of experts) and 2b, 4b, 8b or 20b.
 
     ## Action Space
-    `Discrete(rows)`: the configuration, in the order of a hash of their names. Hyperparameters: `learning_rate` and
+    `Discrete(rows)`: index of the configuration, in a fixed pseudo-random order. Hyperparameters: `learning_rate` and
     `batch_size` in sequences of 2,048 tokens, both with logarithmic scales. Dense grids are 12 x 10 (`1074m-57b`: 5 x
     10), mixtures 9 x 5; up to 20 runs of a grid are missing.
 
@@ -36,7 +36,7 @@ class StepLawEnv(LookupEnv):
     The metric `objective`, negative if lower is better. Default: minus the smoothed training loss, -12 to 0.
 
     ## Starting State
-    The table has one run of each configuration, so the seed matters to `shuffle` and `subsample` only.
+    The table has one run of each configuration, so the seed affects only `shuffle` and `subsample`.
 
     ## Information
     `metrics`: `smoothed_loss`, `loss` in nats; `status`: `ok`.

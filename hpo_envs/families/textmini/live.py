@@ -24,16 +24,16 @@ _SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
 
 
 class TextTrainer:
-    """A training as a function, in a separate process that lives as long as this object.
+    """A training as a function; it runs in a separate process that lives as long as this object.
 
     Args:
         task: Name of the task.
         model: `joint` or `crf`.
         repeat: The resample of the training set.
-        seconds: How long a call may take.
+        seconds: Time limit of a call.
 
     Raises:
-        ValueError: An argument breaks its rule.
+        ValueError: An argument is not valid.
         ModuleNotFoundError: A package is not installed.
         TableNotInstalled: The texts of the task are not installed.
     """
@@ -47,7 +47,7 @@ class TextTrainer:
         self.__qualname__ = f"textmini-{task}-{model}-{repeat}"
 
     def __call__(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Train a configuration on the whole resample; metrics."""
+        """Train a configuration on the whole resample; return its metrics."""
         of = {**self._of, "config": dict(config), "fidelity": self._last}
         said = self._trainer.train(of, self._last + 1)
         if "failed" in said:
@@ -59,23 +59,23 @@ class TextTrainer:
 
 
 class TextMiniLiveEnv(FunctionEnv):
-    """Hyperparameter optimisation of classifiers and taggers of text, really trained.
+    """Hyperparameter optimisation of text classifiers and taggers, with training in the step.
 
     ## Description
-    The tasks, models and hyperparameters of `TextMini-*-joint-v0` and `TextMini-*-crf-v0`, trained when they are
-    asked for: one step trains one configuration on a resample of the training set, which takes a core up to ten
-    seconds. Agents tuned on tables meet real trainings here, unchanged. Ids: `TextMiniLive-{task}-{model}-v0`. Needs
-    the extra `live` and the texts: `hpo-envs fetch textmini`.
+    The tasks, models and hyperparameters of `TextMini-*-joint-v0` and `TextMini-*-crf-v0`, trained in the step: one
+    step trains one configuration on a resample of the training set, which takes up to ten seconds on one core. Agents
+    tuned on tables run here unchanged. Ids: `TextMiniLive-{task}-{model}-v0`. Needs the extra `live` and the texts:
+    `hpo-envs fetch textmini`.
 
-    Trainings are carried out in a process of their own with one thread. A configuration and a resample of the table
-    give the table's counts.
+    Training runs in a separate process with one thread. A configuration and a resample of the table reproduce the
+    table's counts.
 
     ## Action Space
     `Box(-1, 1, (d,), float32)`: one number per hyperparameter; the values of a list share [-1, 1] in equal parts,
     ranges are linear or logarithmic. With `actions="candidates"`, `Discrete(candidates)`.
 
     ## Observation Space
-    f = d, or the features of the table where actions are candidates; e = 0.
+    f = d, or the features of the table if actions are candidates; e = 0.
 
     ## Rewards
     The metric `objective`, negative if lower is better. Default: the score on the validation set in per cent. A
@@ -95,10 +95,10 @@ class TextMiniLiveEnv(FunctionEnv):
     - `budget=20`: in units of `budget_unit`.
     - `budget_unit="evaluations"`: or `"cost"`.
     - `repeat=0`: the resample; the table's are 0, 1 and 2.
-    - `seconds=300`: how long a training may take.
+    - `seconds=300`: time limit of a training.
 
     ## Table
-    None: every number is measured when it is asked for.
+    None: every result is measured in the step.
 
     ## References
     See `TextMini-*-v0`.

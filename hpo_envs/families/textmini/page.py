@@ -1,4 +1,4 @@
-"""TextMini: small text models for different tasks, trained by this project, as rows and as learning curves."""
+"""TextMini: small text models for different tasks, trained by this project; final results and learning curves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hpo_envs.tables.datasets.textmini.build import HELD_OUT
 
 
 def table_name(task: str, model: str) -> str:
-    """The table of a task and a model class.
+    """Name of the table of a task and a model class.
 
     Raises:
         ValueError: No such task, or none with this model class.
@@ -29,21 +29,21 @@ class TextMiniEnv(LookupEnv):
     """Hyperparameter optimisation of small models of text on different tasks, measured by this project.
 
     ## Description
-    Classifiers of texts, taggers of words and models that inflect them, trained within seconds by
-    `benchmarks.study.measure` on tasks that differ: intents of requests, polarity, product reviews, mentions of
-    entities, languages, names, case of Russian words; words and tones of Vietnamese, parts of speech and punctuation of
-    Maltese, dependency labels of Wolof, named entities; inflection of Swahili. One step looks up a training to its end.
-    One episode is one optimisation run. Configurations can be retrained and compared (`benchmarks.study.measure
-    TextMini --check 12`), and `TextMiniLive-*-v0` trains at each step.
+    Text classifiers, word taggers and inflection models, trained within seconds by `benchmarks.study.measure` on
+    diverse tasks: intents of requests, polarity, product reviews, mentions of entities, languages, names, case of
+    Russian words; words and tones of Vietnamese, parts of speech and punctuation of Maltese, dependency labels of
+    Wolof, named entities; inflection of Swahili. One step looks up one complete training. One episode is one
+    optimisation run. `benchmarks.study.measure TextMini --check 12` retrains twelve runs and compares them with the
+    table, and `TextMiniLive-*-v0` trains at each step.
 
     Ids: `TextMini-{task}-{model}-v0`. Model classes: `joint`, a choice among seven classifiers with their
-    hyperparameters and the n-grams that they see; `crf`, conditional random fields; `neural`, an encoder of words or
-    characters; `tagger`, a neural tagger; `lstm`, an attentive LSTM (`docs/textmini.md` lists all). Learning curves:
+    hyperparameters and n-grams; `crf`, conditional random fields; `neural`, an encoder of words or characters;
+    `tagger`, a neural tagger; `lstm`, an attentive LSTM (`docs/textmini.md` lists all). Learning curves:
     `TextMiniLC-*-v0`.
 
     ## Action Space
-    `Discrete(rows)`: the configuration, in the order of a hash of their names, drawn uniformly from the space of the
-    model class, on a logarithmic scale where it has one. Inactive hyperparameters are 0.
+    `Discrete(rows)`: index of the configuration, in a fixed pseudo-random order. Configurations are drawn uniformly
+    from the space of the model class, logarithmic hyperparameters on their scale. Inactive hyperparameters are 0.
 
     ## Observation Space
     The d features are the hyperparameters in [0, 1], a categorical one as a 0 or 1 for each choice.
@@ -59,7 +59,7 @@ class TextMiniEnv(LookupEnv):
     ## Information
     `metrics`: `score` in per cent, `correct` (predictions), `seconds` (of training, on one core), `inference`
     (seconds for the validation set), `parameters`; `held_out` (dict: `test_score`, `test_correct`); `status`: `ok`,
-    `failed` where no n-gram is frequent enough, `diverged`.
+    `failed` if no n-gram is frequent enough, `diverged`.
 
     ## Arguments
     - `task`, `model`: as in the ids.
@@ -68,7 +68,7 @@ class TextMiniEnv(LookupEnv):
     - `budget=20`: in units of `cost`; None = every row once per training.
 
     ## Table
-    Measured by this project and shipped, MIT licence: counts and seconds only. The texts have licences of their own
+    Measured by this project and shipped, MIT licence: counts and seconds only. The texts have their own licences
     (`tables/datasets/textmini/NOTICE.md`), do not ship, and are needed for training only: `hpo-envs fetch textmini`.
 
     ## References
@@ -92,12 +92,12 @@ class TextMiniLCEnv(CurvesEnv):
     """Multi-fidelity optimisation of small models of text on different tasks, measured by this project.
 
     ## Description
-    The trainings of `TextMini-*-v0` at each fidelity: epochs (`neural`, `tagger`, `lstm`), or shares of the training
-    set, 1/9, 1/3 and 1 (`joint`, `crf`). One step trains one configuration up to one fidelity and pays only the new
+    The trainings of `TextMini-*-v0` at each fidelity: epochs (`neural`, `tagger`, `lstm`), or fractions of the training
+    set, 1/9, 1/3 and 1 (`joint`, `crf`). One step trains one configuration up to one fidelity and pays only for the new
     part. One episode is one optimisation run. Ids: `TextMiniLC-{task}-{model}-v0`.
 
     ## Action Space
-    `MultiDiscrete([rows, fidelities])`: the configuration, in the order of a hash of their names, and the fidelity, 0
+    `MultiDiscrete([rows, fidelities])`: index of the configuration, in a fixed pseudo-random order, and the fidelity, 0
     being the smallest. Hyperparameters as in `TextMini-*-v0`.
 
     ## Observation Space
@@ -108,7 +108,7 @@ class TextMiniLCEnv(CurvesEnv):
     per cent.
 
     ## Starting State
-    Each episode sees one of the trainings of each configuration, drawn with the episode's seed.
+    Each episode uses one of the trainings of each configuration, drawn with the episode's seed.
 
     ## Information
     `metrics`: `score`, `correct`, `seconds`, `inference`, `parameters`; `held_out` (dict: `test_score`,
@@ -116,8 +116,8 @@ class TextMiniLCEnv(CurvesEnv):
 
     ## Arguments
     - `task`, `model`, `objective`: as in `TextMini-*-v0`.
-    - `cost=None`: measured seconds of one core; those of a share of the training set include smaller shares; or the
-      unit of the fidelity, `"epochs"` or `"training sets"`, or `"evaluations"`.
+    - `cost=None`: measured seconds of one core; those of a fraction of the training set include smaller fractions; or
+      the unit of the fidelity, `"epochs"` or `"training sets"`, or `"evaluations"`.
 
     ## Table
     As in `TextMini-*-v0`: measured by this project, MIT licence.

@@ -85,8 +85,8 @@ class Trainer:
         if not line:
             self.close()
             if late.is_set():
-                raise TimeoutError(f"a training must end within {self._seconds:g} s, got none")
-            raise ChildProcessError("the process that trains died (out of memory?)")
+                raise TimeoutError(f"a training must end within {self._seconds:g} s, got no result")
+            raise ChildProcessError("the training process died (out of memory?)")
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise ChildProcessError(answer["error"])
@@ -124,7 +124,7 @@ def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, A
     except Failed as ended:
         return {ended.status: True, "epochs": made, "seconds": time.process_time() - start}
     if not made:
-        raise ValueError(f"epochs must be more than the {training.epochs} that are done, got {request['epochs']}")
+        raise ValueError(f"epochs must be > {training.epochs}, the number already trained, got {request['epochs']}")
     if path is not None:
         with open(path.with_suffix(".part.npz"), "wb") as stream:
             np.savez(stream, **training.state())

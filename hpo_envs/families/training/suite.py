@@ -71,7 +71,7 @@ class Suite:
         """
         packing, task = self.packing, record["task"]
         if not packing.has(arrays, task):
-            raise ValueError(f"task must be one that was measured, got {task!r}")
+            raise ValueError(f"task must be one of the stored trainings, got {task!r}")
         at = packing.place(task)
         old, again = packing.kept(arrays, at), packing.measured(record)
         stored, new = self.scores(*old), self.scores(*again)

@@ -18,7 +18,7 @@ from hpo_envs.tables.table import Table
 
 
 def own_table(name: str, table: Any) -> Table:
-    """The table that the arguments mean.
+    """The table given by the arguments.
 
     Args:
         name: Name of a saved table, which the ids of saved tables fix, or `example`.
@@ -41,17 +41,17 @@ def own_table(name: str, table: Any) -> Table:
 
 
 class UserTable(HPOEnv):
-    """Base of the two families of users' tables.
+    """Base class of the two families of users' tables.
 
     ## Arguments
     - `table=None`: the table called `name`; or a `Table`, the path of an .npz file written by
       `hpo_envs.tables.user.save`, or the name of a saved one.
-    - `name="example"`: of the saved table, fixed by its id; the example is synthetic.
+    - `name="example"`: name of a saved table, fixed by its id; the example is synthetic.
     - `objective=None`: any metric, or a tuple of metrics for a vector reward; None is the table's first.
 
     ## Table
-    What `hpo_envs.tables.user.from_csv`, `from_frame` or `from_study` made of your data; its notes say how each
-    column was read.
+    A table made from your data by `hpo_envs.tables.user.from_csv`, `from_frame` or `from_study`; its notes document how
+    each column was read.
 
     ## References
     The table's own `provenance.citation`.
@@ -69,11 +69,11 @@ class UserTable(HPOEnv):
 
 
 class TableHPOEnv(UserTable, LookupEnv):
-    """Hyperparameter optimisation on a table of your own.
+    """Hyperparameter optimisation on your own table.
 
     ## Description
-    A recorded sweep as an environment: one step looks up one configuration; its recorded cost is paid and its score is
-    the reward. One episode is one optimisation run.
+    A recorded sweep as an environment: one step looks up one configuration, charges its recorded cost and returns its
+    score as the reward. One episode is one optimisation run.
 
     Ids: `TableHPO-v0`, with the table as argument (without one, a small synthetic example); and
     `TableHPO-{name}-v0` for each table saved with `hpo-envs table`.
@@ -83,13 +83,13 @@ class TableHPOEnv(UserTable, LookupEnv):
 
     ## Rewards
     The metric `objective` of this evaluation, negative if lower is better; the table's first metric by default. A
-    configuration whose every run failed gets the metric's worst value.
+    configuration whose runs all failed gets the metric's worst value.
 
     ## Information
-    `status`: `ok`, `failed`, `diverged` or `truncated`. Of several runs of a configuration each evaluation draws one.
+    `status`: `ok`, `failed`, `diverged` or `truncated`. Each evaluation draws one of the runs of a configuration.
 
     ## Arguments
-    - `cost="evaluations"`: or the table's cost unit, or a metric to be kept low.
+    - `cost="evaluations"`: or the table's cost unit, or a metric whose goal is `min`.
     - `budget="auto"`: in units of `cost`; "auto" = 20 evaluations, or the cost of 20 on average; None = every run once.
 
     """
@@ -103,11 +103,11 @@ TableHPOVectorEnv = TableHPOEnv.vectorized()
 
 
 class TableLCEnv(UserTable, CurvesEnv):
-    """Multi-fidelity hyperparameter optimisation on learning curves of your own.
+    """Multi-fidelity hyperparameter optimisation on your own learning curves.
 
     ## Description
     Recorded learning curves as an environment: one step trains one configuration up to
-    one checkpoint, continuing from the checkpoint reached before, and pays only the new part.
+    one checkpoint, continuing from the checkpoint reached before, and pays only for the new part.
 
     Ids: `TableLC-v0`, with the table as argument; and `TableLC-{name}-v0` for each table with checkpoints saved with
     `hpo-envs table from-csv --level COLUMN`.

@@ -107,8 +107,8 @@ def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str
     if len(empty) * HOLES > len(holes):
         more = f" (and {len(empty) - 3} more)" if len(empty) > 3 else ""
         raise ValueError(
-            f"{', '.join(map(frame.where, empty[:3]))}{more}, column {name}: must have a value: no choice among "
-            f"the other columns explains when it is empty; say what it was there with {fill}, or leave the column out "
+            f"{', '.join(map(frame.where, empty[:3]))}{more}, column {name}: must have a value: no choice in "
+            f"another column explains the empty cells; set their value with {fill}, or leave the column out "
             f"with --drop {quote(name)}"
         )
     word = "empty" if column.none is None else "`none`"

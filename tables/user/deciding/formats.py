@@ -96,8 +96,8 @@ def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None 
         if mark == "comma?" and points == commas:
             shown = next(digits for digits, *_ in parts[name].values() if "," in digits)
             raise ValueError(
-                f"column {name}: {shown} may be {shown.replace(',', '')} or {shown.replace(',', '.')}, and nothing "
-                "else in the file decides; say which separates decimals with --decimal . or --decimal ,"
+                f"column {name}: {shown} may be {shown.replace(',', '')} or {shown.replace(',', '.')}, and no "
+                "other value in the file decides; name the decimal separator with --decimal . or --decimal ,"
             )
     settled = {"comma?": "comma" if commas else "comma3", "point?": "point3" if commas and not points else ""}
     return {n: _spelling(columns[n], found, settled.get(marks[n], marks[n])) for n, found in parts.items()}

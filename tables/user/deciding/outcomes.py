@@ -42,7 +42,7 @@ def scored(found: Decisions) -> Decisions:
     score = stated.score or (_guessed(frame),)
     goal = stated.goal or tuple((frame.recipe.goal if c in frame.scores else None) or goal_of(c) for c in score)
     if len(goal) != len(score):
-        raise ValueError(f"goal must be one for each score ({len(score)}), got {len(goal)}")
+        raise ValueError(f"goal must have one entry per score ({len(score)}), got {len(goal)}")
     for column, g in zip(score, goal, strict=True):
         if g not in ("max", "min"):
             got = repr(g) if g else "none: its name does not say which (--goal)"
@@ -62,7 +62,7 @@ def _guessed(frame: Frame) -> str:
         if len(some) == 1:
             return str(some[0])
     shown = ", ".join(measured or free or frame.cells)
-    raise ValueError(f"--score must name the score among these columns: {shown}")
+    raise ValueError(f"--score must name the score among the columns {shown}, got none")
 
 
 def without_logs(found: Decisions) -> Decisions:
@@ -120,7 +120,7 @@ def ended(found: Decisions) -> Decisions:
     column, known = state
     going = known == UNFINISHED
     if going.all():
-        raise ValueError(f"column {column}: must have a run that has ended, got {len(going)} still running")
+        raise ValueError(f"column {column}: must have at least one run that has ended, got {len(going)} unfinished")
     text = f"; {count(int(going.sum()), 'run')} still going on, left out" if going.any() else ""
     said.append(frame.of("status", f"how a run ended{text}", column))
     frame, known = frame.only(~going), known[~going]

@@ -42,7 +42,7 @@ def _levels(frame: Frame, column: str, lost: Mask) -> Floats:
     values = numbers(frame[column])
     frame.require(~np.isnan(values) | lost, column, "a number")
     if np.isnan(values).all():
-        raise ValueError(f"column {column}: must have a number, got none")
+        raise ValueError(f"column {column}: must have at least one number, got none")
     return np.where(np.isnan(values), np.nanmin(values), values)  # a run without one failed before the first
 
 
@@ -76,8 +76,8 @@ def _repeats(frame: Frame, lines: pd.DataFrame) -> tuple[Index, list[Decision]]:
     for again in place.index[place.duplicated()][:1]:
         before = place.index[(place == place.loc[again]).all(axis=1)][0]
         raise ValueError(
-            f"{frame.where(again)}: must be another configuration than {frame.where(before)}, or a run of "
-            "its own: name the column that distinguishes the runs of one configuration with --repeat"
+            f"{frame.where(again)}: must not repeat the configuration of {frame.where(before)} "
+            "unless --repeat names the column that distinguishes the runs of one configuration"
         )
     heads = lines[~lines.duplicated(["row", "label"])]
     run = lines.groupby(["row", "label"], sort=False).ngroup()

@@ -192,7 +192,7 @@ def parse(source: str, content: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
     except RecursionError:
-        raise ValueError(f"{source} must be JSON of moderate depth, got deeper nesting") from None
+        raise ValueError(f"{source} must be JSON without deep nesting, got too many levels") from None
     except ValueError as error:  # also of an int of thousands of digits
         raise ValueError(f"{source}{at} must be JSON, got {getattr(error, 'msg', error)}") from None
 

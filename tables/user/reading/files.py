@@ -95,7 +95,7 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
         if size <= limit:
             return file.read(use_threads=False).to_pandas()
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} must be {kind[1:]}, got a file that is none: {str(error)[:80]}") from None
+        raise ValueError(f"{path} must be {kind[1:]}, got another file: {str(error)[:80]}") from None
     raise ValueError(unpacked.TOO_LARGE.format(path, limit, " unpacked" + OPTION, size))
 
 

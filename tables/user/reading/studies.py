@@ -25,7 +25,7 @@ def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None
     """
     trials = [t for t in study.get_trials(deepcopy=False) if t.state.is_finished()]
     if not any(t.state.name == "COMPLETE" for t in trials):
-        raise ValueError(f"study must have a complete trial, got {len(trials)} finished ones, none of them complete")
+        raise ValueError(f"study must have a complete trial, got none among {len(trials)} finished trials")
     goals = ["min" if d.name == "MINIMIZE" else "max" for d in study.directions]
     metrics = [f"value_{i}" for i in range(len(goals))] if len(goals) > 1 else ["value"]
     metrics = list(study.metric_names or metrics)
@@ -84,7 +84,7 @@ def of_storage(path: Path, content: bytes) -> Frame:
         study = optuna.load_study(study_name=names[0], storage=storage) if len(names) == 1 else None
     except Exception as error:  # the data base's own, as many as there are data bases
         reason = str(error).partition("\n")[0]
-        raise ValueError(f"{path} must be an Optuna storage that can be read, got {reason}") from error
+        raise ValueError(f"{path} must be a readable Optuna storage, got {reason}") from error
     if study is None:
         raise ValueError(f"{path} must have one study, got {', '.join(names) or 'none'} (hpo-envs table from-optuna)")
     return of_study(study)

@@ -100,11 +100,11 @@ def test_errors_name_an_unknown_sampler() -> None:
     problem = Problem(gym.spaces.MultiDiscrete([4, 4]))
     with pytest.raises(ValueError, match="sampler must be one of .*, got 'GPSample', did you mean 'GPSampler'"):
         agents.make("optuna", problem, 0, sampler="GPSample")
-    with pytest.raises(ValueError, match="sampler must be a name, a sampler or something that makes one, got 3"):
+    with pytest.raises(ValueError, match="sampler must be a name, a sampler or a factory of samplers, got 3"):
         agents.make("optuna", problem, 0, sampler=3)
-    with pytest.raises(ValueError, match="sampler must return a sampler of Optuna, got 'tpe'"):
+    with pytest.raises(ValueError, match="sampler must return an Optuna sampler, got 'tpe'"):
         agents.make("optuna", problem, 0, sampler=lambda: "tpe")
-    with pytest.raises(ValueError, match="settings must be given to the sampler itself, got n_startup_trials"):
+    with pytest.raises(ValueError, match="settings must be set on the sampler itself, got n_startup_trials"):
         agents.make("optuna", problem, 0, sampler=optuna.samplers.TPESampler(), n_startup_trials=3)
     with pytest.raises(ValueError, match="problem must have features or a MultiDiscrete grid"):
         agents.make("optuna", Problem(gym.spaces.Discrete(3)), 0)

@@ -116,7 +116,7 @@ def test_boxes_are_scaled_and_grids_listed() -> None:
 def test_a_suggestion_outside_of_the_space_names_package_rule_and_value(
     space: gym.Space[Any], config: dict[str, Any], rule: str
 ) -> None:
-    with pytest.raises(ValueError, match=rf"^\S+ made a suggestion outside of the space: {rule}$"):
+    with pytest.raises(ValueError, match=rf"^\S+ suggested a configuration outside the space: {rule}$"):
         Scripted(Problem(space), [config]).ask()
 
 

@@ -105,7 +105,7 @@ def test_constant_scores_have_no_importance_and_wrong_shapes_are_rejected() -> N
     x = np.random.default_rng(0).uniform(size=(20, 2))
     axes = (fi.Dimension("a"), fi.Dimension("b"))
     assert not fi.importance(x, np.ones(20), axes, trees=2).main.any()
-    with pytest.raises(ValueError, match="configs, scores and axes must be"):
+    with pytest.raises(ValueError, match="configs, finite scores, axes must be"):
         fi.importance(x, np.ones(19), axes)
 
 

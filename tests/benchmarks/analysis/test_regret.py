@@ -55,7 +55,7 @@ def test_regret_of_one_objective_by_hand() -> None:
         assert regret.after(run([1.0, 3.0], best=[flat])).tolist() == [0.0] * 2
     assert regret.after(run([2.25], best=[2.5])).tolist() == [0.5]
     bare = dataclasses.replace(r, header={k: v for k, v in r.header.items() if k != "scale"})
-    with raises("runs must have a scale in their header, got toy on Toy-v0: run again"):
+    with raises("header must have a scale, got none for toy on Toy-v0: repeat the run"):
         regret.after(bare)
 
 

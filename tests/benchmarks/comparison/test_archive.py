@@ -40,7 +40,7 @@ def test_new_agent_has_rank_among_archived_ones(
     assert main([*given, "--agents", "random"]) == 2
     assert "--agents must be new to the archive, got random" in capsys.readouterr().err
     assert main([*given, "--agents", "bo", "--seeds", "3"]) == 2
-    assert "--archive must go with --agents alone, got seeds" in capsys.readouterr().err
+    assert "--archive must be used with --agents alone, got seeds" in capsys.readouterr().err
 
 
 def study_of(built: Path) -> dict[str, Any]:

@@ -84,9 +84,9 @@ def test_given_runs_are_compared() -> None:
     runs = [r for agent in STUDY["agents"] for r in run(agent, "NMTHPO-zhen-v0", range(5), budget=4)]
     comparison = Comparison.of(runs)
     assert {c["agent"] for c in comparison.scores["cells"]} == {*STUDY["agents"]}
-    with raises("path must be given where runs are in no folder, got None"):
+    with raises("path must be given if the runs are in no folder, got None"):
         comparison.report()
-    with raises("run must be called once, on a comparison of a study"):
+    with raises("run must be called once, on a comparison of a study, got no study"):
         comparison.run()
 
 

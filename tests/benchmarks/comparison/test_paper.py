@@ -59,7 +59,7 @@ def test_paper_of_a_summary_is_rejected(tmp_path: Path, capsys: pytest.CaptureFi
     Comparison({**STUDY, "environments": "NMTHPO-zhen-v0", "agents": "random"}, tmp_path / "runs").run()
     assert main(["report", str(tmp_path / "runs"), "--summary", str(tmp_path / "s.json")]) == 0
     assert main(["report", str(tmp_path / "s.json"), "--paper", str(tmp_path / "out")]) == 2
-    assert "--paper must go with a folder of runs" in capsys.readouterr().err
+    assert "--paper must be used with a folder of runs" in capsys.readouterr().err
 
 
 def test_toml_of_plain_data() -> None:

@@ -110,7 +110,7 @@ FALSE: dict[str, Callable[[Run], Changes]] = {
     "sha256": lambda r: {"header": {**r.header, "sha256": "0" * 64}},
     "objectives of random": lambda r: {"header": {**r.header, "objectives": ["parameters"]}},
     "cost_unit of random": lambda r: {"header": {**r.header, "cost_unit": "s"}},
-    "place of evaluation 3": lambda r: {"header": {**r.header, "budget": 3.0}},
+    "position of evaluation 3": lambda r: {"header": {**r.header, "budget": 3.0}},
     "shape of reward": lambda r: {"rewards": np.stack([r.rewards] * 2, axis=1)},
 }
 
@@ -218,5 +218,5 @@ def test_functions_are_not_called_again(tmp_path: Path) -> None:
 def test_the_table_is_that_on_which_the_run_was_made() -> None:
     (one,) = run("random", "NMTHPO-zhen-mo-v0", [0], budget=3)
     assert table_of(one.header).provenance.sha256 == one.header["sha256"]
-    with pytest.raises(ValueError, match="runs must be scored against the table they were made on"):
+    with pytest.raises(ValueError, match="runs must be scored on their own table"):
         table_of({**one.header, "sha256": "0" * 64})

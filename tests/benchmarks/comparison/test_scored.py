@@ -38,7 +38,7 @@ def test_arguments_are_part_of_names(runs: list[Run]) -> None:
     assert scored.environment_of(other.header) == "NMTHPO-zhen-v0 (cost=s)"
     assert scored.agent_of(other.header) == "random (a=1, k=2)"
     scored.Scores.of([*runs, other]).scored()
-    with pytest.raises(ValueError, match="at least one, got none"):
+    with pytest.raises(ValueError, match="runs must not be empty, got none"):
         scored.Scores.of([]).scored()
 
 

@@ -118,5 +118,5 @@ def test_run_has_targets_of_its_rewards(objective: Any) -> None:
     if objective != "bleu":
         with pytest.raises(ValueError, match="objective must be one name on NMTHPO-zhen-v0, whose Pareto front is not"):
             targets.score(scaled(one, "bounds"))
-    with pytest.raises(ValueError, match="must have an evaluation, got none with seed 0"):
+    with pytest.raises(ValueError, match="must have at least one evaluation, got none with seed 0"):
         targets.score(dataclasses.replace(one, costs=one.costs[:0]))

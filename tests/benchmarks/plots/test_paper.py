@@ -44,10 +44,10 @@ def test_ranks_and_bars(compared: Comparison) -> None:
 
 def test_frames_that_cannot_be_drawn(compared: Comparison) -> None:
     runs, evaluations = compared.frame("runs"), compared.frame("evaluations")
-    with raises("frame must have two agents or more, got random"):
+    with raises("frame must have at least two agents, got random"):
         plots.ranks(runs[runs.agent == "random"])
     lacking = runs[(runs.agent == "random") | (runs.environment == "NMTHPO-zhen-v0")]
-    with raises("agents must have runs on all environments of the frame, got none of bo-ei-matern52 on one"):
+    with raises("agents must have runs on all environments of the frame, got bo-ei-matern52 without"):
         plots.ranks(lacking)
-    with raises("frame must have runs with a regret, got 120 rows without"):
+    with raises("frame must have runs with a regret, got none in 120 rows"):
         plots.anytime(evaluations.assign(regret=np.nan))

@@ -146,7 +146,7 @@ def test_targets_see_rows_of_table() -> None:
 
 
 def test_shuffle_and_subsample_are_rejected_where_actions_are_no_rows() -> None:
-    with raises("subsample must be left alone on NMTHPO-v0, whose actions are no rows, got 0.5"):
+    with raises("subsample must be left out on NMTHPO-v0, whose actions are not configurations, got 0.5"):
         run("random", "NMTHPO-v0", [0], env_kwargs={"subsample": 0.5})
 
 

@@ -69,7 +69,7 @@ def test_agent_at_which_workers_always_die_is_found(tmp_path: Path, mine: str) -
 
 def test_broken_executor_is_one_line_and_same_study_resumes(tmp_path: Path, mine: str) -> None:
     study = deadly(mine, tmp_path / "died", once=True)
-    with pool() as given, pytest.raises(RuntimeError, match="executor must work until the end, or be a factory"):
+    with pool() as given, pytest.raises(RuntimeError, match="executor must not break unless it is a factory"):
         conduct(study, tmp_path / "runs", given, seconds=0.01)
     before = len(store.read(tmp_path / "runs"))
     outcome = conduct(study, tmp_path / "runs")

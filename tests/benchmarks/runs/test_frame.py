@@ -72,7 +72,7 @@ def test_runs_are_list_that_stays_one() -> None:
     assert "bleu" in both[0]._repr_html_()
     assert (repr(Runs()), len(Runs().to_frame())) == ("<Runs: none>", 0)
     other = run("random", "NMTHPO-ruen-v0", [0], budget=2)
-    with pytest.raises(ValueError, match="runs must be on one environment to have a best one, got NMTHPO-ruen-v0, NM"):
+    with pytest.raises(ValueError, match="runs must be on one environment to have a best run, got NMTHPO-ruen-v0, NM"):
         (both + other).best()
 
 

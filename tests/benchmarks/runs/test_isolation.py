@@ -96,8 +96,8 @@ def test_target_and_agents_that_are_done_end_run_as_ever() -> None:
         ("sends_endless_bytes", "must begin with"),
         ("sends_a_length_without_end", "at most 16777216 bytes"),
         # The second of two answers is seen before the next call is sent, or read as the answer to it.
-        ("sends_twice", "nothing must be sent unasked|must have the number of its call, 7, got 6"),
-        ("sends_without_number", "must be a number, and an answer or an error"),
+        ("sends_twice", "data must not be sent without a call|must have the number of its call, 7, got 6"),
+        ("sends_without_number", "must have a number and an answer or an error"),
         ("sends_another_answer", "a list of 1, got '7'"),
         ("takes_memory", "MemoryError"),
     ],
@@ -191,7 +191,7 @@ def test_host_that_has_ended_is_reported() -> None:
         folder = host._folder.name
     assert not Path(folder).exists()
     host.close()
-    with pytest.raises(AgentError, match="has ended before"):
+    with pytest.raises(AgentError, match="has already ended"):
         run("random", "NMTHPO-zhen-v0", [0], isolate=host)
 
 

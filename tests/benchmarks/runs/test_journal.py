@@ -56,7 +56,7 @@ def test_flipped_bits_are_rejected(tmp_path: Path) -> None:
         bad = bytearray(data)
         bad[rng.integers(len(bad) - 1)] ^= 1 << int(rng.integers(8))  # the last line break makes a cut of a flip
         path.write_bytes(bad)
-        with pytest.raises(ValueError, match="line [123]: must fit its checksum"):
+        with pytest.raises(ValueError, match="line [123]: must match its checksum"):
             Journal(path)
 
 
@@ -102,7 +102,7 @@ def test_second_writer_is_refused_before_anything_is_cut(tmp_path: Path) -> None
     second.append({"by": "second"})
     before = path.read_bytes()
     for record in ({"by": "first"}, {"by": "first, with a longer record than that of the second"}):
-        with pytest.raises(ValueError, match="must have one writer, got changes of another one: nothing was added"):
+        with pytest.raises(ValueError, match="must have one writer, got changes by another one: nothing was added"):
             first.append(record)
     assert path.read_bytes() == before
     assert Journal(path).records == [*RECORDS, {"by": "second"}]
@@ -132,5 +132,5 @@ def test_damaged_journal_keeps_its_valid_beginning(tmp_path: Path) -> None:
     assert (lost[0], lost[1].read_bytes()) == (1, bytes(data))
     assert Journal(path).records == RECORDS[:2]
     path.write_bytes(b"damaged from the beginning\n")
-    with pytest.raises(ValueError, match="line 1: must fit its checksum"):
+    with pytest.raises(ValueError, match="line 1: must match its checksum"):
         salvage(path)

@@ -159,8 +159,8 @@ def test_another_process_gets_same_bytes() -> None:
     [
         ("NMTHPO-zhen-v0", "CharHP", "transfer must be one of family, .*, got 'CharHP', did you mean 'CharHPO'"),
         ("FIESTA-ner-v0", "family", "whose family has no split"),
-        ("FIESTA-ner-v0", "NMTHPO", "no rows with features"),
-        ("NMTHPO-v0", "family", "no rows with features"),
+        ("FIESTA-ner-v0", "NMTHPO", "not configurations with features"),
+        ("NMTHPO-v0", "family", "not configurations with features"),
         ("NMTHPO-zhen-mo-v0", "CharHPO", "transfer must be family for several objectives"),
     ],
 )

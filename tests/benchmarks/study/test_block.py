@@ -116,5 +116,5 @@ def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
 @pytest.mark.hostile
 def test_damaged_files_are_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text)
-    with pytest.raises(ValueError, match=r"study.json must list runs as hpo_envs writes them, got "):
+    with pytest.raises(ValueError, match=r"study.json must list runs in the format of hpo_envs, got "):
         expected.read(tmp_path)

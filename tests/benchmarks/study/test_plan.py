@@ -72,7 +72,7 @@ def test_parts_that_are_rejected(study: list[str], tmp_path: Path, capsys: pytes
         "--part", "2/2", "--seeds", "100-199"
     )
     assert "--seeds must be an int >= 1 or FIRST-LAST, got 'x'" in refused("--seeds", "x")
-    with raises("part must go with a folder, got 1-of-2 without"):
+    with raises("part must be used with a folder, got 1-of-2 without one"):
         Comparison(SMALL).run(part=(1, 2))
 
 

@@ -196,7 +196,7 @@ def test_files_of_others_are_rejected_or_ignored(tmp_path: Path) -> None:
     assert len(store.read(tmp_path)) == 1
     (part,) = folder.glob("*.parquet")
     (folder / "random-1-1.parquet").write_bytes(part.read_bytes())
-    with pytest.raises(ValueError, match="random-1-1.parquet was written by a version of hpo_envs whose files cannot"):
+    with pytest.raises(ValueError, match="random-1-1.parquet must have a name with a sha256"):
         store.read(tmp_path)
     (folder / "random-1-1.parquet").unlink()
     (folder / part.name.replace("random-0", "random-1")).write_bytes(part.read_bytes()[:-9])
@@ -222,7 +222,7 @@ def test_part_in_place_of_another_is_rejected(tmp_path: Path, other: str) -> Non
     place = tmp_path / env / part.name.replace("random", agent)
     place.parent.mkdir(exist_ok=True)
     part.rename(place)
-    with pytest.raises(ValueError, match="must be NMTHPO-zhen-v0/random-0-0-.*: it was renamed or moved"):
+    with pytest.raises(ValueError, match="must be NMTHPO-zhen-v0/random-0-0-.*, got a renamed or moved file"):
         store.read(tmp_path, env, agent)
     with pytest.raises(ValueError, match="renamed or moved"):
         store.Store(tmp_path).seeds(env, agent)
@@ -314,7 +314,7 @@ def test_part_of_later_format_is_rejected(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(store.parquet.flat, "SCHEMA", 3)
     store.write([make(0)], tmp_path)
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="file of runs that this version of hpo_envs wrote, got schema 3, not 1"):
+    with pytest.raises(ValueError, match="file of runs written by this version of hpo_envs, got schema 3, not 1"):
         store.read(tmp_path)
 
 

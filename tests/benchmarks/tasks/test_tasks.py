@@ -126,10 +126,10 @@ def test_restrictions_change_no_other_number() -> None:
     ("env_id", "kwargs", "message"),
     [
         ("NMTHPO-v0", {"pairs": ("zhen", "ruem")}, "pair in pairs must be one of .*, got 'ruem', did you mean 'ruen'"),
-        ("NMTHPO-v0", {"pairs": ()}, "pairs must be distinct and at least one"),
+        ("NMTHPO-v0", {"pairs": ()}, "pairs must be distinct and not empty"),
         ("NMTHPO-v0", {"pairs": ("zhen", "zhen")}, "pairs must be distinct"),
         ("CharHPO-v0", {"sweeps": ("g2p-geo-lstn",)}, "got 'g2p-geo-lstn'"),
-        ("CharHPO-v0", {"sweeps": ("g2p-geo-lstm",), "architecture": "transformer"}, "sweeps must leave at least one"),
+        ("CharHPO-v0", {"sweeps": ("g2p-geo-lstm",), "architecture": "transformer"}, "sweeps must have a task in"),
     ],
 )
 def test_wrong_restrictions(env_id: str, kwargs: dict[str, object], message: str) -> None:

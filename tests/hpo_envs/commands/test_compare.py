@@ -26,7 +26,7 @@ def test_compare_reports_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "Choose another folder" in capsys.readouterr().err
     (tmp_path / "s.toml").write_text("seeds = 3")
     assert main(["compare", str(tmp_path / "s.toml"), "--budget", "3"]) == 2
-    assert "--budget must be set in" in capsys.readouterr().err
+    assert "--budget must be left out with a study file" in capsys.readouterr().err
 
 
 def test_compare_and_report_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,7 @@ def test_sensitivity_is_that_of_the_rows(capsys: pytest.CaptureFixture[str]) -> 
     ("words", "message"),
     [
         (["fiesta/ner"], "must have hyperparameters or features"),
-        (["nmthpo/zhen", "--cutoff", "low"], "--cutoff must be a number or median"),
+        (["nmthpo/zhen", "--cutoff", "low"], "--cutoff must be a number or 'median'"),
         (["nmthpo/zhen", "--trees", "0"], "--trees must be"),
         (["NMTHPO-zz-v0"], "did you mean 'NMTHPO-v0'"),
         (["fiesta/ner", "--sensitivity"], "must have a hyperparameter that varies"),

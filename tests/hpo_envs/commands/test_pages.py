@@ -28,10 +28,10 @@ def test_non_comparison_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "y.json").write_text("[")
     (tmp_path / "z.json.gz").write_bytes(gzip.compress(b"[]")[:-9])
     for path, message in {
-        "empty": "runs must be at least one",
+        "empty": "runs must not be empty",
         "x.json": "must be a summary with",
         "y.json": "must be a folder of runs or a summary",
-        "z.json.gz": "got one that is cut off",
+        "z.json.gz": "got a truncated one",
         "none": "no such file",
     }.items():
         assert main(["report", str(tmp_path / path)]) == 2

@@ -36,7 +36,7 @@ def test_bounds_of_rewards_are_those_of_metrics_turned_where_lower_is_better() -
 def test_rewarded_metrics_by_name() -> None:
     assert rewarded("bleu", METRICS) == (METRICS[1],)
     assert rewarded(("bleu", "loss"), METRICS) == (METRICS[1], METRICS[0])
-    with pytest.raises(ValueError, match=r"objective must name at least one metric of loss, bleu, got \(\)"):
+    with pytest.raises(ValueError, match=r"objective must name at least one of loss, bleu, got \(\)"):
         rewarded((), METRICS)
     with pytest.raises(ValueError, match="objective must be one of loss, bleu, got 'bleuu'.*bleu"):
         rewarded("bleuu", METRICS)
@@ -119,7 +119,7 @@ def test_errors_of_reset_options_name_argument_and_rule() -> None:
     check_options({"table": 1}, ("table",))
     with raises("options must be None or a mapping, got [1]"):
         check_options([1], ("table",))
-    with raises("keys of options must be among none here, got 'tabel'"):
+    with raises("keys of options must be among (none), got 'tabel'"):
         check_options({"tabel": 1}, ())
     with raises("keys of options must be among table, rows, got 'tabel', did you mean 'table'?"):
         check_options({"table": 1, "tabel": 1}, ("table", "rows"))
@@ -201,7 +201,7 @@ BOXES = [s for s in IDS if isinstance(gym.make(s).action_space, gym.spaces.Box)]
 
 @pytest.mark.parametrize("action", [[0.0], [0.0, np.nan], "ab", None, [[0.0, 0.0]], [0, 10**400], ["0", "1"]])
 def test_non_point_is_rejected(action: Any) -> None:
-    with raises(f"action must be numbers of shape (2,), none of them NaN, got {shown(action)}"):
+    with raises(f"action must be numbers of shape (2,) without NaN, got {shown(action)}"):
         check_box(action, (2,), "action")
 
 

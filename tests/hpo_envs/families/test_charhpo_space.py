@@ -92,10 +92,10 @@ def test_reset_draws_or_takes_task() -> None:
     ("kwargs", "options", "message"),
     [
         ({"task": "g2q"}, None, "task must be one of inflection, g2p, got 'g2q', did you mean 'g2p'"),
-        ({"task": "g2p", "lang": "alb"}, None, "must go together as in Table 6"),
+        ({"task": "g2p", "lang": "alb"}, None, "must be a combination of Table 6"),
         ({"architecture": "gru"}, None, "architecture must be one of lstm, transformer, got 'gru'"),
         ({"objective": "acuracy"}, None, "objective must be one of accuracy, runtime, got 'acuracy', did you mean"),
-        ({"objective": ()}, None, "objective must name at least one metric"),
+        ({"objective": ()}, None, "objective must name at least one of"),
         ({"cost": "hours"}, None, "cost must be one of evaluations, runtime, got 'hours'"),
         ({}, {"lang": "deu"}, r"options\['lang'\] must be one of .*, got 'deu'"),
         ({}, {"table": "g2p-geo"}, r"options\['table'\] must be one of .*, did you mean"),

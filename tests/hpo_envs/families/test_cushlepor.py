@@ -132,7 +132,7 @@ def test_many_settings_in_one_call_are_scored_in_chunks():
     ("kwargs", "message"),
     [
         ({"objective": "pearsn"}, "objective must be one of .*, got 'pearsn', did you mean 'pearson'"),
-        ({"objective": ()}, "objective must name at least one metric"),
+        ({"objective": ()}, "objective must name at least one of"),
         ({"cost": "seconds"}, "cost must be one of evaluations, got 'seconds'"),
         ({"variant": "release"}, "variant must be one of .*, did you mean 'released'"),
         ({"bounds": "wid"}, "bounds must be one of .*, did you mean 'wide'"),

@@ -217,7 +217,7 @@ def test_lasting_faults_are_named(get: Any, root: Path, server: Upstream, fault:
     server.faults["toy/a.txt"] = [fault] * 30
     with pytest.raises(FetchError, match=message) as error:
         get("toy", timeout=0.4 if fault == "silent" else 10)
-    assert re.match("toy/a.txt must be delivered by http://127.*, got ", str(error.value))
+    assert re.match("toy/a.txt must be available at http://127.*, got ", str(error.value))
     assert re.search("`hpo-envs fetch toy` again, or set HPO_ENVS_DATA", str(error.value))
     assert tree(root) == {}
     server.faults.clear()

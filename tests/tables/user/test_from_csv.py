@@ -108,7 +108,7 @@ def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Capture
         ("lr,acc\n.1,.5\n.2\n", "line 3: must have 2 cells like the header, got 1"),
         ("lr,lr,acc\n1,2,3\n", "line 1: columns must have names, each once, got 'lr' as column 2"),
         ("lr,acc\n", "must have a header and at least one line below it, got a header alone"),
-        ("lr,acc\n.1,.5\n,.6\n.2,.5\n", "line 3, column lr: must have a value: no choice among the other columns"),
+        ("lr,acc\n.1,.5\n,.6\n.2,.5\n", "line 3, column lr: must have a value: no choice in another column"),
         ("lr,acc\n.1,.5\n.1,.6\n", "hyperparameters must be at least one that varies, got none"),
         ("lr,acc\n.1,\n.2,\n", "column acc: must have at least one score, got none"),
         ('lr,acc\n"1,.5\n', "line 2: must be CSV"),
@@ -124,14 +124,14 @@ def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, me
     [
         ({"score": "accuracyy"}, "column must be one of .*, got 'accuracyy', did you mean 'accuracy'"),
         ({"score": "layers"}, "goal of layers must be max or min, got none"),
-        ({"score": ["accuracy", "seconds"], "goal": "max"}, r"goal must be one for each score \(2\), got 1"),
+        ({"score": ["accuracy", "seconds"], "goal": "max"}, r"goal must have one entry per score \(2\), got 1"),
         ({"score": "accuracy", "cost": "accuracy"}, "must be different columns, got accuracy, accuracy"),
         ({"score": "accuracy", "cost": "optimiser"}, "line 2, column optimiser: must be a number >= 0, got 'sgd'"),
         ({"score": "accuracy", "bounds": {"accuracy": (0.0, 0.5)}}, "bounds of accuracy must contain its values"),
         ({"score": "accuracy", "name": "a b"}, "name must be at most 80 letters"),
-        ({"score": "accuracy", "name": "Con.v2"}, "Windows' devices"),
-        ({"score": "accuracy", "name": "x-v0"}, "must not end in -v and a number, got 'x-v0'"),
-        ({"score": "accuracy", "level": "layers"}, "line 3: the run must have every layers before it, 1 is missing"),
+        ({"score": "accuracy", "name": "Con.v2"}, "a device of Windows"),
+        ({"score": "accuracy", "name": "x-v0"}, "not end in -v and a number, got 'x-v0'"),
+        ({"score": "accuracy", "level": "layers"}, "line 3: the run must have every layers before it, got none at 1"),
     ],
 )
 def test_invalid_arguments_are_rejected(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:

@@ -42,7 +42,7 @@ def test_run_that_failed_with_score_stopped_early() -> None:
     table = from_text(text)
     by_lr = {table.config(i)["lr"]: int(table.status[i, 0]) for i in range(4)}
     assert by_lr == {0.1: 3, 0.2: 0, 0.3: 1, 0.4: 2}
-    with pytest.raises(ValueError, match="column state: must have a run that has ended, got 2 still running"):
+    with pytest.raises(ValueError, match="column state: must have at least one run that has ended, got 2 unfinished"):
         from_text(b"lr,state,acc\n.1,running,.5\n.2,pending,.6\n")
 
 
@@ -110,7 +110,7 @@ def test_costs_that_fall_are_rejected(tmp_path: Path) -> None:
     text = CURVES.replace(".1,4,1.5,12", ".1,4,1.5,5")
     with pytest.raises(ValueError, match="line 4, column seconds: must be the cost since the start of the run"):
         user.from_csv(write(tmp_path, text), "loss", level="epoch", cost="seconds")
-    with pytest.raises(ValueError, match="line 7: must be another configuration than line 6, .*--repeat"):
+    with pytest.raises(ValueError, match="line 7: must not repeat the configuration of line 6 .*--repeat"):
         user.from_csv(write(tmp_path, CURVES + ".01,2,2.8,7\n"), "loss", level="epoch", cost="seconds")
 
 
@@ -177,7 +177,7 @@ def test_shapes_of_document(text: str) -> None:
         ("[1, 2]", r"f.json must list runs as objects, got '\[1, 2\]'"),
         ('{"a": 1}\n{"a": }\n', "f.json: line 2: must be JSON"),
         ("{", "f.json: line 1: must be JSON"),
-        ("[" * 100_000, "JSON of moderate depth"),
+        ("[" * 100_000, "JSON without deep nesting"),
         ('[{"a": ' + "1" * 5000 + "}]", "f.json must be JSON, got Exceeds the limit"),
         ('{"a": 1}\n{"a": ' + "1" * 5000 + "}", "f.json: line 2: must be JSON, got Exceeds the limit"),
     ],

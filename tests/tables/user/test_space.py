@@ -57,7 +57,7 @@ def test_configuration_spaces_with_their_conditions() -> None:
     assert by_name["z_beta"] == Hyperparameter("z_beta", "float", 0.1, 10.0, True, (), ("opt", ("sgd",)))
     assert (by_name["size"].values, by_name["seed"].values) == ((1, 2, 4), (3,))
     space.add(cs.ForbiddenEqualsClause(opt, "adam"))
-    with pytest.raises(ValueError, match="space must be without forbidden clauses"):
+    with pytest.raises(ValueError, match="space must not have forbidden clauses"):
         space_of(space)
 
 
@@ -68,10 +68,10 @@ def test_configuration_spaces_with_their_conditions() -> None:
         (3, "space must be a dict, a ConfigurationSpace or a sequence of Hyperparameter, got '3'"),
         ({"a": (3, 1)}, "range of a must be finite numbers, low <= high, got 3 to 1"),
         ({"a": (0.0, 1.0, "log")}, "range of a must be 0 < low <= high, got 0 to 1"),
-        ({"a": (0, 1, "lag")}, r"a must be \(low, high\), perhaps with log, int, float after them"),
-        ({"a": []}, "choices of a must be distinct and at least one"),
+        ({"a": (0, 1, "lag")}, r"a must be \(low, high\), optionally followed by log, int, float"),
+        ({"a": []}, "choices of a must be distinct and not empty"),
         ({"a": [1, 1]}, "choices of a must be distinct"),
-        ({"a": {"low": 1}}, "a must have numbers as low and high, or choices or values"),
+        ({"a": {"low": 1}}, "a must have numeric low and high, choices or values"),
         ({"a": {"low": 1, "hihg": 2}}, "key of a must be one of .*, got 'hihg', did you mean 'high'"),
         ({"a": {"values": ["x"]}}, "values of a must be numbers"),
         ({"a": {"low": 1, "high": 2, "if": {"b": [1]}}}, "condition of a must name a hyperparameter before it"),

@@ -207,7 +207,7 @@ def test_what_is_wrong_is_named(name: str, options: dict[str, Any], message: str
 
 def test_score_that_nothing_tells_must_be_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("lr,val_acc,val_f1\n.1,.2,.3\n.2,.3,.4\n")
-    with pytest.raises(ValueError, match="--score must name the score among these columns: val_acc, val_f1"):
+    with pytest.raises(ValueError, match="--score must name the score among the columns val_acc, val_f1"):
         user.from_csv(tmp_path / "a.csv")
 
 
@@ -285,7 +285,7 @@ def test_metric_that_is_same_in_all_runs_is_not_guessed_to_be_score(tmp_path: Pa
     head = "run_id,status,start_time,end_time,metrics.dataset_score,params.lr"
     rows = [f"a{i},FINISHED,2026-01-01 10:00:0{i},2026-01-01 10:01:00,5.0,0.{i}" for i in range(1, 6)]
     (tmp_path / "mlflow.csv").write_text("\n".join([head, *rows]))
-    with pytest.raises(ValueError, match="--score must name the score among these columns: dataset_score"):
+    with pytest.raises(ValueError, match="--score must name the score among the columns dataset_score"):
         user.from_csv(tmp_path / "mlflow.csv")
     quality = [f"{row},{i}" for i, row in enumerate(rows)]
     (tmp_path / "mlflow.csv").write_text("\n".join([f"{head},metrics.f1", *quality]))

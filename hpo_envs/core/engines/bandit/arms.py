@@ -1,4 +1,4 @@
-"""Draws of arms' scores: the k-th pull of arm a in an episode is a function of (episode key, a, k)."""
+"""Random scores of arms: the k-th pull of arm a in an episode is a function of (episode key, a, k)."""
 
 import abc
 
@@ -19,7 +19,7 @@ class Arms(abc.ABC):
     Attributes:
         names: Names of the metrics drawn.
         arms: Number of arms.
-        evaluations: Distinct evaluations of an arm that a `budget=None` episode pays for.
+        evaluations: Evaluations per arm in the budget of a `budget=None` episode.
         means: (arms, metrics) true means of the metrics.
     """
 
@@ -34,15 +34,15 @@ class Arms(abc.ABC):
 
     @abc.abstractmethod
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """(n,) the table's repeat that each pull reads; 0 where scores come from a distribution."""
+        """(n,) the repeat of the table that each pull reads; 0 if scores come from a distribution."""
 
 
 class DrawBuffer(dict[int, list[list[float]]]):
     """Pre-drawn pulls of an episode: arm -> metrics of each, the next one last, to be popped.
 
     Args:
-        arms: Draws them.
-        key: Of the episode.
+        arms: Arms that draw the metrics.
+        key: Key of the episode.
     """
 
     def __init__(self, arms: Arms, key: int) -> None:
@@ -51,7 +51,7 @@ class DrawBuffer(dict[int, list[list[float]]]):
         self._drawn = [0] * arms.arms
 
     def draw(self, arm: int) -> list[list[float]]:
-        """Draw for an arm without pre-drawn pulls, and for those of its neighbours that have none, either."""
+        """Draw pulls of an arm that has none left, and of those of its neighbours that have none left, either."""
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
         k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
@@ -66,7 +66,7 @@ class GaussianArms(Arms):
     """Arms whose scores are Gaussian.
 
     Args:
-        table: Metrics: the mean of the score, and its deviation.
+        table: Table with two metrics: mean and standard deviation of the score.
         evaluations: See `Arms`.
     """
 
@@ -82,7 +82,7 @@ class GaussianArms(Arms):
         return np.asarray((self._mean[arms] + self._deviation[arms] * z)[:, None])
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """Zeros: no repeat is read."""
+        """Return zeros, because no repeat is read."""
         return np.zeros_like(arms)
 
 
@@ -90,7 +90,7 @@ class MeasuredArms(Arms):
     """Arms whose scores are resampled from a table's repeats.
 
     Args:
-        table: One level.
+        table: Table with one level.
         columns: (c,) repeats that may be drawn.
         replacement: False goes through all columns in a random order, then through another order, and so on.
         shared: Whether the k-th pulls of all arms read the same column (the same split); else each arm has its own.
@@ -114,7 +114,7 @@ class MeasuredArms(Arms):
         return self._columns[self._drawn(keys, arms, k)]
 
     def _drawn(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:
-        """(n,) which of the columns that may be drawn each pull reads."""
+        """(n,) index in `columns` of the repeat that each pull reads."""
         streams = draws.mix_many(keys, np.zeros_like(arms) if self.shared else 1 + arms)
         if self.replacement:
             return draws.below_many(draws.mix_many(streams, k), self.evaluations)

@@ -70,7 +70,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return rewards, self._left < p.batch, found
 
     def _schedule(self, arm: npt.NDArray[np.int64]) -> tuple[Any, Any, Info]:
-        """`BanditEnv._schedule` for all: who gets a result, (m, 1) of which arms, and what to say."""
+        """`BanditEnv._schedule` for all: episodes that get a result, (m, 1) their arms, and info entries."""
         workers = self._workers
         at = np.flatnonzero(workers.submitted < self.budget)
         rows = arm[at] if self._view is None else self._view[at, arm[at]]
@@ -104,7 +104,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return total, np.stack(scores, axis=1) if self._batched else None
 
     def _add(self, cell: Any, shown: Any, count: npt.NDArray[np.int64], score: npt.NDArray[np.float64]) -> None:
-        """Welford's update of the moments at (m,) places `cell`; the first of what is shown of them is at `shown`."""
+        """Update the moments at the (m,) indices `cell` (Welford); in the observation they begin at `shown`."""
         means, squares, number = self._means.reshape(-1), self._squares.reshape(-1), count.astype(np.float64)
         mean, square, seen, n = means.take(cell), squares.take(cell), self._seen.reshape(-1), self._arms
         delta = score - mean

@@ -1,4 +1,4 @@
-"""Params of the bandit environments: validated arguments, arms and spaces."""
+"""Parameters of the bandit environments: validated arguments, arms and spaces."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class BanditParams(Params):
     """Parameters of environments whose actions pull an arm, or a batch of arms.
 
     Attributes:
-        arms: Draws the scores.
+        arms: Arms that draw the scores.
         names: Names of the metrics drawn.
-        column: Index of the rewarded one.
+        column: Index of the rewarded metric.
         sign: +1.0 if higher is better, else -1.0.
-        batch: Pulls of one action.
+        batch: Number of pulls per action.
         durations: (arms,) time that an evaluation of each arm takes on a simulated worker.
     """
 
@@ -76,18 +76,18 @@ class BanditParams(Params):
         """Make the parameters from the arguments of `FIESTAEnv`; `shuffle` and `subsample` are those of `View`.
 
         Raises:
-            ValueError: An argument that the task or its table cannot satisfy.
+            ValueError: An argument is not valid for the task or its table.
         """
         replacement, shared = check_bool("replacement", replacement), check_bool("shared", shared)
         one_of("task", task, TASKS)
         one_of("cost", cost, ("evaluations",), " (no other was measured)")
         if task == "gaussian":
-            _only("gaussian", replacement=replacement is True, shared=shared is False)
+            _only("gaussian", replacement=(replacement, True), shared=(shared, False))
             t = _gaussian_table(table, means, deviations, bounds)
         else:
-            _only(task, means=means is None, deviations=deviations is None, bounds=bounds is None)
+            _only(task, means=(means, None), deviations=(deviations, None), bounds=(bounds, None))
         if task != "ner":
-            _only(task, fix_split=fix_split is None, fix_seed=fix_seed is None)
+            _only(task, fix_split=(fix_split, None), fix_seed=(fix_seed, None))
         if task != "gaussian":
             (t,) = load_tables((f"fiesta/{task}",), table)
         arms = _arms(t, replacement, shared, fix_split, fix_seed)
@@ -98,7 +98,7 @@ class BanditParams(Params):
         count, times = _workers(workers, durations, arms.arms, batch_size)
         spent = check_budget(budget, float(n * arms.evaluations), "evaluations")
         if spent < batch:
-            raise ValueError(f"budget must be >= batch_size, {batch} evaluations, got {budget!r}")
+            raise ValueError(f"budget must be >= batch_size ({batch} evaluations), got {budget!r}")
         ((low, high),) = bounds_of((t.metrics[column],))
         # Layout: see the page's Observation Space.
         parts = ((n, 0, 1), (n, low, high), (n, 0, (high - low) / 2.0), (1, low, high), (1, 0, batch), (1, 0, 1))
@@ -135,22 +135,24 @@ class BanditParams(Params):
 
 
 def _arms(table: Table, replacement: bool, shared: bool, fix_split: int | None, fix_seed: int | None) -> Arms:
-    """Planted arms are drawn from their moments, everything else is resampled."""
+    """Gaussian arms for a table of means and deviations, resampled ones for any other."""
     if table.repeats == 1 and "deviation" in table.metric_names:
         return GaussianArms(table, fiesta.TDSA_EVALUATIONS)
     return MeasuredArms(table, _columns(table, fix_split, fix_seed), replacement, shared)
 
 
-def _only(task: str, **unset: bool) -> None:
-    """Raise ValueError for an argument that means nothing for a task."""
-    for name, is_unset in unset.items():
-        if not is_unset:
+def _only(task: str, **given: tuple[Any, Any]) -> None:
+    """Raise ValueError for an argument that has no meaning for a task; arguments are (value, default)."""
+    for name, (value, default) in given.items():
+        if value is not default:
             where = {"fix_split": "ner", "fix_seed": "ner", "replacement": "measured arms", "shared": "measured arms"}
-            raise ValueError(f"{name} must be left alone for {task}: it is for {where.get(name, 'gaussian')} only")
+            raise ValueError(
+                f"{name} must be {default} unless on {where.get(name, 'gaussian')}, got {value!r} on {task}"
+            )
 
 
 def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.NDArray[np.int64]:
-    """Repeat that may be drawn."""
+    """Repeats that may be drawn."""
     columns = np.arange(table.repeats)
     if fix_split is None and fix_seed is None:
         return columns
@@ -164,7 +166,7 @@ def _columns(table: Table, fix_split: int | None, fix_seed: int | None) -> npt.N
 
 
 def _gaussian_table(table: Any, means: Any, deviations: Any, bounds: Any) -> Table:
-    """The table of the synthetic arms, or the caller's."""
+    """The given table, or one of synthetic arms."""
     if table is not None or (means, deviations, bounds) == (None,) * 3:
         return load_tables(("fiesta/gaussian",), table)[0]
     return data.gaussian(
@@ -178,7 +180,7 @@ def _workers(workers: Any, durations: Any, arms: int, batch_size: int | None) ->
     """Number of simulated workers, and how long an evaluation of each arm takes."""
     count = check_int("workers", workers, high=1_000_000)
     if count > 1 and batch_size is not None:
-        raise ValueError(f"workers must be 1 with batch_size, which is the synchronous form, got {workers!r}")
+        raise ValueError(f"workers must be 1 with batch_size (synchronous evaluation), got {workers!r}")
     times = np.ones(arms) if durations is None else numbers(durations)
     if times.shape != (arms,) or not (np.isfinite(times).all() and (times > 0.0).all()):
         raise ValueError(f"durations must be None or {arms} numbers > 0, got {durations!r}")

@@ -98,7 +98,7 @@ class BanditEnv(HPOEnv):
         return shown.copy(), reward, terminated, False, info
 
     def _schedule(self, arm: int) -> tuple[int | None, Info]:
-        """Submit an evaluation; return the arm whose evaluation comes back now, if any, and what to say."""
+        """Submit an evaluation; return the arm whose evaluation completes now, if any, and info entries."""
         workers = self._workers
         if workers.submitted < self.budget:
             workers.submit(
@@ -111,18 +111,18 @@ class BanditEnv(HPOEnv):
         return done, numeric({"finished": True, "action": done, "clock": workers.clock})
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """(arms,) bool, all True: pulling an arm again is the point."""
+        """(arms,) bool, all True: every pull is useful."""
         return np.ones(self._arms, bool)
 
     def _pull_all(self, arms: list[int]) -> tuple[list[float], npt.NDArray[np.float64]]:
-        """Means of the metrics of a batch of arms, and (batch,) scores."""
+        """Pull a batch of arms; return the means of the metrics, and (batch,) scores."""
         p, pulls = self.params, [self._pull(arm) for arm in arms]
         scores = np.array([p.sign * pull[p.column] for pull in pulls])
         totals = (functools.reduce(operator.add, column) for column in zip(*pulls, strict=True))  # from left to right
         return [total / len(pulls) for total in totals], scores
 
     def _pull(self, arm: int) -> list[float]:
-        """Metrics of an arm's next pull; updates its moments, by Welford, and the observation of them."""
+        """Pull an arm; update its moments, by Welford, and their observation; return the metrics."""
         p, n, view = self.params, self._arms, self._view
         row = arm if view is None else view[arm]
         metrics = (self._ahead.get(row) or self._ahead.draw(row)).pop()

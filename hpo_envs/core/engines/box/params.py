@@ -1,4 +1,4 @@
-"""Params of environments on a box: a function on the box, its rewards and costs."""
+"""Parameters of environments on a box: a function on the box, its rewards and costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Evaluations(NamedTuple):
     Attributes:
         configs: (n, d) raw values of the hyperparameters.
         metrics: Metric -> (n,) float64.
-        held_out: The same on data that no reward sees; None without such data.
+        held_out: The same on held-out data, which no reward uses; None without such data.
     """
 
     configs: Floats
@@ -36,13 +36,13 @@ class Evaluations(NamedTuple):
 
 
 class BoxFunction(abc.ABC):
-    """A function on [-1, 1]^d for each of some tasks; families of this engine implement it.
+    """A function on [-1, 1]^d per task; families of this engine implement it.
 
     Attributes:
         tables: The table of each task.
         spaces: The d hyperparameters of each task.
-        labels: What `info` says at reset of each task besides its table.
-        facts: (tasks, f) what the observation says of each task, in [0, 1].
+        labels: Further entries of `info` at reset for each task.
+        facts: (tasks, f) features of each task in the observation, in [0, 1].
         options: Keys that the `options` of `reset` may have.
     """
 
@@ -65,15 +65,15 @@ class BoxFunction(abc.ABC):
         """
 
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
-        """Tasks that an episode may have, given the `options` of `reset`."""
+        """Tasks allowed by the `options` of `reset`; an episode draws one of them."""
         return np.arange(len(self.tables))
 
     def config(self, task: int, raw: Sequence[float]) -> dict[str, Any]:
-        """Natural values of a configuration of d raw ones, as NumPy scalars."""
+        """Natural values of a configuration from its d raw values, as NumPy scalars."""
         return numeric({h.name: h.natural(value) for h, value in zip(self.spaces[task], raw, strict=True)})
 
     def columns(self, raw: Floats) -> dict[str, npt.NDArray[Any]]:
-        """Values of n configurations (n, d) by name, choices as objects."""
+        """Natural values of (n, d) raw configurations by name, choices as objects."""
         return self._columns(raw)
 
     @functools.cached_property
@@ -86,8 +86,8 @@ class BoxParams(Params):
     """Parameters of environments on a box.
 
     Attributes:
-        function: What answers actions.
-        cost: Name of the metric that is the cost; None where that is one evaluation.
+        function: The function that evaluates actions.
+        cost: Name of the metric that is the cost; None if it is one per evaluation.
     """
 
     action_space: Box
@@ -121,12 +121,12 @@ class BoxParams(Params):
         """Make the parameters of an environment on a box.
 
         Args:
-            function: What answers actions.
-            metrics: What can be rewarded.
+            function: The function that evaluates actions.
+            metrics: Metrics that can be rewarded.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             cost: `evaluations`, or the name or the unit of one of `costs`.
-            budget: What an episode may spend; None for `WITHOUT_BUDGET`.
-            costs: Metrics that can be the cost.
+            budget: Budget of an episode; None for `WITHOUT_BUDGET`.
+            costs: Metrics that can be used as the cost.
 
         Raises:
             ValueError: An unknown objective or cost, or a budget that is not positive.
@@ -167,7 +167,7 @@ class BoxParams(Params):
     def observe(
         self, out: npt.NDArray[np.float32], actions: Floats, rewards: Floats, costs: Floats, best: Floats, left: Any
     ) -> None:
-        """Write an evaluation into (n, w) observations; the part that describes the task stays."""
+        """Write an evaluation into (n, w) observations; the features of the task do not change."""
         d, m = actions.shape[1], rewards.shape[1]
         out[:, :d], out[:, d : d + m], out[:, d + m] = actions, rewards, costs
         out[:, d + m + 1 : d + 2 * m + 1], out[:, -1] = best, np.maximum(left, 0.0) / self.budget

@@ -16,8 +16,8 @@ class BoxEnv(HPOEnv):
     """An action sets every hyperparameter by a number in [-1, 1]; a function evaluates it.
 
     ## Action Space
-    A number beyond a bound is set to the bound, as in Gymnasium's own environments, and `info["clipped"]` says so; NaN
-    and other shapes are refused.
+    A number beyond a bound is set to the bound, as in Gymnasium's own environments, and `info["clipped"]` is True; NaN
+    and other shapes raise `ValueError`.
 
     ## Observation Space
     `Box`, float32. With d hyperparameters, m objectives and f facts of the task:
@@ -35,18 +35,18 @@ class BoxEnv(HPOEnv):
     Nothing evaluated: last action 0, reward(s) at the lower bound, full budget.
 
     ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.
+    Terminated when the budget is used up (the evaluation that exceeds it still counts). Never truncated by itself.
 
     ## Information
     At reset: `table`, `kind` (`measured` or `surrogate`), `sha256` of the table. At each step also: `clipped` (bool,
-    whether a number of the action lay outside of [-1, 1] and was set to the bound).
+    whether a number of the action was outside [-1, 1] and set to the bound).
     """
 
     params: BoxParams
     batched = BoxVectorEnv
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode on a drawn task; see Starting State for `options`."""
+        """Start an episode on a random task; see Starting State for `options`."""
         super().reset(seed=seed, options=options)
         p = self.params
         among = p.function.choose(options)

@@ -1,4 +1,4 @@
-"""Params of environments that build cells: the scorer of cells and the spaces."""
+"""Parameters of environments that build cells: the scorer of cells and the spaces."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Report(NamedTuple):
     """Result of a complete cell.
 
     Attributes:
-        metrics: Those of the scorer, held-out ones too, and `seconds` of training.
+        metrics: Metrics of the scorer, including held-out ones, and `seconds` of training.
         curve: (epochs,) the first metric by epoch.
         status: As in a table.
-        source: `measured`, `surrogate`, or `none` where nothing could be said.
+        source: `measured`, `surrogate`, or `none` if there is no result.
         extra: The scorer's further numbers.
-        cost: In the environment's unit.
-        error: Why it failed; empty where it did not.
+        cost: Cost in the environment's unit.
+        error: Reason of a failure; else empty.
     """
 
     metrics: Mapping[str, float]
@@ -45,14 +45,14 @@ class Report(NamedTuple):
 
 
 class Scorer(abc.ABC):
-    """Scorer of complete cells: a table with a surrogate, or real training.
+    """Scorer of complete cells: a table with a surrogate, or training.
 
     Attributes:
         metrics: Metrics of each cell.
-        held_out: Names of those that agents must not see.
+        held_out: Names of the metrics that agents must not see.
         extra: Names of additional info entries.
-        epochs: Length of curves.
-        expected: Seconds that a cell is expected to be trained for; 0 where nothing is trained.
+        epochs: Length of the learning curves.
+        expected: Expected seconds of training per cell; 0 if nothing is trained.
     """
 
     metrics: tuple[Metric, ...]
@@ -77,7 +77,7 @@ class CellParams(Params):
     """Parameters of environments that build cells.
 
     Attributes:
-        scorer: Says what a cell is worth.
+        scorer: Scorer of complete cells.
         shown: Names of the entries of `info["metrics"]`.
     """
 
@@ -89,11 +89,11 @@ class CellParams(Params):
         """Make the parameters of an environment that builds cells.
 
         Args:
-            table: Of the environment's infos.
-            scorer: Says what a cell is worth.
+            table: Table named in `info`.
+            scorer: Scorer of complete cells.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             budget: Complete cells of an episode; None for as many as the table has rows.
-            **others: Of `Params`, where they are not a table's.
+            **others: Further attributes of `Params` that do not come from a table.
 
         Raises:
             ValueError: An unknown objective, or a budget that is not an int >= 1.
@@ -116,7 +116,7 @@ class CellParams(Params):
 
     @property
     def moves(self) -> int:
-        """Most actions of a cell: one for each node, and the end."""
+        """Largest number of actions of a cell: one per node, and the end."""
         return MAX_NODES + 1
 
     @property
@@ -126,7 +126,7 @@ class CellParams(Params):
 
     @property
     def live(self) -> bool:
-        """Whether cells are trained."""
+        """Whether cells are trained in the step."""
         return self.scorer.expected > 0.0
 
     @property
@@ -143,12 +143,12 @@ class CellParams(Params):
         return out
 
     def reward(self, report: Report) -> list[float]:
-        """The m oriented objectives of a scored cell."""
+        """The m rewards of a scored cell."""
         return [m.sign * float(report.metrics[m.name]) for m in self.rewarded]
 
     @functools.cached_property
     def invalid(self) -> Report:
-        """Report of a cell that an illegal move ended: every metric at its documented worst value."""
+        """Report of a cell that ended with an illegal move: every metric has its documented worst value."""
         worst = {m.name: m.worst for m in self.scorer.metrics} | {"seconds": 0.0}
         curve = np.full(self.scorer.epochs, self.scorer.metrics[0].worst)
         cost = float(self.budget_unit == self.cost_unit)  # nothing was trained, and an evaluation is spent
@@ -156,12 +156,12 @@ class CellParams(Params):
 
     @functools.cached_property
     def unfinished(self) -> Report:
-        """Report while the cell is incomplete."""
+        """Report of an incomplete cell."""
         zeros = dict.fromkeys((*(m.name for m in self.scorer.metrics), "seconds"), 0.0)
         return Report(zeros, np.zeros(self.scorer.epochs), "ok", "none", dict.fromkeys(self.scorer.extra, 0.0), 0.0)
 
     def info(self, report: Report, name: str, finished: bool) -> Info:
-        """Info of a step with this report, on the cell with this canonical key."""
+        """Info of a step with this report on the cell with this canonical key."""
         metrics, extra = report.metrics, report.extra
         info = {
             "metrics": {n: np.float64(metrics[n]) for n in self.shown},
@@ -182,10 +182,10 @@ class CellParams(Params):
 
 
 def mutate_actions(actions: Any, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """A mutated cell as (steps, 4) actions, to be taken in order.
+    """A mutated cell as (steps, 4) actions, in order.
 
     Args:
-        actions: The parent in the same form; None draws a random cell.
+        actions: The parent in the same form; None for a random cell.
         rng: Source of randomness.
     """
     return actions_of(mutate(None if actions is None else cell_of(actions), rng))

@@ -1,4 +1,4 @@
-"""One episode that builds cells, and the scalar form of environments that do."""
+"""An episode that builds cells, and the scalar form of such environments."""
 
 import hashlib
 from typing import Any
@@ -19,7 +19,7 @@ _SIZES, _VECTORS = [*SIZES], SIZES[1]
 
 
 def _mask_of(count: int) -> npt.NDArray[np.int8]:
-    """(sum of SIZES,) mask, part by part of an action, of the values that can be legal after this number of nodes."""
+    """(sum of SIZES,) mask, parts concatenated, of the values that can be legal after this number of nodes."""
     mask = np.zeros(sum(SIZES), np.int8)
     mask[: END + 1] = count < MAX_NODES
     mask[END] = count > 0
@@ -37,7 +37,7 @@ class CellEpisode(Episode):
     """The cells of one episode, built one after the other.
 
     Attributes:
-        nodes: Of the cell under construction.
+        nodes: Nodes of the cell under construction.
     """
 
     def __init__(self, params: CellParams, key: int) -> None:
@@ -58,7 +58,7 @@ class CellEpisode(Episode):
         return self._out.copy()
 
     def mask(self) -> npt.NDArray[np.int8]:
-        """(95,) the values that can be legal now, of all parts of an action one after the other."""
+        """(95,) mask of the values that can be legal now, parts of an action concatenated."""
         return np.asarray(MASKS[len(self.nodes)].copy())
 
     def step(self, checked: list[int]) -> Step:
@@ -83,7 +83,7 @@ class CellEpisode(Episode):
         """Canonical key and result of the cell that an action of kind END completes.
 
         Raises:
-            InvalidRecipe: There is no such cell.
+            InvalidRecipe: The cell is not valid.
         """
         cell = finish(self.nodes, action)
         name = key_of(cell)
@@ -101,7 +101,7 @@ class CellEpisode(Episode):
         self._out[MAX_NODES * NODE] = len(self.nodes) / MAX_NODES
 
     def _complete(self, rewards: list[float]) -> None:
-        """Clear the workbench and note the score."""
+        """Start the next cell and record the rewards of the complete one."""
         o, m = self._out, len(rewards)
         if self.nodes:
             self.nodes = []

@@ -1,1 +1,1 @@
-"""Multi-fidelity environments: an action trains a row up to a checkpoint and pays only the new part."""
+"""Multi-fidelity environments: an action trains a row up to a checkpoint and pays only for the new part."""

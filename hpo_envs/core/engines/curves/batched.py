@@ -17,7 +17,7 @@ from hpo_envs.tables import draws
 
 
 class CurvesVectorEnv(HPOVectorEnv):
-    """Vectorized `CurvesEnv`, without a loop over the episodes."""
+    """Vectorized `CurvesEnv` without a loop over the episodes."""
 
     params: CurveParams
 
@@ -123,7 +123,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         self._lowest[i] = (trained == floor[:, None]).sum(axis=1)
 
     def _complete(self, i: Any, rows: Any, base: Any, levels: Any, reached: Any, cost: Floats) -> tuple[Any, Info]:
-        """`CurvesEnv._complete` for the environments at `i`; writes what is observed of them."""
+        """`CurvesEnv._complete` for the environments at `i`; writes their observations."""
         p, at, m = self.params, self.params.cost_at, len(self.params.low)
         rewards, shares, info = p.answer(rows, base + levels)
         peak = p.peaks.take(base + reached, axis=0)
@@ -166,9 +166,9 @@ class CurvesVectorEnv(HPOVectorEnv):
 def _open_parts(
     rows: Callable[[], npt.NDArray[np.bool_]], floor: npt.NDArray[np.int64], levels: int
 ) -> npt.NDArray[np.bool_]:
-    """(n, actions + levels) bool: rows that can be trained on, then checkpoints that some row has not passed.
+    """(n, actions + levels) bool: rows that can be trained further, then checkpoints that some row has not reached.
 
-    When nothing is left to train, all actions are equally useless: a mask without a 1 would break samplers.
+    When nothing is left to train, all are True, because a mask without a True would break samplers.
     """
     mask = rows()
     mask[:, -levels:] = np.arange(levels) >= floor[:, None]

@@ -1,4 +1,4 @@
-"""Params of the multi-fidelity environments: curves as flat arrays, one cell per fidelity."""
+"""Parameters of the multi-fidelity environments: curves as flat arrays, one cell per fidelity."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ TRAININGS = 20
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class CurveParams(Params):
-    """Cells = rows x repeats x levels, in that order. Cells past a run's end repeat its last values.
+    """Parameters and arrays of curves; cells = rows x repeats x levels, the last values repeated past a run's end.
 
     Attributes:
         grid: (L,) index in `table.levels` of each checkpoint.
         held_out: Names of the metrics that agents do not see.
         count: (rows,) measured repeats of each row, at least 1.
         ends: (rows * repeats,) int64, the checkpoint at which each run ends.
-        costs: (cells,) float64, cumulative cost of training up to each cell; 1 for each evaluation where cost is
+        costs: (cells,) float64, cumulative cost of training up to each cell; 1 per evaluation if the cost is
             evaluations.
         peaks: (cells, m) float64, best reward at any checkpoint of the table up to the cell.
-        answers: (cells, m + 1 + shown + held out) float64: `rewards`, shares of a full training, metrics.
+        answers: (cells, m + 1 + shown + held out) float64: `rewards`, fractions of a full training, metrics.
         peak_levels: (cells,) int64, index in `table.levels` of the best of the first objective.
         peak_hidden: (cells, held out) float64, held-out metrics at `peak_levels`.
         status: (cells,) uint8, index into `STATUSES`.
-        templates: (rows + 1, d) float32 observations with the features filled in; the last row is the first one of an
-            episode.
+        templates: (rows + 1, d) float32 observations with the features filled in; the last row is the initial
+            observation.
     """
 
     grid: npt.NDArray[np.intp]
@@ -90,26 +90,26 @@ class CurveParams(Params):
         shuffle: bool = False,
         subsample: float = 1.0,
     ) -> CurveParams:
-        """Make the parameters from arguments; the arrays are cached, because `make` is called often.
+        """Make the parameters from arguments; the arrays are cached, because `gymnasium.make` is called often.
 
         Args:
             name: Name of the table.
-            table: None for the one of that name, or a `Table`; has curves.
+            table: A `Table` with curves; None for the table of that name.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
             cost: None = the table's own unit; or that unit, the unit of the levels, or `"evaluations"` (1 for each
                 step that trains something).
-            budget: What an episode may spend; `"auto"` = 20 full trainings, None = the whole table.
+            budget: Budget of an episode; `"auto"` = 20 full trainings, None = the whole table.
             levels: None = every checkpoint; k = at most k of them, geometrically spaced, the last included.
             workers: Number of simulated parallel workers.
             variant: `"paper"`: training up to a checkpoint costs everything up to it. `"released"`: the environment
                 released by Klyuchnikov et al. charges the checkpoints before the last one trained, so the first is
                 free.
-            shuffle: See `View`, like `subsample`.
-            subsample: Fraction of the configurations that each episode has.
+            shuffle: See `View`.
+            subsample: See `View`.
 
         Raises:
-            ValueError: An argument that the table cannot satisfy.
+            ValueError: An argument is not valid for the table.
         """
         one_of("variant", variant, VARIANTS)
         if levels is not None:
@@ -146,12 +146,12 @@ class CurveParams(Params):
 
     @cached_property
     def repeats(self) -> int:
-        """Number of repeats that the cells have room for."""
+        """Number of repeats per row in the cells."""
         return self.table.repeats
 
     @cached_property
     def rewards(self) -> Floats:
-        """(cells, m) oriented: higher is better."""
+        """(cells, m) rewards; higher is better."""
         return self.answers[:, : len(self.rewarded)]
 
     @cached_property
@@ -160,7 +160,7 @@ class CurveParams(Params):
         return int(self.templates.shape[1] - 2 - len(self.rewarded))
 
     def answer(self, rows: npt.NDArray[np.int64], cells: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Info]:
-        """Rewards (k, m), shares of a full training (k,) and `info` of (k,) cells of (k,) rows."""
+        """Rewards (k, m), fractions of a full training (k,) and `info` of (k,) cells of (k,) rows."""
         found, t, m = self.answers.take(cells, axis=0), self.table, len(self.rewarded)
         codes = self.status.take(cells).astype(np.int64)
         metrics = {name: found[:, m + 1 + j] for j, name in enumerate((*self.shown, *self.held_out))}
@@ -195,7 +195,7 @@ class CurveParams(Params):
 
     @cached_property
     def full(self) -> Floats:
-        """(rows, repeats) cost of each full training; NaN where there is no such repeat."""
+        """(rows, repeats) cost of each full training; NaN for missing repeats."""
         cost = self.costs.reshape(self.rows, self.repeats, -1)[:, :, -1]
         return np.where(np.arange(self.repeats) < self.count[:, None], cost, np.nan)
 

@@ -1,4 +1,4 @@
-"""Multi-fidelity environments: an action trains a row up to a checkpoint and pays only the new part."""
+"""Multi-fidelity environments: an action trains a row up to a checkpoint and pays only for the new part."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ KEPT = 20_000
 
 @dataclass(slots=True, eq=False)
 class LevelAnswer:
-    """What training an untrained row to a cell returns, apart from what depends on the episode.
+    """Result of training an untrained row to a cell, apart from the parts that depend on the episode.
 
     Attributes:
-        reached: The cell at which training stops: an earlier one where the run ends before.
-        cost: Of that training.
+        reached: The cell at which training stops; an earlier one if the run ends before.
+        cost: Cost of that training.
         ends: Whether the run ends there.
-        peak: Best reward on the way.
+        peak: Best reward up to the cell.
         reward: Float, or (m,) float64.
-        observation: Template.
-        info: Template.
-        dicts: Names of the dicts in `info`, and what copies each of them for a step.
+        observation: Template of the observation.
+        info: Template of the info.
+        dicts: Names of the dicts in `info`, each with the function that copies it for a step.
     """
 
     reached: int
@@ -47,7 +47,7 @@ class LevelAnswer:
 
 
 class SubmittedTraining(NamedTuple):
-    """A training that a worker performs: of the action (place, level), to the cell `reached`."""
+    """A training submitted to a worker by the action (index, level), up to the cell `reached`."""
 
     row: int
     place: int
@@ -78,7 +78,7 @@ class CurvesEnv(HPOEnv):
     Nothing trained: features 0, reward(s) at the lower bound, full budget.
 
     ## Episode End
-    Terminated when the budget is spent (the training that exceeds it still counts), when every row is fully trained,
+    Terminated when the budget is used up (the training that exceeds it still counts), when every row is fully trained,
     or after rows x checkpoints steps. Never truncated by itself.
 
     ## Information
@@ -96,11 +96,11 @@ class CurvesEnv(HPOEnv):
     - `budget="auto"`: the cost of 20 full trainings; or a number in units of `cost`; None = the whole table.
     - `levels=None`: every checkpoint; an int k leaves at most k of them, geometrically spaced, the last included.
     - `workers=1`: with W > 1 there is a clock in units of `cost`. While a worker is idle a step submits its action
-      and returns reward 0 with `info["finished"]` False; once all are busy it returns the next result to finish,
-      with its action in `info["action"]`. When the budget is submitted, further actions are ignored and pending
-      results are returned step by step.
-    - `variant="paper"`: training to a checkpoint pays all up to it. `"released"`: as in the code released with
-      NAS-Bench-NLP, which charges the checkpoints before the last one trained, so that the first is free.
+      and returns reward 0 with `info["finished"]` False; once all are busy it returns the next result to finish, with
+      its action in `info["action"]`. Once the budget is submitted, further actions are ignored and pending results are
+      returned step by step.
+    - `variant="paper"`: training to a checkpoint costs all training up to it. `"released"`: as in the code released
+      with NAS-Bench-NLP, which charges the checkpoints before the last one trained, so that the first is free.
     - `shuffle=False`: True shuffles the configurations at each `reset`, so that the index of an action carries no
       information. `env.unwrapped.rows` and `info["row"]` map it to the row of the table.
     - `subsample=1.0`: fraction of the configurations, in (0, 1], that each episode has, drawn at `reset`; the
@@ -125,7 +125,7 @@ class CurvesEnv(HPOEnv):
         self._workers = Workers(p.workers)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode: nothing is trained."""
+        """Start an episode with nothing trained."""
         super().reset(seed=seed, options=options)
         p = self.params
         self._new_key(seed)
@@ -162,7 +162,7 @@ class CurvesEnv(HPOEnv):
         return self.table.config(int(self.rows[check_action(action, self._sizes)[0]]))
 
     def _done(self) -> bool:
-        """Return whether nothing is left to train, or the steps are used up."""
+        """Return whether nothing is left to train or all steps are used up."""
         return self._count >= self._limit or self._floor == self._levels
 
     def _step_workers(self, index: int, row: int, level: int) -> tuple[Any, Any, bool, bool, Info]:
@@ -208,7 +208,7 @@ class CurvesEnv(HPOEnv):
         return answer, reached, answer.cost
 
     def _complete(self, answer: LevelAnswer, reached: int, cost: float) -> tuple[Any, Any, Info]:
-        """Return observation, reward and info of a training that came to the cell `reached`."""
+        """Return observation, reward and info of a training that reached the cell `reached`."""
         p, best, peak, reward = self.params, self._best, answer.peak, answer.reward
         observation, info = answer.observation.copy(), answer.info.copy()
         if cost != answer.cost or reached != answer.reached:  # the row was trained before
@@ -231,7 +231,7 @@ class CurvesEnv(HPOEnv):
         return observation, reward, info
 
     def _answer(self, row: int, at: int) -> LevelAnswer:
-        """The answer of a cell, kept for the next time."""
+        """The answer of a cell, cached."""
         p, level, last = self.params, at % self._levels, self._end_of(at // self._levels)
         end = min(level, last)
         reached = at - level + end
@@ -253,7 +253,7 @@ class CurvesEnv(HPOEnv):
         return answer
 
     def _run_of(self, row: int) -> int:
-        """Index of the run of a row that this episode sees."""
+        """Index of the run of a row in this episode."""
         p = self.params
         if p.repeats == 1:
             return row
@@ -267,7 +267,7 @@ class CurvesEnv(HPOEnv):
         return (self._mask if self._floor < self._levels else self._full_mask).copy()
 
     def _raise_floor(self) -> None:
-        """Recount how far all rows are trained, once none stands where the least trained one stood."""
+        """Recompute the lowest checkpoint of all rows, once no row is at the previous one."""
         levels = self._levels
         trained = [levels if end == self._end_of(base // levels) else end + 1 for base, end in self._runs.values()]
         self._floor = min(trained) if len(trained) == self._actions else 0
@@ -275,7 +275,7 @@ class CurvesEnv(HPOEnv):
         self._mask[self._actions : self._actions + self._floor] = 0
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """(actions + levels,) bool: rows that can be trained on, then checkpoints that some row has not reached."""
+        """(actions + levels,) bool: rows that can be trained further, then checkpoints that a row has not reached."""
         return self._shown_mask().astype(bool)
 
     @property
@@ -290,7 +290,7 @@ class CurvesEnv(HPOEnv):
 
     @property
     def best(self) -> tuple[int, int] | None:
-        """Row and checkpoint (index in `table.levels`) of the best first objective passed so far; None before."""
+        """Row and checkpoint (index in `table.levels`) of the best first objective so far; None at the start."""
         if self._best_cell < 0:
             return None
         run = self._best_cell // self._levels

@@ -1,1 +1,1 @@
-"""Environments whose steps call a function of the user."""
+"""Environments whose steps call a user's function."""

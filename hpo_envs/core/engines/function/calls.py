@@ -1,4 +1,4 @@
-"""A call of a user's function, and its result, whatever the function does."""
+"""A call of a user's function and its result, whatever the function does."""
 
 import functools
 import importlib
@@ -29,9 +29,9 @@ class Outcome:
     Attributes:
         status: `ok`, `failed` (it raised, or returned no score) or `diverged` (its score is not finite).
         metrics: All numbers that it returned, by name.
-        seconds: What it took.
-        cost: What it returned as `cost`; None = nothing.
-        error: Traceback of what it raised, or what was wrong with what it returned; empty if there is none.
+        seconds: Duration.
+        cost: Number that it returned as `cost`; None without one.
+        error: Traceback, or the error in the returned value; empty if there is none.
     """
 
     status: str
@@ -47,10 +47,10 @@ class Outcome:
 
 
 def resolve(function: Any) -> Function:
-    """Return the function itself, or the one that `module:name` names.
+    """Return the function itself, or import the one that `module:name` names.
 
     Raises:
-        ValueError: Neither.
+        ValueError: Neither a function nor such a name.
     """
     if isinstance(function, str):
         module, _, name = function.partition(":")
@@ -96,7 +96,7 @@ def check_signature(function: Function, form: Form, trial: bool = False) -> None
         trial: Whether it gets its trial, if it takes one.
 
     Raises:
-        ValueError: It takes something other than one dict of hyperparameters.
+        ValueError: It does not take exactly one dict of hyperparameters.
     """
     try:
         signature = inspect.signature(function)
@@ -116,10 +116,10 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
     """Call a function; an exception becomes a failed outcome.
 
     Args:
-        function: Called with a dict of its own and `arguments`.
+        function: Called with a copy of `config` and `arguments`.
         config: Natural values of the active hyperparameters.
-        objectives: Metrics that it must return; a lone number is the only one of them.
-        **arguments: Besides the configuration.
+        objectives: Metrics that it must return; a single number is the only one of them.
+        **arguments: Further arguments besides the configuration.
     """
     return timed(lambda: function(dict(config), **arguments), objectives)
 
@@ -170,7 +170,7 @@ class PausableTraining:
         function: Of the form `epochs` or `checkpoints`.
         config: Natural values of the active hyperparameters.
         objectives: As for `call`.
-        folder: Where a function of the form `checkpoints` keeps what it needs to continue.
+        folder: Folder in which a function of the form `checkpoints` stores its state.
     """
 
     def __init__(
@@ -188,9 +188,9 @@ class PausableTraining:
             self._epochs.close()
 
     def until(self, epoch: int) -> list[tuple[int, Outcome]]:
-        """Train up to an epoch; return (epoch, outcome) of each score on the way, none if it was reached before.
+        """Train up to an epoch; return (epoch, outcome) of each new score, none if it was reached before.
 
-        A generator that ends early, raises or diverges has ended: it is not trained any further.
+        A generator that returns early, raises or diverges is not trained any further.
         """
         if self.ended or epoch <= self.epoch:
             return []

@@ -1,4 +1,4 @@
-"""Params of environments on a function: the function, its search space and the candidates."""
+"""Parameters of environments on a function: the function, its search space and the candidates."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class FunctionParams(Params):
     """Parameters of environments on a function.
 
     Attributes:
-        function: What is called.
-        form: How.
+        function: The function that steps call.
+        form: Form of the function, see `form_of`.
         points: The search space.
         candidates: (rows, d) stored numbers of the candidates.
-        folder: Where checkpoints are kept; None: in a temporary folder of each episode.
+        folder: Folder of the checkpoints; None: a temporary folder per episode.
         given: See `Params.known`.
     """
 
@@ -92,7 +92,7 @@ class FunctionParams(Params):
         which are never resumed, and a function may take its `trial`.
 
         Raises:
-            ValueError: An argument breaks its rule.
+            ValueError: An argument is not valid.
         """
         called = resolve(function)
         form = _check_form(called, epochs, trials, trials and actions == "box")
@@ -100,7 +100,7 @@ class FunctionParams(Params):
         chosen = metrics_of(objective, goal, bounds)
         one_of("actions", actions, ("candidates", "box"))
         if epochs is not None and actions == "box" and not trials:
-            raise ValueError("actions must be candidates where a function is trained epoch by epoch, got 'box'")
+            raise ValueError("actions must be 'candidates' for a function trained epoch by epoch, got 'box'")
         units = UNITS if epochs is None else (*UNITS, "epochs")
         one_of("budget_unit", budget_unit, units)
         unit = cost_unit if budget_unit == "cost" else budget_unit
@@ -180,12 +180,12 @@ def _check_form(function: Function, epochs: Any, trials: bool, reports: bool) ->
     check_signature(function, form, trials)
     if epochs is None:
         if form != "score":
-            raise ValueError(f"function must return its score here (FunctionLC-v0 trains by epochs), got {function}")
+            raise ValueError(f"function must return its score (FunctionLC-v0 trains by epochs), got {function}")
         return form
     check_int("epochs", epochs)
     if form == "score" and not (reports and takes_trial(function)):
         raise ValueError(
-            f"function must yield a score after each epoch, or be function(config, resume_from, epochs), got {function}"
+            f"function must yield a score after each epoch or be function(config, resume_from, epochs), got {function}"
         )
     return form
 
@@ -197,18 +197,18 @@ def metrics_of(
 
     Args:
         objective: Name, or a tuple of names for a vector reward.
-        goal: `max` or `min`, for all or one each.
-        bounds: (lowest, highest) value by the metric's definition, of the only one or by name.
+        goal: `max` or `min`, one for all or one for each.
+        bounds: (lowest, highest) value by the metric's definition, one for all or by name.
 
     Raises:
-        ValueError: A goal or bounds that break their rule, or names that are not distinct.
+        ValueError: Goals or bounds are not valid, or names are not distinct.
     """
     names = (objective,) if isinstance(objective, str) else tuple(objective) if np.iterable(objective) else ()
     if not names or not all(isinstance(n, str) and n for n in names) or len(set(names)) < len(names):
         raise ValueError(f"objective must be a name or a tuple of distinct names, got {objective!r}")
     goals = (goal,) * len(names) if isinstance(goal, str) else tuple(goal)
     if len(goals) != len(names) or not set(goals) <= {"max", "min"}:
-        raise ValueError(f"goal must be max or min, for all objectives or one for each of {len(names)}, got {goal!r}")
+        raise ValueError(f"goal must be max or min, one for all or for each of {len(names)} objectives, got {goal!r}")
     ends = bounds if isinstance(bounds, Mapping) else {} if bounds is None else dict.fromkeys(names, bounds)
     made = []
     for name, g in zip(names, goals, strict=True):
@@ -222,15 +222,15 @@ def metrics_of(
 
 
 def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floats, Floats] | None:
-    """(m,) best known rewards and (m,) reference rewards; None where neither is given.
+    """(m,) best known rewards and (m,) reference rewards; None if neither is given.
 
     Args:
-        metrics: The rewarded ones.
+        metrics: The rewarded metrics.
         best: Score of the best configuration, a number or one for each objective.
         reference: Median score, likewise.
 
     Raises:
-        ValueError: One without the other, no finite numbers, or a best that is no better than the reference.
+        ValueError: Only one is given, a number is not finite, or `best` is not better than `reference`.
     """
     if best is None and reference is None:
         return None
@@ -240,7 +240,7 @@ def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floa
         scores = tuple(map(scalar, value if isinstance(value, (tuple, list)) else (value,)))
         if len(scores) != len(metrics) or not all(_finite(s) for s in scores):
             numbers = "a finite number" if len(metrics) == 1 else f"{len(metrics)} finite numbers"
-            raise ValueError(f"{name} must be {numbers} where best or reference is given, got {shown(value)}")
+            raise ValueError(f"{name} must be {numbers} if best or reference is given, got {shown(value)}")
         rewards.append(signs * np.array(scores, dtype=np.float64))
     if not (rewards[0] > rewards[1]).all():
         raise ValueError(f"best must be better than reference in every objective, got {best!r} and {reference!r}")
@@ -248,7 +248,7 @@ def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floa
 
 
 def _finite(value: Any) -> bool:
-    """Return whether a value is a number that scores can be."""
+    """Return whether a value is a finite number that can be a score."""
     return (is_integer(value) or isinstance(value, (float, np.floating))) and abs(value) <= sys.float_info.max
 
 
@@ -256,9 +256,9 @@ def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
     """Number of candidates: the given one, or one that depends on the budget.
 
     Args:
-        candidates: As asked for, or None.
-        budget: In evaluations, or None.
-        each: What the budget counts of a full evaluation.
+        candidates: Number of candidates, or None.
+        budget: Budget, or None.
+        each: Budget used by a full evaluation.
 
     Raises:
         ValueError: Not None and not an int >= 2.
@@ -272,7 +272,7 @@ def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
 def _table(
     name: str, points: Points, raw: Floats, metrics: tuple[Metric, ...], epochs: int | None, cost_unit: str
 ) -> Table:
-    """The candidates as a table in which nothing is measured yet: its hash says which search this is."""
+    """The candidates as a table without measurements, whose hash identifies the search."""
     levels = np.arange(1.0, (epochs or 1) + 1.0)
     nothing = np.full((len(raw), 1, len(levels)), np.nan)
     cited = f"{name}, the user's own function"
@@ -291,7 +291,7 @@ def _table(
 
 
 def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
-    """(m,) rewards: the metrics, negative where lower is better; the worst possible ones for a failed call."""
+    """(m,) rewards: the metrics, negated if lower is better; the worst possible ones for a failed call."""
     if outcome.status in ("failed", "diverged"):
         return params.low.copy()
     return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])

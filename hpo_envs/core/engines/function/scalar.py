@@ -1,4 +1,4 @@
-"""One episode on a function, and the scalar form of environments on one."""
+"""An episode on a function, and the scalar form of such environments."""
 
 import shutil
 import tempfile
@@ -47,7 +47,7 @@ class FunctionEpisode(Episode):
         return self._observe(np.zeros(self._width), self._p.low, 0.0)
 
     def mask(self) -> npt.NDArray[np.int8]:
-        """Mask of the candidates that are not fully evaluated; all if none is left."""
+        """Mask of the candidates that are not fully evaluated; all True if none is left."""
         left = ~self._finished if not self._finished.all() else np.ones(len(self._finished), bool)
         epochs = len(self._p.table.levels) if self._p.kind == "fidelity" else 0
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)
@@ -82,11 +82,11 @@ class FunctionEpisode(Episode):
         return observation, reward if p.vector else float(reward[0]), terminated, info
 
     def _train(self, row: int, level: int, config: dict[str, Any]) -> tuple[Outcome, float, Info]:
-        """Train a candidate on to a checkpoint.
+        """Train a candidate up to a checkpoint.
 
         Returns:
-            The outcome at the last epoch reached up to there, with what the new epochs cost; what the step takes of the
-            budget; and what `info` says besides.
+            The outcome at the last epoch reached, with the cost of the new epochs; the budget used by the step; and
+            further entries of `info`.
         """
         run = self._trained.get(row)
         if run is None:
@@ -131,7 +131,7 @@ class FunctionEpisode(Episode):
 
 
 class _Run:
-    """A candidate's training: outcomes by epoch, the best reward of them, and the epochs paid for."""
+    """A candidate's training: outcomes by epoch, their best reward, and the epochs paid for."""
 
     def __init__(self, training: PausableTraining) -> None:
         self.training, self.best, self.paid = training, -np.inf, 0
@@ -160,33 +160,34 @@ class FunctionEnv(EpisodeEnv):
     Nothing evaluated: features (or last action) 0, reward(s) at the lower bound, full budget.
 
     ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts). Never truncated by itself.
+    Terminated when the budget is used up (the evaluation that exceeds it still counts). Never truncated by itself.
 
     ## Information
-    At reset: `table`, `kind`, `sha256` of the list of candidates, in which nothing is measured; `action_mask`.
-    At each step: `cost` (float), `spent` (float: what the step takes of the budget), `metrics` (dict of float),
+    At reset: `table`, `kind`, `sha256` of the list of candidates, which has no measurements; `action_mask`.
+    At each step: `cost` (float), `spent` (float: the budget used by the step), `metrics` (dict of float),
     `config` (dict of the active hyperparameters), `status` (`ok`, `failed` or `diverged`), `error` (the traceback,
     empty if there is none), `action_mask` (int8, absent on a box), `clipped` (bool, only on a box: whether a number of
-    the action lay outside of it). In the batched form `config` and `metrics` are arrays of dicts.
+    the action was outside it). In the batched form `config` and `metrics` are arrays of dicts.
 
     ## Arguments
-    - `function`: what is called, or `"module:name"` of it.
+    - `function`: the function to call, or its `"module:name"`.
     - `space`: the search space: a dict such as `{"lr": (1e-5, 1e-1, "log"), "optimizer": ["sgd", "adam"]}`, Optuna's
       distributions by name, a `ConfigSpace.ConfigurationSpace`, or the suite's own `Hyperparameter`s; see
-      `hpo_envs.tables.user.space`. A mapping `{"low": 0.0, "high": 1.0, "if": {"optimizer": ["sgd"]}}` has a condition.
+      `hpo_envs.tables.user.space`. A hyperparameter `{"low": 0.0, "high": 1.0, "if": {"optimizer": ["sgd"]}}` has a
+      condition.
     - `objective="score"`: name of the metric that is rewarded, or a tuple of names for a vector reward.
     - `goal="max"`: or `"min"`; one for each objective.
-    - `bounds=None`: (lowest, highest) value that the score can have, or a dict of them by objective; None: 1e6 either
-      way, where the observation ends.
+    - `bounds=None`: (lowest, highest) value that the score can have, or a dict of them by objective; None: -1e6 and
+      1e6, the limits of the observation.
     - `best=None`, `reference=None`: best known score and median score, a number each or one for each objective. With
       both, reports give normalised regret, 0 at `best` and 1 at `reference`; without, raw scores. No agent sees them.
     - `candidates=None`: number of candidates; None: 20 for each evaluation of the budget, from 500 to 5000. A space
       with fewer points is listed as a whole.
-    - `candidate_seed=0`: of the candidates.
+    - `candidate_seed=0`: seed of the candidates.
     - `cost_unit="s"`: unit of what the function returns as `cost`.
 
     ## Table
-    None that anybody measured: the candidates, with the hash of search space, objectives and the function's name.
+    None with measurements: the candidates, with the hash of search space, objectives and the function's name.
 
     ## References
     Your own function.

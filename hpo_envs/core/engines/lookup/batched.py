@@ -18,7 +18,7 @@ _ZERO = np.array(0.0)
 
 
 class LookupVectorEnv(HPOVectorEnv):
-    """Vectorized `LookupEnv`, without a loop over the episodes."""
+    """Vectorized `LookupEnv` without a loop over the episodes."""
 
     params: LookupParams
 
@@ -44,7 +44,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
     def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """(num_envs, actions) rows not evaluated in each episode."""
+        """Return a function that returns the (num_envs, actions) rows not evaluated in each episode."""
         return self._open.snapshot()
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:
@@ -104,7 +104,7 @@ class LookupVectorEnv(HPOVectorEnv):
         return out
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        """(num_envs,) indices that are no one else's."""
+        """(num_envs,) indices, in a new array."""
         if self._sizes is None:
             return check_ints(actions, (self.num_envs,), self._most).copy()
         checked = check_ints(actions, (self.num_envs, len(self._sizes)), self._limits)

@@ -1,4 +1,4 @@
-"""Params of look-up environments: tables as arrays, shared by the scalar and the batched form."""
+"""Parameters of look-up environments: tables as arrays, shared by the scalar and the vectorized form."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class LookupParams(Params):
         max_repeats: Cells per row.
         answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs`, `metrics` (views of it) and raw values of the
             hyperparameters, for one gather.
-        rewards: (cells, m) float64, oriented: higher is better.
+        rewards: (cells, m) float64; higher is better.
         costs: (cells,) float64.
         metrics: (cells, metrics) float64 in native units, no NaN.
         held_out: Names of the metrics that agents must not see.
         status: (cells,) int64, index into `STATUSES`.
         templates: (cells + 1, d) float32, observation after each cell; the last row is the initial observation.
-        sizes: (H,) number of values of each hyperparameter, where actions are values of a grid; else None.
+        sizes: (H,) number of values of each hyperparameter if actions are values of a grid; else None.
     """
 
     repeats: npt.NDArray[np.int64]
@@ -81,28 +81,28 @@ class LookupParams(Params):
         shuffle: bool = False,
         subsample: float = 1.0,
     ) -> LookupParams:
-        """Make the parameters from arguments; the arrays are cached, because `make` is called often.
+        """Make the parameters from arguments; the arrays are cached, because `gymnasium.make` is called often.
 
         Args:
             names: Names of the tables; one is drawn at each reset if there are several.
             table: None for those of the names, or a `Table`.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
-            cost: `"evaluations"`, the table's cost unit, or a metric to be kept low.
-            budget: What an episode may spend, in units of `cost`; `"auto"` = what 20 evaluations cost on average,
-                None = every run of every row once.
-            grid: Whether an action sets the values of the hyperparameters (MultiDiscrete), not a row (Discrete).
+            cost: `"evaluations"`, the table's cost unit, or a metric whose goal is `min`.
+            budget: Budget of an episode, in units of `cost`; `"auto"` = the average cost of 20 evaluations, None =
+                every run of every row once.
+            grid: Whether an action sets the values of the hyperparameters (MultiDiscrete) instead of a row (Discrete).
             held_out: Names of metrics that agents must not see; they are in `info["held_out"]`.
-            shuffle: See `View`, like `subsample`.
-            subsample: Fraction of the configurations that each episode has.
+            shuffle: See `View`.
+            subsample: See `View`.
 
         Raises:
-            ValueError: An argument that the tables cannot satisfy.
+            ValueError: An argument is not valid for the tables.
         """
         if not isinstance(cost, str):
             raise ValueError(f"cost must be evaluations or the name of a metric, got {shown(cost)}")
         view = View(shuffle, subsample)
         if grid and not view.whole:
-            raise ValueError(f"shuffle and subsample must be left alone where actions are values of a grid, got {view}")
+            raise ValueError(f"shuffle and subsample must be left out for actions on a grid, got {view}")
         keyed = tuple(ByHash(t) for t in load_tables(tuple(names), table))
         p = _prepare(keyed, check_objective(objective), cost, tuple(held_out))
         sizes = grid_sizes(p.table) if grid else None
@@ -148,18 +148,18 @@ class LookupParams(Params):
 
     @cached_property
     def _partial(self) -> list[str]:
-        """Held-out metrics that some runs were never evaluated on."""
+        """Held-out metrics that are missing for some runs."""
         return [name for name in self.held_out if np.isnan(self.metrics[:, self.table.metric(name)]).any()]
 
     @cached_property
     def _configs(self) -> Callable[[Floats], Info] | None:
-        """None where rows have features but no hyperparameters."""
+        """Function from raw values to configurations; None if rows have features but no hyperparameters."""
         space = self.table.space
         return configs_of(space, self.answers.shape[1] - len(space)) if space else None
 
     @cached_property
     def _statuses(self) -> InfoColumn:
-        """Texts of statuses, in as few bytes as will do: 8 where all runs are ok."""
+        """Names of the statuses, in as few bytes as possible: 8 if all runs are ok."""
         return STATUS_COLUMN if self.status.any() else STATUS_COLUMN.astype("U2")  # type: ignore[return-value]
 
     def truth(self, table: TableIndex, actions: npt.NDArray[Any]) -> Floats:
@@ -214,7 +214,7 @@ class LookupParams(Params):
 
 @functools.lru_cache(maxsize=64)
 def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_out: tuple[str, ...]) -> LookupParams:
-    """Parameters whose budget is still one evaluation of every run of the most expensive table."""
+    """Parameters with a preliminary budget: one evaluation of every run of the most expensive table."""
     tables = tuple(k.table for k in keyed)
     first = tables[0]
     for t in tables[1:]:
@@ -266,7 +266,7 @@ def _prepare(keyed: tuple[ByHash, ...], objective: Objectives, cost: str, held_o
 def _costs(
     tables: tuple[Table, ...], metrics: Floats, cost: str, held_out: tuple[str, ...]
 ) -> tuple[Floats, str, float]:
-    """(cells,) cost of each evaluation, its unit, and the cap of the observed cost."""
+    """(cells,) cost of each evaluation, its unit, and the upper bound of the observed cost."""
     first = tables[0]
     if cost == "evaluations":
         return np.ones(len(metrics)), "evaluations", 1.0
@@ -276,14 +276,14 @@ def _costs(
     one_of("cost", cost, ("evaluations", *(name for name in first.metric_names if name not in held_out)))
     j = first.metric(cost)
     if first.metrics[j].goal != "min":
-        raise ValueError(f"cost must be evaluations or a metric to be kept low, got {shown(cost)}")
+        raise ValueError(f"cost must be evaluations or a metric to minimise, got {shown(cost)}")
     return metrics[:, j], first.metrics[j].unit or cost, first.metrics[j].high
 
 
 def _finals(t: Table, objective: int, hidden: list[int]) -> Floats:
     """(rows * repeats, metrics) at the last level, or at the one at which a run diverged or failed.
 
-    No NaN, except in `hidden` metrics that a finished run was never evaluated on.
+    No NaN, except in `hidden` metrics that a finished run does not have.
     """
     values, ends = filled(t, objective)
     at = np.where(np.isin(t.status, LOST), ends.reshape(t.status.shape), len(t.levels) - 1)

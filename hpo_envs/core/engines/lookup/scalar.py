@@ -18,13 +18,13 @@ from hpo_envs.tables import draws
 
 @dataclass(slots=True, eq=False)
 class RowAnswer:
-    """What the evaluation of a cell returns, apart from what depends on the episode.
+    """Result of the evaluation of a cell, apart from the parts that depend on the episode.
 
     Attributes:
         reward: Float, or (m,) float64.
-        cost: In the unit of costs.
-        observation: Template.
-        info: Template.
+        cost: Cost in the unit of the environment.
+        observation: Template of the observation.
+        info: Template of the info.
         dicts: The dicts in `info`, which are copied for each step, by name.
     """
 
@@ -55,7 +55,7 @@ class LookupEnv(HPOEnv):
     Nothing evaluated: features 0, reward(s) at the lower bound, full budget.
 
     ## Episode End
-    Terminated when the budget is spent (the evaluation that exceeds it still counts), or after rows x repeats
+    Terminated when the budget is used up (the evaluation that exceeds it still counts), or after rows x repeats
     steps. Never truncated by itself.
 
     ## Information
@@ -148,7 +148,7 @@ class LookupEnv(HPOEnv):
         return self._mask.astype(bool)
 
     def _index_of(self, action: Any) -> int:
-        """The index that an action of any admitted type means."""
+        """The index of an action of any accepted type."""
         if self._sizes is None:
             return check_action(action, self._actions)[0]
         index = 0
@@ -167,7 +167,7 @@ class LookupEnv(HPOEnv):
         return at * self.params.max_repeats + draws.below(bits, self.params.repeats.item(at))
 
     def _answer(self, at: int) -> RowAnswer:
-        """The answer of a cell, kept for the next time."""
+        """The answer of a cell, cached."""
         p, row = self.params, at // self.params.max_repeats
         rewards, batch = p.answer(np.array([at]))
         info = single(batch, p.tables[row // p.rows], row % p.rows)

@@ -32,5 +32,5 @@ def test_row_is_answered_as_it_is_without_view(view: dict[str, Any]) -> None:
 
 
 def test_wrappers_that_take_action_k_for_row_k_reject_view() -> None:
-    with raises("shuffle and subsample must be left alone for this wrapper, got View(shuffle=True, subsample=1.0)"):
+    with raises("shuffle and subsample must be left out for this wrapper, got View(shuffle=True, subsample=1.0)"):
         ContinuousAction(lookup(shuffle=True))

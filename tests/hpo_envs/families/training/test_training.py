@@ -25,7 +25,7 @@ def test_process_goes_on_from_checkpoint_and_dies_alone(tmp_path):
     assert {**whole, "seconds": 0} == {**ended, "epochs": [{"loss": 0.5}, {"loss": 0.25}], "seconds": 0}
     assert {**second, "seconds": 0} == {**ended, "epochs": [{"loss": 0.25}], "seconds": 0}
     assert first["loss"] == 0.5
-    with pytest.raises(ChildProcessError, match="epochs must be more than the 2 that are done, got 1"):
+    with pytest.raises(ChildProcessError, match="epochs must be > 2, the number already trained, got 1"):
         trainer.train({}, 1, tmp_path)
     lost = trainer.train({"factor": 2.0}, 2)
     assert (lost["diverged"], lost["epochs"]) == (True, [{"loss": 2.0}])
@@ -137,7 +137,7 @@ def test_other_numbers_agree_within_three_deviations_of_seeds(arrays, new, verdi
 
 
 def test_what_was_never_measured_cannot_be_compared(arrays):
-    with pytest.raises(ValueError, match="task must be one that was measured, got 'eng-lstm-2-1'"):
+    with pytest.raises(ValueError, match="task must be one of the stored trainings, got 'eng-lstm-2-1'"):
         SUITE.compare(arrays, record("eng-lstm-2-1", 50))
 
 

@@ -68,7 +68,7 @@ WORDS: list[tuple[dict[str, Any], str]] = [
     ({"objective": "los"}, "objective must be one of loss, accuracy, got 'los', did you mean 'loss'?"),
     ({"objective": ("loss", "x")}, "objective must be one of loss, accuracy, got 'x'"),
     ({"objective": 3}, "objective must be a name or a tuple of names, got 3"),
-    ({"objective": ()}, "objective must name at least one metric of loss, accuracy, got ()"),
+    ({"objective": ()}, "objective must name at least one of loss, accuracy, got ()"),
     (
         {"held_out": ("tests",)},
         "metric must be one of loss, test, accuracy in table toy/curves, got 'tests', did you mean 'test'?",

@@ -71,8 +71,8 @@ def test_budget_has_unit_of_its_own() -> None:
         ({"objective": ()}, "objective must be a name or a tuple of distinct names"),
         ({"bounds": (1, 0)}, "bounds of score must be two finite numbers, low < high"),
         ({"bounds": {"scor": (0, 1)}}, "name in bounds must be one of score, got 'scor', did you mean 'score'"),
-        ({"best": 1.0}, "reference must be a finite number where best or reference is given, got None"),
-        ({"best": np.nan, "reference": 0.0}, "best must be a finite number where best or reference is given, got nan"),
+        ({"best": 1.0}, "reference must be a finite number if best or reference is given, got None"),
+        ({"best": np.nan, "reference": 0.0}, "best must be a finite number if best or reference is given, got nan"),
         ({"best": 10**400, "reference": True}, "best must be a finite number"),
         ({"best": 0.5, "reference": 0.5}, "best must be better than reference in every objective, got 0.5 and 0.5"),
         ({"best": 0.9, "reference": 0.5, "goal": "min"}, "best must be better than reference"),
@@ -85,11 +85,11 @@ def test_wrong_arguments_are_named(kwargs: dict[str, Any], message: str) -> None
 
 
 def test_trainings_need_their_form() -> None:
-    with pytest.raises(ValueError, match="function must return its score here"):
+    with pytest.raises(ValueError, match="function must return its score"):
         FunctionParams.of(example.train_epochs, SPACE)
     with pytest.raises(ValueError, match="epochs must be an int >= 1, got 0"):
         FunctionParams.of(example.train_epochs, SPACE, epochs=0)
-    with pytest.raises(ValueError, match="actions must be candidates where"):
+    with pytest.raises(ValueError, match="actions must be 'candidates' for"):
         FunctionParams.of(example.train_epochs, SPACE, epochs=2, actions="box")
 
 

@@ -75,7 +75,7 @@ def test_errors_of_tables_and_metrics_name_argument_and_rule() -> None:
     assert load_tables((), ONE) == (ONE,)
     assert load_tables((), [ONE, TWO]) == (ONE, TWO)
     for objective, message in (
-        ((), "objective must name at least one metric of score, seconds, got ()"),
+        ((), "objective must name at least one of score, seconds, got ()"),
         ("scor", "objective must be one of score, seconds, got 'scor', did you mean 'score'?"),
         (3, "objective must be a name or a tuple of names, got 3"),
         (("score", 3), "objective must be a name or a tuple of names, got ('score', 3)"),
@@ -84,15 +84,12 @@ def test_errors_of_tables_and_metrics_name_argument_and_rule() -> None:
             params_of((ONE,), objective, "evaluations")
     for cost, message in (
         ("secnds", "cost must be one of evaluations, score, seconds, got 'secnds', did you mean 'seconds'?"),
-        ("score", "cost must be evaluations or a metric to be kept low, got 'score'"),
+        ("score", "cost must be evaluations or a metric to minimise, got 'score'"),
         (None, "cost must be evaluations or the name of a metric, got None"),
     ):
         with raises(message):
             params_of((ONE,), "score", cost)
-    message = (
-        "shuffle and subsample must be left alone where actions are values of a grid, got "
-        "View(shuffle=True, subsample=1.0)"
-    )
+    message = "shuffle and subsample must be left out for actions on a grid, got View(shuffle=True, subsample=1.0)"
     with raises(message):
         LookupParams.of((), table=ONE, grid=True, shuffle=True)
     with raises("tables must share space, rows and metrics, got toy/one and toy/single"):

@@ -178,8 +178,8 @@ def test_seeds_of_batch() -> None:
         ([1, 2, -3], "seed must be an int >= 0, got -3"),
         ([1, 2, 1.5], "seed must be an int >= 0, got 1.5"),
         ([1, 2], "seed must be an int or have length num_envs=3, got 2"),
-        ("abc", "seed must be None, an int >= 0 or 3 of them, got 'abc'"),
-        (1.5, "seed must be None, an int >= 0 or 3 of them, got 1.5"),
+        ("abc", "seed must be None, an int >= 0 or a list of 3 such ints, got 'abc'"),
+        (1.5, "seed must be None, an int >= 0 or a list of 3 such ints, got 1.5"),
     ):
         with raises(message):
             envs.reset(seed=seed)
