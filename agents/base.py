@@ -15,28 +15,28 @@ from hpo_envs.agents.problem import Problem
 class Agent(abc.ABC):
     """An optimizer with an ask/tell interface.
 
-    One agent lives for one episode. It sees the problem, the rewards it was told and nothing else: no table, no
-    optimum, no held-out metric.
+    Each episode has its own agent. It has access to the problem and the observed rewards and to nothing else: no table,
+    no optimum, no held-out metric.
 
     Args:
         problem: What is known before the first evaluation.
-        seed: Seed of the agent's own generator, `self.rng`. Same seed, same suggestions, in any process.
+        seed: Seed of the agent's own generator, `self.rng`. The same seed gives the same suggestions in any process.
 
     Attributes:
         done: True once the agent is confident enough to stop its run; most agents never are.
-        parallel: Whether `ask` may be called again before the last action was told. Such agents are told outcomes in
-            any order. An agent that is one on some problems only corrects it when it is made.
-        random_first: How many of its first actions are those of random search. With a budget of no more evaluations
-            an agent cannot differ from it, and results say so.
-        listens: Whether the agent learns from actions that it did not ask for.
+        parallel: Whether `ask` may be called again before the outcome of the last action. Such agents accept outcomes
+            in any order. Agents for which this depends on the problem set it in the constructor.
+        random_first: Number of first actions that are those of random search. With a budget of at most as many
+            evaluations an agent cannot differ from random search, and results note this.
+        listens: Whether the agent learns from actions that it did not suggest.
         trained_on: Languages or task groups of the tables that its weights were fitted to. Runs on a problem that holds
-            out one of them are marked as seen wherever results are shown.
+            out one of them are marked as seen in all results.
         constrained: Whether the agent models constraints, from `info["violations"]`; others observe an infeasible
-            evaluation as one that failed.
+            evaluation as a failed one.
         supports: What an agent that is not registered works on, in the words of `hpo-envs list --agents` (`rows`,
             `grid`, `arms`, ...); empty: everything.
-        observes: Whether the agent is a policy, which acts on what the environment shows: it gets `observe` before each
-            `ask`.
+        observes: Whether the agent is a policy, which acts on observations of the environment: `observe` is called
+            before each `ask`.
     """
 
     done: bool = False
@@ -59,25 +59,25 @@ class Agent(abc.ABC):
         """Receive observation and mask before an action; only called with `observes`.
 
         Args:
-            observation: (d,) of the environment without wrappers.
-            mask: (n,) which actions are useful, or of the parts of an action one after the other; None: no mask.
+            observation: (d,) observation of the environment without wrappers.
+            mask: (n,) which actions are useful, parts of an action concatenated; None: no mask.
         """
 
     @classmethod  # noqa: B027
     def prepare(cls, agents: Sequence[Any]) -> None:
         """Share the work of the next `ask` of several agents; by default nothing.
 
-        No suggestion may depend on it: an agent that is asked alone says the same.
+        No suggestion may depend on it: an agent that is not prepared suggests the same.
 
         Args:
-            agents: Agents of this class, of one run; each is asked next.
+            agents: Agents of this class in one run, each before its next `ask`.
         """
 
     @abc.abstractmethod
     def ask(self) -> Any:
         """Return the next action, an element of `problem.action_space`.
 
-        Only agents that are `parallel` may be asked again before they were told.
+        Only for `parallel` agents may it be called again before `tell`.
         """
 
     @abc.abstractmethod
@@ -88,7 +88,7 @@ class Agent(abc.ABC):
             action: The action evaluated.
             reward: float, or (objectives,) float64; higher is better.
             info: `cost` (in `problem.unit`), `metrics` (native units), `status`, and of problems with constraints
-                `violations`: (c,) by how much each is violated, 0 or negative where it holds.
+                `violations`: (c,) the violation of each, 0 or negative if it holds.
         """
 
     @abc.abstractmethod
@@ -111,7 +111,7 @@ class Incumbent:
 
     Attributes:
         best: Its reward (the sum of several) and the action; None before the first.
-        succeeded: Whether any run did.
+        succeeded: Whether any run succeeded.
     """
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class Incumbent:
         self.succeeded = False
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Keep the best action, of the successful ones if there are any; return False if the step evaluated nothing."""
+        """Keep the best action, among successful ones if there are any; return False if the step evaluated nothing."""
         if not info.get("finished", True):
             return False
         score = reward if type(reward) is float else float(np.sum(reward))
@@ -159,7 +159,7 @@ class Planned(Agent):
         """Yield actions and receive the `(reward, info)` of each."""
 
     def ask(self) -> Any:
-        """Return the action that the plan waits for."""
+        """Return the action that the plan yielded."""
         if not self._started:
             self._started = True
             self._next = next(self._plan)
@@ -169,7 +169,8 @@ class Planned(Agent):
         """Send the outcome to the plan.
 
         Raises:
-            ValueError: Nothing was evaluated: a plan waits for each outcome, simulated workers do not.
+            ValueError: The step evaluated nothing, as with several simulated workers; a plan needs each outcome in
+                turn.
         """
         if not info.get("finished", True):
             raise ValueError(

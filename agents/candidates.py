@@ -17,7 +17,7 @@ from hpo_envs.agents.problem import Problem, affordable
 
 
 class Candidates(Incumbent):
-    """The candidates of a problem, numbered whatever their actions look like, and their outcomes.
+    """The candidates of a problem, numbered independently of the form of actions, and their outcomes.
 
     Args:
         problem: Actions are rows (`Discrete`), values of a grid (`MultiDiscrete`, candidates in C order), or
@@ -26,14 +26,14 @@ class Candidates(Incumbent):
     Attributes:
         count: Number of candidates.
         pairs: Whether actions are (row, checkpoint) pairs.
-        levels: (levels,) resource of each checkpoint; one where actions are no pairs.
+        levels: (levels,) resource of each checkpoint; a single one if actions are not pairs.
         top: Checkpoint of a full training.
-        times: (count,) how often each candidate was suggested, or reported without a suggestion.
+        times: (count,) number of times each candidate was suggested, or reported without a suggestion.
         pending: Candidates suggested and not yet reported.
         failed: (count,) whether the last run of each candidate failed or diverged.
 
     Raises:
-        ValueError: Actions of another kind.
+        ValueError: Actions are of another kind.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -58,7 +58,7 @@ class Candidates(Incumbent):
         """(count, d) float64 in [0, 1]: the problem's features; on a grid without, the scaled indices of the values.
 
         Raises:
-            ValueError: Nothing is known of the candidates.
+            ValueError: The candidates have no features.
         """
         if self._problem.features is not None:
             return self._problem.features
@@ -72,7 +72,7 @@ class Candidates(Incumbent):
 
     @property
     def varying(self) -> Floats:
-        """(count, k) the features that are not the same for all candidates."""
+        """(count, k) features that are not constant over the candidates."""
         return self.features[:, np.ptp(self.features, axis=0) > 0]
 
     def gram(self, kernel: str, length_scale: float) -> Floats:
@@ -88,7 +88,7 @@ class Candidates(Incumbent):
         return kernels.gram(kernel, base, length_scale), index
 
     def gram_rows(self, kernel: str, length_scale: float) -> Callable[[int], Floats]:
-        """`row(k)` is row k of `gram`, gathered one at a time, or computed where no matrix would fit in memory."""
+        """`row(k)` is row k of `gram`, gathered one at a time, or computed if the matrix would not fit in memory."""
         base = self.features if self._problem.base is None else self._problem.base
         if len(base) > kernels.LARGEST_SHARED:
             return lambda k: kernels.gram_row(kernel, self.features, length_scale, k)
@@ -101,11 +101,11 @@ class Candidates(Incumbent):
         return float(self.levels[-1] / self.levels[0])
 
     def level_of(self, resource: float) -> int:
-        """Index of the last checkpoint that a resource, in units of the first one, suffices for; at least 0."""
+        """Index of the last checkpoint within a resource, in units of the first one; at least 0."""
         return affordable(self.levels, resource)
 
     def action(self, row: int, level: int | None = None) -> Any:
-        """The action that evaluates a candidate; where actions are pairs, at `top` unless another level is given."""
+        """The action that evaluates a candidate; if actions are pairs, at `top` unless another level is given."""
         if self.pairs:
             return np.array([row, self.top if level is None else level])
         return np.array(np.unravel_index(row, self._shape)) if self._grid else int(row)
@@ -138,7 +138,7 @@ class Candidates(Incumbent):
 
     @property
     def free(self) -> npt.NDArray[np.bool_]:
-        """(count,) mask of the candidates suggested least often: at first, of those not suggested yet."""
+        """(count,) mask of the candidates suggested least often; at first, those not yet suggested."""
         return np.asarray(self.times == self.times.min())
 
     def nearest(self, distances: Floats, fresh: bool) -> int:
@@ -164,7 +164,7 @@ class Candidates(Incumbent):
 
 
 class OnCandidates(Agent):
-    """Base of agents that choose among `candidates`."""
+    """Base class of agents that choose among `candidates`."""
 
     candidates: Candidates
 
@@ -187,10 +187,10 @@ RANDOM = 1500
 
 
 class CandidatePool:
-    """Candidates that are scored where there are too many: neighbours of the best ones so far, and random ones.
+    """Candidates to score if there are too many for all: neighbours of the best ones so far, and random ones.
 
-    Model-based optimizers of large or infinite spaces maximise their acquisition function so: near the incumbents and
-    at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are looked up once.
+    Model-based optimizers maximise their acquisition function on large or infinite spaces in this way, near incumbents
+    and at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are looked up once.
 
     Args:
         features: (n, d) float64 of all candidates.
@@ -207,9 +207,9 @@ class CandidatePool:
 
         Args:
             rows: (t,) candidates observed.
-            scores: (t,) how good they were.
+            scores: (t,) their scores; higher is better.
             free: (n,) mask of candidates to suggest.
-            rng: Draws the random ones, which are free.
+            rng: Draws the random candidates, which are free ones.
         """
         best = dict.fromkeys(rows[i] for i in np.argsort(-scores, kind="stable")[: 2 * INCUMBENTS])
         self._near = {k: self._near[k] if k in self._near else self._nearest(k) for k in list(best)[:INCUMBENTS]}

@@ -24,26 +24,27 @@ class Problem:
 
     Attributes:
         action_space: Gymnasium space of one action.
-        features: (rows, d) float64 in [0, 1], what is known of each candidate; None where actions are not rows.
+        features: (rows, d) float64 in [0, 1], features of each candidate; None if actions are not rows.
         feature_names: One per column of `features`.
-        levels: (levels,) resource of each checkpoint where actions are (row, level) pairs; else None.
+        levels: (levels,) resource of each checkpoint if actions are (row, level) pairs; else None.
         objectives: Number of rewards per evaluation.
-        budget: What one episode may spend, in `unit`; None if the whole table may be read.
+        budget: Budget of an episode, in `unit`; None if the whole table may be evaluated.
         unit: Unit of the budget and of `info["cost"]`.
-        mutate: `mutate(action, rng) -> action`, where a space has a grammar of its own. Where a candidate takes
-            several actions, both are (steps, ...) arrays of all of them, and `mutate(None, rng)` draws a fresh one.
-        reward_bounds: (objectives, 2) float64, lowest and highest reward by the metrics' definition (never from
-            the table); None where no metric defines one.
+        mutate: `mutate(action, rng) -> action` if the space has a grammar, else None. If a candidate takes several
+            actions, both are (steps, ...) arrays of all of them, and `mutate(None, rng)` draws a random one.
+        reward_bounds: (objectives, 2) float64, lowest and highest reward by the metrics' definition (never from the
+            table); None if no metric defines one.
         base: (table rows, d) features that several problems share, such as those of a whole table: `features` is
-            `base[index]`, and what depends on features alone is computed once for the base. Default: `features`.
-        index: (rows,) which row of `base` each candidate is; None = all, in order.
+            `base[index]`, and results that depend on features alone are computed once for the base. Default:
+            `features`.
+        index: (rows,) row of `base` of each candidate; None = all, in order.
         sources: Observations of other tables.
         held_out: Languages of the problem's tables, or task groups, see `tables.catalogue.held_out`. Weights trained on
             one of them have seen this problem and are used only if the user asks for them.
-        axes: The search space, where it is known: what each coordinate of a box, of a grid or of `points` is. Mappings
-            of the fields of `Axis` will do.
-        points: (table rows, d) float64 in [0, 1], coordinates on the axes of each row of `base`; None where actions are
-            no rows, or have no hyperparameters.
+        axes: The search space, if it is known: the hyperparameter of each coordinate of a box, a grid or `points`.
+            Mappings of the fields of `Axis` are accepted, too.
+        points: (table rows, d) float64 in [0, 1], coordinates on the axes of each row of `base`; None if actions are
+            not rows or have no hyperparameters.
 
     Raises:
         ValueError: `features` is not `base[index]`.
@@ -118,7 +119,7 @@ class Problem:
         """The same problem with a limit on the training of one configuration; itself for None or without checkpoints.
 
         Args:
-            resource: In units of the first checkpoint (epochs where every epoch is one).
+            resource: Limit in units of the first checkpoint (epochs if every epoch is a checkpoint).
 
         Raises:
             ValueError: It is not positive.
@@ -155,7 +156,8 @@ class Problem:
         """The problem as a message of `wire`, without pickled objects; `from_bytes` reads it in any process.
 
         Raises:
-            ValueError: A space of another kind than Gymnasium's plain ones, or a grammar that is no module's function.
+            ValueError: The space is not `Discrete`, `MultiDiscrete` or `Box`, or the grammar is not a function of a
+                module.
         """
         from hpo_envs.agents import wire
 
@@ -168,7 +170,7 @@ class Problem:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Problem:
-        """The problem that `to_bytes` wrote.
+        """Read a problem written by `to_bytes`.
 
         Raises:
             ValueError: The bytes are not a problem's, or its grammar is not of this package.
@@ -187,12 +189,12 @@ class Problem:
 
 
 def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array backed by bytes, which no flag makes writable."""
+    """An array backed by bytes, which cannot be made writable."""
     return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
 
 
 def sealed(problem: Problem) -> Problem:
-    """A problem whose arrays are backed by bytes, which no flag makes writable."""
+    """A problem whose arrays are backed by bytes, which cannot be made writable."""
 
     def arrays(of: Problem | Source) -> dict[str, Any]:
         values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of)}
@@ -203,12 +205,12 @@ def sealed(problem: Problem) -> Problem:
 
 
 def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -> Problem:
-    """A copy of the problem for one agent: with its own seeded action space, and optionally only some of the rows.
+    """A copy of the problem for one agent, with its own seeded action space and optionally only some of the rows.
 
     Args:
-        problem: Shared; see `sealed`.
-        seed: Of the action space.
-        rows: (k,) which row of the base each candidate is; None = all, in order.
+        problem: The shared problem; see `sealed`.
+        seed: Seed of the action space.
+        rows: (k,) row of the base of each candidate; None = all, in order.
     """
     shared = problem.action_space
     # All that a `Discrete` has is immutable but its generator, which seeding replaces.
@@ -224,5 +226,5 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
 
 
 def affordable(levels: Floats, resource: float) -> int:
-    """Index of the last checkpoint that a resource, in units of the first one, suffices for; at least 0."""
+    """Index of the last checkpoint within a resource, in units of the first one; at least 0."""
     return max(int(np.searchsorted(levels, resource * levels[0] * (1 + 1e-9), side="right")) - 1, 0)

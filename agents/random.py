@@ -15,12 +15,12 @@ from hpo_envs.agents.problem import Problem
 
 
 class RandomSearch(Agent):
-    """Uniform random search (Bergstra and Bengio 2012), without replacement where candidates can be counted.
+    """Uniform random search (Bergstra and Bengio 2012), without replacement if candidates can be counted.
 
-    On `Discrete` spaces a fresh permutation is drawn whenever all candidates were tried; on `MultiDiscrete`
-    spaces cells already tried are drawn again; other spaces are sampled uniformly. Where actions are (row, level)
-    pairs, each row is trained to the last level. Where the problem has a grammar, candidates are drawn from it, and the
-    recommendation is all actions of the best one.
+    On `Discrete` spaces a new permutation is drawn once all candidates were tried; on `MultiDiscrete` spaces cells
+    already tried are redrawn; other spaces are sampled uniformly. If actions are (row, level) pairs, each row is
+    trained to the last level. If the problem has a grammar, candidates are drawn from it, and the recommendation is all
+    actions of the best one.
 
     Zhang and Duh 2020, section 6.1.1 (RS): "configurations are sampled without replacement".
 

@@ -36,21 +36,21 @@ class Registration:
         target: `module:Class`, imported when the agent is made.
         summary: One line for listings.
         kwargs: Hyperparameters that this name fixes; callers may override them.
-        supports: Names of what the agent can work on: `rows` (Discrete candidates), `features` (needs candidate
-            features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box` (continuous), `arms`
-            (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward).
-        needs: Modules of optional packages that it needs, that of its extra first; see `install`.
-        alias_of: The readable name that this one is an alias of, if any.
-        open: Whether it is as many agents as its hyperparameters have values.
-        slow: Where a run takes more than a second of processor time, so that studies plan fewer of them (`anywhere`,
-            or see `slow`).
-        most: Candidates that it takes at most; None: any number.
-        unseen: Of an agent with trained weights, `module:function` that says of a problem and of hyperparameters
-            whether it has weights that have not seen the problem's languages.
-        sources: Whether it learns from other tables and cannot do without them, see `Problem.sources`.
-        external: Whether it is another package's optimizer, compared by name only: `all` must not depend on what is
-            installed.
-        picks: Agents of which it makes one.
+        supports: Kinds of problems that the agent can work on: `rows` (Discrete candidates), `features` (needs
+            candidate features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box` (continuous),
+            `arms` (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward).
+        needs: Modules of the optional packages that it needs, the one of its extra first; see `install`.
+        alias_of: The readable name of which this one is an alias, if any.
+        open: Whether it stands for a whole set of agents, one per value of its hyperparameters.
+        slow: Kind of problems on which a run takes more than a second of CPU time, so that studies plan fewer runs
+            (`anywhere`, or see `slow`).
+        most: Largest number of candidates that it accepts; None: any number.
+        unseen: For an agent with trained weights, `module:function` that returns, for a problem and hyperparameters,
+            whether it has weights that were not trained on the problem's languages.
+        sources: Whether it learns from other tables and requires them, see `Problem.sources`.
+        external: Whether it is another package's optimizer, compared by name only: `all` must not depend on the
+            installed packages.
+        picks: Agents among which it chooses one.
         package: Distribution of a plugin; empty: this one.
     """
 
@@ -71,12 +71,12 @@ class Registration:
 
     @property
     def installed(self) -> bool:
-        """Whether the packages that it needs are there."""
+        """Whether the packages that it needs are installed."""
         return all(importlib.util.find_spec(name) is not None for name in self.needs)
 
     @property
     def extra(self) -> str | None:
-        """Module of the optional package that it is made of, if any."""
+        """Module of its optional package, if any."""
         return next(iter(self.needs), None)
 
     @property
@@ -96,7 +96,7 @@ CUBE = f"{GRID} box"
 
 
 def _transfer(target: str, summary: str, objectives: bool = False, **kwargs: Any) -> Registration:
-    """An agent that learns from other tables."""
+    """Registration of an agent that learns from other tables."""
     supports, slow = (f"{FEATURED} objectives", ("objectives",)) if objectives else (FEATURED, ())
     return _entry(target, supports, summary, sources=True, slow=slow, kwargs=kwargs)
 
@@ -104,13 +104,13 @@ def _transfer(target: str, summary: str, objectives: bool = False, **kwargs: Any
 def _external(
     target: str, supports: str, summary: str, *needs: str, quick: bool = False, **kwargs: Any
 ) -> Registration:
-    """Another package's optimizer, compared by name only."""
+    """Registration of another package's optimizer, compared by name only."""
     slow = () if quick else ("anywhere",)
     return _entry(f"external.{target}", supports, summary, kwargs=kwargs, needs=needs, external=True, slow=slow)
 
 
 def _fixed_kernels() -> dict[str, Registration]:
-    """Optimisers with a fixed kernel; Zhang and Duh 2020 name theirs method_acquisition_kernel."""
+    """Registrations of optimisers with a fixed kernel, named method_acquisition_kernel in Zhang and Duh (2020)."""
     bo, graph = "search.bo:BayesianOptimisation", "search.graph_search:GraphSearch"
     rows = (
         ("bo-ei", "BO_EI", bo, GRID, "ei", "Gaussian process, fixed {} kernel, EI"),
@@ -231,12 +231,12 @@ AGENTS: dict[str, Registration] = {
 
 
 def names() -> list[str]:
-    """Names of all registered agents and plugins, sorted; papers' names of some resolve, too, and are not listed."""
+    """Names of all registered agents and plugins, sorted, without aliases from papers."""
     return sorted({name for name, e in AGENTS.items() if e.alias_of is None} | plugins.of("agents").keys())
 
 
 def entry(name: str) -> Registration:
-    """The registry entry of an agent; that of a plugin imports it.
+    """The registry entry of an agent; a plugin is imported.
 
     Raises:
         ValueError: No such agent; the message suggests the nearest name.
@@ -247,13 +247,13 @@ def entry(name: str) -> Registration:
 
 
 def _plugin(name: str) -> plugins.Plugin | None:
-    """The plugin of a name that no agent of this package has."""
+    """The plugin of a name, unless an agent of this package has the name."""
     return None if name in AGENTS else plugins.of("agents").get(name)
 
 
 @functools.cache
 def _of_plugin(plugin: plugins.Plugin) -> Registration:
-    """The entry of a plugin; one that cannot be imported works on nothing."""
+    """The entry of a plugin; one that cannot be imported supports nothing."""
     made = plugin.loaded()
     if made is None:
         return Registration(plugin.target, "cannot be imported", supports=(), external=True, package=plugin.package)
@@ -308,7 +308,7 @@ def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
     """Return whether the `supports` of an unregistered agent fit a problem.
 
     Raises:
-        ValueError: An unknown word.
+        ValueError: An unknown kind of problem.
     """
     for word in supports:
         one_of(f"supports of {agent}", word, sorted({word for e in AGENTS.values() for word in e.supports}))
@@ -336,7 +336,7 @@ def factory(agent: str) -> Callable[..., Agent]:
         agent: A registered name, or `module:factory`.
 
     Raises:
-        ValueError: Nothing that can be imported and called.
+        ValueError: It cannot be imported, or is not callable.
     """
     if ":" not in agent:
         return functools.partial(make, agent)
@@ -356,10 +356,11 @@ MANY_CANDIDATES, MANY_EVALUATIONS = 1000, 100
 
 
 def slow(name: str, problem: Problem) -> bool:
-    """Return whether a run of an agent takes more than a second of processor time, as measured on the suite's ids.
+    """Return whether a run of an agent takes over a second of CPU time, as measured on the suite's ids.
 
-    Its entry says where: on a `box`, with a `large` number of candidates, with several `objectives` and many
-    evaluations, with `sources`; on cells every agent is, because evaluations are. `docs/studies.md` has the seconds.
+    Its entry names the problems: on a `box`, with a `large` number of candidates, with several `objectives` and many
+    evaluations, with `sources`; on cells every agent is slow, because evaluations are. `docs/studies.md` has the
+    seconds.
 
     Raises:
         ValueError: No such agent.
@@ -384,11 +385,11 @@ def make_each(
     """Make an agent for each seed.
 
     Args:
-        agent: What `factory` takes, or a factory.
-        problem: What all of them may know, see `sealed`.
-        seeds: One an agent.
-        hyperparameters: Arguments of each; lists and the like are copied.
-        rows: (seeds, k) which rows of the problem's base each of them has; None = all, in order.
+        agent: A factory, or an argument of `factory`.
+        problem: The shared problem, see `sealed`.
+        seeds: One per agent.
+        hyperparameters: Arguments of each agent; mutable values are copied.
+        rows: (seeds, k) rows of the problem's base of each agent; None = all, in order.
     """
     made = factory(agent) if isinstance(agent, str) else agent
     for seed, own in zip(seeds, [None] * len(seeds) if rows is None else rows, strict=True):
@@ -409,16 +410,15 @@ def make(
 
     Args:
         name: A registered name, see `names()`.
-        problem: What the agent may know.
+        problem: The problem.
         seed: Seed of the agent's generator.
-        features: Prefix, or several, of the names of the features that the agent sees; all by default.
-        resource: Longest training of one configuration, where there are checkpoints: in units of the first one (epochs
-            where every epoch is one). Default: to the last.
+        features: Prefix, or several, of the names of the features that the agent uses; all by default.
+        resource: Longest training of one configuration in units of the first checkpoint; default: up to the last one.
         **hyperparameters: The agent's own arguments, see its class docstring.
 
     Raises:
-        ValueError: The agent does not exist, or it needs source tasks and the problem has none; no such features, or a
-            resource that is not positive.
+        ValueError: The agent does not exist, it needs source tasks and the problem has none, there are no such
+            features, or the resource is not positive.
         TypeError: The agent takes no such hyperparameter.
     """
     e = entry(name)

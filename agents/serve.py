@@ -1,7 +1,7 @@
 """Server process of isolated agents: `python -m hpo_envs.agents.serve`, started by `benchmarks.isolation`.
 
-It reads messages (`hpo_envs.agents.wire`) from its standard input and answers each on its standard output. What agents
-print goes to standard error.
+It reads messages (`hpo_envs.agents.wire`) from standard input and replies on standard output. Output of agents goes to
+standard error.
 """
 
 import contextlib
@@ -45,13 +45,13 @@ class ServedAgents:
 
         Args:
             agent: Registered name, or `module:factory`.
-            problem: What `Problem.to_bytes` returned.
-            seeds: One an episode.
+            problem: Result of `Problem.to_bytes`.
+            seeds: One per episode.
             hyperparameters: Arguments of the agent.
-            rows: (seeds, k) which rows of the problem's base each of them has; None = all, in order.
+            rows: (seeds, k) rows of the problem's base of each agent; None = all, in order.
 
         Returns:
-            Whether each acts on what the environment shows.
+            Whether each agent acts on observations of the environment.
         """
         shared = sealed(Problem.from_bytes(problem))
         self._agents = list(make_each(agent, shared, seeds, hyperparameters, rows))
@@ -88,16 +88,16 @@ class ServedAgents:
         return [sorted(agent.trained_on) for agent in self._agents]
 
     def supports(self, agent: str) -> list[str]:
-        """Return what an unregistered agent works on; empty: everything."""
+        """Return the kinds of problems that an unregistered agent supports; empty: all."""
         return list(getattr(factory(agent), "supports", ()))
 
     def versions(self, agent: str) -> dict[str, str]:
-        """Return the versions of the packages that an agent uses in this process, its own among them."""
+        """Return the versions of the packages that an agent uses in this process, including its own."""
         return {"python": platform.python_version(), "numpy": np.__version__, **version_of(agent)}
 
 
 def _kept(value: Any) -> Any:
-    """An action as it is now: agents may share a buffer."""
+    """A copy of an action, because agents may share a buffer."""
     return value.copy() if type(value) is np.ndarray else value
 
 
@@ -117,7 +117,7 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 
 def _pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Standard input and output for messages alone: what agents print goes to standard error."""
+    """Reserve standard input and output for messages; output of agents goes to standard error."""
     pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

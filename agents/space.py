@@ -16,19 +16,19 @@ MIDDLE = 0.5
 
 @dataclass(frozen=True)
 class Axis:
-    """One hyperparameter: a coordinate in [0, 1], and the natural values that the coordinate stands for.
+    """One hyperparameter: a coordinate in [0, 1] and its natural values.
 
     Attributes:
-        values: Coordinates of the distinct values, ascending; empty: any number is a value of its own.
+        values: Coordinates of the distinct values, ascending; empty: any number is a value.
         categorical: Whether the values have no order.
         parent: Index of an earlier axis that decides whether this one is active; -1: always active.
         when: Indices of the parent's values that activate it.
-        name: Of the hyperparameter; empty: not known.
+        name: Name of the hyperparameter; empty: not known.
         choices: Natural values of a list, in the order of their coordinates, equal parts of [0, 1]; empty: a range.
-            Default: 0, 1, ... where there are `values`, but of a range of integers.
+            Default: 0, 1, ... if there are `values`, except for a range of integers.
         low: Smallest natural value of a range.
         high: Largest natural value of a range.
-        whole: Whether a range is of integers, each of which has an interval around it.
+        whole: Whether a range consists of integers, each with an interval around it.
         log: Whether coordinates are logarithms of natural values.
     """
 
@@ -74,7 +74,7 @@ class Axis:
         """The coordinate of a natural value, the inverse of `natural`.
 
         Raises:
-            ValueError: It is none of the choices, or outside of the range.
+            ValueError: It is not one of the choices, or outside the range.
         """
         if self.choices:
             same = [c == value and isinstance(c, bool) == isinstance(value, bool) for c in self.choices]
@@ -101,8 +101,8 @@ class Space:
         axes: One per coordinate.
 
     Attributes:
-        axes: As given; those without a name are `x0`, `x1`, ... by position.
-        names: Of the axes.
+        axes: The given axes; those without a name are `x0`, `x1`, ... by position.
+        names: Names of the axes.
     """
 
     def __init__(self, axes: Sequence[Axis]) -> None:
@@ -136,7 +136,7 @@ class Space:
         """(d,) coordinates of natural values; axes without a value are in the middle.
 
         Raises:
-            ValueError: A value outside of its axis.
+            ValueError: A value is outside its axis.
         """
         each = zip(self.names, self.axes, strict=True)
         return np.array([axis.coordinate(config[name]) if name in config else MIDDLE for name, axis in each])
@@ -144,8 +144,8 @@ class Space:
     def distances(self, some: Floats, others: Floats) -> Floats:
         """(k, n) Gower distances of points (k, d) and (n, d): the mean difference over the axes.
 
-        Categories differ by 0 or 1, ordered values by the difference of their coordinates, a share of what it can be
-        at most; an axis that is active at one of the two only differs by 1, one that is inactive at both by 0.
+        Categories differ by 0 or 1, ordered values by the difference of their coordinates relative to its maximum; an
+        axis that is active at only one of the points differs by 1, one that is inactive at both by 0.
 
         Paper: John Gower. A General Coefficient of Similarity and Some of Its Properties. Biometrics 27(4):857-871,
         1971.

@@ -26,8 +26,8 @@ def encode(message: Any) -> bytes:
     """Encode dicts, lists, strings, numbers, bytes and arrays of numbers or strings as a message.
 
     Raises:
-        TypeError: Something else is in it.
-        ValueError: It has a number that JSON has no room for, or contains itself.
+        TypeError: It contains anything else.
+        ValueError: It has a number that JSON cannot represent, or contains itself.
     """
     blobs: list[bytes] = []
     size = 0
@@ -56,10 +56,10 @@ def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
 
     Args:
         head: `HEAD.size` bytes.
-        most: How many may follow; default: any number.
+        most: Largest number of bytes that may follow; default: any number.
 
     Raises:
-        ValueError: It is no head, or more bytes would follow.
+        ValueError: It is not a head, or more bytes would follow.
     """
     mark, text, arrays = HEAD.unpack(head)
     if mark != _MARK:
@@ -70,10 +70,10 @@ def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
 
 
 def decode(text: bytes, arrays: bytes) -> Any:
-    """Decode what follows a head; the arrays are writable.
+    """Decode the bytes after a head; the arrays are writable.
 
     Raises:
-        ValueError: It is no message.
+        ValueError: It is not a message.
     """
 
     def hook(data: dict[str, Any]) -> Any:
@@ -121,7 +121,7 @@ def decode_space(data: dict[str, Any]) -> Space[Any]:
     """Decode a space that `encode_space` encoded.
 
     Raises:
-        ValueError: Another kind of space.
+        ValueError: It is another kind of space.
     """
     if (kind := data["kind"]) not in SPACES:
         raise ValueError(f"kind must be one of {', '.join(SPACES)}, got {kind!r}")
@@ -150,7 +150,7 @@ def decode_function(name: str) -> Callable[..., Any]:
     """Return the function that `module:name` names.
 
     Raises:
-        ValueError: It is of another package than `TRUSTED`, or no function.
+        ValueError: It is not a function, or not of the package `TRUSTED`.
     """
     module, _, attribute = name.partition(":")
     if module.split(".")[0] != TRUSTED:

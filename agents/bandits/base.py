@@ -1,4 +1,4 @@
-"""Base of bandit agents: scores of each arm, batches, delayed results and stopping rules."""
+"""Base classes of bandit agents: scores of each arm, batches, delayed results and stopping rules."""
 
 import abc
 from collections import deque
@@ -33,11 +33,11 @@ def logit(score: float, low: float, high: float) -> float:
 
 
 class ArmsAgent(Agent):
-    """Base of the agents that choose the best of a few noisy arms.
+    """Base class of agents that select the best of a few noisy arms.
 
     Works on `Discrete(n)` actions and on `MultiDiscrete([n] * batch)`, where a step evaluates a batch and
-    `info["scores"]` has each score. Results may come late: `info["finished"]` False says that nothing came back, and
-    `info["action"]` whose result came back.
+    `info["scores"]` has each score. Results may be delayed: `info["finished"]` is False if no result is returned, and
+    `info["action"]` is the action of a returned result.
 
     Attributes:
         arms: Number of arms.
@@ -45,11 +45,11 @@ class ArmsAgent(Agent):
         belief: Sufficient statistics of the scores, and pi.
 
     Args:
-        problem: Of arms.
-        bounds: Of the metric: the model of the scores is of their `logit`; None: of the scores themselves.
+        problem: A problem with arms.
+        bounds: Bounds of the metric, to model the `logit` of the scores; None: model the scores themselves.
 
     Raises:
-        ValueError: The action space is neither form, or has one arm, or the bounds are not two numbers, the lower
+        ValueError: The action space has neither form or one arm only, or the bounds are not two numbers, the lower
             first.
     """
 
@@ -91,7 +91,7 @@ class ArmsAgent(Agent):
         self.belief.add(arm, score if self.bounds is None else logit(score, *self.bounds))
 
     def recommend(self) -> Any:
-        """Return the arm with the best mean; in the batched form a batch of it."""
+        """Return the arm with the best mean; for batched actions, a batch of it."""
         return self._action(self.best_mean())
 
     def best_mean(self) -> int:
@@ -110,11 +110,11 @@ class ArmsAgent(Agent):
 class ConfidentAgent(ArmsAgent):
     """An agent that stops once it is confident which arm is the best.
 
-    Every arm is evaluated `initial` times first, then `sample` decides. Scores that are known already may be told
-    before the first `ask`: they count.
+    Every arm is first evaluated `initial` times, then chosen by `sample`. Known scores may be passed to `tell` before
+    the first `ask`; they count.
 
     Args:
-        confidence: 1 - delta: stop when the rule promises this probability of a right selection; None never stops.
+        confidence: 1 - delta: stop when the rule guarantees this probability of a correct selection; None: never stop.
         stopping: `pi`: the largest posterior probability exceeds `confidence` (Moss et al. 2019, Algorithm 2).
             `glr`: the generalised likelihood ratio for Gaussians with unknown variances exceeds
             log((1 + log t) / delta) (Jourdan, Degenne and Kaufmann 2023); a frequentist rule, more cautious.
@@ -122,7 +122,7 @@ class ConfidentAgent(ArmsAgent):
         **options: See `ArmsAgent`.
 
     Raises:
-        ValueError: An argument out of its range.
+        ValueError: An argument is out of its range.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class ConfidentAgent(ArmsAgent):
         return self._started
 
     def at_checkpoint(self) -> bool:
-        """Return whether to check the stopping rule now; overridden where evaluations come in rounds."""
+        """Return whether to check the stopping rule now; overridden by agents with rounds."""
         return True
 
     def stops(self) -> bool:
@@ -200,7 +200,7 @@ def budget_of(problem: Problem, least: int) -> int:
     """The budget of a fixed-budget agent, in evaluations.
 
     Raises:
-        ValueError: There is none, it is not counted in evaluations, or it is below `least`.
+        ValueError: There is no budget, it is not in evaluations, or it is below `least`.
     """
     if problem.budget is None or problem.unit != "evaluations":
         raise ValueError(f"budget must be a number of evaluations for this agent, got {problem.budget} {problem.unit}")

@@ -12,10 +12,10 @@ from hpo_envs.agents.problem import Problem
 class BTS(ConfidentAgent):
     """Batch Thompson sampling (Moss et al. 2019, section 4.3; Kandasamy et al. 2018).
 
-    The arms of a batch are independent draws from the same pi; pi and the stopping rule are looked at when the whole
-    batch is in. The batch is the action's (`batch_size=` of the environment) times `batch_size` here, so that any
-    batch size also works where an action is one arm. With `batch_size=1` and simulated workers it is the asynchronous
-    form: every free worker gets a draw from the pi of that moment; with neither it is plain Thompson sampling.
+    The arms of a batch are independent draws from the same pi; pi and the stopping rule are evaluated when the whole
+    batch is complete. The batch size is the action's (`batch_size=` of the environment) times `batch_size` here, so
+    that any batch size also works if an action is one arm. With `batch_size=1` and simulated workers it is the
+    asynchronous form: every free worker gets a draw from the current pi; with neither it is plain Thompson sampling.
 
     Formula:
         I_1, ..., I_B ~ pi independently, pi_m = probability that arm m's mean is the largest

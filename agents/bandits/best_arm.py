@@ -35,8 +35,8 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
     Args:
         counts: (n,) evaluations of each arm, at least 3.
         means: (n,) sample means.
-        squares: (n,) sums of squared deviations from the sample mean. Where they are 0 (all scores equal) a tiny
-            scale stands in, so that pi is defined: arms that tie share it.
+        squares: (n,) sums of squared deviations from the sample mean. If they are 0 (all scores equal) a tiny scale is
+            used instead, so that pi is defined: tied arms share it.
 
     Raises:
         ValueError: Fewer than two arms, fewer than three evaluations of an arm, NaN or infinite statistics.
@@ -54,7 +54,7 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
 
 
 def _posterior(t: Floats, m: Floats, s: Floats) -> ArmPosteriors:
-    """`posterior` of statistics that are known to be valid."""
+    """`posterior` without validation of the statistics."""
     scale = np.sqrt(s / (t * (t - 2.0)))
     low, high = float(np.minimum.reduce(m)), float(np.maximum.reduce(m))
     widest = max(high - low, float(np.maximum.reduce(scale)), 1e-6 * max(abs(low), abs(high)))
@@ -88,8 +88,8 @@ def best_probability(p: ArmPosteriors) -> Floats:
 class Belief:
     """pi of arms, updated after every score, by the rule `fast`.
 
-    Keeps each arm's density and distribution function at the nodes, so that one new score costs one arm's row; the
-    nodes are renewed when the total probability that they see departs from 1.
+    Each arm's density and distribution function are kept at the nodes, so that a new score only updates one row; the
+    nodes are recomputed when their total probability departs from 1.
 
     Args:
         arms: Number of arms, >= 2.

@@ -20,7 +20,8 @@ def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple
         arms: Number of arms, >= 2.
         budget: Evaluations, at least one of each arm in the first round.
         rounds: Number of rounds: `ceil`(log2 N) as in Algorithm 1, or `floor`(log2 N) as in the
-            text of section 4.1, which overspends where N is no power of two (260 of 204 evaluations with 12 arms).
+            text of section 4.1, which exceeds the budget unless N is a power of two (260 instead of 204 evaluations
+            with 12 arms).
 
     Returns:
         One (survivors, evaluations of each) pair per round: floor(T / (|S| ceil(log2 N))) evaluations, then the worst
@@ -52,7 +53,7 @@ def parts_of(arms: int, rounds: str) -> int:
 
 
 class Elimination(ArmsAgent):
-    """Base of the agents that drop arms round by round; where a batch is wider than the round, it starts over.
+    """Base class of agents that eliminate arms in rounds; a batch larger than its round cycles through the arms.
 
     `rounds` lists (survivors at the start, evaluations of each, survivors at the end).
     """
@@ -70,7 +71,7 @@ class Elimination(ArmsAgent):
         raise NotImplementedError
 
     def choose(self) -> int:
-        """Return the next arm of the round; once all had their turn, cycle through the survivors to fill the batch."""
+        """Return the next arm of the round; after all evaluations, cycle through the survivors to fill the batch."""
         if not self._queue:
             self._queue.extend(self.survivors)
         return self._queue.popleft()
@@ -103,7 +104,7 @@ class Elimination(ArmsAgent):
 class SequentialHalving(Elimination):
     """Sequential halving (Moss et al. 2019, Algorithm 1; Karnin, Koren and Somekh 2013).
 
-    ceil(log2 N) rounds share the budget; after each the worse half of the survivors leaves. Means are over all
+    ceil(log2 N) rounds share the budget; after each, the worse half of the survivors is eliminated. Means are over all
     evaluations of an arm, as in the authors' package; Karnin et al. use those of the round alone.
 
     Formula:
@@ -144,12 +145,12 @@ class SequentialHalving(Elimination):
 class SuccessiveRejects(Elimination):
     """Successive rejects (Audibert, Bubeck and Munos 2010).
 
-    N - 1 rounds drop one arm each; after round k the survivors have ceil((T - N) / (logbar(N) (N + 1 - k)))
+    N - 1 rounds eliminate one arm each; after round k the survivors have ceil((T - N) / (logbar(N) (N + 1 - k)))
     evaluations, with logbar(N) = 1/2 + sum of 1/i for i = 2..N.
 
     Formula:
         n_k = ceil((T - n) / (logbar(n) (n + 1 - k))), logbar(n) = 1/2 + sum_{i=2..n} 1/i
-        after phase k, when each survivor has n_k evaluations, the worst mean leaves
+        after phase k, when each survivor has n_k evaluations, eliminate the arm with the worst mean
 
     Paper: Jean-Yves Audibert, Sebastien Bubeck and Remi Munos. Best Arm Identification in Multi-Armed Bandits. COLT
     2010, Figure 2.

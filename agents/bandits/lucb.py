@@ -17,7 +17,7 @@ class LUCB(ConfidentAgent):
     Each round evaluates the arm with the best mean and, among the others, the one with the highest upper bound; it
     stops when the lower bound of the first is above the upper bound of the second. Bounds are Student-t intervals of
     level 4 delta / (5 n t^4) (the paper's failure rate k1 = 5/4, for bounded rewards by Hoeffding's inequality,
-    which the scores of a metric in [0, 1] make too wide to be of use).
+    which is too wide to be useful for scores in [0, 1]).
 
     Formula:
         width_m = t_{T_m - 1, 1 - q} sd_m / sqrt(T_m), q = 4 delta / (5 n t^4)
@@ -58,14 +58,14 @@ class LUCB(ConfidentAgent):
         return np.asarray(-stdtrit(counts - 1.0, level) * deviation / np.sqrt(counts))
 
     def pair(self) -> tuple[int, int]:
-        """The arm with the best mean, and the strongest of the others."""
+        """The arm with the best mean, and the one of the others with the highest upper bound."""
         first = self.best_mean()
         upper = self.belief.means + self.half_widths()
         upper[first] = -np.inf
         return first, int(upper.argmax())
 
     def sample(self) -> int:
-        """The two arms of a round, one after the other."""
+        """The two arms of a round in turn."""
         first, second = self.pair()
         self._queue.append(second)
         return first

@@ -12,8 +12,8 @@ from hpo_envs.agents.problem import Problem
 class NonAdaptive(ConfidentAgent):
     """Uniform sampling: all arms equally often, the standard practice (Moss et al. 2019, sections 5.1 and 5.2).
 
-    With `confidence` None (default) it spends the budget in equal parts, floor(T / n) evaluations each, and selects
-    the best sample mean. With a confidence it evaluates every arm once a round and stops after a round in which the
+    With `confidence` None (default) it uses the budget in equal parts, floor(T / n) evaluations each, and selects
+    the best sample mean. With a confidence it evaluates every arm once per round and stops after a round in which the
     stopping rule holds.
 
     Formula:
@@ -55,7 +55,7 @@ class NonAdaptive(ConfidentAgent):
         return next(self._turns)
 
     def update(self) -> None:
-        """Stop at the end of the budget, or as the stopping rule says."""
+        """Stop at the end of the budget, or by the stopping rule."""
         if not self._fixed:
             super().update()
         elif self._limit is not None:

@@ -1,6 +1,6 @@
 """Quadrature for pi: Gauss-Legendre nodes on cells that are narrow wherever some arm's posterior is narrow.
 
-`exact` is good to 1e-6 and `fast` to 1e-4 (both are far better on posteriors of model scores).
+`exact` has an error of at most 1e-6 and `fast` of 1e-4 (far less on posteriors of model scores).
 """
 
 import functools
@@ -16,7 +16,7 @@ class QuadratureRule:
     """A quadrature rule.
 
     Attributes:
-        step: Width of a cell, in scales of the narrowest arm near it.
+        step: Width of a cell, in units of the scale of the narrowest arm near it.
         nodes: Gauss-Legendre nodes in each cell.
         tail: Probability left out at either end.
     """
@@ -70,7 +70,7 @@ class Quadrature:
         self.density[arm] = np.exp(-0.5 * (df + 1.0) * np.log1p(z * z / df)) * (_constant(df) / scale)
 
     def update(self, p: ArmPosteriors, arms: list[int]) -> bool:
-        """Refill the rows of arms that changed, and integrate; return whether the nodes still fit."""
+        """Refill the rows of arms that changed, and integrate; return whether the nodes are still accurate."""
         for arm in arms:
             self._fill(p, arm)
         everyone = np.multiply.reduce(self.cumulative, axis=0)

@@ -30,8 +30,8 @@ def read_scores(path: Path | str) -> dict[str, list[float]]:
     """Scores by model, in the order of the file.
 
     Raises:
-        ValueError: Not such a file, or a score that is no number; the message names the column.
-        FileNotFoundError: No such file.
+        ValueError: The file has another format, or a score is not a number; the message names the column.
+        FileNotFoundError: The file does not exist.
     """
     import pandas as pd
 
@@ -67,10 +67,10 @@ def advise(
         scores: At least two models, at least three finite scores each.
         confidence: Selection is decided once the best model's probability exceeds this.
         batch: Evaluations to propose.
-        lower_is_better: For losses.
+        lower_is_better: Whether scores are losses.
         transform: `none` or `logit`.
         bounds: Lowest and highest score of the metric, for `logit`.
-        seed: Of the proposal.
+        seed: Seed of the proposal.
 
     Returns:
         `models` (name -> evaluations, mean, deviation, probability), `best`, `confidence` (reached), `wanted`,

@@ -13,7 +13,7 @@ from hpo_envs.agents.problem import Problem
 
 
 class TopTwo(ConfidentAgent):
-    """Base of the top-two agents (Russo 2016).
+    """Base class of the top-two agents (Russo 2016).
 
     Args:
         beta: Probability of evaluating the leader rather than the challenger (the paper's "randomly choose": 1/2).
@@ -30,11 +30,11 @@ class TopTwo(ConfidentAgent):
         self.beta = beta
 
     def leader(self) -> int:
-        """The arm that may be the best: a draw from pi."""
+        """The leader: a draw from pi."""
         return self.draw(self.pi)
 
     def challenger(self, leader: int) -> int:
-        """The arm that may be better than the leader."""
+        """The challenger: an arm that may be better than the leader."""
         raise NotImplementedError
 
     def sample(self) -> int:
@@ -99,7 +99,7 @@ class T3C(TopTwo):
     """
 
     def challenger(self, leader: int) -> int:
-        """The smallest transportation cost, ties broken at random."""
+        """The arm with the smallest transportation cost, ties broken at random."""
         cost = transport(self.belief, leader)
         return int(self.rng.choice(np.flatnonzero(cost == cost.min())))
 
@@ -108,7 +108,7 @@ class TTEI(TopTwo):
     """Top-two expected improvement (Qin, Klabjan and Russo 2017).
 
     The leader has the largest expected improvement over the best mean, the challenger the largest expected
-    improvement over the leader's mean; the posterior's scales stand in for the known deviations of the original.
+    improvement over the leader's mean; the posterior's scales replace the known deviations of the original.
 
     Formula:
         v(g, s) = E[max(N(g, s^2), 0)] = s (u Phi(u) + phi(u)), u = g / s

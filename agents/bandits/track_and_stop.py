@@ -14,7 +14,7 @@ from hpo_envs.agents.problem import Problem
 class TrackAndStop(ConfidentAgent):
     """Track-and-Stop with D-tracking (Garivier and Kaufmann 2016).
 
-    Evaluates in the proportions that are optimal for Gaussian arms with the present means and variances; arms with
+    Evaluates arms in the proportions that are optimal for Gaussian arms with the current means and variances; arms with
     fewer than sqrt(t) - n/2 evaluations come first. Stops by the generalised likelihood ratio with unknown variances.
 
     Formula:
@@ -53,7 +53,7 @@ class TrackAndStop(ConfidentAgent):
 
 
 def optimal_weights(means: Floats, variances: Floats) -> Floats:
-    """Shares of the evaluations that identify the best Gaussian arm soonest.
+    """Optimal fractions of evaluations to identify the best Gaussian arm.
 
     Maximises min over j of (gap_j^2 / 2) / (variance_1 / w_1 + variance_j / w_j). At the optimum all of these equal
     some y, and sum over j of (variance_1 / w_1^2) / (variance_j / w_j^2) = 1 (Garivier and Kaufmann 2016, Theorem 5,

@@ -1,1 +1,1 @@
-"""Other packages' optimizers as agents, and our agents as theirs."""
+"""Other packages' optimizers as agents."""

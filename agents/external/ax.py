@@ -22,19 +22,18 @@ ENUMERATED = 1000
 
 
 class Ax(ExternalOptimizer):
-    """Ax's client with the generation strategy that it chooses itself (Olson et al. 2025).
+    """Ax's client with its default generation strategy (Olson et al. 2025).
 
     Formula:
         x* = Sobol points, on boxes and grids after their middle; then the argmax of log expected improvement
-        next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`, which is attached
-        as a trial in place of x*
+        next = x* on boxes and grids; on rows the untried one chosen by `look_up`, attached as a trial in place of x*
 
     Given:
         space: ranges, log ranges, choices, dependent parameters; integers of a wide range as reals
-        initial: Ax's Sobol points, as many as it asks for
+        initial: Ax's Sobol points, in its default number
         choice: argmax of its acquisition function on the space; on rows looked up
         told: the evaluated row, an attached trial; the suggested one is abandoned
-        settings: `initialize_with_center=False` on rows, since the middle is none of them; seeds
+        settings: `initialize_with_center=False` on rows, since the middle is not a row; seeds
 
     Paper: Miles Olson et al. Ax: A Platform for Adaptive Experimentation. AutoML Conference 2025.
 
@@ -77,7 +76,7 @@ class Ax(ExternalOptimizer):
         return number, {name: _natural(self._axis(name), v) for name, v in values.items()}
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The number of the trial for the evaluated row."""
+        """The index of the trial for the evaluated row."""
         if self._rows is None:
             return suggestion
         self._client.mark_trial_abandoned(suggestion)
@@ -96,7 +95,7 @@ class Ax(ExternalOptimizer):
 
 
 def parameters_of(space: Space) -> list[Any]:
-    """Ax's parameters: ranges with their scales, ordered and unordered choices with what depends on them."""
+    """Ax's parameters: ranges with their scales, ordered and unordered choices with their dependent parameters."""
     configs = package("ax.api.configs")
     made: list[Any] = []
     for j, (name, axis) in enumerate(zip(space.names, space.axes, strict=True)):
@@ -126,10 +125,10 @@ def _type(axis: Axis) -> str:
 
 
 def _stored(axis: Axis, value: Any) -> Any:
-    """Ax's value of a natural one."""
+    """Ax's value of a natural value."""
     return {"bool": bool, "int": int, "float": float, "str": str}[_type(axis)](value)
 
 
 def _natural(axis: Axis, value: Any) -> Any:
-    """The natural value of Ax's."""
+    """The natural value of Ax's value."""
     return round(value) if axis.whole else next((c for c in axis.choices if _stored(axis, c) == value), value)

@@ -1,4 +1,4 @@
-"""Optimizers of other packages as agents, which are told what was evaluated for their suggestions."""
+"""Optimizers of other packages as agents, which report the evaluated configuration of each suggestion."""
 
 import abc
 from collections.abc import Mapping
@@ -40,25 +40,24 @@ class ExternalOptimizer(Agent):
     """Base class of optimizers of other packages.
 
     They suggest configurations of the problem's own space: categories, ordered values, integers, logarithms and
-    conditions, as far as the package has them. On a box or a grid the suggestion is evaluated. Where actions are
-    rows, a candidate stands for it, see `look_up`, and the package is told about that one. Of (row, fidelity)
-    pairs, rows are trained to the end unless `level` is overridden. Candidates without hyperparameters have their
-    features for a space.
+    conditions, as far as the package supports them. On a box or a grid the suggestion itself is evaluated. If actions
+    are rows, a candidate chosen by `look_up` is evaluated and reported instead. With (row, fidelity) pairs, rows are
+    trained to the end unless `level` is overridden. For candidates without hyperparameters, the features are the space.
 
     Subclasses write `suggest` and `learn`, and may draw from the global generators in all that they override.
 
     Args:
         problem: A box, a grid or rows with features.
-        seed: Of `self.rng`, and of what the package draws from.
+        seed: Seed of `self.rng` and of the package's generators.
 
     Attributes:
-        spaces: What the action space may be.
+        spaces: Supported types of action spaces.
         several: Whether there may be several objectives.
         asked: Pending suggestions.
         space: The search space.
 
     Raises:
-        ValueError: Another kind of space, rows without features, or several objectives.
+        ValueError: The space is of another kind, rows have no features, or there are several objectives.
     """
 
     parallel = True
@@ -113,15 +112,15 @@ class ExternalOptimizer(Agent):
         """Report an outcome to the package; `suggestion` is None for an action that it did not suggest."""
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """Return what identifies, for the package, the action that is evaluated for its suggestion."""
+        """Return the package's identifier of the action that is evaluated for its suggestion."""
         return suggestion
 
     def level(self, suggestion: Any) -> int | None:
-        """Checkpoint that a suggestion is trained to; None = the last."""
+        """Checkpoint to which a suggestion is trained; None = the last."""
         return None
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row evaluated for a suggestion, see `look_up`: one of those tried least often."""
+        """The row evaluated for a suggestion, among those tried least often; see `look_up`."""
         return look_up(self.space, point, self._points, self._rows.free, self.rng)
 
     def config(self, action: Any) -> dict[str, Any]:

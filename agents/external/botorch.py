@@ -22,13 +22,13 @@ CHUNK = 1024
 class BoTorch(OnCandidates):
     """Bayesian optimisation with BoTorch's Gaussian process and acquisition functions (Balandat et al. 2020).
 
-    Model, fit and acquisition are the package's, with its defaults; the function is evaluated at every candidate that
-    was not tried, in place of its gradient ascent, so nothing is rounded. Random candidates come first.
+    Model, fit and acquisition function are the package's, with its defaults; the acquisition function is evaluated at
+    every untried candidate, instead of gradient ascent, so nothing is rounded. Random candidates come first.
 
     Formula:
         f ~ GP with a Matern or RBF kernel of one length-scale per feature, by maximum a posteriori (SingleTaskGP)
         LogEI(x) = log E max(f(x) - max y, 0)
-        qLogNEI(x) = the same over the unknown best of f at what was evaluated, by 128 Sobol samples
+        qLogNEI(x) = the same over the unknown best of f at the evaluated points, by 128 Sobol samples
         qLogNEHVI(x) = log of the expected gain in hypervolume, likewise
         next = argmax over untried candidates
 
@@ -53,14 +53,15 @@ class BoTorch(OnCandidates):
 
     Args:
         problem: Rows with features, a grid, or (row, checkpoint) pairs, which are trained to the end.
-        seed: Of `self.rng`, and of torch's generator while the agent is asked.
-        acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). Pending evaluations are known to the
-            last two as pending points, and left out of the first.
+        seed: Seed of `self.rng`, and of torch's generator during `ask`.
+        acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). The last two treat pending evaluations
+            as pending points, the first ignores them.
         initial: Random candidates at the start.
 
     Raises:
         ModuleNotFoundError: BoTorch is not installed.
-        ValueError: No such acquisition function, one for another number of objectives, candidates without features.
+        ValueError: An unknown acquisition function, one for another number of objectives, or candidates without
+            features.
     """
 
     parallel = True
@@ -105,7 +106,7 @@ class BoTorch(OnCandidates):
 
 
 def _fitted(x: Any, y: Any) -> Any:
-    """BoTorch's Gaussian process with its own priors, of standardised rewards, fitted by its own routine."""
+    """BoTorch's Gaussian process of standardised rewards, with its priors and its fitting routine."""
     from botorch import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
     from gpytorch.mlls import ExactMarginalLogLikelihood

@@ -20,7 +20,7 @@ class DEHB(ExternalOptimizer):
 
     Formula:
         v = x_a + 0.5 (x_b - x_c) of the population one checkpoint below, crossed over with a member at rate 0.5
-        next = the untried row that stands for v, see `look_up`, at the bracket's checkpoint
+        next = the untried row chosen for v by `look_up`, at the bracket's checkpoint
 
     Given:
         space: the ConfigurationSpace, with ordinals, logarithms and conditions
@@ -42,11 +42,11 @@ class DEHB(ExternalOptimizer):
     Args:
         problem: (row, checkpoint) pairs.
         seed: See `ExternalOptimizer`.
-        eta: Share of configurations kept from a checkpoint to the next is 1 / eta.
+        eta: 1 / eta of the configurations are kept from each checkpoint to the next.
 
     Raises:
         ModuleNotFoundError: DEHB is not installed.
-        ValueError: No checkpoints.
+        ValueError: The problem has no checkpoints.
     """
 
     def __init__(self, problem: Problem, seed: int, *, eta: int = 3) -> None:
@@ -67,30 +67,30 @@ class DEHB(ExternalOptimizer):
 
     @contextlib.contextmanager
     def _quiet(self) -> Iterator[None]:
-        """The agent's own generators, without warnings of names of ConfigSpace that DEHB still uses."""
+        """Use the agent's own generators, without warnings about deprecated names of ConfigSpace in DEHB."""
         with self._generators.active(), warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             yield
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for the next job; a configuration that was suggested before keeps its row."""
+        """Request the next job; a configuration suggested before keeps its row."""
         with self._quiet():
             job = self._dehb.ask()
         return job, dict(job["config"])
 
     def level(self, suggestion: Any) -> int | None:
-        """The last checkpoint that the job's fidelity suffices for."""
+        """The last checkpoint within the job's fidelity."""
         return int(self._rows.level_of(suggestion["fidelity"] / self._rows.levels[0]))
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row evaluated for the configuration, the same one each time."""
+        """The row evaluated for the configuration, always the same."""
         config = int(suggestion["config_id"])
         if config not in self._of_config:
             self._of_config[config] = super().row(suggestion, point)
         return self._of_config[config]
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The job, which has the configuration of the row from now on."""
+        """The job, with its configuration replaced by that of the row."""
         made = configuration(self._dehb.cs, self.space, self.coordinates(action))
         with self._quiet():
             stored = self._dehb.config_repository.configs[suggestion["config_id"]]

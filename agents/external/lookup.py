@@ -13,17 +13,17 @@ LARGEST = 256
 def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> int:
     """Index of the candidate evaluated for a point (d,), of the (n, d) candidates that are `free` (n,).
 
-    A candidate that equals the point, else one near to it. The nearest one alone would favour isolated candidates,
-    which are nearest to more of the space than others, and then neighbours of those tried. So the point and uniform
-    points of the space, one fewer than candidates are left, are matched to these with the least sum of Gower's
-    distances. Nothing sets a uniform suggestion apart from the others: it gets each candidate equally often.
+    A candidate that equals the point, else one near it. Always taking the nearest one would favour isolated candidates,
+    which are nearest to large parts of the space, and then neighbours of those tried. Therefore the point, together
+    with uniform points of the space, is matched to the remaining candidates with the least sum of Gower distances, so
+    that a uniform suggestion is equally likely to get each candidate.
 
     Args:
         space: Axes of the coordinates.
         point: The suggestion.
-        points: Of all candidates.
+        points: (n, d) points of all candidates.
         free: Candidates to choose from, at least one.
-        rng: Draws the other points.
+        rng: Draws the uniform points.
     """
     from scipy.optimize import linear_sum_assignment
 

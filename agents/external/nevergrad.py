@@ -19,25 +19,26 @@ from hpo_envs.tables.checks import one_of
 
 
 class Nevergrad(ExternalOptimizer):
-    """An optimizer of Nevergrad, by default NGOpt, which picks one by dimension and budget (Meunier et al. 2022).
+    """An optimizer of Nevergrad, by default NGOpt, which selects one by dimension and budget (Meunier et al. 2022).
 
     Formula:
         x* = the optimizer's suggestion
-        next = x* on boxes and grids; on rows the untried one that stands for x*, see `look_up`
+        next = x* on boxes and grids; on rows the untried one chosen by `look_up`
 
     Given:
         space: scalars, logarithms, integers, choices, transition choices, and nested dictionaries for conditions
         initial: a random configuration, on rows one of them; the optimizer's own points after it
         choice: the optimizer's suggestion; on rows looked up
-        told: its suggestion, with the outcome of the row: what NGOpt picks (COBYLA) may wait for its own for ever
+        told: its suggestion, with the outcome of the row, because optimizers that NGOpt selects (COBYLA) may wait for
+            it
         settings: starts at random, since deterministic optimizers would make the same run for every seed; number of
-            workers, doubled when so many results are pending
+            workers, doubled when as many results are pending
 
     Paper: Laurent Meunier et al. Black-Box Optimization Revisited: Improving Algorithm Selection Wizards Through
     Massive Benchmarking. IEEE Transactions on Evolutionary Computation 26(3):490-500, 2022. Implementation: Jeremy
     Rapin and Olivier Teytaud. Nevergrad, a gradient-free optimization platform. 2018.
 
-    Complexity: that of the optimizer it picks, and O(n d) a suggestion for the look-up among n rows.
+    Complexity: that of the selected optimizer, and O(n d) a suggestion for the look-up among n rows.
 
     Example:
         from hpo_envs import run
@@ -71,7 +72,7 @@ class Nevergrad(ExternalOptimizer):
             self._start()
 
     def _start(self) -> None:
-        """Begin with an optimizer for so many workers; tell it what is known, where it takes points of others."""
+        """Create an optimizer for the number of workers and report the known outcomes, if it accepts them."""
         if self._workers > 1 and self._make.no_parallelization:
             raise ValueError(f"workers must be 1 for sequential optimizer={self._name!r}, got {self._workers}")
         self._parameter = parameter_of(self.space)
@@ -82,9 +83,9 @@ class Nevergrad(ExternalOptimizer):
                 self._optimizer.tell(self._parameter.spawn_child(new_value=value), loss)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask the optimizer; restart it with more workers if more results than that are pending.
+        """Request a suggestion; restart the optimizer with more workers if more results are pending.
 
-        Those that NGOpt picks for one worker would wait for these for ever.
+        Optimizers that NGOpt selects for one worker would wait for pending results forever.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Import of other packages, and the global random generators that they use, kept apart for each agent."""
+"""Import of other packages, and separate states of their global random generators for each agent."""
 
 import contextlib
 import functools
@@ -19,8 +19,8 @@ def package(name: str, needed_by: str = "") -> Any:
     """Import a module of another package.
 
     Args:
-        name: Of the module.
-        needed_by: What of another package needs it; default: the agents of its own.
+        name: Name of the module.
+        needed_by: Part of another package that needs it; default: the agents of the package itself.
 
     Raises:
         ModuleNotFoundError: It is not installed, or too old; the message says how to install it.
@@ -39,7 +39,7 @@ def package(name: str, needed_by: str = "") -> Any:
 
 @functools.cache
 def _too_old(module: str) -> str:
-    """What is wrong with the version of a package, by the oldest one that the extras allow; empty: nothing."""
+    """Description of a version older than the extras allow; empty: it is new enough."""
     distribution = {"ax": "ax-platform", "syne_tune": "syne-tune"}.get(module, module)
     for line in metadata.requires("hpo_envs") or ():
         if (rule := re.match(rf"{distribution}>=([\d.]+)", line)) and _parts(rule[1]) > _parts(
@@ -54,10 +54,10 @@ def _parts(version: str) -> list[int]:
 
 
 class Generators:
-    """States of the global random generators that one agent has to itself.
+    """States of the global random generators for one agent.
 
     Args:
-        seed: What they start from.
+        seed: Seed of the generators.
     """
 
     def __init__(self, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""SMAC3 behind the ask/tell interface, its acquisition function at every candidate. Needs the extra `optimizers`."""
+"""SMAC3 behind the ask/tell interface; scores every candidate. Needs the extra `optimizers`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLANNED = 100
 class SMAC(ExternalOptimizer):
     """SMAC3 with random forests (Lindauer et al. 2022): its facades, with their default settings.
 
-    Where SMAC has nothing left to suggest, it ends with a random candidate.
+    Once SMAC has no suggestion left, it suggests random candidates.
 
     Formula:
         m(x), s(x) = mean and standard deviation over the trees of a random forest of log costs
@@ -44,7 +44,7 @@ class SMAC(ExternalOptimizer):
         choice: its acquisition function at every untried row in place of its local search; its random
             configurations are random rows
         told: the evaluated row, which is the suggested one
-        settings: `deterministic=True`, as tables answer; `n_trials` is the budget, or 100; seed
+        settings: `deterministic=True`, as for tables; `n_trials` is the budget, or 100; seed
 
     Paper: Marius Lindauer et al. SMAC3: A Versatile Bayesian Optimization Package for Hyperparameter Optimization.
     Journal of Machine Learning Research 23(54):1-9, 2022.
@@ -58,12 +58,12 @@ class SMAC(ExternalOptimizer):
 
     Args:
         problem: Rows with features, a grid, a box, or (row, checkpoint) pairs.
-        seed: Of `self.rng`, which seeds SMAC.
+        seed: Seed of `self.rng`, which seeds SMAC.
         facade: `forest` or `random`, which train pairs to the end, or `multi-fidelity`, for pairs only.
 
     Raises:
         ModuleNotFoundError: SMAC is not installed.
-        ValueError: No such facade, candidates without features, several objectives, no checkpoints.
+        ValueError: An unknown facade, candidates without features, several objectives, or no checkpoints.
     """
 
     def __init__(self, problem: Problem, seed: int, *, facade: str = "forest") -> None:
@@ -83,11 +83,11 @@ class SMAC(ExternalOptimizer):
 
     @staticmethod
     def lists(problem: Problem) -> bool:
-        """Return whether there are candidates; a grid's are listed, too."""
+        """Return whether actions are listed candidates; those of a grid are, too."""
         return not isinstance(problem.action_space, gym.spaces.Box)
 
     def _list(self, points: Floats) -> None:
-        """Make the candidates SMAC's configurations, and its random ones random candidates not tried, while any is."""
+        """Replace SMAC's configurations by the candidates, and its random ones by random untried candidates."""
         for row, point in enumerate(points):
             self._alike.setdefault(configuration(self._space, self.space, point), []).append(row)
         self._configs = [*self._alike]
@@ -125,7 +125,7 @@ class SMAC(ExternalOptimizer):
         return facade(scenario, target, overwrite=True, logging_level=False, **given)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for a trial and its configuration; the trial is None once SMAC has no candidate left."""
+        """Request a trial and its configuration; the trial is None once SMAC has no candidate left."""
         exhausted = package("smac.main.exceptions").ConfigurationSpaceExhaustedException
         try:
             trial = self._smac.ask()
@@ -143,9 +143,9 @@ class SMAC(ExternalOptimizer):
         return int(np.searchsorted(self._rows.levels, suggestion.budget * (1 + 1e-9)) - 1)
 
     def row(self, suggestion: Any, point: Any) -> int:
-        """The row of the trial's configuration, or a random one where SMAC has no trial left.
+        """The row of the trial's configuration, or a random one if SMAC has no trial left.
 
-        Of rows with the same features, one not tried before, and at a later checkpoint the same again.
+        Among rows with equal features an untried one is chosen, and the same one at later checkpoints.
         """
         if suggestion is None:
             return int(self._rows.draw(self.rng))

@@ -24,16 +24,15 @@ NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels", "TPE": "
 
 
 class SyneTune(ExternalOptimizer):
-    """A scheduler of Syne Tune (Salinas et al. 2022), with its defaults, asked by one worker or several.
+    """A scheduler of Syne Tune (Salinas et al. 2022), with its defaults, for one worker or several.
 
-    On learning curves every checkpoint is reported, and the run continues
-    until the scheduler stops it or it ends.
+    On learning curves every checkpoint is reported, and a run continues until it ends or the scheduler stops it.
 
     Formula:
         CQR: next = argmin over 2,000 random configurations of a draw from conformalised quantile regression
-        ASHA: a run stops at a rung 1, 3, 9, ... where it is not among the best third of those that were there
+        ASHA: a run stops at a rung 1, 3, 9, ... unless it is among the best third of the runs that reached it
         BOHB, ASHACQR: ASHA, whose configurations are drawn with kernel densities, or with CQR, of the last values
-        on rows the untried one that stands for next, see `look_up`
+        on rows the untried one chosen for next by `look_up`
 
     Given:
         space: choices, ordinals, integers, floats and logarithms; it has no conditions, inactive values are ignored
@@ -57,11 +56,11 @@ class SyneTune(ExternalOptimizer):
     Args:
         problem: A box, a grid or rows with features; (row, checkpoint) pairs for those of `CURVES`.
         seed: See `ExternalOptimizer`.
-        scheduler: One of `WHOLE` or of `CURVES`, as `syne_tune.optimizer.baselines` names them.
+        scheduler: One of `WHOLE` or of `CURVES`, named as in `syne_tune.optimizer.baselines`.
 
     Raises:
-        ModuleNotFoundError: Syne Tune, or what the scheduler needs besides, is not installed.
-        ValueError: No such scheduler, or one of `CURVES` without checkpoints.
+        ModuleNotFoundError: Syne Tune, or another package that the scheduler needs, is not installed.
+        ValueError: An unknown scheduler, or one of `CURVES` without checkpoints.
     """
 
     def __init__(self, problem: Problem, seed: int, *, scheduler: str = "CQR") -> None:
@@ -88,7 +87,7 @@ class SyneTune(ExternalOptimizer):
         self._running: list[tuple[Any, int, int]] = []
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for a configuration."""
+        """Request a configuration."""
         config = self._scheduler.suggest().config
         return config, config
 

@@ -1,4 +1,4 @@
-"""Acquisition functions, of one objective and of two, and their maximisation on a box.
+"""Acquisition functions of one and of two objectives, and their maximisation on a box.
 
 Among candidates they are maximised by scoring all, see `hpo_envs.agents.search.base.CandidateAgent.best_free`.
 """
@@ -30,8 +30,8 @@ def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats |
 
     Args:
         mean: Predictions, any shape; the others are broadcast with it.
-        deviation: Standard deviations, >= 0; where 0, the improvement of the mean itself.
-        best: Best value observed.
+        deviation: Standard deviations, >= 0; where they are 0, the result is the improvement of the mean.
+        best: Best observed value.
 
     Returns:
         float64 >= 0.
@@ -46,7 +46,7 @@ def expected_improvement(mean: Floats, deviation: Floats | float, best: Floats |
 
 
 def log_expected_improvement(gap: Floats, scale: Floats) -> Floats:
-    """Logarithm of E[max(N(gap, scale^2), 0)]; increasing in it, and finite far out in the tail."""
+    """Logarithm of E[max(N(gap, scale^2), 0)], which is increasing in both and finite far in the tail."""
     from scipy.special import erfcx, ndtr
 
     x = gap / scale
@@ -70,9 +70,9 @@ def upper_confidence_bound(mean: Floats, deviation: Floats, beta: float) -> Floa
 def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Floats, reference: Floats) -> Floats:
     """Exact expected gain in hypervolume of independent normal predictions (Emmerich et al. 2011).
 
-    The region that would be new is a row of vertical strips between neighbouring points of the front, each bounded
-    above by the point on its left. With psi(a) = E[max(a - f, 0)], an expected improvement, the answer is the sum
-    over strips of [psi1(right) - psi1(left)] psi2(top).
+    The dominated region gained consists of vertical strips between neighbouring points of the front, each bounded above
+    by the point on its left. With psi(a) = E[max(a - f, 0)], an expected improvement, the result is the sum over strips
+    of [psi1(right) - psi1(left)] psi2(top).
 
     Args:
         mean: (2, n) predictions of the minimised objectives.
@@ -130,7 +130,7 @@ def maximise(
         space: The axes.
         score: Acquisition at (n, d) snapped points.
         slope: The same with its gradient along the real axes; None: no gradient is known.
-        best: (k, d) points near which good ones are expected.
+        best: (k, d) points near which good points are expected.
         rng: Draws points and moves.
     """
     near = best[rng.integers(len(best), size=NEAR)]
@@ -155,7 +155,7 @@ def maximise(
 def _climb(
     space: BoxAxes, slope: Callable[[Floats], tuple[Floats, Floats]], top: Floats, held: Floats
 ) -> tuple[Floats, Floats]:
-    """Start and scores after L-BFGS-B along the active real axes."""
+    """Points and scores after L-BFGS-B along the active real axes."""
     real, active = space.real, space.active(top)[:, space.real]
 
     def negative(points: Floats, which: list[int]) -> tuple[Floats, Floats]:

@@ -26,15 +26,15 @@ _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
 def minimise_each(both: Both, starts: Floats, low: Floats, high: Floats, steps: int) -> Floats:
     """(k, p) minimisers of k functions within bounds, bit for bit those of `scipy.optimize.minimize`.
 
-    SciPy takes one problem at a time and has more overhead per call than small functions cost. Its routine
-    itself asks for values where it needs them, so all problems can be asked first and evaluated together.
+    SciPy solves one problem at a time, with an overhead per call above the cost of small functions. Its underlying
+    routine returns each point at which it needs a value, so the points of all problems can be evaluated together.
 
     Args:
-        both: Values and gradients.
-        starts: (k, p) where each problem starts.
-        low: (p,) least values.
-        high: (p,) largest values.
-        steps: Iterations at most.
+        both: Function that returns values and gradients.
+        starts: (k, p) starting points.
+        low: (p,) lower bounds.
+        high: (p,) upper bounds.
+        steps: Largest number of iterations.
     """
     routine = _routine()
     if routine is None:
@@ -89,7 +89,7 @@ def _alone(both: Both, k: int, start: Floats, low: Floats, high: Floats, steps: 
 
 @functools.cache
 def _routine() -> Callable[..., None] | None:
-    """SciPy's private routine, of the versions whose routine was tried; None, with a warning, for any other."""
+    """SciPy's private routine, if its version was tested; None, with a warning, for any other."""
     low, high, starts = np.array([-1.5, -1.5]), np.array([1.5, 0.8]), np.array([[-1.2, 0.5], [0.3, -1.0]])
     try:
         if not scipy.__version__.startswith(TRIED):
@@ -113,7 +113,7 @@ def _routine() -> Callable[..., None] | None:
 
 
 def _valleys(points: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
-    """Rosenbrock's function, which takes line searches, bounds and many iterations."""
+    """Rosenbrock's function, which needs line searches, bounds and many iterations."""
     x, y = points.T
     bend = y - x * x
     slopes: list[Any] = [-400.0 * x * bend - 2.0 * (1.0 - x), 200.0 * bend]

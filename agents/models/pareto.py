@@ -7,10 +7,10 @@ from hpo_envs.agents.models import Floats
 
 
 def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """(n,) bool: which of (n, m) rewards no other one dominates (section 4.2); higher is better, equal points all stay.
+    """(n,) mask of the non-dominated ones of (n, m) rewards (section 4.2); higher is better, equal points are all kept.
 
     Raises:
-        ValueError: Not a matrix, or NaN in it.
+        ValueError: Not a matrix, or it contains NaN.
     """
     r = np.asarray(rewards, dtype=float)
     if r.ndim != 2 or np.isnan(r).any():
@@ -24,7 +24,7 @@ def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 
 def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """A sweep in O(n log n): a point stays if its second reward beats all with a better or equal first one."""
+    """Sweep in O(n log n): keep points whose second reward exceeds those of all with a better or equal first one."""
     order = np.lexsort((-r[:, 1], -r[:, 0]))
     first, second = r[order, 0], r[order, 1]
     running = np.maximum.accumulate(second)
@@ -45,7 +45,7 @@ def front(points: Floats) -> Floats:
         points: (n, 2) objectives, both minimised.
 
     Returns:
-        (m, 2) distinct non-dominated points, the first objective rising and the second falling.
+        (m, 2) distinct non-dominated points, sorted by the first objective, ascending.
     """
     kept = points[pareto_front(-points)]
     ordered = kept[np.argsort(kept[:, 0], kind="stable")]

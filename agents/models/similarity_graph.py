@@ -73,7 +73,7 @@ class SimilarityGraph:
             features: (n, d) in [0, 1].
             kernel: `rbf` (equation 4) or `matern52`.
             length_scale: Sigma of equation 4.
-            neighbours: Nodes are joined if one is among the other's so many nearest ones; None joins all.
+            neighbours: Number of nearest neighbours that each node is joined with; None joins all.
             tie_order: See `nearest_neighbours`.
 
         Raises:
@@ -100,10 +100,10 @@ def _of_features(
 
 
 def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | None = None) -> npt.NDArray[np.bool_]:
-    """(n, n) whether i is among the k heaviest neighbours of j or vice versa (section 5.2.1).
+    """(n, n) mask: i is among the k nearest neighbours of j or vice versa (section 5.2.1).
 
-    On a grid many neighbours are equally near. Of those, each node takes the ones that come first in `tie_order`, by
-    default in the order of the rows, so that it chooses exactly k others.
+    On a grid many neighbours are equally near. Ties are broken by `tie_order`, by default the order of the rows, so
+    that each node has exactly k nearest neighbours.
 
     Raises:
         ValueError: `tie_order` does not name every node once.
@@ -122,13 +122,13 @@ def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | Non
 
 
 class Harmonic:
-    """Label propagation (equation 7) that learns one labelled node at a time.
+    """Label propagation (equation 7), updated by one labelled node at a time.
 
     Each component is anchored at its first labelled node a: G_ij = M_ij - M_ia - M_aj + M_aa with M the graph's
     `green` is then the inverse of the unlabelled Laplacian block. Labelling k subtracts g g' / G_kk, g = G[:, k].
     Only the rows v = g / sqrt(G_kk) are stored, so a label costs O(t n) and G is never formed; v at the labelled nodes
-    is a row of the transposed Cholesky factor of the first G, which predictions solve with.
-    Nodes of a component without any label are predicted by the mean label.
+    is a row of the transposed Cholesky factor of the first G, with which predictions are solved. Nodes of a component
+    without any label are predicted by the mean label.
 
     Args:
         graph: The graph.
@@ -231,9 +231,9 @@ class Harmonic:
         return f
 
     def leverage(self) -> Floats:
-        """(n,) sum of the changes of all predictions, k included, when k's own changes by 1; 0 where labelled.
+        """(n,) sum of the changes of all predictions, including k's, if k's own changes by 1; 0 where labelled.
 
-        In a component without a label every node would follow k.
+        In a component without a label every node changes like k.
         """
         known = np.isfinite(self.diagonal) & (self.diagonal > 0)
         return np.where(

@@ -1,4 +1,4 @@
-"""Observations of another table, which agents may learn from where a track allows transfer."""
+"""Observations of another table, from which agents learn if a track allows transfer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hpo_envs.tables.checks import read_only
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Observations of another table. Arrays are read-only, and the order of the observations means nothing.
+    """Observations of another table. Arrays are read-only, and the order of the observations has no meaning.
 
     Attributes:
-        name: Of the table.
-        features: (t, d) float64. A feature that the problem has, too, is on the problem's scale, where a value that
-            the problem's range does not have lies outside of [0, 1].
+        name: Name of the table.
+        features: (t, d) float64. A feature shared with the problem is on the problem's scale, so that values outside
+            the problem's range are outside [0, 1].
         rewards: (t, objectives) float64, higher is better, in the table's unit.
-        costs: (t,) float64: what each evaluation cost, of curves a full training.
+        costs: (t,) float64, cost of each evaluation; of a full training if the table has curves.
         feature_names: One per column of `features`; empty: the problem's columns.
-        levels: (L,) resource of each checkpoint, where the table has learning curves; else None.
+        levels: (L,) resource of each checkpoint if the table has learning curves; else None.
         curves: (t, L, objectives) rewards at each checkpoint, NaN past a run's end; `rewards` are their last ones.
-        curve_costs: (t, L) what training up to each checkpoint cost.
+        curve_costs: (t, L) cost of training up to each checkpoint.
 
     Raises:
         ValueError: The arrays differ in length.
@@ -50,7 +50,7 @@ class Source:
         """Columns of this source's features, and of the problem's, that are the same features.
 
         Args:
-            names: Of the problem's features.
+            names: Names of the problem's features.
         """
         if not self.feature_names:
             every = list(range(self.features.shape[1]))
@@ -59,11 +59,11 @@ class Source:
         return [self.feature_names.index(name) for name in both], [names.index(name) for name in both]
 
     def with_columns(self, columns: list[int], names: tuple[str, ...]) -> Source:
-        """The same source, with only those features that a problem has.
+        """The same source with only the features that a problem has.
 
         Args:
-            columns: Of the problem's features.
-            names: Their names.
+            columns: Columns of the problem's features.
+            names: Names of the problem's features.
         """
         if not self.feature_names:
             return dataclasses.replace(self, features=self.features[:, columns])

@@ -1,8 +1,8 @@
 """Vectorized regression trees for a few hundred evaluations.
 
-A library's tree takes a fraction of a millisecond for its call alone, and an ensemble is hundreds of them, fitted
-again after every batch. Here all trees of an ensemble grow together, level by level: the sums left of every possible
-split, for every node of every tree, are one matrix product with the 0/1 matrix of the rows' answers.
+The call of a library's tree alone takes a fraction of a millisecond, and an ensemble has hundreds of trees, refitted
+after every batch. Here all trees of an ensemble grow together, level by level: the sums left of every possible split,
+for every node of every tree, are one matrix product with the 0/1 matrix of all splits of the rows.
 """
 
 from __future__ import annotations
@@ -31,16 +31,18 @@ def _splits(content: bytes, shape: tuple[int, int]) -> Splits:
 
 
 class Splits:
-    """Questions "is feature f at most t?" about a fixed set of rows.
+    """All splits "feature f <= t" of a fixed set of rows.
 
     Args:
         x: (rows, d) features.
-        most: Questions a feature at most: between all of its distinct values, or between as many quantiles of them.
+        most: Largest number of splits per feature: between all of its distinct values, or between as many quantiles of
+            them.
 
     Attributes:
-        feature: (k,) int, the feature that a question is about.
-        rank: (k,) int, the place of its threshold among those of the feature.
-        code: (rows, d) int, how many of a feature's thresholds lie below a row: the answer is `code <= rank`.
+        feature: (k,) int, feature of each split.
+        rank: (k,) int, rank of its threshold among those of the feature.
+        code: (rows, d) int, number of a feature's thresholds below a row's value: a row is left of a split if `code <=
+            rank`.
     """
 
     def __init__(self, x: Floats, most: int = 32) -> None:
@@ -71,12 +73,12 @@ class Splits:
 
         Args:
             rows: (n,) rows with a target.
-            targets: (trees, n).
-            weights: (trees, n) >= 0, such as how often a tree's sample has the row; each tree needs one > 0.
+            targets: (trees, n) targets.
+            weights: (trees, n) weights >= 0, such as counts of a bootstrap sample; each tree needs one > 0.
             depth: Maximum number of splits above a leaf; None = `DEEPEST`.
-            least: A node whose weight is lower is not split.
-            share: Share of the features, drawn for each node, that its split may ask about.
-            rng: Draws these features; needed if `share` < 1.
+            least: Smallest weight of a node that is split.
+            share: Fraction of the features considered by a node's split, drawn for each node.
+            rng: Draws these features; required if `share` < 1.
 
         Returns:
             (trees, rows of the set) float64 predictions.
@@ -121,7 +123,7 @@ class Splits:
         return np.asarray(means[at])
 
     def _drawn(self, nodes: int, share: float, rng: np.random.Generator | None) -> npt.NDArray[np.bool_]:
-        """(nodes, k) whether a node may ask a question: about the features drawn for it."""
+        """(nodes, k) mask of the splits that each node may use: those on the features drawn for it."""
         if rng is None:
             raise ValueError("rng must be a generator where share < 1, got None")
         keys = rng.random((nodes, self.code.shape[1]))
@@ -135,7 +137,7 @@ class Splits:
         answers: npt.NDArray[np.float32],
         allowed: npt.NDArray[np.bool_] | None,
     ) -> tuple[Indices, npt.NDArray[np.float32]]:
-        """The question that gains most for each node, and what it gains in units of squared deviations."""
+        """The best split of each node, and its gain in squared deviations."""
         _, nodes, n = both.shape
         left, moments = (both.reshape(2 * nodes, n) @ answers).reshape(2, nodes, -1)
         size = count.astype(np.float32)[:, None]
@@ -155,12 +157,12 @@ def boosted(
     """Gradient boosting with squared loss, one model for each sample (Friedman 2001, algorithm 2).
 
     Args:
-        splits: Of the rows to predict.
+        splits: Splits of the rows to predict.
         rows: (n,) rows with a target.
         y: (n,) targets.
-        samples: (models, n): which of them a model learns from, at least one.
-        trees: Of each model at most; all stop when every model reproduces its sample.
-        depth: Of the trees.
+        samples: (models, n) mask of the training rows of each model, at least one.
+        trees: Largest number of trees per model; all stop when every model reproduces its sample.
+        depth: Depth of the trees.
         rate: Learning rate.
 
     Returns:

@@ -1,1 +1,1 @@
-"""Optimisers that decide how long to train each candidate."""
+"""Multi-fidelity optimisers, which decide how long to train each candidate."""

@@ -16,11 +16,10 @@ from hpo_envs.agents.problem import Problem
 class ASHA(OnCandidates):
     """Asynchronous successive halving (Li et al. 2020, Algorithm 2).
 
-    Whenever a worker asks for work, the best row that is in the top 1/eta of its rung and not yet promoted goes up
-    one rung; if there is none, a new random row starts in the lowest one. Nobody ever waits for a rung to fill. Once
-    every row was tried, the best of those left go up; once all are trained, the agent is done.
-    `ask` may be called several times before the results come back in any order; with one worker the algorithm is the
-    same with every result known.
+    Whenever a worker is free, the best row that is in the top 1/eta of its rung and not yet promoted is promoted by one
+    rung; if there is none, a new random row starts in the lowest rung. No worker waits for a rung to fill. Once every
+    row was tried, the best remaining ones are promoted; once all are trained, the agent is done. `ask` may be called
+    several times before results arrive in any order; with one worker the algorithm is the same with every result known.
 
     Formula:
         from the highest rung down: a row among the best floor(|rung_k| / eta) of rung k, not yet promoted -> rung k + 1
@@ -85,7 +84,7 @@ class ASHA(OnCandidates):
         return self.candidates.submit(row, self.rungs[rung])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Enter a result into its rung; ignore steps without a result."""
+        """Add a result to its rung; ignore steps without a result."""
         if not self.candidates.note(action, reward, info):
             return
         row, level = (int(v) for v in action)

@@ -42,12 +42,12 @@ def inputs(curves: Floats, share: float) -> tuple[Floats, Floats]:
     """Inputs of the network for the runs of a rung.
 
     Args:
-        curves: (n, POINTS) rewards at the last checkpoints that were looked at, the current one last.
-        share: Resource of the rung as a share of a full training.
+        curves: (n, POINTS) rewards at the last observed checkpoints, the current one last.
+        share: Resource of the rung as a fraction of a full training.
 
     Returns:
-        (n, POINTS) curves less the median and divided by the quartiles' distance of the last values, within -5 and 5;
-        (n, 3) the last and the best value of each, and the logarithm of `share`.
+        (n, POINTS) curves minus the median of the last values, divided by their interquartile range, clipped to [-5,
+        5]; (n, 3) the last and the best value of each, and the logarithm of `share`.
     """
     low, middle, high = np.quantile(curves[:, -1], [0.25, 0.5, 0.75])
     scaled = np.clip((curves - middle) / max(float(high - low), 1e-9 * max(abs(float(middle)), 1.0)), -5.0, 5.0)
@@ -70,11 +70,11 @@ def _leaky(x: Floats) -> Floats:
 
 
 class RankerWeights(NamedTuple):
-    """A network, and the data that it was trained on.
+    """A network and its training languages.
 
     Attributes:
-        name: Of the weights.
-        languages: Of the tables.
+        name: Name of the weights.
+        languages: Languages of the tables that it was trained on.
         arrays: See `shapes`.
     """
 
@@ -97,22 +97,23 @@ def shipped() -> tuple[RankerWeights, ...]:
 
 
 def unseen(languages: Sequence[str]) -> list[RankerWeights]:
-    """The shipped weights trained on none of the languages, those of most tables first."""
+    """The shipped weights trained on none of the languages, those with most training languages first."""
     return sorted((w for w in shipped() if not w.languages & {*languages}), key=lambda w: -len(w.languages))
 
 
 def has_unseen(problem: Problem, seen: bool = False, **hyperparameters: Any) -> bool:
-    """Return whether some weights have not seen what a problem holds out, or need not be of that kind."""
+    """Return whether some weights were not trained on the problem's languages, or `seen` allows any."""
     return seen or bool(unseen(problem.held_out))
 
 
 class CurveRanker(SuccessiveHalving):
     """Successive halving with survivors chosen by a network that ranks learning curves.
 
-    Between two rungs each run is looked at `STEPS` times, which costs nothing where the budget is in units of training.
-    At the end of a rung the network scores the runs by the last `POINTS` values of their curves, relative to the other
-    runs of the rung; the best scores survive, instead of the best last values. It was trained to rank runs by the best
-    value of their whole curve, on the NMTLC tables, by default on those of none of the problem's languages.
+    Between two rungs each run is observed `STEPS` times, which is free if the budget is in units of training. At the
+    end of a rung the network scores the runs by the last `POINTS` values of their curves, relative to the other runs of
+    the rung; the runs with the best scores survive, instead of those with the best last values. The network was trained
+    on the NMTLC tables to rank runs by the best value of their whole curve; by default weights trained on none of the
+    problem's languages are used.
 
     Formula:
         score = last + v' leaky(U [max-pooled convolutions of the curve, last, best, log share] + b)
@@ -131,11 +132,11 @@ class CurveRanker(SuccessiveHalving):
         runs.best()  # the row, and the fidelity that it was trained to
 
     Args:
-        seen: Whether weights may have seen the problem's languages.
+        seen: Whether weights trained on the problem's languages are allowed.
         **options: See `SuccessiveHalving`.
 
     Raises:
-        ValueError: All weights have seen the problem's languages.
+        ValueError: All weights were trained on the problem's languages.
     """
 
     def __init__(self, problem: Problem, seed: int, seen: bool = False, **options: Any) -> None:
@@ -172,5 +173,5 @@ class CurveRanker(SuccessiveHalving):
 
 
 def _padded(curve: list[float]) -> list[float]:
-    """The last `POINTS` values; a shorter curve begins with its first value again."""
+    """The last `POINTS` values; a shorter curve is padded with its first value."""
     return [curve[0]] * (POINTS - len(curve)) + curve[-POINTS:]

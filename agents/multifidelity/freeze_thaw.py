@@ -38,11 +38,11 @@ TIE = 1e-9
 class FreezeThaw(OnCandidates):
     """Bayesian optimisation over partly trained rows, with a prior learned from other tables' curves.
 
-    A Gaussian process predicts each row's best reward so far at geometrically spaced checkpoints, for rows that were
-    never started, too (see `CurveProcess`). Where the problem has sources with curves, they are its prior: mean and
-    covariance of their curves, and what they predict from the features. The row whose reward is expected to rise most
-    above the best one per unit of cost, at whichever checkpoint, is trained to its next one; all others are paused.
-    Where cost is no number of evaluations, training stops at every checkpoint on the way, which costs the same.
+    A Gaussian process predicts each row's best reward so far at geometrically spaced checkpoints, including rows not
+    yet started (see `CurveProcess`). If the problem has sources with curves, these define its prior: mean and
+    covariance of their curves, and their predictions from the features. The row with the largest expected improvement
+    over the best reward per unit of cost, at any checkpoint, is trained to its next checkpoint; all others are paused.
+    Unless the cost is a number of evaluations, training stops at every checkpoint on the way, at the same cost.
 
     Formula:
         y_i(k) = m_i(k) + sum_r B_kr z_ir;  cov(z_i, z_j) = (c + s k(x_i, x_j) + o [i = j]) I + sum_e u_ei u_ej'
@@ -62,7 +62,7 @@ class FreezeThaw(OnCandidates):
 
     Args:
         problem: Actions are (row, checkpoint) pairs, with features.
-        ratio: Of the resources of two checkpoints that are compared.
+        ratio: Ratio of the resources of neighbouring checkpoints in the model.
     """
 
     parallel = True
@@ -134,7 +134,7 @@ class FreezeThaw(OnCandidates):
         return i, int(scores[i].argmax()) if self._jumps else int(self._at[i]) + 1
 
     def _costs(self) -> Floats:
-        """(n, rungs) what training each row up to each rung will cost from where it is."""
+        """(n, rungs) cost of training each row from its current checkpoint up to each rung."""
         if self._jumps:
             return np.ones((len(self._at), len(self._rungs)))
         started = self._level >= 0
@@ -144,9 +144,10 @@ class FreezeThaw(OnCandidates):
         return np.asarray(np.maximum(prices[:, None] * (self.candidates.levels[self._rungs] - spent[:, None]), LEAST))
 
     def _begin(self) -> None:
-        """Make the model; without sources, once there are `INITIAL` rows to tell the rewards' scale from.
+        """Create the model; without sources, once `INITIAL` rows determine the scale of the rewards.
 
-        Whenever twice as many rows have rewards it is made again: the first ones may all have failed to learn.
+        It is recreated whenever the number of rows with rewards has doubled, because the first ones may all have failed
+        to learn.
         """
         features = self.candidates.features
         base = self.problem.base if self.problem.base is not None else features

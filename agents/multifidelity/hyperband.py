@@ -20,7 +20,7 @@ def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
     """The rows of a problem of (row, checkpoint) pairs.
 
     Raises:
-        ValueError: The problem is another, `eta` is not above 1, or `score` neither `last` nor `best`.
+        ValueError: The problem has other actions, `eta` is not above 1, or `score` is neither `last` nor `best`.
     """
     rows = Candidates(problem)
     if not rows.pairs:
@@ -32,7 +32,7 @@ def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
 
 
 def halvings(maximum: float, eta: float) -> int:
-    """s_max = floor(log_eta R), in exact steps: the logarithm of 81 to base 3 may come out below 4."""
+    """s_max = floor(log_eta R), by multiplication: the floating-point logarithm of 81 to base 3 may be below 4."""
     s = 0
     while eta ** (s + 1) <= maximum * (1 + 1e-12):
         s += 1
@@ -52,8 +52,8 @@ def brackets(maximum: float, eta: float, trainings: float | None = None) -> list
 
     Args:
         maximum: R, largest resource of one configuration, in units of the smallest.
-        eta: Proportion discarded at each rung.
-        trainings: B / R, full trainings that one bracket may spend; None = s_max + 1, as in the paper.
+        eta: 1 / eta of the configurations survive each rung.
+        trainings: B / R, budget of a bracket in full trainings; None = s_max + 1, as in the paper.
 
     Returns:
         For s = s_max, ..., 0 the rungs of the bracket that starts n = ceil(B / R eta^s / (s + 1)) configurations.
@@ -65,18 +65,18 @@ def brackets(maximum: float, eta: float, trainings: float | None = None) -> list
 
 
 class Halving(OnCandidates, Planned):
-    """Base of successive halving and Hyperband: one bracket.
+    """Base class of successive halving and Hyperband, which run brackets.
 
     Args:
         eta: 1 / eta of the configurations survive each rung.
-        score: What survivors are chosen by: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best
-            reward at any checkpoint up to it (where over-training is common and the best checkpoint is kept).
-        shift: Checkpoints that are trained beyond each rung's resource. The code released with NAS-Bench-NLP trains
-            to the epoch of index r, which is one more than r epochs: 1 there.
-        fresh: Whether a bracket starts with rows that were never tried, as long as there are any; else with any.
+        score: Criterion for survivors: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best reward at
+            any checkpoint up to it (if over-fitting is common and the best checkpoint is kept).
+        shift: Number of checkpoints trained beyond each rung's resource. It is 1 in the code released with
+            NAS-Bench-NLP, which trains to the epoch of index r, r + 1 epochs.
+        fresh: Whether a bracket starts with untried rows while there are any, instead of any rows.
 
     Raises:
-        ValueError: An argument out of range, or a problem without checkpoints.
+        ValueError: An argument is out of range, or the problem has no checkpoints.
     """
 
     def __init__(
@@ -113,9 +113,9 @@ class Halving(OnCandidates, Planned):
 
 
 class SuccessiveHalving(Halving):
-    """Successive halving (Jamieson and Talwalkar 2016), repeated until the budget is spent.
+    """Successive halving (Jamieson and Talwalkar 2016), repeated until the budget is used up.
 
-    Done once a bracket finds nothing left to train.
+    The agent is done once a bracket has nothing left to train.
 
     `n` random rows are trained to a small resource, the best 1/eta of them to eta times as much, and so on up to the
     last checkpoint; then `n` new rows.
@@ -158,7 +158,7 @@ class SuccessiveHalving(Halving):
 class Hyperband(Halving):
     """Hyperband (Li et al. 2018, Algorithm 1): successive halving with every trade-off of rows against resource.
 
-    Done once a round of brackets finds nothing left to train.
+    The agent is done once a round of brackets has nothing left to train.
 
     Formula:
         for s = floor(log_eta R), ..., 0: n = ceil((B / R) eta^s / (s + 1)), B = (s_max + 1) R
@@ -178,7 +178,7 @@ class Hyperband(Halving):
         problem: Actions are (row, checkpoint) pairs.
         trainings: B / R of the brackets; None = s_max + 1. NAS-Bench-NLP's comparison uses B = N R / 3.5 with
             N = 100, so 100 / 3.5.
-        rounds: How many times all brackets are run; None = until the budget is spent.
+        rounds: Number of times that all brackets are run; None = until the budget is used up.
         **options: See `Halving`; the paper's eta is 3.
     """
 

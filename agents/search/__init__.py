@@ -1,1 +1,1 @@
-"""Single-fidelity optimisers, one in each module."""
+"""Single-fidelity optimisers, one per module."""

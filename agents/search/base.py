@@ -1,4 +1,4 @@
-"""Base of optimizers that score every candidate: initial design, bookkeeping, choice."""
+"""Base class of optimizers that score every candidate: initial design, results, choice."""
 
 import abc
 import itertools
@@ -32,24 +32,24 @@ class CandidateAgent(OnCandidates):
     """An optimizer that scores every untried candidate and suggests the best one.
 
     Args:
-        problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, of
-            which the last level is asked for.
-        initial: Candidates of the initial design, before the model chooses (section 4.3 of Zhang and Duh 2020 has 3).
+        problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, which are
+            trained to the last level.
+        initial: Number of candidates of the initial design (3 in section 4.3 of Zhang and Duh 2020).
         design: Initial design: `random`, the first ones of `random` with the same seed, so that runs of several agents
             are paired; `spread`, see `spread_row`; or `auto`: those nearest to the best of `problem.sources` in turn
-            (Feurer et al. 2015), if there are source tasks; else random ones, but `spread` for parallel workers while
-            evaluations are pending.
+            (Feurer et al. 2015), if there are source tasks; else random ones, or `spread` while evaluations of parallel
+            workers are pending.
 
     Attributes:
         candidates: Suggestions and results.
         features: (candidates, d) float64.
-        rows: Candidates told whose runs succeeded, in order, repeats included.
+        rows: Candidates with successful runs, in the order of the results, repeats included.
         rewards: One (objectives,) float64 per entry of `rows`.
-        pretended: How many of the last of them have not come back, and are what the model expects.
+        pretended: Number of last entries that are pending evaluations with the model's expected rewards.
         scored: (k,) candidates that the model scores, ascending; None = all.
 
     Raises:
-        ValueError: A setting breaks its rule.
+        ValueError: A setting is not valid.
     """
 
     parallel = True
@@ -116,7 +116,7 @@ class CandidateAgent(OnCandidates):
     def _suggest_beside(self, pending: list[int]) -> int:
         """The next candidate, with believed results of pending ones (kriging believer, Ginsbourger et al. 2010).
 
-        Each is given the reward that the model expects of it.
+        Each pending candidate gets the model's expected reward.
         """
         if not pending or self._models is None:
             return int(self._suggest())
@@ -137,11 +137,11 @@ class CandidateAgent(OnCandidates):
 
     @property
     def _models(self) -> Sequence[Any] | None:
-        """Models that `_observe` changes and can `mark` and `undo`; None: pending candidates are only excluded."""
+        """Models that `_observe` updates and that can `mark` and `undo`; None: pending candidates are only excluded."""
         return None
 
     def _expected(self, rows: Indices) -> Floats:
-        """(k, objectives) rewards that the model expects of candidates (k,); by default the mean of those told."""
+        """(k, objectives) expected rewards of candidates (k,); by default the mean of the observed ones."""
         return np.tile(np.mean(self.rewards, axis=0), (len(rows), 1))
 
     @abc.abstractmethod
@@ -184,15 +184,15 @@ class CandidateAgent(OnCandidates):
 
 
 def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
-    """(n,) how much observing each of n variables reduces the total variance of some of them.
+    """(n,) reduction of the total variance of some of n variables by observing each of them.
 
     Given what is observed the covariance is C = G - V'V, and the sums of its squared columns follow from products of
     G with the rows of V: neither C, n^2 numbers for each agent, nor a copy of G is made.
 
     Args:
         covariance: (n, n) prior covariance G.
-        among: Those whose variances are summed, among them those observed.
-        observed: What was observed before.
+        among: Variables whose variances are summed, including the observed ones.
+        observed: Variables observed before.
     """
     counted = np.zeros(len(covariance))
     counted[among] = 1.0
@@ -212,7 +212,7 @@ def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
 def best_of(sources: Sequence[Source], count: int) -> list[Floats]:
     """(d,) features of the best observations of each source in turn, without repetition, at most `count`.
 
-    Sources without all of the problem's features suggest nothing. With several objectives, the best have the largest
+    Sources that lack some of the problem's features suggest nothing. With several objectives, the best have the largest
     sum of standardised rewards. Matthias Feurer, Jost Tobias Springenberg and Frank Hutter. Initializing Bayesian
     Hyperparameter Optimization via Meta-Learning. AAAI 2015.
     """

@@ -49,8 +49,8 @@ class BayesianOptimisation(PosteriorSearch):
 
     Complexity: O(t n) a suggestion with a fixed kernel, t observations and n candidates; a refit costs O(t^2 (t +
     n)) and happens after each observation at first, then whenever t has grown by `refit`. Of more than 20,000
-    candidates only those observed and some 2,000 others are scored, redrawn then (see `CandidatePool`), and a kernel is
-    estimated from 300 observations at most.
+    candidates only those observed and some 2,000 others are scored, redrawn at each refit (see `CandidatePool`), and a
+    kernel is estimated from at most 300 observations.
 
     Example:
         from hpo_envs import run
@@ -60,17 +60,17 @@ class BayesianOptimisation(PosteriorSearch):
     Args:
         problem: A finite problem with features and one or two objectives.
         kernel: `matern52` or `rbf`.
-        length_scale: Of all features alike; with `fit`, the median of its prior.
+        length_scale: Length-scale of all features; with `fit`, the median of its prior.
         amplitude: Prior variance of the fixed kernel.
         noise: Observation variance of the fixed kernel.
         standardise: Shift and scale each objective's observations to mean 0 and standard deviation 1. Default: `fit`.
         fit: Estimate the kernel from the observations.
         spread: Standard deviation of the log-normal prior of each length-scale.
-        refit: Relative growth in observations after which the kernel is estimated again.
+        refit: Relative growth in observations after which the kernel is re-estimated.
         **common: See `PosteriorSearch`.
 
     Raises:
-        ValueError: A setting breaks its rule.
+        ValueError: A setting is not valid.
     """
 
     def __init__(
@@ -193,12 +193,12 @@ class BayesianOptimisation(PosteriorSearch):
         return root(self.amplitude * self.candidates.gram(self.kernel, self.length_scale))
 
     def _due(self) -> bool:
-        """Return whether the posterior is to be renewed with what was observed."""
+        """Return whether the posterior has to be refitted with the new observations."""
         return (self.fit or self._pool is not None) and is_due(len(self.rows), self._fitted_at, self.refit)
 
     @staticmethod
     def _renew(agents: Sequence[BayesianOptimisation]) -> None:
-        """Draw the pools, fit the kernel of each objective if asked to, and recompute the posteriors."""
+        """Draw the pools, fit the kernel of each objective if `fit` is set, and recompute the posteriors."""
         for agent in agents:
             agent._draw_pool()
         if agents and agents[0].fit:  # agents of one run have the same settings
@@ -217,7 +217,7 @@ class BayesianOptimisation(PosteriorSearch):
         self._gps = []  # whose memory the new ones need
 
     def _estimates(self) -> Iterator[tuple[Floats, Floats, KernelFit | None]]:
-        """Of the kernel of each objective: (t, d) features, (t,) standardised rewards, and the last estimate."""
+        """For the kernel of each objective: (t, d) features, (t,) standardised rewards, and the last estimate."""
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale
         for j in range(self.problem.objectives):
@@ -228,7 +228,7 @@ class BayesianOptimisation(PosteriorSearch):
             yield self.features[rows], y, self._fits[j]
 
     def _condition(self) -> None:
-        """Compute the posteriors of the kernels as they are now."""
+        """Compute the posteriors under the current kernels."""
         rows, observed = np.array(self.rows, dtype=np.intp), np.array(self.rewards)
         if self.fit:
             self._gps = [self._gp_of(f, rows, observed[:, j : j + 1]) for j, f in enumerate(self._fits) if f]

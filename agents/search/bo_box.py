@@ -25,14 +25,14 @@ class BoxBayesianOptimisation(Agent):
 
     The first suggestion is the centre of the box, the next ones are scrambled Sobol points. Then a Gaussian process
     with a Matern 5/2 kernel is estimated by maximum a posteriori before each suggestion. Coordinates are those of the
-    values that will be evaluated: integers are rounded, categories are at equal distances, hyperparameters that a
-    condition leaves out lie in the middle. Observations below the median enter by their rank, failed evaluations as
-    the worst ones. Expected improvement over the best posterior mean is maximised from random points and neighbours of
-    the best observations, by moves along all axes and by L-BFGS-B along the real ones. No configuration is suggested
-    twice while there are others. Pending evaluations count with the reward that the model expects (kriging believer).
-    With two objectives, each has its own process, and the expected hypervolume improvement is maximised. Constraints
-    have processes, too; the improvement over feasible observations is multiplied by the probability that all hold,
-    which alone counts before the first feasible observation.
+    evaluated values: integers are rounded, categories are at equal distances, inactive hyperparameters are in the
+    middle. Observations below the median are replaced by their ranks, failed evaluations by the worst one. Expected
+    improvement over the best posterior mean is maximised from random points and neighbours of the best observations, by
+    moves along all axes and by L-BFGS-B along the real ones. No configuration is suggested twice while there are
+    others. Pending evaluations count with their expected reward (kriging believer). With two objectives, each has its
+    own process, and the expected hypervolume improvement is maximised. Constraints have processes, too; the improvement
+    over feasible observations is multiplied by the probability that all hold, which alone is maximised before the first
+    feasible observation.
 
     Formula:
         theta = argmax p(z | X, theta) p(theta)     length-scales, amplitude, noise; z: half-ranked rewards
@@ -53,11 +53,11 @@ class BoxBayesianOptimisation(Agent):
         runs[0].recommended  # six weights in [-1, 1]
 
     Args:
-        problem: A bounded `Box` problem with one or two objectives; `problem.axes` says what its coordinates are.
-        initial: Suggestions before the first model; default: one more than there are hyperparameters, at most 10.
+        problem: A bounded `Box` problem with one or two objectives; `problem.axes` describes its coordinates.
+        initial: Number of suggestions before the first model; default: hyperparameters + 1, at most 10.
 
     Raises:
-        ValueError: Another kind of space, more than two objectives, or a setting breaks its rule.
+        ValueError: The space is of another kind, there are more than two objectives, or a setting is not valid.
     """
 
     parallel = True
@@ -85,7 +85,7 @@ class BoxBayesianOptimisation(Agent):
         self._fitted_at = 0
 
     def _first(self, count: int) -> list[Floats]:
-        """The centre and scrambled Sobol points, the last one first."""
+        """The centre and scrambled Sobol points, in reverse order."""
         from scipy.stats import qmc
 
         d = len(self._space)
@@ -168,7 +168,7 @@ class BoxBayesianOptimisation(Agent):
         """`_suggest` under constraints.
 
         Args:
-            models: Of the objectives.
+            models: Models of the objectives.
             x: (t, d) observed points, then pending ones.
             z: (m, t) their values.
         """
@@ -215,7 +215,7 @@ class BoxSpace(Space):
         axes: One per coordinate.
 
     Attributes:
-        real: (r,) indices of the axes on which any number is a value.
+        real: (r,) indices of the continuous axes.
         groups: (c,) axis of each column of `inputs`: a category has a column per value.
     """
 
@@ -252,8 +252,9 @@ class BoxSpace(Space):
 
         Args:
             x: (n, d) snapped points.
-            rng: Draws the axes that change, a quarter of them, or two of few, and their changes.
-            spread: Standard deviation of a change along an ordered axis, one or (n, 1); at least one value.
+            rng: Draws the axes that change, a quarter of them or, if there are few, two, and their changes.
+            spread: Standard deviation of a change along an ordered axis, a number or (n, 1); a change is at least one
+                value.
         """
         n, d = x.shape
         active = self.active(x)

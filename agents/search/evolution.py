@@ -30,13 +30,13 @@ class RegularizedEvolution(Agent):
     otherwise most of the run would be random search. Then the best of `sample` members drawn from the population is
     mutated, the child is evaluated and appended, and the oldest member is removed. A mutation is, in this order:
 
-    - where the problem has a grammar, `problem.mutate(parent, rng)`, of None for a random member; what it returns is
-      one action, or the actions that build a member, taken one after the other (recurrent cells);
-    - where rows have features, a normal step from the parent's features, and the nearest row (Klyuchnikov et al.
+    - if the problem has a grammar, `problem.mutate(parent, rng)`, with None for a random member; it returns one action,
+      or the sequence of actions that builds a member (recurrent cells);
+    - if rows have features, a normal step from the parent's features, and the nearest row (Klyuchnikov et al.
       2020, section 5: evolution "using graph2vec features"), with larger steps until that row is another one;
-    - else, where an action is a tuple of values, one of them redrawn; else a random row.
+    - else, if an action is a tuple of values, one of them redrawn; else a random row.
 
-    Runs that diverged or failed are members like all others but never parents, unless all drawn ones are.
+    Diverged or failed runs are members like all others but never parents, unless all drawn members are.
 
     Formula:
         parent = argmax of reward in a random sample of S members
@@ -60,12 +60,12 @@ class RegularizedEvolution(Agent):
         metric: `"cosine"` (as released) or `"euclidean"` distance between features.
         ranges: (lowest, highest) natural value of each feature: mutations and distances are then on
             natural values (as released); None = on standardised features.
-        fresh: Whether a mutation goes to the nearest unevaluated row (without noise a repeat gives no information);
-            False as released, where the repeat of a row has no cost.
+        fresh: Whether a mutation is mapped to the nearest unevaluated row (without noise a repeat gives no
+            information); False as in the released code, in which repeats are free.
         evaluations: The agent is done after this number; None = never.
 
     Raises:
-        ValueError: An argument out of range.
+        ValueError: An argument is out of range.
     """
 
     parallel = True
@@ -107,7 +107,7 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, be a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Return a random candidate while there are few, then a mutated winner, or an action that builds it."""
+        """Return a random candidate of the first population, then a mutated winner, or its next action."""
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]
@@ -183,7 +183,7 @@ class RegularizedEvolution(Agent):
         self._members.append((-np.inf if lost(info) else float(np.sum(reward)), member))
 
     def recommend(self) -> Any:
-        """Return the best candidate evaluated (all actions, if it takes several to build), or a random one."""
+        """Return the best evaluated candidate (all its actions, if it takes several), or a random one."""
         return self._random() if self._incumbent.best is None else self._incumbent.best[1]
 
 

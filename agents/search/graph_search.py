@@ -27,15 +27,15 @@ VARIANTS = ("fitted", "literal", "released")
 class OnGraph(CandidateAgent):
     """An optimizer on the similarity graph of its candidates.
 
-    Where the candidates are rows of a base that several problems share, the graph is that of the base, so that all of
-    them have one; rows that are no candidates stay unlabelled. Where `tie_order` is given, and where the base is too
-    large, the graph is that of the candidates alone.
+    If the candidates are rows of a base that several problems share, the graph is that of the base, so that all of them
+    share it; rows that are not candidates stay unlabelled. If `tie_order` is given or the base is too large, the graph
+    is that of the candidates alone.
 
     Args:
         problem: A finite problem with features.
-        kernel: Of the edge weights, `matern52` or `rbf` (equation 4).
-        length_scale: Sigma of equation 4, of all features alike.
-        neighbours: How many nearest neighbours to join; `auto` is a seventh of the nodes (footnote 12); None
+        kernel: Kernel of the edge weights, `matern52` or `rbf` (equation 4).
+        length_scale: Sigma of equation 4, the same for all features.
+        neighbours: Number of nearest neighbours to join; `auto` is a seventh of the nodes (footnote 12); None
             joins all.
         tie_order: All candidates in the order in which equally near ones become neighbours; the order of the
             rows by default. On a grid this matters: published graphs depend on the shuffled order of upstream's rows.
@@ -43,10 +43,10 @@ class OnGraph(CandidateAgent):
 
     Attributes:
         graph: The similarity graph.
-        nodes: (candidates,) which node of the graph each candidate is.
+        nodes: (candidates,) node of each candidate in the graph.
 
     Raises:
-        ValueError: A setting breaks its rule.
+        ValueError: A setting is not valid.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class GraphSearch(OnGraph, PosteriorSearch):
         **common: See `OnGraph` and `PosteriorSearch`.
 
     Raises:
-        ValueError: A setting breaks its rule.
+        ValueError: A setting is not valid.
     """
 
     def __init__(
@@ -192,20 +192,20 @@ class GraphInfluence(OnGraph):
 
     Args:
         problem: A finite problem with features and one objective.
-        variant: How labels, p_k and the sums are read.
+        variant: Interpretation of labels, p_k and the sums.
             `fitted`: label 1 for observations at or above their mean; p_k half of the prediction of the rewards,
-            scaled to [0, 1] between the lowest one and the best observation; sums over all nodes. The default: of
-            about 1,700 readings the closest one to the paper's Table 3. On other tables it is not better than the
-            two others (part `unseen` of `reproduce nmthpo`).
-            `literal`: section 5.2.2 as printed. The best observation is labelled 1; another one is if a random walk
-            that starts at the best one is more than half as likely to step to it as to its most likely next node;
-            p_k is the propagated label; sums over all nodes.
-            `released`: what the authors' code computes. Label 1 for the best observation alone; p_k half of
+            scaled to [0, 1] between the lowest one and the best observation; sums over all nodes. The default: of about
+            1,700 interpretations the closest one to the paper's Table 3. On other tables it is not better than the two
+            others (part `unseen` of `reproduce nmthpo`).
+            `literal`: section 5.2.2 as printed. The best observation is labelled 1; so is another one if a random walk
+            from the best one is more than half as likely to step to it as to its most likely next node; p_k is the
+            propagated label; sums over all nodes.
+            `released`: the authors' code. Label 1 for the best observation alone; p_k half of
             (best - f_k) / (best - lowest f), f the prediction of the rewards; sums over the unlabelled nodes but k.
         **common: See `OnGraph`.
 
     Raises:
-        ValueError: A setting breaks its rule, or the problem has several objectives.
+        ValueError: A setting is not valid, or the problem has several objectives.
     """
 
     def __init__(self, problem: Problem, seed: int, *, variant: str = "fitted", **common: Any) -> None:
@@ -245,7 +245,7 @@ class GraphInfluence(OnGraph):
         Args:
             f: (n,) propagated 0/1 labels.
             p: (n,) probabilities that a node's label is 1.
-            over_all: Sum over all nodes, or over the unlabelled ones without the node itself.
+            over_all: Whether to sum over all nodes, instead of the unlabelled ones without the node itself.
         """
         leverage = self._harmonic.leverage()
         if over_all:

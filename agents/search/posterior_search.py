@@ -22,20 +22,20 @@ ACQUISITIONS = ("auto", "ei", "ucb", "thompson", "ehvi")
 
 
 class PosteriorSearch(CandidateAgent):
-    """Base of the optimizers whose model predicts a mean and a deviation for every candidate.
+    """Base class of optimizers whose model predicts a mean and a deviation for every candidate.
 
     Args:
         problem: A finite problem with features and one or two objectives.
         acquisition: `ei` (equation 3 of Zhang and Duh 2020), `ucb`, `thompson` (one draw of the joint posterior), for
             two objectives `ehvi` (section 5.4); `auto` is `ei` for one objective and `ehvi` for two.
         beta: Weight of the variance in `ucb`.
-        margin: The reference point of `ehvi` lies this far beyond the worst observation of each objective, in the
-            units of the model (native ones, or standard deviations where the model standardises).
+        margin: Distance of the reference point of `ehvi` from the worst observation of each objective, in the units of
+            the model (native ones, or standard deviations if the model standardises).
         per_cost: Divide `ei` by the expected cost of each candidate (Snoek et al. 2012), see `CostModel`.
         **common: See `CandidateAgent`.
 
     Raises:
-        ValueError: A setting breaks its rule, or does not fit the number of objectives.
+        ValueError: A setting is not valid, or does not match the number of objectives.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class PosteriorSearch(CandidateAgent):
         return self.best_free(scores, self.scored)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """See `CandidateAgent`; with `per_cost`, also learn the cost, even of a failed run."""
+        """See `CandidateAgent`; with `per_cost`, also observe the cost, even of a failed run."""
         super().tell(action, reward, info)
         if self._costs is not None and info.get("finished", True):
             self._costs.observe(self.candidates.row(action), float(info["cost"]))
@@ -104,7 +104,7 @@ class PosteriorSearch(CandidateAgent):
         return means[:, self._places(rows)].T * scale + shift
 
     def _places(self, rows: Indices) -> Indices:
-        """(k,) where candidates lie among those that are `scored`."""
+        """(k,) indices of candidates in `scored`."""
         return rows if self.scored is None else np.searchsorted(self.scored, rows)
 
     def predict(self) -> Floats:

@@ -19,7 +19,7 @@ RATE = 0.3
 
 
 class TreeSearch(OnCandidates):
-    """Base of tree-based optimizers: configurations with features, random initial design, no repetition.
+    """Base class of tree-based optimizers: configurations with features, random initial design, no repetition.
 
     Of more than 20,000 rows some 2,000 are scored, redrawn at each fit (see `CandidatePool`).
 
@@ -29,7 +29,7 @@ class TreeSearch(OnCandidates):
         batch: Evaluations between two fits of the model.
 
     Raises:
-        ValueError: An argument out of range, or a problem without features.
+        ValueError: An argument is out of range, or the problem has no features.
     """
 
     parallel = True
@@ -85,7 +85,7 @@ class TreeSearch(OnCandidates):
         return self.score(self._splits, rows, y) + jitter
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
-        """Fit the model to the (n,) rewards of (n,) rows; return the desirability of every row."""
+        """Fit the model to the (n,) rewards of (n,) rows; return the score of every row."""
         raise NotImplementedError
 
     def _at_random(self) -> bool:
@@ -106,7 +106,7 @@ class BaggedTrees(TreeSearch):
 
     Klyuchnikov et al. 2020, section 5: "a bagged XGBoost regressor to estimate uncertainty of predictions"; 20 random
     rows, then batches of 10 by the lowest mean - beta * standard deviation over the bag (highest, for rewards).
-    Plain gradient boosting (Friedman 2001) stands in for XGBoost.
+    Plain gradient boosting (Friedman 2001) replaces XGBoost.
 
     Formula:
         m(x), s(x) = mean and standard deviation of B boosted regressors, each fitted to a random half of the runs
@@ -128,7 +128,7 @@ class BaggedTrees(TreeSearch):
         beta: Weight of the standard deviation.
         bag: Regressors in the bag, each trained on half of the evaluations without repetition.
         trees: Boosted trees in each regressor.
-        depth: Their depth; 15 as released.
+        depth: Depth of the trees; 15 in the released code.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""An agent for all problems, which picks another agent by properties of the problem."""
+"""An agent for all problems, which selects another agent by properties of the problem."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OBSERVED = 20
 
 
 class Auto(Agent):
-    """The agent that was best on problems of this kind; making it makes that agent.
+    """Selects the agent that was best on problems of this kind; the constructor returns that agent.
 
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|
@@ -41,31 +41,31 @@ class Auto(Agent):
     | fewer than 80 rows, results at once | `bo` | CharMini | 0.186, `bo-ei-rbf` 0.203 |
     | anything else | `bo-spread` | NMTHPO; NMTHPO-v0; CharHPO | 0.256; 0.204; 0.196 |
 
-    The first row that holds counts. The numbers are normalised regret (`docs/statistics.md`) on the committed
-    leaderboard. `learned` needs weights that have not seen the problem's languages; without, the next row holds. On
-    `CellMini-v0` `bo-spread` has 0.448, worse than `graph-ei-matern52` with 0.271. `learned-policy`, which brings what
-    it learned from tables of other languages, is not picked: without sources it has 0.083 on CharHPO, 0.148 on NMTHPO.
-    The table was fitted to all of these environments: a summary, no forecast.
-    Agents of other packages are not picked, so that nothing depends on what is installed.
+    The first row that applies is used. The numbers are normalised regret (`docs/statistics.md`) on the committed
+    leaderboard. `learned` needs weights that were not trained on the problem's languages; without them, the next row
+    applies. On `CellMini-v0` `bo-spread` has 0.448, worse than `graph-ei-matern52` with 0.271. `learned-policy`, which
+    was trained on tables of other languages, is not selected: without sources it has 0.083 on CharHPO, 0.148 on NMTHPO.
+    The table was fitted to all of these environments: it is a summary, not a forecast. Agents of other packages are not
+    selected, so that nothing depends on the installed packages.
 
     Formula:
-        agent = first row of the table that holds
+        agent = first row of the table that applies
 
     Paper: of our own; choosing an algorithm by features of the problem: John R. Rice. The Algorithm Selection Problem.
     Advances in Computers 15:65-118, 1976.
 
-    Complexity: O(1), then that of the agent that it picks.
+    Complexity: O(1), then that of the selected agent.
 
     Example:
         from hpo_envs import run
         runs = run("auto", "FIESTA-tdsa8-v0", seeds=range(2), budget=48)
-        runs.best()  # found by `sh`, which it picks here
+        runs.best()  # found by `sh`, which it selects here
 
     Args:
         problem: Any problem.
-        seed: Of the agent that it picks.
-        late: Whether results may come late, or the budget may grow, so that no plan can be made of it.
-        **hyperparameters: Arguments of the agent that it picks.
+        seed: Seed of the selected agent.
+        late: Whether results may be delayed or the budget may grow, so that the agent cannot plan with it.
+        **hyperparameters: Arguments of the selected agent.
     """
 
     def __new__(cls, problem: Problem, seed: int, *, late: bool = False, **hyperparameters: Any) -> Any:
@@ -79,7 +79,7 @@ def chosen(problem: Problem, late: bool = False) -> str:
     """Registered name of the agent for a problem, never an external one.
 
     Args:
-        problem: What is known of it.
+        problem: The problem.
         late: See `Auto`.
     """
     if problem.levels is not None:

@@ -1,4 +1,4 @@
-"""Base of transfer agents: predictions from the source tasks, and a Gaussian process of the problem."""
+"""Base classes of transfer agents: predictions from the source tasks, and a Gaussian process of the problem."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ SHARE, LEAST = 0.7, 4
 
 
 class TransferAgent(CandidateAgent):
-    """An optimizer over candidates whose first suggestion is the best one by other tables.
+    """An optimizer over candidates whose first suggestion has the best predictions from other tables.
 
-    Each source becomes an ensemble of regression trees, fitted to normal scores of its rewards and asked about every
-    candidate; a candidate that a source has measured gets what it measured. Agents on the same sources share them.
+    An ensemble of regression trees is fitted to the normal scores of each source's rewards and predicts every
+    candidate; candidates in the source keep their measured scores. Agents on the same sources share the ensembles.
 
     Args:
         problem: A finite problem with features and sources.
-        seed: Seed of `self.rng`, which draws the half of the trees that this agent believes.
+        seed: Seed of `self.rng`, which draws the half of the trees that this agent uses.
 
     Attributes:
-        most: Objectives that the agent can work with.
+        most: Largest number of objectives that the agent supports.
         scores: (objectives, sources, trees, candidates) predicted normal scores.
         means: (objectives, sources, candidates) their means.
 
@@ -58,7 +58,7 @@ class TransferAgent(CandidateAgent):
         self.means = self.scores.mean(axis=2)
 
     def _first(self) -> int:
-        """The candidate that the sources expect most of."""
+        """The candidate with the highest predictions from the sources."""
         return self.best_free(self.means.mean(axis=(0, 1)))
 
     @property
@@ -116,8 +116,8 @@ class Posterior:
     """A Gaussian process given some observations.
 
     Attributes:
-        mean: (n,) at every candidate.
-        deviation: (n,)
+        mean: (n,) posterior mean of every candidate.
+        deviation: (n,) its posterior deviation.
         left_out: (t,) mean of each observation given all others.
         left_out_deviation: (t,) its deviation, noise included.
     """
@@ -140,7 +140,7 @@ class TargetAgent(TransferAgent):
 
     @abc.abstractmethod
     def _given(self) -> tuple[Indices, Floats]:
-        """Training data of the process: (t,) observed candidates and (t,) standardised observations."""
+        """Training data of the process: (t,) observed candidates and (t,) standardised rewards."""
 
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:
@@ -152,7 +152,7 @@ class TargetAgent(TransferAgent):
             agent._fit, agent._fitted_at = fit, len(y)
 
     def posterior(self) -> Posterior:
-        """The posterior given what was observed.
+        """The posterior given the observations.
 
         Leave-one-out predictions follow equations 5.10 to 5.12 of Rasmussen and Williams (2006).
         """

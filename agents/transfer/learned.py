@@ -1,4 +1,4 @@
-"""A learned optimiser: a Gaussian process stacked on other tables, with numbers that were trained on whole runs."""
+"""A learned optimiser: a Gaussian process stacked on other tables, with hyperparameters trained on whole runs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ W = TypeVar("W", bound=Any)
 
 @dataclass(frozen=True)
 class LearnedNumbers:
-    """Numbers of the model that were trained together.
+    """Trained hyperparameters of the model.
 
     Attributes:
-        name: What they are for.
-        languages: Of all tables that they were fitted to.
-        numbers: (seeds, len(START)), one model for each seed of the training.
+        name: Name of the weights.
+        languages: Languages of all tables that they were trained on.
+        numbers: (seeds, len(START)) hyperparameters, one model per training seed.
     """
 
     name: str
@@ -49,22 +49,22 @@ class LearnedNumbers:
 class Learned(CandidateAgent):
     """Expected improvement of a stacked Gaussian process with trained hyperparameters.
 
-    Other tables' observations (`problem.sources`) enter the model's mean and covariance: each table is modelled by a
-    Gaussian process of its own, of normal scores; their predictions for the candidates have a mean m and deviations
-    d_j from it. How far each part is trusted, and how far the acquisition explores, are the numbers of
-    `StackedGP.START`, which were trained by evolution strategies on whole runs over many tables
-    (`python -m hpo_envs.benchmarks.learned.train`). The first candidate is the one with the largest m.
+    Other tables' observations (`problem.sources`) enter the model's mean and covariance: each table's normal scores are
+    modelled by a Gaussian process; their predictions for the candidates have a mean m and deviations d_j from it. The
+    weight of each part and the exploration of the acquisition function are the numbers of `START`, which were trained
+    by evolution strategies on whole runs over many tables (`python -m hpo_envs.benchmarks.learned.train`). The first
+    candidate is the one with the largest m.
 
-    Of the shipped weights those are used that have seen most languages and none of the problem's
-    (`problem.held_out`). Without sources m = 0: the first candidate is drawn, and the model is the untrained
-    one, because the numbers were trained with sources.
+    Of the shipped weights those are used that were trained on most languages, but on none of the problem's
+    (`problem.held_out`). Without sources m = 0: the first candidate is random, and the model is the untrained one,
+    because the numbers were trained with sources.
 
     Formula:
         u(x) ~ GP(slope m(x), a M(x, x') + c + e m(x) m(x') + s sum_j d_j(x) d_j(x'))    M: Matern 5/2
         next = argmax_x mean over seeds of log E[max(u(x) - incumbent, 0)]
         numbers = argmin E[anytime + final / 2 regret of whole runs on the training tables], by evolution strategies
 
-    Paper: of our own. The model is nearest to David Salinas, Huibin Shen and Valerio Perrone. A Quantile-based Approach
+    Paper: none. The model is nearest to David Salinas, Huibin Shen and Valerio Perrone. A Quantile-based Approach
     for Hyperparameter Transfer Learning. ICML 2020. Training: Tim Salimans, Jonathan Ho, Xi Chen, Szymon Sidor and Ilya
     Sutskever. Evolution Strategies as a Scalable Alternative to Reinforcement Learning. arXiv:1703.03864, 2017.
 
@@ -77,17 +77,17 @@ class Learned(CandidateAgent):
 
     Args:
         problem: A finite problem with features and one objective.
-        seed: Seed of `self.rng`, which breaks ties, and draws the first candidate where there are no sources.
-        trained: Whether the numbers are trained ones, or those of `START`.
-        seen: Whether weights may have seen the problem's languages; results are marked.
-        weights: Name of the weights; None: those that have seen most languages but none of the problem's.
+        seed: Seed of `self.rng`, which breaks ties, and draws the first candidate without sources.
+        trained: Whether to use trained numbers instead of `START`.
+        seen: Whether weights trained on the problem's languages are allowed; results are marked.
+        weights: Name of the weights; None: those trained on most languages, but on none of the problem's.
         member: One training seed of the weights alone; None: all of them.
         numbers: (seeds, len(START)) numbers instead of shipped ones.
-        initial: Candidates drawn at random first, where there are no sources.
+        initial: Number of random first candidates, without sources.
 
     Raises:
-        ValueError: More than one objective, no such weights, or weights that have seen the problem although `seen` is
-            False.
+        ValueError: More than one objective, unknown weights, or weights trained on the problem's languages although
+            `seen` is False.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Learned(CandidateAgent):
 
     @property
     def _told(self) -> Floats:
-        """(seeds, 1, t) the rewards that the model learned from."""
+        """(seeds, 1, t) the observed rewards."""
         known = [float(r[0]) for row, r in zip(self.rows, self.rewards, strict=True) if row in self._at]
         return np.tile(known[: self._model.count], (len(self._model.variance), 1, 1))
 
@@ -180,7 +180,7 @@ def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP]
 
 
 def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> W:
-    """The weights of a name; without one, those trained on most languages, but on none of the excluded ones.
+    """The weights with a name; without a name, those trained on most languages, but on none of the excluded ones.
 
     Raises:
         ValueError: There are none.
@@ -203,7 +203,7 @@ def unseen(known: Sequence[W], excluded: Iterable[str]) -> list[W]:
 
 
 def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
-    """Return whether there are weights that have not seen the problem's languages, where such are needed."""
+    """Return whether there are weights that may be used on a problem: not trained on its languages."""
     given = hyperparameters.get
     if not problem.sources or given("seen") or given("numbers") is not None or not given("trained", True):
         return True

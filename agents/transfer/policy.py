@@ -21,24 +21,24 @@ from hpo_envs.agents.transfer.policy_file import PolicyWeights
 class Policy(CandidateAgent):
     """A policy trained by reinforcement learning, which draws each candidate from its probabilities.
 
-    The policy reads what `tasks.CandidateObservation` shows, computed by the same code: features of each candidate,
-    which were evaluated, and the state of the episode.
+    The policy's input is the observation of `tasks.CandidateObservation`, computed by the same code: features of each
+    candidate, a mask of evaluated ones, and the state of the episode.
 
-    Without a file the shipped weights are used (registered as `learned-policy`): those that have seen most languages
-    but none of the problem's (`problem.held_out`). Their scores are linear in what source tasks predict and
-    in the mean, deviation and log expected improvement of the Gaussian process of `learned`. The source tasks are
-    `problem.sources`; without these, shipped networks that were fitted to one table each, of the same hyperparameters
-    and other languages; without either, none. They were trained by natural policy gradients on whole episodes over many
-    tables (`python -m hpo_envs.benchmarks.learned.policy`), where the return is the mean of the best rewards so far
-    plus half of the last one. Files may hold networks, trained by masked proximal policy optimisation. Evaluated
-    candidates have probability 0.
+    Without a file the shipped weights are used (registered as `learned-policy`): those trained on most languages, but
+    on none of the problem's (`problem.held_out`). Their scores are linear in the predictions of source tasks and in the
+    mean, deviation and log expected improvement of the Gaussian process of `learned`. The source tasks are
+    `problem.sources`; without these, shipped networks fitted to one table each, of the same hyperparameters and other
+    languages; without either, none. They were trained by natural policy gradients on whole episodes over many tables
+    (`python -m hpo_envs.benchmarks.learned.policy`), where the return is the mean of the best rewards so far plus half
+    of the last one. Files may hold networks, trained by masked proximal policy optimisation. Evaluated candidates have
+    probability 0.
 
     Formula:
         p(i) = softmax(mean over seeds of log p_seed)_i over the most probable candidates, as many as in training
         p_seed(i) ~ exp w' c_i                                                                   shipped weights
         p_seed(i) ~ exp f(c_i, two attention-pooled sums over all candidates, one over the evaluated ones)     networks
 
-    Paper: of our own. Training: Sham Kakade. A Natural Policy Gradient. NeurIPS 2001. John Schulman, Filip Wolski,
+    Paper: none. Training: Sham Kakade. A Natural Policy Gradient. NeurIPS 2001. John Schulman, Filip Wolski,
     Prafulla Dhariwal, Alec Radford and Oleg Klimov. Proximal Policy Optimization Algorithms. arXiv:1707.06347, 2017.
     The set of candidates as observation: Michael Volpp et al. Meta-Learning Acquisition Functions for Transfer Learning
     in Bayesian Optimization. ICLR 2020.
@@ -53,17 +53,17 @@ class Policy(CandidateAgent):
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the candidates.
-        file: What `hpo_envs.integrations.candidate_policy.save_policy` wrote; None: the shipped weights.
-        sha256: Of the file, which must have it; None: any.
+        file: File written by `hpo_envs.integrations.candidate_policy.save_policy`; None: the shipped weights.
+        sha256: Required sha256 of the file; None: any.
         deterministic: Whether the most probable candidate is suggested instead of a sampled one.
-        seen: Whether weights may have seen the problem's languages; results are marked.
-        weights: Name of the weights in the file; None: those that have seen most languages but none of the problem's.
+        seen: Whether weights trained on the problem's languages are allowed; results are marked.
+        weights: Name of the weights in the file; None: those trained on most languages, but on none of the problem's.
         member: One training seed of the weights alone; None: all of them.
-        blind: Whether the network is told that nothing was evaluated, to measure what the history is worth.
+        blind: Whether the history is hidden from the network, to measure its value.
 
     Raises:
-        ValueError: More than one objective, another file, other hyperparameters than those trained on, or no weights
-            that may be used.
+        ValueError: More than one objective, an invalid file, hyperparameters other than in training, or no weights that
+            may be used.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Policy(CandidateAgent):
         self._set = self._fresh()
 
     def _space_of(self, seen: bool) -> CandidateArrays:
-        """The candidates, with what source tasks or a shipped prior predict of them."""
+        """The candidates, with predictions of source tasks or a shipped prior."""
         x, sources = self.features[self._pool], [s for s in self.problem.sources if not s.feature_names]
         if not {"prior", "stacked"} & set(self._used.features):
             return CandidateArrays.of(x)
@@ -138,7 +138,7 @@ class Policy(CandidateAgent):
         return int(self._pool[self.rng.choice(len(probability), p=probability / probability.sum())])
 
     def log_probabilities(self, free: npt.NDArray[np.bool_]) -> Floats:
-        """(n,) of the candidates, -inf where not `free` (n,)."""
+        """(n,) log probabilities of the candidates, -inf for those that are not `free` (n,)."""
         budget = self.problem.budget
         left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
         known = self._fresh() if self._blind else self._set

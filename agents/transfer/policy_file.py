@@ -30,17 +30,17 @@ SHIPPED = Path(__file__).parent / "data" / "policy.npz"
 
 @dataclass(frozen=True)
 class PolicyWeights:
-    """Weights that were trained together.
+    """Trained weights of a policy.
 
     Attributes:
-        name: What they are for.
-        languages: Of all tables that they were fitted to.
+        name: Name of the weights.
+        languages: Languages of all tables that they were trained on.
         features: Groups of columns that the network reads.
-        candidates: Size of the sets that it was trained on.
+        candidates: Size of the candidate sets in training.
         hidden: Units of each layer; 0: scores are linear in the columns.
-        members: One network for each seed of the training.
-        feature_names: Of the hyperparameters that it reads, in order; empty: any.
-        numbers: Of the stacked process, where they are no untrained ones.
+        members: One network per training seed.
+        feature_names: Names of the hyperparameters that it reads, in order; empty: any.
+        numbers: Trained hyperparameters of the stacked process; others are untrained.
     """
 
     name: str
@@ -58,8 +58,8 @@ class SourceNetworks:
     """Predictions of J tables of one family for any configuration, by a small network trained on each table.
 
     Attributes:
-        names: Of the d features.
-        languages: (J,) of the tables.
+        names: Names of the d features.
+        languages: (J,) languages of the tables.
         networks: (J, h, d + 2) weights, biases and output weights of h units.
         spaces: (J, 3, d) mean and deviation of each table's features, and fitted length-scales.
     """
@@ -77,7 +77,7 @@ class SourceNetworks:
         )
 
     def predict(self, features: Floats) -> Floats:
-        """(J, n) scores of (n, d) features in [0, 1], each up to a constant and a unit."""
+        """(J, n) scores of (n, d) features in [0, 1], each up to an affine transformation."""
         d = features.shape[1]
         units = np.tanh(self.networks[..., :d] @ (2.0 * features - 1.0).T + self.networks[..., d : d + 1])
         return np.asarray((self.networks[:, None, :, d + 1] @ units)[:, 0])
@@ -98,7 +98,7 @@ class Contents:
 
 
 def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[SourceNetworks] = ()) -> Path:
-    """Write trained weights as float16 numbers; `.npz` is added where the name has no suffix."""
+    """Write trained weights as float16 numbers; `.npz` is added to a name without a suffix."""
     path = Path(file) if Path(file).suffix else Path(f"{file}.npz")
     entries: dict[str, npt.NDArray[Any]] = {}
     record: dict[str, Any] = {"format": FORMAT, "trained": [], "priors": []}
@@ -128,11 +128,11 @@ def read(file: str, sha256: str | None = None) -> Contents:
     """Read a file without executing anything in it.
 
     Args:
-        file: Its path.
-        sha256: What the file must have; None: any.
+        file: Path of the file.
+        sha256: Required sha256 of the file; None: any.
 
     Raises:
-        ValueError: No such file, one that `write` did not write, or one with another sha256.
+        ValueError: The file does not exist, was not written by `write`, or has another sha256.
     """
     try:
         found = _contents(regular(Path(file)).read_bytes())
@@ -162,10 +162,10 @@ def _contents(data: bytes) -> Contents:
 
 
 def arguments(file: str) -> dict[str, Any]:
-    """Hyperparameters of `hpo_envs.agents.transfer.policy:Policy`: a file and its sha256.
+    """Arguments of `hpo_envs.agents.transfer.policy:Policy`: a file and its sha256.
 
     Raises:
-        ValueError: No file of `save_policy`.
+        ValueError: Not a file written by `save_policy`.
     """
     return {"file": str(Path(file).resolve()), "sha256": read(file).sha256}
 

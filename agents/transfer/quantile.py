@@ -1,4 +1,4 @@
-"""Quantile-based transfer: rewards become normal quantiles; a Gaussian process corrects other tables' prediction."""
+"""Quantile-based transfer: a Gaussian process of normal quantiles corrects predictions from other tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class QuantileCopula(TargetAgent):
     Paper: David Salinas, Huibin Shen and Valerio Perrone. A Quantile-based Approach for Hyperparameter Transfer
     Learning. ICML 2020, sections 3 and 4.
 
-    Complexity: O(t n) a suggestion, t observations, n candidates; t^3 more whenever the kernel is estimated again.
+    Complexity: O(t n) a suggestion, t observations, n candidates; t^3 more whenever the kernel is re-estimated.
 
     Example:
         from hpo_envs import run

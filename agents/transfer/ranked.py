@@ -1,4 +1,4 @@
-"""Fixed orders of the candidates, computed from other tables alone: nothing is learned during the run."""
+"""Fixed orders of the candidates, computed from other tables; nothing is learned during the run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hpo_envs.agents.transfer.base import TransferAgent
 
 
 class ZeroShot(TransferAgent):
-    """All candidates, in the order of the mean normal score that the other tables predict.
+    """Evaluates the candidates in the order of their mean normal score predicted from other tables.
 
     Formula:
-        next = argmax_x (1 / J) sum_j s_j(x)        s_j(x): what source j predicts, see `TransferAgent`
+        next = argmax_x (1 / J) sum_j s_j(x)        s_j(x): prediction of source j, see `TransferAgent`
 
     Paper: Martin Wistuba, Nicolas Schilling and Lars Schmidt-Thieme. Sequential Model-Free Hyperparameter Tuning.
     ICDM 2015 (its ranking before any observation), with predictions where a table lacks the configuration.
@@ -34,10 +34,10 @@ class ZeroShot(TransferAgent):
 
 
 class Portfolio(TransferAgent):
-    """A portfolio: each candidate is the one that adds most to those before, over all other tables.
+    """A greedy portfolio: each candidate is the one that improves most on those before, over all other tables.
 
-    A world is one tree of one source. Greedy choice is within 1 - 1 / e of the best portfolio, because the objective
-    is submodular.
+    A world is one tree of one source. Greedy selection achieves at least 1 - 1 / e of the best portfolio's value,
+    because the objective is submodular.
 
     Formula:
         next = argmax_x sum_w max(0, s_w(x) - max_{x' in P} s_w(x'))    w: worlds, P: suggestions so far

@@ -1,4 +1,4 @@
-"""Ranking-weighted ensemble of models of other tables and one of the problem."""
+"""Ranking-weighted ensemble of models of other tables and of the problem."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hpo_envs.agents.transfer.base import TargetAgent, standardised
 class RGPE(TargetAgent):
     """Expected improvement of a mixture of models of tables, weighted by how well each ranks the observations.
 
-    The weight of a model is how often, over samples of its predictions at the observed candidates, it misranks the
-    fewest pairs; the problem's own Gaussian process is judged by what it predicts of each observation from the others.
-    A source that misranks more in half of its samples than the problem's own model in 95 % of its samples has no
-    weight. Base models are trees, not the paper's Gaussian processes: one of the trees is a sample.
+    The weight of a model is the fraction of samples of its predictions at the observed candidates in which it misranks
+    the fewest pairs; the problem's own Gaussian process is judged by leave-one-out predictions. A source whose median
+    number of misranked pairs exceeds the 95 % quantile of the problem's own model has weight 0. Base models are trees,
+    not the paper's Gaussian processes: one of the trees is a sample.
 
     Formula:
         L_i = sum_{j, k} [ (f_i(x_j) < f_i(x_k)) xor (y_j < y_k) ]      f_i: a sample of model i
@@ -29,8 +29,8 @@ class RGPE(TargetAgent):
     Paper: Matthias Feurer, Benjamin Letham and Eytan Bakshy. Scalable Meta-Learning for Bayesian Optimization using
     Ranking-Weighted Gaussian Process Ensembles. AutoML workshop at ICML 2018.
 
-    Complexity: O(S J t^2 + t n) a suggestion, S samples, J sources, t observations, n candidates; t^3 more whenever
-    the kernel is estimated again.
+    Complexity: O(S J t^2 + t n) a suggestion, S samples, J sources, t observations, n candidates; t^3 more whenever the
+        kernel is re-estimated.
 
     Example:
         from hpo_envs import run
@@ -43,7 +43,7 @@ class RGPE(TargetAgent):
         samples: Samples of each model.
 
     Attributes:
-        weights: (sources + 1,) of the last suggestion, the problem's own model last.
+        weights: (sources + 1,) weights of the last suggestion, the problem's own model last.
     """
 
     def __init__(self, problem: Problem, seed: int, *, samples: int = 64) -> None:
@@ -70,13 +70,13 @@ class RGPE(TargetAgent):
 
 
 def misranked(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """(J, S) number of pairs that (J, S, t) predictions put in another order than (t,) observations."""
+    """(J, S) number of pairs that (J, S, t) predictions order differently from (t,) observations."""
     wrong = (samples[..., :, None] < samples[..., None, :]) ^ (y[:, None] < y)
     return np.asarray(wrong.sum(axis=(-2, -1)))
 
 
 def misranked_left_out(samples: Floats, y: Floats) -> npt.NDArray[np.int64]:
-    """(S,) the same where (S, t) is predicted of each observation from all others, which are compared as they are."""
+    """(S,) `misranked` for (S, t) leave-one-out predictions, each compared with the observed values of all others."""
     wrong = (samples[:, :, None] < y) ^ (y[:, None] < y)
     wrong[:, np.arange(len(y)), np.arange(len(y))] = False
     return np.asarray(wrong.sum(axis=(1, 2)))

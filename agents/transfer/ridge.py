@@ -32,7 +32,7 @@ def terms(features: Floats) -> Floats:
 
 
 class Ridge(CandidateAgent):
-    """All candidates, in the order of a quadratic function of their hyperparameters; learns nothing during the run.
+    """Evaluates the candidates in the order of a quadratic function of their hyperparameters, fixed before the run.
 
     The function is fitted to the normal scores of `problem.sources`.
 

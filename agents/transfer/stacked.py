@@ -18,7 +18,7 @@ SLOPE, MATERN, CONSTANT, ALONG, ACROSS, NOISE = 0.7, 0.5, 1.0, 0.25, 0.5, 0.02
 
 
 class StackedGPAgent(TransferAgent):
-    """Expected improvement of a Gaussian process around the mean of the other tables, each with a weight of its own.
+    """Expected improvement of a Gaussian process around the mean of the other tables, whose weights are learned.
 
     Formula:
         m(x) = .7 e(x)                                                  e: mean of the sources' predictions
@@ -26,9 +26,9 @@ class StackedGPAgent(TransferAgent):
         p(l | y) ~ N(y; m, K_l + .02 I)                                 l in .3, .75, 1.5, 3
         next = argmax sum_l p(l | y) EI_l(x); of two objectives EHVI of the mixtures' moments
 
-    Paper: of our own; a linear model of the sources' predictions inside the kernel, as in Valerio Perrone, Rodolphe
+    Paper: none; a linear model of the sources' predictions inside the kernel, as in Valerio Perrone, Rodolphe
     Jenatton, Matthias Seeger and Cedric Archambeau. Scalable Hyperparameter Transfer Learning. NeurIPS 2018 (ABLR),
-    beside a stationary part. The constants are those of an earlier probe on the six NMT tables, set by hand.
+    plus a stationary part. The constants were set by hand on the six NMT tables.
 
     Complexity: O(t^2 n) a suggestion, t observations, n candidates.
 
@@ -83,7 +83,7 @@ class StackedGPAgent(TransferAgent):
 
 
 def _basis(scores: Floats) -> Floats:
-    """(J + 2, n) whose inner products are the kernel's part that is not stationary, of (J, n) predictions."""
+    """(J + 2, n) features of (J, n) predictions whose inner products are the non-stationary part of the kernel."""
     mean = scores.mean(axis=0)
     apart = (scores - mean) * np.sqrt(ACROSS / len(scores))
     return np.vstack([np.full_like(mean, np.sqrt(CONSTANT)), np.sqrt(ALONG) * mean, apart])

@@ -21,9 +21,10 @@ NARROWEST = 0.1
 class TaskTPE(CandidateAgent):
     """Tree-structured Parzen estimator with densities mixed over tasks, by the overlap of their good regions.
 
-    Good are the best tenth of a task's observations; of several objectives those of the first fronts, the least crowded
-    first, and at least the whole first one. It begins with the best of the sources. Features are not reduced to the
-    important ones before tasks are compared, and densities are compared on the candidates, not on samples.
+    The best tenth of a task's observations are good; with several objectives those of the first fronts, the least
+    crowded first, and at least the whole first front. The first suggestions are the best of the sources. Unlike in the
+    paper, features are not reduced to the important ones before tasks are compared, and densities are compared on the
+    candidates, not on samples.
 
     Formula:
         S_m = (1 - d_m) / (1 + d_m),  d_m = 1/2 sum_x |l_0(x) - l_m(x)|         l_m: density of task m's good ones
@@ -44,12 +45,12 @@ class TaskTPE(CandidateAgent):
     Args:
         problem: A finite problem with features and sources.
         seed: Seed of `self.rng`, which draws candidates.
-        quantile: Share of the observations that are good.
-        drawn: Candidates drawn from each task's good density.
-        initial: Evaluations of the sources' best; default: a twentieth of the budget, at least 3.
+        quantile: Fraction of the observations that are good.
+        drawn: Number of candidates drawn from each task's good density.
+        initial: Number of evaluations of the sources' best; default: a twentieth of the budget, at least 3.
 
     Raises:
-        ValueError: No sources with a feature of the problem, or a setting that breaks its rule.
+        ValueError: No source shares a feature with the problem, or a setting is not valid.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ def ranked(rewards: Floats) -> Indices:
 
 
 def crowding(front: Floats) -> Floats:
-    """(k,) distance of each of (k, m) rewards to its neighbours in the front, scaled; infinite at its ends."""
+    """(k,) scaled distance of each of (k, m) rewards to its neighbours in the front; infinite at its ends."""
     total = np.zeros(len(front))
     for values in front.T:
         order = np.argsort(values, kind="stable")
@@ -139,7 +140,7 @@ def crowding(front: Floats) -> Floats:
 def density(x: Floats, at: Floats) -> Floats:
     """(n,) Parzen density at (n, d) points of (k, d) observations, with a wide kernel in the middle as prior.
 
-    Gaussian kernels, one bandwidth a feature by Scott's rule, at least `NARROWEST`.
+    Gaussian kernels with one bandwidth per feature by Scott's rule, at least `NARROWEST`.
     """
     k, d = x.shape
     widths = np.maximum(x.std(axis=0) * max(k, 1) ** (-1.0 / (d + 4)) if k else np.ones(d), NARROWEST)

@@ -15,12 +15,12 @@ from hpo_envs.agents.problem import Problem
 class CandidateSampler(AnySampler):
     """Base class of samplers of Optuna that maximise their criterion over all unevaluated candidates.
 
-    Densities, Gaussian process and acquisition functions are Optuna's with its defaults; only what they are maximised
-    over is replaced. Random candidates come first. The interfaces are private ones of Optuna 5.
+    Densities, Gaussian process and acquisition functions are Optuna's with its defaults; only the set over which they
+    are maximised is replaced. Random candidates come first. Private interfaces of Optuna 5 are used.
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs, which are trained to the end.
-        seed: Of the sampler.
+        seed: Seed of the sampler.
         sampler: `sampler(agent)` is the sampler's class.
         **settings: See `AnySampler`; the rest are arguments of the sampler.
     """
@@ -36,11 +36,11 @@ class CandidateSampler(AnySampler):
 
     @property
     def free(self) -> Any:
-        """(k,) candidates that were not tried."""
+        """(k,) untried candidates."""
         return np.flatnonzero(self._rows.free)
 
     def choose(self, row: int) -> dict[str, Any]:
-        """Note the suggested candidate; return its parameters."""
+        """Record the suggested candidate; return its parameters."""
         self.chosen = int(row)
         return self.params(self._points[row])
 
@@ -52,8 +52,8 @@ class CandidateSampler(AnySampler):
 class TPE(CandidateSampler):
     """Tree-structured Parzen estimator (Bergstra et al. 2011) of Optuna, the sampler of the cushLEPOR paper.
 
-    On boxes and grids it samples as Optuna does. On rows the densities are evaluated at every candidate: those of a
-    hyperparameter at the candidates where it is active, learnt from the evaluations where it was.
+    On boxes and grids it samples as Optuna does. On rows the densities are evaluated at every candidate; those of a
+    hyperparameter are fitted and evaluated only where it is active.
 
     Formula:
         l_j(x), g_j(x) = Parzen densities of hyperparameter j of the good and of the other evaluations
@@ -123,7 +123,7 @@ class GP(CandidateSampler):
         **settings: See `AnySampler`; the rest are arguments of `optuna.samplers.GPSampler`.
 
     Raises:
-        ModuleNotFoundError: Optuna is not installed, or torch, which its Gaussian process needs.
+        ModuleNotFoundError: Optuna, or torch, which its Gaussian process needs, is not installed.
         ValueError: Actions of another kind, or without features.
     """
 
@@ -157,7 +157,7 @@ def _tpe(agent: CandidateSampler | None) -> Any:
     rows = agent  # not None, also within methods
 
     class TPE(_startup(base, rows)):  # type: ignore[misc]
-        """Sums the log ratio of densities over the hyperparameters, which TPE takes as independent."""
+        """Sampler that sums the log ratio of densities over the hyperparameters, which TPE treats as independent."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> int:
             free = rows.free
@@ -187,7 +187,7 @@ def _gp(agent: CandidateSampler) -> Any:
     base = package("optuna").samplers.GPSampler
 
     class GP(_startup(base, agent)):  # type: ignore[misc]
-        """Evaluates the acquisition function at the candidates, scaled as the sampler scales its parameters."""
+        """Sampler that evaluates the acquisition function at the candidates, scaled like its parameters."""
 
         def best(self, study: Any, trial: Any, search_space: dict[str, Any]) -> int:
             base.sample_relative(self, study, trial, search_space)

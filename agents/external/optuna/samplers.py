@@ -27,23 +27,23 @@ class AnySampler(ExternalOptimizer):
     """Any sampler of Optuna (Akiba et al. 2019), unchanged.
 
     Hyperparameters without a name are `x0`, `x1`, ... Where actions are (row, checkpoint) pairs, rows are trained to
-    the end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) are done.
+    the end. Samplers that have tried everything (`GridSampler`, `BruteForceSampler`) end the run.
 
     Formula:
         x* = the sampler's suggestion, by default the argmax of l(x) / g(x) of TPE
-        next = x* on boxes and grids; on rows the untried one that stands for x*
+        next = x* on boxes and grids; on rows the untried one chosen by `look_up`
 
     Given:
         space: categories, integers, floats, logarithms, suggested while their condition holds; ordered values by index
         initial: the sampler's own
         choice: the sampler's suggestion; on rows looked up
-        told: the evaluated row, an added trial with the attributes of the suggested one, which is told as failed
+        told: the evaluated row, as an added trial with the attributes of the suggested one, which is marked as failed
         settings: seed
 
     Paper: Takuya Akiba, Shotaro Sano, Toshihiko Yanase, Takeru Ohta and Masanori Koyama. Optuna: A Next-generation
     Hyperparameter Optimization Framework. KDD 2019.
 
-    Complexity: what the sampler costs, and O(n d) a suggestion for the look-up among n rows.
+    Complexity: that of the sampler, and O(n d) a suggestion for the look-up among n rows.
 
     Example:
         from hpo_envs import run
@@ -51,17 +51,17 @@ class AnySampler(ExternalOptimizer):
         runs.best()
 
     Args:
-        problem: A box, a grid, or rows with features; one or more objectives, as far as the sampler goes.
+        problem: A box, a grid, or rows with features; one or more objectives, as the sampler supports.
         seed: Seed of `self.rng`, and of the sampler, if it takes one.
         sampler: Name of a class of `optuna.samplers`; or a class or function that returns a sampler; or a sampler,
-            which is copied with the seed that it has, so that it runs alike for every `seed`.
-        fresh: Of rows, whether the nearest one not tried before is evaluated.
+            which is copied with its own seed, so that its runs are the same for every `seed`.
+        fresh: On rows, whether only untried ones are evaluated.
         evaluations: The agent is done after this number; None = never.
         **settings: Arguments of the sampler.
 
     Raises:
-        ModuleNotFoundError: Optuna, or what the sampler needs besides, is not installed.
-        ValueError: No such sampler, or settings for a sampler that is made already; another kind of space.
+        ModuleNotFoundError: Optuna, or another package that the sampler needs, is not installed.
+        ValueError: An unknown sampler, settings for a sampler object, or another kind of space.
     """
 
     listens = True
@@ -93,7 +93,7 @@ class AnySampler(ExternalOptimizer):
         self.done = True
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for a trial, and for its active parameters."""
+        """Request a trial and its active parameters."""
         trial, point = self._study.ask(), np.full(len(self.space), MIDDLE)
         config: dict[str, Any] = {}
         for j, (name, axis) in enumerate(zip(self.space.names, self.space.axes, strict=True)):
@@ -162,17 +162,17 @@ def _suggest(trial: Any, name: str, axis: Any) -> Any:
 
 
 def _value(axis: Axis, value: Any) -> Any:
-    """Natural value of Optuna's."""
+    """Natural value of Optuna's value."""
     return axis.choices[value] if axis.kind == "ordinal" else value
 
 
 def _index(axis: Axis, value: Any) -> Any:
-    """Optuna's value of a natural one."""
+    """Optuna's value of a natural value."""
     return axis.choices.index(value) if axis.kind == "ordinal" else value
 
 
 def _sampler(given: Any, seed: int, settings: Mapping[str, Any]) -> Any:
-    """A sampler by name, by factory or by itself."""
+    """A sampler, given by name, as a factory or as an object."""
     samplers = package("optuna").samplers
     if isinstance(given, str):
         known = [n for n in samplers.__all__ if n.endswith("Sampler") and not n.startswith("Base")]
@@ -202,7 +202,7 @@ class CMAES(AnySampler):
         m, s, C <- weighted recombination of the best half, step-size control, rank-one and rank-mu updates
 
     Given:
-        space: integers, floats, logarithms; categories and what depends on them are drawn at random by Optuna
+        space: integers, floats, logarithms; categories and their dependent parameters are drawn at random by Optuna
         initial: the sampler's own
         choice: the sampler's suggestion
         told: the suggestion, which is evaluated

@@ -1,1 +1,1 @@
-"""Gaussian processes: kernels and their estimation, conditioning, means from other tables; on boxes, and of curves."""
+"""Gaussian processes: kernels and their estimation, conditioning, means from other tables; on boxes and for curves."""

@@ -15,7 +15,7 @@ def half_rank(y: Floats) -> Floats:
     """(t,) observations prepared for a model of their maximum: standardised, the lower half replaced by ranks.
 
     Above the median, differences are in units of the upper half's root mean square; below it, observations are normal
-    scores, so that a cliff or a failure does not flatten everything else.
+    scores, so that a very bad value or a failure does not compress all others.
     """
     middle = np.median(y)
     upper = y[y >= middle] - middle
@@ -38,7 +38,7 @@ class BoxGP:
         space: The axes.
         x: (t, d) snapped points.
         z: (t,) standardised observations.
-        fit: The kernel; see `estimate`.
+        fit: Estimated kernel; see `estimate`.
 
     Attributes:
         best: Largest posterior mean at an observed point.
@@ -70,7 +70,7 @@ class BoxGP:
         return mean, deviation
 
     def _predict(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Means and deviations, and (t, n) slopes of the kernel and solves against it."""
+        """Means and deviations, (t, n) slopes of the kernel, and solutions of its linear systems."""
         from scipy.linalg import cho_solve
 
         scales = self.fit.scales
@@ -121,12 +121,12 @@ class BoxGP:
 
 
 class Feasibility:
-    """The probability that constraints hold, each with a process of its own (Gardner et al. 2014, section 3.2).
+    """Probability that constraints hold, each with its own process (Gardner et al. 2014, section 3.2).
 
     Args:
         space: The axes.
         x: (t, d) snapped points.
-        violations: (t, c) by how much each constraint is violated; it holds where 0 or negative.
+        violations: (t, c) violation of each constraint; 0 or negative if it holds.
         starts: Earlier estimates of the kernels; empty: none.
 
     Attributes:

@@ -32,7 +32,7 @@ class FiniteGP:
     Args:
         column: `column(k)` is the prior covariance of candidate k with all, (n,) float64.
         variance: (n,) prior variances.
-        noise: Observation variance, > 0; it is never raised behind the caller's back.
+        noise: Observation variance, > 0; it is never increased implicitly.
         outputs: Number of observed quantities per candidate.
 
     Attributes:
@@ -131,7 +131,7 @@ class FiniteGP:
 
 
 class CostModel:
-    """A Gaussian process on the logarithm of the cost, which is positive and varies by factors (Snoek et al. 2012).
+    """A Gaussian process on the logarithm of the cost, which is positive and varies widely (Snoek et al. 2012).
 
     Formula:
         ln c(x) ~ N(m(x), v(x)), a Matern 5/2 process with fitted length-scales; E[c(x)] = exp(m(x) + v(x) / 2)
@@ -142,7 +142,7 @@ class CostModel:
     Complexity: O(t^3 + t n) a fit on t costs, n candidates.
 
     Args:
-        features: (n, d) in [0, 1], of all candidates.
+        features: (n, d) features of all candidates in [0, 1].
     """
 
     def __init__(self, features: Floats) -> None:

@@ -50,10 +50,10 @@ class CurvePrior:
     """Prior of n curves at K fidelities.
 
     Attributes:
-        mean: (n, K).
-        basis: (K, R) shapes: a curve is its mean and a combination of them.
+        mean: (n, K) mean curves.
+        basis: (K, R) shapes: a curve is its mean plus a linear combination of them.
         noise: (K,) observation variances.
-        effects: (E, n, R) coefficients of what may be added to all curves, each times a standard normal number.
+        effects: (E, n, R) coefficients of effects shared by all curves, each multiplied by a standard normal number.
     """
 
     mean: Floats
@@ -67,15 +67,15 @@ def curve_prior(
 ) -> tuple[CurvePrior, bool]:
     """The prior of n candidates at K checkpoints, and whether it uses any source.
 
-    With sources, their curves' mean and covariance, and what their smoothed curves predict at the candidates' features;
-    without, `power_law`.
+    With sources, it is the mean and covariance of their curves and the prediction of their smoothed curves at the
+    candidates' features; without, `power_law`.
 
     Args:
-        resources: (K,) of the checkpoints.
-        features: (n, d) of the candidates.
-        names: Of the features.
+        resources: (K,) resources of the checkpoints.
+        features: (n, d) features of the candidates.
+        names: Names of the features.
         length: Length-scale.
-        sources: Those without curves, or with configurations of another kind, are left out, see `alike`.
+        sources: Sources; those without curves or with dissimilar configurations are left out, see `alike`.
     """
     n, k = len(features), len(resources)
     mean, covariance = power_law(resources)
@@ -107,10 +107,11 @@ def curve_prior(
 def alike(
     features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> list[tuple[Source, list[int], list[int]]]:
-    """The sources with configurations near the candidates, and the columns of theirs and ours that are the same.
+    """The sources with configurations near the candidates, and the columns of both that are the same.
 
-    How near a source lies is the kernel's value at the closest of its configurations, averaged over the candidates,
-    times the share of our columns that it has; those at least half as near as the nearest one, and `NEAR`, are taken.
+    The similarity of a source is the kernel's value at its closest configuration, averaged over the candidates, times
+    the fraction of the candidates' columns that it has; sources with at least half of the largest similarity, and at
+    least `NEAR`, are used.
     """
     known = [(s, *s.shared(names)) for s in sources if s.curves is not None]
     near = [
@@ -129,7 +130,7 @@ def _smoothed(
 ) -> tuple[Floats, Floats, Floats]:
     """(K,) mean, (K, K) covariance and (t, K) weights of a kernel smoother of a source's curves.
 
-    A curve is the best reward so far; what a run ended with stays.
+    A curve is the best reward so far; after its end a run keeps its last value.
     """
     assert source.curves is not None
     assert source.levels is not None
@@ -157,14 +158,15 @@ class CurveProcess:
 
     Candidate i's curve is m_i + B z_i, with B the (K, R) shapes and z_i normal: the covariance of z_i and z_j is
     (COMMON + SMOOTH k(x_i, x_j) + SINGLE [i = j]) I + sum_e u_ei u_ej', k a Matern 5/2 kernel. The shapes' covariance
-    B B' is that of the sources' curves, and u_e are what the sources leave open: the level, the scale of what they
-    predict, and how they differ. All deviations are scaled alike, by the mean square of the surprises so far.
+    B B' is that of the sources' curves, and u_e are unknown effects: the level, the scale of the predictions, and
+    differences between the sources. All deviations are scaled by one factor, from the mean square of the prediction
+    errors so far.
 
     One observation costs O(t n R + n K R), t observations.
 
     Args:
         prior: See `curve_prior`.
-        kernel: (n, n) of the candidates.
+        kernel: (n, n) kernel matrix of the candidates.
 
     Attributes:
         mean: (n, K) posterior means.
@@ -190,7 +192,7 @@ class CurveProcess:
         return np.asarray(self.scale * np.sqrt(self._variance))
 
     def observe(self, i: int, k: int, value: float) -> None:
-        """Condition on a value of candidate i at checkpoint k; one that is far off is moved nearer."""
+        """Condition on a value of candidate i at checkpoint k; outliers are clipped."""
         p, t = self._prior, self._count
         if t == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])

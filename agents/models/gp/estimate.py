@@ -1,4 +1,4 @@
-"""Maximum a posteriori estimates of a kernel with one length-scale per feature, and the posteriors they maximise."""
+"""Maximum a posteriori estimates of a kernel with one length-scale per feature."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ TOGETHER = 1 << 14
 
 
 def is_due(t: int, estimated_at: int, growth: float) -> bool:
-    """Return whether observations have grown by this factor, and by at least one, since the kernel was estimated.
+    """Return whether the number of observations has grown by this factor, and by at least one, since the last estimate.
 
     Args:
-        t: Observations now.
-        estimated_at: Observations then; 0: there was no estimate.
+        t: Current number of observations.
+        estimated_at: Number of observations at the last estimate; 0: there was none.
         growth: Relative growth.
     """
     return t >= estimated_at + max(1, int(growth * estimated_at))
@@ -47,7 +47,7 @@ class KernelFit:
         lengths: (d,) length-scales.
         amplitude: Prior variance.
         noise: Observation variance.
-        groups: (c,) which of the length-scales each feature has, ascending; None: its own.
+        groups: (c,) index of the length-scale of each feature, ascending; None: one per feature.
     """
 
     kernel: str
@@ -77,7 +77,7 @@ class KernelFit:
             y: (t,) observations.
             prior: Priors of the parameters.
             start: An earlier estimate to start from; the prior's medians otherwise.
-            groups: (c,) which length-scale each feature has, see `KernelFit`.
+            groups: (c,) index of the length-scale of each feature, see `KernelFit`.
         """
         return KernelFit.estimate_each(kernel, [(x, y, start)], prior, groups)[0]
 
@@ -85,7 +85,7 @@ class KernelFit:
     def estimate_each(
         kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: KernelPrior, groups: Groups = None
     ) -> list[KernelFit]:
-        """Return `estimate` of several (x, y, start): the same numbers, three times faster where there are many."""
+        """Return `estimate` of several (x, y, start): the same results, up to three times faster."""
         fits: dict[int, KernelFit] = {}
         shapes: dict[tuple[int, ...], list[int]] = {}
         for k, (x, _, _) in enumerate(given):
@@ -142,12 +142,12 @@ class Posteriors:
         x: (k, t, c) features of k problems.
         y: (k, t) standardised observations.
         prior: Priors of the parameters.
-        groups: (c,) which of d length-scales each feature has, ascending; None: its own, d = c.
+        groups: (c,) index of the length-scale of each feature, ascending; None: one per feature, d = c.
 
     Attributes:
         center: (d + 1,) the priors' medians.
-        amplitudes: (k,) the best ones at the log parameters that were last asked for.
-        last: (k, d + 1) these.
+        amplitudes: (k,) the best amplitudes at the last evaluated log parameters.
+        last: (k, d + 1) the last evaluated log parameters.
     """
 
     def __init__(self, kernel: str, x: Floats, y: Floats, prior: KernelPrior, groups: Indices | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Prediction of a source task for the candidates of a problem."""
+"""Predictions of a source task for the candidates of a problem."""
 
 import functools
 
@@ -18,8 +18,8 @@ class SourceGP:
     """A Gaussian process of the normal scores of one table's rewards, with a length-scale for each feature.
 
     Args:
-        features: (t, d).
-        rewards: (t,) higher is better, in any unit.
+        features: (t, d) features.
+        rewards: (t,) rewards in any unit; higher is better.
 
     Attributes:
         lengths: (d,) most probable length-scales.

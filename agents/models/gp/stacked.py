@@ -1,7 +1,7 @@
-"""Gaussian processes stacked on predictions from other tables, over a finite candidate set; many episodes at once.
+"""Gaussian processes stacked on predictions from other tables, over finite candidate sets, batched over episodes.
 
-The learned optimizer's view of a problem. Its trainer runs batches of thousands of episodes, its agent one: both run
-this code.
+The model of the learned optimizer. Its training runs batches of thousands of episodes and its agent one, with this
+code.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def length_scales(width: int, fitted: Floats | None) -> Floats:
 
     Args:
         width: Number of features; distances grow with its root.
-        fitted: (width,); None: a medium length-scale instead.
+        fitted: (width,) fitted length-scales; None: a medium length-scale instead.
     """
     unit = np.full(width, np.sqrt(width / 6.0))
     fitted = 0.8 * unit if fitted is None else fitted
@@ -77,10 +77,10 @@ class Tables:
     """Predictions of J source tasks for the candidates of E episodes.
 
     Attributes:
-        predictions: (E, J, n), each with mean 0 and deviation 1 over an episode's candidates.
-        distances: (E, J) of their spaces from the candidates', see `distance`.
-        used: (E, J) which tables an episode has.
-        valid: (E, n) which candidates an episode has.
+        predictions: (E, J, n) predictions, each with mean 0 and deviation 1 over an episode's candidates.
+        distances: (E, J) distances of their spaces from the candidates', see `distance`.
+        used: (E, J) mask of the tables of each episode.
+        valid: (E, n) mask of the candidates of each episode.
     """
 
     predictions: Floats
@@ -117,26 +117,26 @@ def distance(source: Floats, features: Floats) -> float:
 
 
 class StackedGP:
-    """P models, each in E episodes: posteriors that are exact after every observation.
+    """P models in E episodes each, with exact posteriors after every observation.
 
     In units in which other tables' results have mean 0 and deviation 1 over the candidates, the reward of x is
 
         u(x) ~ GP(slope m(x), matern M_g(x, x') + constant + expectation m(x) m(x') + deviations sum_j d_j(x) d_j(x'))
 
     plus noise, with m and d_j of `Tables.expected` and M_g the Matern 5/2 correlations with one of `LENGTHS` sets of
-    length-scales. What is observed is u / q + a constant: each set's most probable scale q is in closed form, under the
+    length-scales. Observations are u / q + a constant: each set's most probable scale q is in closed form, under the
     prior q^(2 strength) exp(-strength q^2) of observations with deviation 1. Sets are weighted by their marginal
-    likelihood and by weights of their own.
+    likelihood and by prior weights.
 
     With L the Cholesky factor of the observed covariance plus noise, `_v` holds the rows of L^-1 K(observed, all) and
-    `_inverse` L^-1; an observation appends a row to both. Observed values enter in `predict` alone, so that they may be
-    transformed again at each step. One step costs O(P E LENGTHS t n).
+    `_inverse` L^-1; an observation appends a row to both. Observed values are used only in `predict`, so that they can
+    be transformed anew at each step. One step costs O(P E LENGTHS t n).
 
     Args:
-        numbers: (P, len(START)).
+        numbers: (P, len(START)) hyperparameters of each model.
         tables: Predictions from other tables.
         columns: `columns(rows)` are the (P, E, LENGTHS, n) correlations of (P, E) candidates with all.
-        capacity: Observations to make room for; more room is made as needed.
+        capacity: Initial capacity in observations; it grows as needed.
 
     Attributes:
         count: Observations so far.
@@ -229,7 +229,7 @@ class StackedGP:
 
         Args:
             y: (P, E, t) observations, in order, in any unit.
-            left: Share of the budget left, (E,) or one for all.
+            left: Fraction of the budget left, (E,) or one for all.
         """
         means, q, weights, best = self.predict(y)
         early, at = np.broadcast_to(left, self.expected.shape[1])[:, None, None], self._numbers
