@@ -37,7 +37,7 @@ TABLES: dict[str, dict[str, Any]] = {
     "NASBenchNLP-ptb-final-v0": {},
     "FIESTA-tdsa8-v0": {},
     "NMTLC-swen-v0": {},
-    "NASBenchNLP-ptb-v0": {},
+    "NASBenchNLP-wikitext2-v0": {},
 }
 """Ids and arguments of the measured look-ups."""
 
