@@ -1,9 +1,9 @@
 """Hyperparameter importance on any space: functional ANOVA of a random forest.
 
 Hutter, Hoos and Leyton-Brown (2014), whose package is `fanova`: each tree of a forest is constant on boxes, so its
-mean over the space, over all of it but one hyperparameter and over all but two are exact sums over its leaves. Shares
-of the variance are computed for each tree and averaged over trees. A performance cutoff (their section 5: what
-distinguishes bad configurations from each other should not count) raises every leaf below it to it.
+mean over the space, over all of it but one hyperparameter and over all but two are exact sums over its leaves.
+Fractions of the variance are computed for each tree and averaged over trees. A performance cutoff (their section 5:
+differences between bad configurations should not count) raises every leaf below it to the cutoff.
 """
 
 import itertools
@@ -25,15 +25,15 @@ UNRELIABLE = 0.2
 
 @dataclass(frozen=True)
 class Dimension:
-    """One hyperparameter as input of the forest.
+    """A hyperparameter as an input of the forest.
 
     Attributes:
-        name: Its name.
-        values: The numbers that it takes, all equally likely; empty where every number in [low, high] is.
-        low: Smallest number, of a range.
+        name: Name of the hyperparameter.
+        values: Its distinct numbers, all equally likely; empty for a range, in which every number is.
+        low: Smallest number of a range.
         high: Largest number.
         log: Whether the numbers are logarithms.
-        labels: What `values` stand for, by default themselves.
+        labels: Labels of `values`, by default themselves.
     """
 
     name: str
@@ -54,16 +54,16 @@ class Dimension:
 
 @dataclass(frozen=True)
 class ForestImportance:
-    """Shares of the variance, means over the trees.
+    """Fractions of the variance, averaged over the trees.
 
     Attributes:
-        names: Of the d hyperparameters.
-        main: (d,) share of each one's main effect.
-        pairs: (d, d) symmetric; share of each pair's interaction beyond the main effects; diagonal 0.
-        main_std: (d,) standard deviation of the share over trees.
-        marginals: For each hyperparameter its points, and mean and standard deviation over trees of the prediction
-            there, averaged over all others.
-        score: R2 of the forest on rows that a tree did not see (out of bag); NaN below 16 trees.
+        names: Names of the d hyperparameters.
+        main: (d,) fraction explained by each main effect.
+        pairs: (d, d) symmetric; fraction explained by each pairwise interaction beyond the main effects; diagonal 0.
+        main_std: (d,) standard deviation of `main` over trees.
+        marginals: For each hyperparameter its points, and the mean and standard deviation over trees of the marginal
+            prediction.
+        score: Out-of-bag R2 of the forest; NaN below 16 trees.
     """
 
     names: tuple[str, ...]
@@ -80,7 +80,7 @@ class ForestImportance:
         return "The forest explains little of the scores: do not rely on these shares." if low else ""
 
     def ranked_pairs(self) -> list[tuple[str, str, float]]:
-        """All pairs with their share, largest first."""
+        """All pairs with their fractions, largest first."""
         found = [(i, j, float(self.pairs[i, j])) for i, j in itertools.combinations(range(len(self.names)), 2)]
         return [(self.names[i], self.names[j], s) for i, j, s in sorted(found, key=lambda f: -f[2])]
 
@@ -89,7 +89,7 @@ def boxes(tree: Any, d: int) -> tuple[Floats, Floats, Floats]:
     """The leaves of a fitted scikit-learn tree (`estimator.tree_`) of d features.
 
     Returns:
-        (leaves,) predictions, and (leaves, d) ends of their boxes, low < x <= high.
+        (leaves,) predictions, and (leaves, d) lower and upper bounds of their boxes, low < x <= high.
     """
     leaves = []
     stack = [(0, np.full(d, -np.inf), np.full(d, np.inf))]
@@ -112,7 +112,7 @@ def decompose(
     """Variances of one tree over the space: exact sums over its leaves, as `boxes` returns them.
 
     Returns:
-        (d,) variance of each main effect, (d, d) of each pairwise interaction, the whole variance, and for each axis
+        (d,) variance of each main effect, (d, d) of each pairwise interaction, the total variance, and for each axis
         its points and the mean over all other axes at each.
     """
     d = len(axes)
@@ -154,14 +154,14 @@ def importance(
 
     Args:
         configs: (n, d) numbers, one row per run.
-        scores: (n,) finite; higher is better, as far as `cutoff` is concerned.
-        axes: The d hyperparameters, over all of whose values means are taken.
-        cutoff: Predictions below count as this; None = none do.
-        trees: Of the forest.
-        seed: Of the forest.
+        scores: (n,) finite scores; higher is better, which matters only for `cutoff`.
+        axes: The d hyperparameters; means are over all of their values.
+        cutoff: Smaller predictions are raised to this; None = no cutoff.
+        trees: Number of trees.
+        seed: Seed of the forest.
 
     Raises:
-        ValueError: Shapes disagree, fewer than two runs, or scores that are not finite.
+        ValueError: Shapes do not match, there are fewer than two runs, or scores are not finite.
     """
     from sklearn.ensemble import RandomForestRegressor
 
@@ -194,9 +194,9 @@ def importance(
 
 
 def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Floats:
-    """(2, d) ends of 95 % bootstrap intervals of the main effects, over the choice of runs.
+    """(2, d) bounds of 95 % bootstrap intervals of the main effects.
 
-    They are of `RESAMPLES` forests, each of 15 trees on runs drawn with replacement. Arguments are those of
+    They use `RESAMPLES` forests of 15 trees, each on runs drawn with replacement. Arguments are those of
     `importance`.
     """
     rng, shares = np.random.default_rng(0), []
@@ -210,7 +210,7 @@ def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]
     """Configurations, scores (higher is better) and axes of a table's rows; those without the metric are left out.
 
     Raises:
-        ValueError: No such metric, or nothing that varies.
+        ValueError: The metric is unknown, or nothing varies.
     """
     scores = table.metrics[table.metric(metric)].sign * table.final(metric)
     x, axes = space_of(table)
@@ -222,7 +222,7 @@ def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
     """The varying hyperparameters of all rows, or the features of a table without hyperparameters; and their axes.
 
     Raises:
-        ValueError: It has neither.
+        ValueError: It has neither, or none that varies.
     """
     if table.space:
         x, axes = varying(table.space, table.configs)
@@ -235,14 +235,14 @@ def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
 
 
 def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[Dimension]]:
-    """(n, d) values of the hyperparameters that vary, as inputs of the forest; and their axes."""
+    """(n, d) values of the varying hyperparameters as inputs of the forest, and their axes."""
     x = np.column_stack([numbers(h, c) for h, c in zip(space, raw.T, strict=True)])
     varies = np.ptp(x, axis=0) > 0 if len(x) else np.zeros(len(space), bool)
     return x[:, varies], [axis_of(h) for h, v in zip(space, varies, strict=True) if v]
 
 
 def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Dimension]:
-    """Axes of actions that are not rows, from the values that occur; `x1`, `x2`, ... where they have no names."""
+    """Axes of actions that are not rows, from the observed values; `x1`, `x2`, ... if they have no names."""
     d = configs.shape[1]
     names = names if len(names) == d else [f"x{i + 1}" for i in range(d)]
     if whole:
@@ -267,7 +267,7 @@ def numbers(h: Hyperparameter, raw: Floats) -> Floats:
 
 
 def _over_trees(axis: Dimension, found: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, Floats]:
-    """Points, mean and deviation over trees of a marginal; ranges are read at 51 points."""
+    """Points, mean and deviation over trees of a marginal; ranges are evaluated at 51 points."""
     points = np.array(axis.values) if axis.values else np.linspace(axis.low, axis.high, 51)
     rows = [means[np.abs(at[None, :] - points[:, None]).argmin(axis=1)] for at, means in found]
     return points, np.mean(rows, axis=0), np.std(rows, axis=0)

@@ -1,12 +1,12 @@
 """Mean differences between agents with 95 % intervals and p-values, on fixed tasks and across tasks.
 
-Two questions with two answers. *Here*: only seeds are random; the environments are those that were run. *Elsewhere*:
-the environments are a sample, too, and what counts is how many of them (or of groups of related ones) there are.
-Both estimate the unweighted mean over environments of the mean paired difference; no random number is drawn.
+There are two kinds of inference. *Here* (fixed tasks): only seeds are random. *Elsewhere* (across tasks): the
+environments are a sample, too, whose size is the number of environments or of groups of related ones. Both estimate the
+unweighted mean over environments of the mean paired difference; no random numbers are used.
 
-`docs/statistics.md` has the simulations that this was chosen by: coverage, false winners and power.
-Arrays end in `(environments, seeds)`; leading axes are differences (pairs of agents, simulated studies, ...) that are
-treated alike. NaN is a seed that was not run.
+`docs/statistics.md` has the simulations behind this choice: coverage, false winners and power. Arrays end in
+`(environments, seeds)`; leading axes are differences (pairs of agents, simulated studies, ...). NaN is a seed that was
+not run.
 """
 
 from collections.abc import Sequence
@@ -44,11 +44,11 @@ class Estimate:
 
     Attributes:
         mean: Unweighted mean over environments (or groups).
-        low: Lower end of the 95 % interval; NaN where none can be given.
-        high: Upper end.
+        low: Lower end of the 95 % interval; NaN without an interval.
+        high: Upper end of the 95 % interval.
         p: Two-sided p-value of "no difference"; 1 where it cannot be tested.
         se: Standard error.
-        df: Its degrees of freedom; 0 if there is none.
+        df: Degrees of freedom of the standard error; 0 if there is none.
     """
 
     mean: Floats
@@ -63,8 +63,8 @@ def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
     """Intervals on fixed tasks: t with Welch and Satterthwaite's degrees of freedom, or Hall's t if that is wider.
 
     With d_es the differences of environment e (mean m_e, variance s_e^2, n_e seeds): V = sum_e s_e^2 / n_e / E^2. The
-    variance is not taken below that of the seeds' means over all environments, which is larger where seeds are lucky
-    or unlucky everywhere. Hall (1992) transforms t by its skewness, in closed form both ways.
+    variance is at least that of the seeds' means over all environments, which is larger if a seed has similar luck on
+    all of them. Hall (1992) transforms t by its skewness, in closed form both ways.
 
     Args:
         differences: (..., environments, seeds), or (..., environments, seeds) scores of one agent.
@@ -87,11 +87,11 @@ def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
 def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None) -> Estimate:
     """Intervals across tasks: t over the means of environments, or of groups of related ones.
 
-    The variance of seeds that all environments share is added (`max(0, V_block - V)`). One group has no interval.
+    The variance from seeds shared by all environments is added (`max(0, V_block - V)`). A single group has no interval.
 
     Args:
-        differences: (..., environments, seeds).
-        groups: Label of each environment; equal labels are one group. None: each its own.
+        differences: (..., environments, seeds) differences.
+        groups: Label of each environment; equal labels are one group. None: one group per environment.
     """
     d = _checked(differences)
     n, m, _, v = _moments(d)
@@ -121,7 +121,7 @@ def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[f
 
     Args:
         scores: (..., environments, seeds), NaN where a seed was not run.
-        own: Estimate of these scores, if not `fixed_tasks`.
+        own: Estimate of these scores; default: that of `fixed_tasks`.
         bounds: Lower and upper limit of a mean, unless a score exceeds them.
     """
     s = np.asarray(scores, dtype=float)
@@ -134,7 +134,7 @@ def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[f
 
 
 def bands(rows: Sequence[Floats]) -> list[Any]:
-    """`interval` of the (seeds, points) curves of each environment, computed in parts where there are many seeds."""
+    """`interval` of the (seeds, points) curves of each environment, computed in parts if there are many seeds."""
     points = rows[0].shape[1]
     split = np.array_split(np.arange(points), min(-(-sum(r.size for r in rows) // AT_ONCE), points))
     parts = [interval(padded([r[:, some] for r in rows])) for some in split]
@@ -142,7 +142,7 @@ def bands(rows: Sequence[Floats]) -> list[Any]:
 
 
 def padded(rows: Sequence[Floats]) -> Floats:
-    """(..., environments, seeds) of the (seeds, ...) scores of each environment, NaN where one has fewer seeds."""
+    """(..., environments, seeds) array of the (seeds, ...) scores of each environment, padded with NaN."""
     most = max(map(len, rows))
     full = np.full((len(rows), most, *rows[0].shape[1:]), np.nan)
     for i, row in enumerate(rows):
@@ -174,7 +174,7 @@ def _moments(d: Floats) -> tuple[npt.NDArray[np.integer], Floats, Floats, Floats
 
 
 def _weights(environments: int, groups: Sequence[Any] | None) -> Floats:
-    """Share of each environment in the mean over groups."""
+    """Weight of each environment in the mean over groups."""
     if groups is None:
         return np.full(environments, 1 / environments)
     _, index, sizes = np.unique(np.asarray(list(groups)), return_inverse=True, return_counts=True)
@@ -193,7 +193,7 @@ def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _shared(d: Floats, v: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Variance that seeds shared by all environments add to the weighted mean over environments."""
+    """Additional variance of the weighted mean over environments from seeds shared by all of them."""
     block, df = _blocks(d, weights)
     extra = block - (v * weights**2).sum(axis=-1)
     return np.where(np.isfinite(extra) & (d.shape[-2] > 1), np.maximum(extra, 0.0), 0.0), df
@@ -207,7 +207,7 @@ def estimate(
     count: npt.NDArray[np.integer],
     testable: npt.NDArray[np.bool_],
 ) -> Estimate:
-    """Interval and p-value; where nothing varies, p is 2^(1 - count) of a difference and there is no interval."""
+    """Interval and p-value; if nothing varies, there is no interval and p of a difference is 2^(1 - count)."""
     from scipy.special import stdtr, stdtrit  # imported when something is tested
 
     spread = testable & (variance > ROUNDING**2 * np.maximum(mean**2, 1.0)) & np.isfinite(variance)

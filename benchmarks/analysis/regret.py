@@ -1,23 +1,24 @@
 """Normalised regret, which makes runs on different environments comparable: pure functions of saved runs.
 
-The regret of a run after an evaluation is 0 where the best that the environment has was found, and 1 where nothing
+The regret of a run after an evaluation is 0 if the best configuration of the environment was found, and 1 if nothing
 better than the median configuration was:
 
-    (best - incumbent) / (best - reference), kept between 0 and 1.
+    (best - incumbent) / (best - reference), clipped to [0, 1].
 
 One objective: incumbent is the best reward so far, reference the median row of the table, or of random search. Several
-objectives: 1 - hypervolume / hypervolume of the table's front, bounded by the front's worst corner and a tenth more.
+objectives: 1 - hypervolume / hypervolume of the table's front, with a reference point a tenth beyond the front's worst
+    corner.
 
-Where rewards are noisy (arms, tables with repeats) what counts is what a row is worth, not its luckiest draw: the
-incumbent is the true mean of the row with the best mean of the run's own rewards so far, the earliest of equals, and at
-the end that of the row that the agent recommends.
+If rewards are noisy (arms, tables with repeats), the true mean of a row counts, not its luckiest draw: the incumbent is
+the true mean of the row with the best mean of the run's own rewards so far, the earliest on ties, and at the end that
+of the row that the agent recommends.
 
-Regret is clipped at 1: no optimizer is worse than the median configuration, which anybody has before the first
-evaluation. Without the clip, a diverged first evaluation decides what a run scores.
+Regret is clipped at 1, the regret of the median configuration, so that a diverged first evaluation does not dominate
+the score of a run.
 
-Where the best *is* the median, regret is 0/0: such runs are `flat`, and in no average. Where no scale is known, a score
-is minus the incumbent: raw, lower is better, and comparable on one environment only. Of several objectives it is minus
-the largest sum of their rewards so far, by which `Tuned.best` chooses, too.
+If the best *is* the median, regret is 0/0: such runs are `flat`, and excluded from averages. If no scale is known, a
+score is minus the incumbent: raw, lower is better, and comparable on one environment only. With several objectives it
+is minus the largest sum of their rewards so far, the criterion of `Tuned.best`, too.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ SHARES = np.linspace(0.0, 1.0, 101)[1:]
 
 
 def after(run: Recorded) -> Floats:
-    """(k,) regret after each evaluation; it increases only where rewards are noisy.
+    """(k,) regret after each evaluation; it can increase only if rewards are noisy.
 
     Raises:
-        ValueError: A run without a scale, or with one and more than two objectives.
+        ValueError: The run has no scale, or has a scale and more than two objectives.
     """
     scale = of_header(run.header)
     if run.rewards.ndim == 2:
@@ -65,7 +66,7 @@ def normalised(incumbents: Floats, best: Floats, reference: Floats) -> Floats:
     Args:
         incumbents: (n, k) rewards.
         best: (n, 1) best reward of each scale; (n, 0) if there is none, so that scores are raw.
-        reference: (n, 1) what counts as having found nothing.
+        reference: (n, 1) reward of regret 1.
     """
     if not best.shape[1]:
         return -incumbents
@@ -75,7 +76,7 @@ def normalised(incumbents: Floats, best: Floats, reference: Floats) -> Floats:
 
 
 def of_rows(rewards: Floats) -> Floats:
-    """(n,) regret of each row of a table by its (n,) reward; NaN where the best reward is the median one."""
+    """(n,) regret of each row of a table from its (n,) rewards; NaN if the best reward is the median."""
     best, median = rewards.max(), np.median(rewards)
     if best <= median:
         return np.full(len(rewards), np.nan)
@@ -83,11 +84,11 @@ def of_rows(rewards: Floats) -> Floats:
 
 
 def final(run: Recorded, regret: Floats) -> float:
-    """Final regret: that of the recommendation where rewards are noisy.
+    """Final regret; that of the recommendation if rewards are noisy.
 
     Args:
         run: The run.
-        regret: `after` of it.
+        regret: Result of `after` on it.
     """
     if noisy(run) and run.rewards.ndim == 1 and run.recommended_truth is not None:
         return float(_regret(np.ravel(run.recommended_truth), of_header(run.header))[0])
@@ -109,14 +110,14 @@ def _regret(incumbents: Floats, scale: Scale) -> Floats:
 
 
 def _cells(run: Recorded) -> list[int]:
-    """Number of the row and level of each evaluation, in the order in which they were first met."""
+    """Number of the row and level of each evaluation, in the order of their first evaluation."""
     known: dict[tuple[int, int], int] = {}
     where = zip(run.evaluated["row"].tolist(), run.evaluated["level"].tolist(), strict=True)
     return [known.setdefault(cell, len(known)) for cell in where]
 
 
 def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
-    """(k,) an evaluation of the row with the best mean of the run's own rewards so far, the earliest of equals."""
+    """(k,) an evaluation of the row with the best mean of the run's own rewards so far, the earliest on ties."""
     cells, rewards = _cells(run), run.rewards.tolist()
     n = max(cells) + 1
     sums, counts, means, first = [0.0] * n, [0] * n, [-np.inf] * n, [cells.index(cell) for cell in range(n)]
@@ -135,7 +136,7 @@ def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
 
 
 def _volumes(run: Recorded, scale: Scale) -> Floats:
-    """1 - hypervolume share after each evaluation, for two objectives."""
+    """1 - hypervolume fraction after each evaluation, for two objectives."""
     if run.rewards.shape[1] != 2:
         raise ValueError(f"objectives must be one or two for hypervolume, got {run.rewards.shape[1]}")
     corner = -scale.reference
@@ -145,7 +146,7 @@ def _volumes(run: Recorded, scale: Scale) -> Floats:
 
 
 def _shares(run: Recorded, corner: Floats) -> Floats:
-    """(k,) hypervolume of what was met; recomputed only where the front grows."""
+    """(k,) hypervolume of the rewards so far; recomputed only if the front grows."""
     kept, now = np.empty((0, 2)), 0.0
     volumes = np.empty(len(run))
     for i, point in enumerate(-run.rewards):
@@ -157,7 +158,7 @@ def _shares(run: Recorded, corner: Floats) -> Floats:
 
 
 def _noisy_shares(run: Recorded, corner: Floats) -> Floats:
-    """(k,) hypervolume of the true means of those rows whose own means so far are on a front."""
+    """(k,) hypervolume of the true means of the rows whose own means so far are on the front."""
     cells = np.array(_cells(run))
     sums, counts = np.zeros((cells.max() + 1, 2)), np.zeros((cells.max() + 1, 1))
     truths, volumes = np.empty_like(sums), np.empty(len(run))
@@ -181,7 +182,7 @@ def at_costs(
 ) -> Floats:
     """Regret at fractions of the budget, from complete evaluations; 1 before the first result (raw: as after it).
 
-    The last evaluation counts at the whole budget even where it cost more than was left.
+    The last evaluation counts at the whole budget even if it exceeded the budget.
     """
     spent = np.minimum(np.cumsum(costs, axis=-1), budget) / budget
     done = (spent[..., None, :] <= np.asarray(shares)[:, None] + 1e-12).sum(axis=-1)
@@ -190,12 +191,12 @@ def at_costs(
 
 
 def averaged(header: Mapping[str, Any], costs: Floats, regret: Floats) -> Any:
-    """Regret averaged over the budget: over its evaluations, or over its shares where cost is something else.
+    """Regret averaged over the budget: over its evaluations, or over its fractions if the cost is not evaluations.
 
     Args:
-        header: Of runs of one agent on one environment.
+        header: Header of runs of one agent on one environment.
         costs: (..., k) cost of each evaluation.
-        regret: (..., k) after each.
+        regret: (..., k) regret after each evaluation.
     """
     budget = float(header["budget"])
     if header["cost_unit"] == "evaluations":

@@ -33,14 +33,14 @@ class Scale:
     """Scale of normalised regret; never shown to an agent.
 
     Attributes:
-        source: Where it comes from: `table`; `reference` (the committed study of a space that no table lists); `given`
-            by the user; `bounds` of the metrics (several objectives of a space that no study covers); or `none`: scores
-            are raw, also of several objectives whose bounds nobody gave.
-        signs: (m,) what turns rewards into native units.
-        best: (m,) best reward of each objective; empty where the source is `none`.
-        reference: (m,) rewards of regret 1: medians; empty where the source is `none`.
+        source: Origin of the scale: `table`; `reference` (the committed study of a space that no table lists); `given`
+            by the user; `bounds` of the metrics (several objectives of a space without a study); or `none`: scores are
+            raw, also for several objectives without given bounds.
+        signs: (m,) factors from rewards to native units.
+        best: (m,) best reward of each objective; empty if the source is `none`.
+        reference: (m,) rewards of regret 1, the medians; empty if the source is `none`.
         front: (J, m) rewards of the Pareto front, with several objectives.
-        repeats: Most repeats of a row that a true mean is made of; 1: rewards are the truth.
+        repeats: Largest number of repeats averaged in a true mean; 1: rewards are the truth.
         noise: Standard deviation of a single reward of a row, in standard deviations of the rows' means.
     """
 
@@ -62,7 +62,7 @@ def scale_of(header: Mapping[str, Any]) -> dict[str, Any]:
     """The scale of a run as plain data.
 
     Raises:
-        ValueError: There is none.
+        ValueError: The header has none.
     """
     if "scale" not in header:
         raise ValueError(f"header must have a scale, got none for {header['agent']} on {header['env']}: repeat the run")
@@ -82,8 +82,8 @@ class Scales:
 
     Args:
         env_id: Registered id.
-        params: What the environment is made of.
-        env_kwargs: Its arguments.
+        params: Parameters of the environment.
+        env_kwargs: Arguments of the environment.
     """
 
     def __init__(self, env_id: str, params: Params, env_kwargs: Mapping[str, Any]) -> None:
@@ -95,8 +95,8 @@ class Scales:
         """The scale of an episode.
 
         Args:
-            table: Index in `params.tables` of the table that answers.
-            rows: (k,) the table's rows that the episode has; None: all.
+            table: Index in `params.tables` of the episode's table.
+            rows: (k,) rows of the table in the episode; None: all.
         """
         p, nothing = self._params, np.empty(0)
         if p.known is not None:
@@ -118,8 +118,8 @@ class Scales:
         """`Scale.header` of many episodes, which may share lists.
 
         Args:
-            tables: (n,) index in `params.tables` of the table of each.
-            rows: (n, k) the rows that each has; None: all.
+            tables: (n,) index in `params.tables` of the table of each episode.
+            rows: (n, k) rows of each episode; None: all.
         """
         found: list[dict[str, Any]] = [{}] * len(tables)
         for table in np.unique(tables).tolist():
@@ -149,7 +149,7 @@ class Scales:
         return Scale(source, self._params.signs, best, reference, **{"front": front, **facts})
 
     def _several(self, final: Floats, table: int) -> Scale:
-        """The reference is the front's worst corner and a tenth more."""
+        """The scale for several objectives, whose reference point is a tenth beyond the front's worst corner."""
         front = final[pareto_front(final)]
         front = front[np.lexsort(front.T[::-1])]  # whatever the order of the rows
         best, worst = front.max(axis=0), front.min(axis=0)
@@ -157,7 +157,7 @@ class Scales:
         return self._named("table", best, worst - 0.1 * span, front=front, **self._noise(table))
 
     def _noise(self, table: int) -> dict[str, Any]:
-        """Repeat, and how far a single reward of the first objective is from its row's mean."""
+        """Number of repeats, and the deviation of single rewards of the first objective from their row's mean."""
         t, name = self._params.tables[table], self._params.objectives[0]
         if t.repeats == 1:
             return {}
@@ -171,10 +171,10 @@ class Scales:
 
 
 def rewards_of(params: Params, table: int) -> tuple[Floats, Floats] | None:
-    """(rows, m) true rewards of a table's rows at the last level, and their best at any; None where no table lists all.
+    """(rows, m) true rewards of a table's rows at the last level, and their best at any; None if no table lists all.
 
-    Rows that were never measured are NaN; with repeats, those with one that failed, and the truth of the others is what
-    `Run.evaluated` has.
+    Rows without measurements are NaN, and with repeats those with a failed one; the truth of the others is that of
+    `Run.evaluated`.
     """
     t = params.tables[table]
     if params.kind in ("box", "graph"):

@@ -1,15 +1,15 @@
 """Sensitivity to hyperparameters by the metrics of Wiemerslage, Gorman and von der Wense (2024).
 
-Performance-based metrics (section 3.2) ask how many runs of a random search come close to its best run:
-`relative_at`, `mean_at`, `best_equivalent`, `expected_equivalent`. Similarity-based metrics (section 3.3) ask whether
-similar configurations perform alike: `rank_similarity` puts the runs in an order, `performance_correlation`,
-`maxima` and `average_change` read scores along it. `analyse` computes them all for arrays, a DataFrame or a Table.
+Performance-based metrics (section 3.2) measure how many runs of a random search come close to its best run:
+`relative_at`, `mean_at`, `best_equivalent`, `expected_equivalent`. Similarity-based metrics (section 3.3) measure
+whether similar configurations have similar scores: `rank_similarity` orders the runs, `performance_correlation`,
+`maxima` and `average_change` use scores in this order. `analyse` computes them all for arrays, a DataFrame or a Table.
 
 Scores are (n,) floats, higher is better; shares are per cent. Two variants of each definition:
 
-* `paper` (default): the definition as the text has it;
-* `published`: what the numbers in the paper's tables were computed with, found by recomputing them. Each function
-  says where the two differ.
+* `paper` (default): the definition in the text;
+* `published`: the definition behind the numbers in the paper's tables, found by recomputing them. Each function
+documents the difference.
 
 Time is O(n log n) and memory O(n) in the number of runs, for every function.
 """
@@ -118,14 +118,14 @@ def rank_similarity(configs: Any) -> Floats:
     value has the next integer (dense ranks).
 
     Args:
-        configs: (n, d) numbers, or a DataFrame of n runs and d hyperparameters; columns that are no numbers are
-            pandas' ordered categoricals.
+        configs: (n, d) numbers, or a DataFrame of n runs and d hyperparameters; non-numeric columns must be ordered
+            categoricals of pandas.
 
     Returns:
         (n,) ranks, multiples of 1/d.
 
     Raises:
-        ValueError: NaN, a column without an order, a column with one value (it was not varied: leave it out).
+        ValueError: NaN, a column without an order, or a constant column, which has to be left out.
     """
     return np.asarray(_rank_sums(configs) / np.shape(configs)[1])
 
@@ -138,9 +138,9 @@ def performance_correlation(
     `paper` leaves the best run itself out, `published` keeps it.
 
     Args:
-        ranks: (n,) from `rank_similarity`, or any number by which similar runs are close.
+        ranks: (n,) ranks from `rank_similarity`, or any numbers that are close for similar runs.
         scores: (n,) scores, higher is better.
-        best: Index of the best run. Where several tie, rho depends on the choice; by default the first.
+        best: Index of the best run; by default the first on ties, on which rho depends.
         variant: `paper` or `published`.
 
     Raises:
@@ -156,7 +156,7 @@ def performance_correlation(
 
 
 def maxima(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
-    """Number of runs that beat both of their neighbours in rank (section 3.3).
+    """Number of runs with a better score than both neighbours in rank (section 3.3).
 
     Runs are sorted by rank and, within equal ranks, from the best to the worst score. A maximum is strict and
     interior.
@@ -195,13 +195,13 @@ def analyse(
 
     Args:
         configs: (n, d) numbers or a DataFrame, with `scores`; or a `hpo_envs.tables.table.Table`, whose rows are the
-            runs (those never measured left out, and hyperparameters that were not varied too; choices of a
-            categorical rank in the order of the space).
+            runs (without those never measured and without constant hyperparameters; choices of a categorical are ranked
+            in the order of the space).
         scores: (n,) scores, higher is better; the name of the DataFrame's column that has them; None for a Table.
         ks: The k of Rel@k and mean@k. Those beyond the number of runs raise.
         rope: Half-width of the region of practical equivalence, in units of the score; default: see `rope_of`. The
             paper's is `ROPE`.
-        metric: Of a Table: its metric, the first by default.
+        metric: Metric of a Table, by default the first.
 
     Returns:
         `rel@k` and `mean@k` for each k, `best`, `equivalent`, `rho`, `maxima`, `change`. `rel@k` and `mean@k` are
@@ -243,7 +243,7 @@ def _of_table(table: Any, metric: str | None) -> tuple[Any, Floats]:
 
 
 def _rank_sums(configs: Any) -> Floats:
-    """(n,) sums of dense ranks: whole numbers, so that equal averages stay equal."""
+    """(n,) sums of dense ranks, which are integers, so that equal averages are exactly equal."""
     import pandas as pd
 
     if np.ndim(configs) != 2 or not np.shape(configs)[1]:

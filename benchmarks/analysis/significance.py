@@ -1,7 +1,7 @@
 """Significance tests within a track: the winner and all pairs, on its tasks and across tasks.
 
-Tables and sentences of `compare`, of reports and of the leaderboard are made of these numbers and of nothing else.
-`intervals` has the estimates, `docs/statistics.md` the simulations that these procedures were chosen by.
+All tables and sentences of `compare`, of reports and of the leaderboard use these numbers. `intervals` has the
+estimates, `docs/statistics.md` the simulations behind the choice of procedures.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ TIED, INCONCLUSIVE, DIFFERENT = "tied for best", "inconclusive", "not significan
 def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Test whether the agent with the lowest mean is the sole best, and which rivals tie with it.
 
-    The sole best is better than every rival by an uncorrected test: all tests have to reject, so no correction is due
-    (Gutmann and Maymin 1987; Hung and Fithian 2019). Ties are rivals whose
-    hypothesis Holm's procedure over these comparisons does not reject.
+    The sole best is better than every rival by an uncorrected test: all tests have to reject, so no correction is
+    needed (Gutmann and Maymin 1987; Hung and Fithian 2019). Ties are rivals whose hypothesis Holm's procedure over
+    these comparisons does not reject.
 
     Args:
         p_values: (..., rivals).
 
     Returns:
-        Sole winner (...) bool; rivals tied for best (..., rivals) bool, none where there is a sole winner.
+        Sole winner (...) bool; rivals tied for best (..., rivals) bool, none if there is a sole winner.
     """
     p = np.asarray(p_values, dtype=float)
     sole = np.asarray((p < intervals.ALPHA).all(axis=-1))
@@ -55,16 +55,16 @@ def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any
     """Rank the agents and compare all pairs.
 
     Args:
-        scores: By agent (environments, seeds) scores, lower is better; NaN where a seed was not run. Seeds of all
-            agents stand in the same columns.
-        groups: Label of each environment; those with equal labels are related, and count as one.
+        scores: Agent -> (environments, seeds) scores, lower is better; NaN where a seed was not run. Columns are the
+            same seeds for all agents.
+        groups: Label of each environment; environments with equal labels are related and count as one.
 
     Returns:
         `groups`, their number; `standings`, in the order of the means, with the intervals of each agent on these
         environments (`mean`) and across tasks (`elsewhere`) and whether it is "best", "tied for best" or "worse" `here`
         (fixed tasks) and `there` (across tasks); `pairs`; and `best`, the sole best agent `here` and `there`, or None.
-        With fewer groups than `intervals.FEWEST_GROUPS` all are "inconclusive" there; else only the agent that is
-        best here can be best there.
+        With fewer groups than `intervals.FEWEST_GROUPS` all are "inconclusive" across tasks; else only the agent that
+        is best on fixed tasks can be best across tasks.
     """
     names = sorted(scores, key=lambda a: float(np.nanmean(scores[a], axis=1).mean()))
     stacked = np.stack([scores[a] for a in names])
@@ -115,7 +115,7 @@ def _turned(p: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pairs(names: Sequence[str], scores: Floats, groups: Sequence[Any]) -> list[dict[str, Any]]:
-    """Every agent against every other one, on the seeds that both ran; scores (agents, environments, seeds)."""
+    """Compare all pairs of agents on their common seeds; scores are (agents, environments, seeds)."""
     first, second = np.triu_indices(len(names), 1)
     if not len(first):
         return []
@@ -155,7 +155,7 @@ def _standing(
 
     Args:
         names: The first one has the lowest mean.
-        pairs: Of all agents.
+        pairs: Comparisons of all pairs of agents.
         where: "here" or "there".
         only: The agent that alone may be called best; empty: any.
     """

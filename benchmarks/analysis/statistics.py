@@ -19,10 +19,11 @@ def probability_of_improvement(scores: Floats) -> Floats:
     """Mean over environments of P(a run of a is better than one of b), ties counted half (Agarwal et al. 2021).
 
     Args:
-        scores: (agents, environments, seeds), NaN where a seed was not run; each agent has a run on each environment.
+        scores: (agents, environments, seeds) scores, NaN where a seed was not run; each agent has a run on each
+            environment.
 
     Returns:
-        (agents, agents), a by b.
+        (agents, agents) probabilities, entry [a, b] for a against b.
     """
     count = len(scores)
     total = np.zeros((count, count))
@@ -39,17 +40,17 @@ def probability_of_improvement(scores: Floats) -> Floats:
 def expected_runtime(costs: npt.ArrayLike, reached: npt.ArrayLike) -> float:
     """Total cost of all runs, up to the target or to their end, divided by the number that reached it; inf if none did.
 
-    The expected cost of restarting until the target is met (ERT or aRT of COCO, Hansen et al. 2021, section 4).
+    The expected cost of restarting until the target is reached (ERT or aRT of COCO, Hansen et al. 2021, section 4).
 
     Args:
-        costs: (n,) cost of each run until it met the target, or until its end.
-        reached: (n,) bool, whether it did.
+        costs: (n,) cost of each run until it reached the target, or until its end.
+        reached: (n,) bool, whether it reached the target.
     """
     met = int(np.sum(reached))
     return float(np.sum(costs)) / met if met else float("inf")
 
 
 def ecdf(values: npt.ArrayLike, grid: npt.ArrayLike) -> Floats:
-    """Share of values <= each grid point; inf, a target that was never reached, counts at none."""
+    """Fraction of values <= each grid point; inf, a target never reached, is above all."""
     v = np.sort(np.asarray(values, dtype=float).ravel())
     return np.searchsorted(v, np.asarray(grid, dtype=float), "right") / len(v)

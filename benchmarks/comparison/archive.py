@@ -1,12 +1,11 @@
-"""The frozen track hpo_envs-2026, and its archive: runs of known agents in one file, to rank a new agent against them.
+"""The frozen track hpo_envs-2026, and its archive: reference runs in one file, to rank new agents against.
 
     python -m hpo_envs.benchmarks.comparison.archive run --runs track/ --jobs 2        # every run of the track
     python -m hpo_envs.benchmarks.comparison.archive run --runs track/ --agents optuna,smac   # and of other packages
     python -m hpo_envs.benchmarks.comparison.archive build --runs track/ --out hpo_envs-2026.zip
     hpo-envs compare --archive hpo_envs-2026.zip --agents my_agents:Mine
 
-The study of the track and its table of runs are next to this file; the archive, with all evaluations, is an asset of
-releases.
+The study of the track and its table of runs are next to this file; the archive with all evaluations is a release asset.
 """
 
 import argparse
@@ -43,14 +42,14 @@ UNPACKED = 2**28
 
 
 def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
-    """The archive of a track, and its table of runs.
+    """Build the archive of a track and its table of runs.
 
     Args:
         runs: Folder of the runs.
         track: Study file.
 
     Raises:
-        ValueError: Runs are missing, or are not what their environments answer.
+        ValueError: Runs are missing, or their replay gives other results.
     """
     comparison = Comparison.load(runs)
     if comparison.missing:
@@ -65,10 +64,10 @@ def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[Study, Path]]:
-    """The study of an archive, and a folder of its runs that lasts as long as the context.
+    """The study of an archive, and a temporary folder of its runs, as a context.
 
     Raises:
-        ValueError: The file is no archive.
+        ValueError: The file is not an archive.
         FileNotFoundError: There is no such file.
     """
     with tempfile.TemporaryDirectory(prefix="hpo-envs-archive-") as name:
@@ -89,7 +88,7 @@ def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) ->
     """The study of an archive with other agents.
 
     Raises:
-        ValueError: The archive has one of them already.
+        ValueError: The archive already has one of them.
     """
     with opened(path) as (study, folder):
         own = [entrant for name in agents for entrant in entrants(name, isolate)]
@@ -103,7 +102,7 @@ def rank(comparison: Comparison, path: Path) -> Comparison:
     """Add the runs of an archive to those of a comparison.
 
     Raises:
-        ValueError: They were made on other tables, or otherwise.
+        ValueError: They cannot be compared, for example because of other tables.
     """
     with opened(path) as (_, folder):
         for block in Store(folder).once():

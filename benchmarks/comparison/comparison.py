@@ -1,4 +1,4 @@
-"""Comparison of agents, from its study to its verdict, for notebooks, the command line and reports."""
+"""Comparison of agents, from the study to the verdict, for notebooks, the command line and reports."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ class Comparison:
     NMTHPO: Only random ran. Regret averaged over the budget: ...
 
     Args:
-        study: A `Study`, what a study file says as a mapping, or the path of such a file.
-        folder: Where runs are stored; what is stored there is not run again. None: nowhere.
+        study: A `Study`, the content of a study file as a mapping, or the path of such a file.
+        folder: Folder of the stored runs, which are not repeated. None: runs are not stored.
 
     Attributes:
-        study: What is compared; None where only runs are at hand.
-        folder: Where runs are stored.
-        outcome: How the study stands, after `run`.
-        missing: Which runs of the study are not there, as a sentence; empty if all are.
-        checked: Which of the runs were replayed, as sentences; empty if none was stored.
+        study: The study; None for a comparison of given runs.
+        folder: Folder of the stored runs.
+        outcome: State of the study after `run`.
+        missing: Missing runs of the study, as a sentence; empty if none are.
+        checked: Replayed runs, as sentences; empty if none was stored.
 
     Raises:
-        ValueError: Not a study; see `hpo_envs.benchmarks.study.study`.
+        ValueError: The study is not valid; see `hpo_envs.benchmarks.study.study`.
     """
 
     def __init__(
@@ -80,12 +80,13 @@ class Comparison:
         """The comparison of all runs in some folders, each replayed on its environment.
 
         Args:
-            *folders: Of `run`, or of `hpo-envs compare`. Runs are read once for their scores, and again for `frame`.
-            more: Runs that are compared with them and that nothing can be replayed of, such as searches of `tune`.
+            *folders: Folders of `run` or `hpo-envs compare`. Runs are read once for their scores, and again for
+                `frame`.
+            more: Further runs, which cannot be replayed, such as searches of `tune`.
 
         Raises:
-            FileNotFoundError: No such folder.
-            ValueError: A value that the environment does not answer, damaged files, or runs that must not be mixed.
+            FileNotFoundError: A folder does not exist.
+            ValueError: A replay gives other results, files are damaged, or runs cannot be compared.
         """
         from hpo_envs.benchmarks.comparison.replay import Replay
 
@@ -122,8 +123,8 @@ class Comparison:
             This comparison, with all runs of the study.
 
         Raises:
-            ValueError: As `conduct`; or a stored value is not what its environment answers.
-            OSError: The disk is full or refuses.
+            ValueError: As `conduct`; or the replay of a stored run gives other results.
+            OSError: Writing to the disk fails.
         """
         if self.study is None or self.outcome is not None:
             got = "no study" if self.study is None else "a second call"
@@ -161,10 +162,10 @@ class Comparison:
         self.checked = str(replay)
 
     def add(self, block: Block) -> None:
-        """Compare more runs, which are not replayed; they are ranked after those of the study.
+        """Add further runs, which are not replayed; they are listed after those of the study.
 
         Raises:
-            ValueError: They cannot be compared with those that are there.
+            ValueError: They cannot be compared with the others.
         """
         self._take(block, (len(self._blocks) + 10**6,))
 
@@ -180,7 +181,7 @@ class Comparison:
 
     @property
     def commands(self) -> list[str]:
-        """The commands and calls that made the runs, as they were typed, as far as they are known."""
+        """The known commands and calls that made the runs, as typed."""
         folders = map(Path, self._read or filter(None, [self.folder]))
         return [*dict.fromkeys([c for folder in folders for c in expected.commands(folder)] or self._commands)]
 
@@ -204,7 +205,7 @@ class Comparison:
         """Rankings and tests by track (`tracks`), means by environment and agent (`cells`), and `selections` of arms.
 
         Raises:
-            ValueError: No runs, or runs that cannot be compared.
+            ValueError: There are no runs, or they cannot be compared.
         """
         plain: dict[str, Any] = summary.rounded(self._parts[2])
         return plain
@@ -240,7 +241,7 @@ class Comparison:
 
         Args:
             track: Name of the track; default: the first.
-            axes: To draw on; None: new ones.
+            axes: Axes to draw on; None: new ones.
 
         Raises:
             ValueError: No such track.
@@ -253,12 +254,12 @@ class Comparison:
         """Write the comparison as one self-contained page; return its path.
 
         Args:
-            path: Of the page; default: `report.html` in the folder of the runs.
-            title: Of the page.
-            command: The command that makes the runs again.
+            path: Path of the page; default: `report.html` in the folder of the runs.
+            title: Title of the page.
+            command: Command that repeats the runs.
 
         Raises:
-            ValueError: Neither a path nor a folder; or the path leads out of the folder through a symbolic link.
+            ValueError: There is neither a path nor a folder, or a symbolic link leads out of the folder.
         """
         from hpo_envs.benchmarks.report.page import render
 
@@ -274,15 +275,15 @@ class Comparison:
     def paper(self, out: Path | str, command: str = "") -> list[Path]:
         """Write tables in LaTeX, pictures, tidy CSV and an appendix to a folder; return the files.
 
-        `paper.tex` compiles to a page with all of them. Its pictures are functions, too: `ranks` and `anytime` of
+        `paper.tex` compiles to a page with all of them. Its pictures are also available as `ranks` and `anytime` of
         `hpo_envs.benchmarks.plots`.
 
         Args:
             out: The folder.
-            command: What asks for it, as it was typed; default: this call.
+            command: Command that writes the files, as typed; default: this call.
 
         Raises:
-            ValueError: No runs, runs that cannot be compared, or a symbolic link where something is written.
+            ValueError: There are no runs, they cannot be compared, or a file to write is a symbolic link.
             ModuleNotFoundError: matplotlib is not installed.
         """
         from hpo_envs.benchmarks.comparison import paper
@@ -299,10 +300,10 @@ class Comparison:
         return [*paths]
 
     def save(self) -> Iterator[str]:
-        """Write `runs.parquet`, `summary.csv` and pictures into the folder; yield the runs of each id.
+        """Write `runs.parquet`, `summary.csv` and pictures into the folder; yield a description per id.
 
         Raises:
-            ValueError: Runs are in no folder, or a symbolic link is where something is written.
+            ValueError: Runs are in no folder, or a file to write is a symbolic link.
         """
         if self.folder is None:
             raise ValueError("folder must be given to save a comparison, got None")
@@ -340,7 +341,7 @@ class Comparison:
         atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
 
     def digest(self) -> str:
-        """Sha256 of all runs, in any order: two studies are equal to the bit if their digests are."""
+        """Sha256 of all runs in any order; two studies are bit-identical if their digests are equal."""
         return digest_of(self.blocks())
 
     def __str__(self) -> str:

@@ -31,17 +31,17 @@ def surfaces(
     """Median, lower- and upper-quartile attainment surfaces, which 50, 75 and 25 per cent of the runs attain.
 
     Args:
-        runs: (k, 2) rewards and (k,) costs of each.
-        budget: Of all of them.
-        grid: First rewards.
-        share: Of the budget.
+        runs: (k, 2) rewards and (k,) costs of each run.
+        budget: Budget of the runs.
+        grid: First rewards at which surfaces are evaluated.
+        share: Fraction of the budget.
     """
     sets = [within_budget(*run, budget, share) for run in runs]
     return [targets.attainment(sets, grid, s) for s in (0.5, 0.75, 0.25)]
 
 
 def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
-    """Attainment surfaces by environment with two objectives, stage of the budget and agent, in native units."""
+    """Attainment surfaces by environment (with two objectives), fraction of the budget and agent, in native units."""
     groups: dict[str, dict[str, AgentRuns]] = {}
     for (env, agent), cell in cells.items():
         if cell.fronts:
@@ -66,7 +66,7 @@ def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
 
 
 def _grid(sets: Sequence[Floats]) -> Floats:
-    """First rewards from the worst to the best of the fronts of all runs."""
+    """First rewards from the worst to the best in the fronts of all runs."""
     fronts = np.concatenate([s[pareto_front(s)] for s in sets])
     front = fronts[pareto_front(fronts)]
     values = np.quantile(fronts[:, 0], np.linspace(0.1, 1.0, POINTS))

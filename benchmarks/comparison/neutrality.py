@@ -2,8 +2,8 @@
 
     python -m hpo_envs.benchmarks.comparison.neutrality --seeds 100
 
-An adapter's own effect shows where the optimizer has none: a uniform sampler has to do as well as random search on the
-table. All suggestions are the sampler's; no initial design.
+The effect of an adapter is visible if the optimizer has none: a uniform sampler has to be as good as random search on
+the table. All suggestions are from the sampler, without an initial design.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def regrets(env_id: str) -> Floats:
 
 
 def expected(truth: Floats, steps: int) -> Floats:
-    """(steps,) expected best of so many values, drawn without replacement from (n,) values: the exact mean.
+    """(steps,) exact expected best of 1, 2, ... values drawn without replacement from (n,) values.
 
     The best of t is the k-th highest, from 0, with probability C(n - 1 - k, t - 1) / C(n, t).
     """
@@ -65,7 +65,7 @@ def expected(truth: Floats, steps: int) -> Floats:
 
 
 def differences(agent: str, env_id: str, seeds: int, **settings: Any) -> Floats:
-    """(seeds,) mean regret of each run minus the expected one of random search."""
+    """(seeds,) mean regret of each run minus the expected mean regret of random search."""
     known = regrets(env_id)
     runs = run(agent, env_id, range(seeds), budget=STEPS, **settings)
     rows = np.array([r.actions[:STEPS] for r in runs], np.int64)

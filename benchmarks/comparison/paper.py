@@ -1,4 +1,4 @@
-"""A comparison as the files of a paper: tables in LaTeX, pictures, tidy CSV, and an appendix on how to repeat it."""
+"""A comparison as the files of a paper: tables in LaTeX, pictures, tidy CSV, and an appendix on reproduction."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def files(
     """Names and contents of the files.
 
     Args:
-        tracks: Of a summary.
+        tracks: Tracks of a summary.
         cells: Lines of `scores.csv`.
-        runs: The table of runs, a data frame.
-        evaluations: That of evaluations.
-        facts: What else the appendix says, a sentence.
-        commands: What made the runs and these files, as it was typed.
+        runs: Data frame of runs.
+        evaluations: Data frame of evaluations.
+        facts: Further sentence of the appendix.
+        commands: Commands that made the runs and these files, as typed.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
@@ -169,7 +169,7 @@ def _figures(tracks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def study_of(runs: Any) -> str:
-    """The study file that makes the runs again."""
+    """The study file that repeats the runs."""
     environments = []
     for _, r in runs.drop_duplicates("environment").iterrows():
         given = json.loads(r["env_kwargs"]) | ({"transfer": r["transfer"]} if r["transfer"] else {})
@@ -188,14 +188,14 @@ def study_of(runs: Any) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Plain data in TOML, on one line; what is None is left out."""
+    """Plain data as TOML on one line; None is left out."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{json.dumps(k)} = {_toml(v)}' for k, v in value.items() if v is not None)} }}"
     return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else json.dumps(value)
 
 
 def appendix(runs: Any, facts: str, commands: Sequence[str]) -> str:
-    """How to repeat the runs: commands, study, versions, commit, hyperparameters, tables."""
+    """Appendix on reproduction: commands, study, versions, commit, hyperparameters, tables."""
     agents = runs.drop_duplicates(["agent", "hyperparameters"])[["agent", "algorithm", "hyperparameters"]]
     tables = runs.drop_duplicates(["table", "sha256"])[["table", "kind", "sha256"]].sort_values("table")
     versions = {k: v for text in runs["versions"].unique() for k, v in json.loads(text).items()}

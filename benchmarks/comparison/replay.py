@@ -1,7 +1,7 @@
-"""Replay of stored actions: stored results are compared with those of the environment, bit for bit.
+"""Replay of stored actions: stored results are compared bit for bit with those of the environment.
 
-Of every run: rewards, costs and statuses; the row, level and repeat of the table that answered, and their true reward;
-the true reward of what was recommended. Environments that compute their answers compute them again.
+Compared are rewards, costs and statuses; row, level and repeat in the table, and their true reward; and the true reward
+of the recommendation. Environments that compute results recompute them.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
 
 @dataclass
 class Replay:
-    """Compares parts with their replay on the environment; `Store.read` calls it for each part.
+    """Comparison of parts with their replay on the environment; `Store.read` calls it for each part.
 
     Attributes:
-        checked: Number of runs that were compared.
-        unchecked: Id -> why runs on it were not.
+        checked: Number of runs compared.
+        unchecked: Id -> reason why its runs were not compared.
     """
 
     checked: int = 0
@@ -60,8 +60,8 @@ class Replay:
         """Check the runs of a part.
 
         Raises:
-            ValueError: A value that the environment does not answer, named by file, run and evaluation; or the table
-                has changed since.
+            ValueError: A stored value differs from the environment's (the message names file, run and evaluation), or
+                the table has changed.
         """
         env = block.header["env"]
         if all(own["table"].startswith(LIVE) for own in block.rest):
@@ -106,7 +106,7 @@ class Replay:
         return problems
 
     def called(self, env: str) -> None:
-        """Count the runs of an id as those of a user's function."""
+        """Mark the runs of an id as those of a user's function, which are not replayed."""
         self.unchecked[env] = "a function is not called again"
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ def table_of(header: Mapping[str, Any]) -> Table:
     """The table on which a saved run was made.
 
     Raises:
-        ValueError: It has changed since.
+        ValueError: The table has changed.
     """
     spec, arguments = registry.find(header["env"]), header.get("env_kwargs", {})
     arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
@@ -138,7 +138,7 @@ def table_of(header: Mapping[str, Any]) -> Table:
 
 
 class _MismatchError(ValueError):
-    """A stored value is not what the environment answers."""
+    """A stored value differs from the environment's."""
 
 
 def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
@@ -151,11 +151,11 @@ def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
 
 
 class _Problems:
-    """Environments with the same arguments, and what their episodes are.
+    """Environments with the same arguments, and their episodes.
 
     Args:
-        header: Of a run on one of them.
-        seeds: Of the runs.
+        header: Header of a run on one of them.
+        seeds: Seeds of the runs.
     """
 
     def __init__(self, header: dict[str, Any], seeds: list[int]) -> None:
@@ -175,18 +175,18 @@ class _Problems:
         self.episodes = Episodes.of(self.envs)
 
     def started(self) -> Any:
-        """Environments at the beginning of these episodes: a copy, as drawing them again takes ten times as long."""
+        """Copies of the environments at the start of these episodes; redrawing them takes ten times as long."""
         return copy.deepcopy(self.envs, {id(self.params): self.params})
 
     @functools.cached_property
     def scales(self) -> list[dict[str, Any]]:
-        """The scale of each."""
+        """The scale of each episode."""
         scales = Scales(self._env_id, self.params, self._env_kwargs)
         return scales.headers(self.episodes.tables, self.episodes.shares)
 
     @functools.cached_property
     def listed(self) -> Array:
-        """Ascending numbers of the rows that each episode has: rows are in the table's order."""
+        """Sorted row indices of each episode."""
         assert self.episodes.rows is not None
         size = len(self.params.table)
         return (self.episodes.rows + size * np.arange(len(self.episodes.rows))[:, None]).ravel()
@@ -197,7 +197,7 @@ class _Runs:
 
     Args:
         block: The runs.
-        problems: Theirs.
+        problems: Their problems.
     """
 
     def __init__(self, block: Block, problems: _Problems) -> None:
@@ -211,10 +211,10 @@ class _Runs:
         self.episodes = problems.episodes
 
     def check(self) -> None:
-        """Compare all that is stored.
+        """Compare all stored values.
 
         Raises:
-            _MismatchError: A value that is not what the environment answers.
+            _MismatchError: A stored value differs from the environment's.
         """
         for name in ("table", "kind", "sha256"):
             given = [own[name] for own in self.block.rest]
@@ -242,7 +242,7 @@ class _Runs:
         self._check_recommended()
 
     def _asked(self) -> tuple[Array, npt.NDArray[np.intp]]:
-        """Stored actions as they were asked for, one after the other, and the run of each."""
+        """Stored actions in the order of submission, and the run of each."""
         actions, run = self._own(self.actions, self.run), self.run
         if self.params.moves > 1:  # only the last of each evaluation is its action
             moves = self.stored["move"]
@@ -254,7 +254,7 @@ class _Runs:
         return actions, run
 
     def _own(self, actions: Array, run: Array) -> Array:
-        """(k, ...) actions of runs with the episode's index for the table's row, -1 for those that it has not."""
+        """(k, ...) actions with the episode's index instead of the table's row, -1 for rows not in the episode."""
         if self.episodes.rows is None:
             return actions
         rows, k = actions.reshape(len(actions), -1)[:, 0], self.episodes.rows.shape[1]
@@ -265,7 +265,7 @@ class _Runs:
         return np.stack([own, *actions.T[1:]], axis=1) if actions.ndim > 1 else own
 
     def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
-        """Answers of the environments to all stored actions, and whether their episodes had ended."""
+        """Results of the environments for all stored actions, and whether the episode had ended at each."""
         envs = self.problems.started()
         total, n = int(self.starts[-1]), len(self.block)
         shape = (total, self.params.reward_dim) if self.params.vector else (total,)
@@ -292,7 +292,7 @@ class _Runs:
         return {"reward": rewards, "cost": costs, "status": statuses}, over
 
     def _check_recommended(self) -> None:
-        """Compare recommendations: actions of the episode, and their true rewards."""
+        """Check that recommendations are actions of the episode, and compare their true rewards."""
         run, each = np.arange(len(self.block)), self.recommended
         if self.params.kind == "arms":  # the first counts
             each = each.reshape(len(run), -1)[:, 0]
@@ -322,13 +322,13 @@ class _Runs:
             raise self._false_at(at, name, stored[at].tolist(), answered[at].tolist())
 
     def _equal_each(self, name: str, stored: list[Any], answered: list[Any]) -> None:
-        """Compare what all runs have once."""
+        """Compare values with one entry per run."""
         if stored != answered:
             for i, (one, other) in enumerate(zip(stored, answered, strict=True)):
                 self._equal(i, name, one, other)
 
     def _equal(self, i: int, name: str, stored: Any, answered: Any) -> None:
-        """Raise where a value that a run has once is not the one that was answered."""
+        """Raise if a stored value of a run differs from the environment's."""
         if stored != answered:
             raise self._false(i, name, stored, answered)
 

@@ -1,6 +1,6 @@
 """Scores of runs by environment and agent, and the checks that runs are comparable.
 
-Runs come part by part, as columns; what is kept of each is its scores.
+Runs are read part by part, as columns; only their scores are kept.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOGETHER = 200
 
 
 def budget_apart(header: Header) -> float | None:
-    """Budget of a run, if the leaderboard shows it beside the environment's first budget."""
+    """Budget of a run, if the leaderboard shows it in addition to the environment's first budget."""
     family, budget = family_of(header["env"]), header["budget"]
     apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
     return budget if apart else None
@@ -40,7 +40,7 @@ def budget_apart(header: Header) -> float | None:
 def environment_of(header: Header) -> str:
     """Label of an environment: its id, the given arguments except table and most budgets, and the source tables' tasks.
 
-    Runs with sources are thus never averaged with runs without them.
+    Thus runs with and without sources are never averaged.
     """
     extra = {k: v for k, v in header["env_kwargs"].items() if k not in ("table", "budget")}
     if (subsample := header.get("subsample", 1.0)) < 1.0:
@@ -55,7 +55,7 @@ def environment_of(header: Header) -> str:
 def agent_of(header: Header) -> str:
     """Label of an agent: its given name, or the registered name and the given hyperparameters.
 
-    Where its weights have seen the problem's languages, it says so: such runs are never taken for those of others.
+    It is marked if its weights were trained on the problem's languages.
     """
     name, algorithm, seen = header["agent"], header.get("algorithm"), "seen" in header
     given = {} if algorithm not in (None, name) else header["hyperparameters"]
@@ -67,7 +67,7 @@ def _label(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _overlap(header: Header) -> list[str]:
-    """Languages of a run's problem that its source tables have, too: there must be none."""
+    """Languages of a run's problem that its source tables also have; there must be none."""
     known = header.get("transfer", {})
     languages = {language for s in known.get("sources", ()) for language in s["languages"]}
     return overlap(languages, known.get("excluded", ()))
@@ -107,16 +107,16 @@ class ScoredRuns:
 
     @property
     def shares(self) -> Floats:
-        """(n, len(GRID)) regret at shares of the budget."""
+        """(n, len(GRID)) regret at fractions of the budget."""
         parts = (regret.at_costs(r, c, self.budget, GRID, raw=self.raw) for r, c in self._parts())
         return np.concatenate([*parts])
 
     def runtimes(self, targets: npt.ArrayLike = regret.TARGETS) -> Floats:
-        """(n, targets) shares of the budget until each target, inf if never."""
+        """(n, targets) fractions of the budget until each target is reached, inf if never."""
         return np.concatenate([regret.runtimes(r, c, targets, raw=self.raw) for r, c in self._parts()]) / self.budget
 
     def _parts(self) -> Iterable[tuple[Floats, npt.NDArray[Any]]]:
-        """Regret and costs of some runs at a time: what is made of them is as large as all scores."""
+        """Regret and costs of some runs at a time, to limit memory."""
         split = -(-len(self.seeds) // TOGETHER)
         return zip(np.array_split(self.evaluations, split), np.array_split(self.costs, split), strict=True)
 
@@ -158,10 +158,10 @@ class Scores:
 
         Args:
             block: The runs.
-            rank: Which place in the order of environments and agents is theirs; of the same kind for all.
+            rank: Sort key of the environment and agent; of one type for all.
 
         Raises:
-            ValueError: What cannot be compared; see `check`.
+            ValueError: They cannot be compared with the others.
         """
         for index in _groups(block):
             header = block.header_of(int(index[0]))
@@ -175,7 +175,7 @@ class Scores:
                 self._score(block, some, cell)
 
     def _check(self, h: Header, env: str) -> None:
-        """Refuse a header that differs from those before it."""
+        """Raise if a header does not match the previous ones."""
         here = {
             ("sha256", f"table {h['table']} ({h['kind']})"): h["sha256"],
             ("budget", env): (h["budget"], h["cost_unit"]),
@@ -218,7 +218,7 @@ class Scores:
         return sorted(self.cells, key=lambda key: self.cells[key].rank)
 
     def averaged(self, env: str) -> bool:
-        """Return whether an environment has runs that are not degenerate; if so, averages leave out those that are."""
+        """Return whether an environment has non-degenerate runs; if so, averages leave out the degenerate ones."""
         return any(False in cell.first for (e, _), cell in self.cells.items() if e == env)
 
     def first(self) -> dict[str, dict[str, Any]]:
@@ -232,14 +232,14 @@ class Scores:
         return found
 
     def left_out(self, env: str) -> int:
-        """Number of degenerate runs of an environment that has others."""
+        """Number of degenerate runs of an environment that also has others."""
         return sum(cell.flat for (e, _), cell in self.cells.items() if e == env) if self.averaged(env) else 0
 
     def scored(self) -> dict[str, dict[str, ScoredRuns]]:
         """All scores, by environment and agent, in the order of their first seeds, then by rank; can be called once.
 
         Raises:
-            ValueError: No runs, or a run that is there twice.
+            ValueError: There are no runs, or a run occurs twice.
         """
         if not self.cells:
             raise ValueError("runs must not be empty, got none")
@@ -262,13 +262,13 @@ class Scores:
 
 
 def _groups(block: Block) -> Iterable[npt.NDArray[np.intp]]:
-    """The runs of a block by what is in their headers besides seed and scale."""
+    """The runs of a block, grouped by their headers without seed and scale."""
     known, first = np.unique(block.which, return_index=True)
     return (np.flatnonzero(block.which == k) for k in known[np.argsort(first)])
 
 
 def _measured(block: Block, index: npt.NDArray[np.intp]) -> list[Any]:
-    """The arrays of `ScoredRuns` of runs that are equally long."""
+    """The arrays of `ScoredRuns` for runs of equal length."""
     at = block.at(index)
     costs = block.arrays["cost"][at]
     spent = costs.sum(axis=1) / float(block.header_of(int(index[0]))["budget"])
@@ -276,7 +276,7 @@ def _measured(block: Block, index: npt.NDArray[np.intp]) -> list[Any]:
 
 
 def _narrow(costs: Floats) -> npt.NDArray[Any]:
-    """Costs that are small counts take a byte each."""
+    """Costs as single bytes if they are small counts."""
     with np.errstate(invalid="ignore"):
         counts = costs.astype(np.uint8)
     return counts if (counts == costs).all() else costs

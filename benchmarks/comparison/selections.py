@@ -1,7 +1,7 @@
 """Selection of arms with noisy scores: how often it is wrong, and how many evaluations an agent needs to be confident.
 
-Regret hides what a user of a selection asks: is the arm that is recommended the best one, and at what price? Each
-budget is answered by runs of its own, because agents plan with it.
+Regret does not show how often the recommended arm is the best one, and at what cost. Each budget has its own runs,
+because agents plan with it.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ def of_scored(
         scored: By environment and agent.
 
     Returns:
-        `agent`, `budget`, `n`, `wrong` ([share, low, high] of the runs that recommend another arm than the best one),
-        `sure` (share that stopped because they were confident: two more rounds of all arms could have been paid for)
-        and `evaluations` (mean; those of runs that were not sure are the whole budget).
+        `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the runs that recommend another arm than the best
+        one), `sure` (fraction that stopped because they were confident, with budget for two more rounds of all arms)
+        and `evaluations` (mean; the whole budget for runs that were not sure).
     """
     found: dict[str, dict[tuple[str, float], list[tuple[ScoredRuns, int]]]] = {}
     for env, by in scored.items():

@@ -1,7 +1,7 @@
 """Summary of a comparison: scores and curves by environment and agent, rankings by track, as plain data.
 
-A summary holds no evaluation: it is what may be committed and published, and all that pictures and reports are drawn
-from. A *track* is a group of environments of one family on which the same agents ran, so that they can be ranked.
+A summary has no evaluations: it can be committed and published, and all pictures and reports are made from it. A
+*track* is a group of environments of one family on which the same agents ran, so that they can be ranked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def parts(collected: Scores) -> tuple[dict[str, dict[str, ScoredRuns]], dict[str
         collected: Scores of runs, to be read once.
 
     Raises:
-        ValueError: See `score`.
+        ValueError: See `Scores.scored`.
     """
     scored, first = collected.scored(), collected.first()
     chosen: dict[str, list[dict[str, Any]]] = {}
@@ -64,12 +64,12 @@ def whole(
     """The summary made of `parts`, with curves.
 
     Args:
-        collected: The scores that it was made of.
-        scored: As `parts` returns them.
-        first: Likewise.
-        found: Likewise.
+        collected: The scores.
+        scored: From `parts`.
+        first: From `parts`.
+        found: From `parts`.
         facts: `title`, `command`, `checked` and `missing`.
-        with_fronts: Whether to keep attainment surfaces, which are made of rewards.
+        with_fronts: Whether to keep attainment surfaces, which contain rewards.
 
     Returns:
         Plain data: the facts, `versions`, `environments`, `agents`, `tracks`, `cells`, `curves`, `fronts` and
@@ -116,7 +116,7 @@ def tracks_of(
 ) -> list[tuple[str, list[str]]]:
     """Environments by track: the same family, kind of reward, agents and budget.
 
-    What was run with other tables at hand is apart. Each one whose scores are raw, or whose regret is 0/0, is alone.
+    Runs with source tables are separate tracks, and so is each environment whose scores are raw or whose regret is 0/0.
     """
     groups: dict[Any, list[str]] = {}
     for env, by in scored.items():
@@ -200,7 +200,7 @@ def _matrix(
 def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
     """Regret by fraction of the budget, ECDF of running times, expected running time by target, score profile.
 
-    Raw scores have the first alone.
+    Raw scores have only the first.
     """
     spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
     result: dict[str, Any] = {
@@ -223,7 +223,7 @@ def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, Scored
 
 
 def curves(by: Mapping[str, ScoredRuns], first: Header) -> dict[str, Any]:
-    """Regret of one environment against evaluations, and against cost where that is something else."""
+    """Regret of one environment against evaluations, and against cost if that is something else."""
     length = next(iter(by.values())).evaluations.shape[1]
     at = np.unique(np.round(np.geomspace(1, length, min(length, 40))).astype(int))
     evaluations = {a: intervals.bands([c.evaluations[:, at - 1]]) for a, c in by.items()}
@@ -293,7 +293,7 @@ def read(path: Path) -> dict[str, Any]:
 
     Raises:
         OSError: There is no such file.
-        ValueError: It holds no summary.
+        ValueError: It is not a summary.
     """
     from hpo_envs.tables.files.unpacked import content_of
 

@@ -28,7 +28,7 @@ def first_reaching(reached: npt.ArrayLike) -> float:
 
 
 def ftb(rewards: npt.ArrayLike, best: float) -> float:
-    """Fixed-target best: evaluations until the best reward of the table is met (section 4.1).
+    """Fixed-target best: evaluations until the best reward of the table is reached (section 4.1).
 
     Args:
         rewards: (k,) rewards in the order of evaluation.
@@ -41,7 +41,7 @@ def ftb(rewards: npt.ArrayLike, best: float) -> float:
 
 
 def ftc(rewards: npt.ArrayLike, best: float, tolerance: float = 0.5) -> float:
-    """Fixed-target close: evaluations until `best - tolerance` is met; 0.5 BLEU in Table 3, 1 for en-ja (note 17)."""
+    """Fixed-target close: evaluations until `best - tolerance`; 0.5 BLEU in Table 3, 1 for en-ja (note 17)."""
     return first_reaching(np.asarray(rewards, dtype=float) >= best - tolerance - HAIR)
 
 
@@ -51,7 +51,7 @@ def fb(rewards: npt.ArrayLike, best: float, budget: int = 20) -> float:
 
 
 def fto(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
-    """Fixed-target one: evaluations until one point of the Pareto front is met (section 4.2).
+    """Fixed-target one: evaluations until one point of the Pareto front is found (section 4.2).
 
     Args:
         rewards: (k, m) rewards in the order of evaluation.
@@ -61,13 +61,13 @@ def fto(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
 
 
 def fta(rewards: npt.ArrayLike, front: npt.ArrayLike) -> float:
-    """Fixed-target all: evaluations until every point of the Pareto front is met (section 4.2)."""
+    """Fixed-target all: evaluations until every point of the Pareto front is found (section 4.2)."""
     found = np.logical_or.accumulate(_members(rewards, front), axis=0)
     return first_reaching(found.all(axis=1))
 
 
 def fbp(rewards: npt.ArrayLike, front: npt.ArrayLike, budget: int) -> float:
-    """Fixed budget: points of the Pareto front met in the first `budget` evaluations (section 4.2)."""
+    """Fixed budget: points of the Pareto front found in the first `budget` evaluations (section 4.2)."""
     return float(_members(np.asarray(rewards, dtype=float)[:budget], front).any(axis=0).sum())
 
 
@@ -79,18 +79,18 @@ def _members(rewards: npt.ArrayLike, front: npt.ArrayLike) -> npt.NDArray[np.boo
 
 
 def attainment(sets: Sequence[npt.ArrayLike], grid: npt.ArrayLike, share: float = 0.5) -> Floats:
-    """The surface that a share of the runs attains: for each first reward, the best second reward attained with it.
+    """The surface attained by a fraction of the runs: for each first reward, the best second reward attained with it.
 
-    An empirical attainment surface (Fonseca, Grunert da Fonseca and Paquete 2005): at least `share` of the runs found
-    a point that is as good in both rewards.
+    An empirical attainment surface (Fonseca, Grunert da Fonseca and Paquete 2005): at least `share` of the runs found a
+    point at least as good in both rewards.
 
     Args:
         sets: Per run (k, 2) rewards, higher is better.
         grid: (g,) first rewards.
-        share: Above 0, at most 1.
+        share: Fraction of the runs, above 0 and at most 1.
 
     Returns:
-        (g,) second rewards, -inf where too few runs got that far.
+        (g,) second rewards, -inf where too few runs attained the first.
     """
     levels = np.asarray(grid, dtype=float)
     best = np.full((len(sets), len(levels)), -np.inf)
@@ -120,9 +120,9 @@ def tolerance_of(run: Run, tolerance: float | None) -> float:
     """Tolerance of `ftc`, in units of the reward.
 
     Args:
-        run: With one objective.
-        tolerance: In units of the reward; None: `CLOSE` times what the best is above the median, 0 where no scale is
-            known.
+        run: A run with one objective.
+        tolerance: Tolerance in units of the reward; None: `CLOSE` times the distance from median to best, 0 if no scale
+            is known.
     """
     scale = of_header(run.header)
     if tolerance is None:
@@ -144,7 +144,7 @@ def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
     """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several.
 
     Raises:
-        ValueError: Several objectives on what is no table, so that no front is known; a run without an evaluation.
+        ValueError: Several objectives without a table, so that no front is known; or a run without evaluations.
     """
     scale, rewards = of_header(run.header), run.rewards
     if not len(run):
@@ -164,11 +164,11 @@ def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
 
 
 def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None) -> list[dict[str, Any]]:
-    """One record for each agent and target: n, share of runs that met it; mean, deviation and interval if all did.
+    """One record per agent and target: n, fraction of runs that reached it; mean, deviation and interval if all did.
 
     Args:
         by_agent: Runs on one id, by agent.
-        tolerance: Of ftc, see `tolerance_of`.
+        tolerance: Tolerance of `ftc`, see `tolerance_of`.
 
     Raises:
         ValueError: Runs on different ids, or on different kinds of tables, are mixed.

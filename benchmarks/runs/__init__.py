@@ -1,4 +1,4 @@
-"""`run`: the loop between agents, in this or a separate process, and an environment; and its records."""
+"""`run`: the loop between agents, in this or a separate process, and an environment, and its records."""
 
 from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.loop import Target, problem_of, run

@@ -1,4 +1,4 @@
-"""The episodes of a run: their arguments, and what is kept from agents: keys, tables, and which rows they have."""
+"""The episodes of a run: their arguments, and the keys, tables and rows that agents must not know."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hpo_envs.tables import draws
 
 
 def seeds_of(env_id: str, seed: int) -> tuple[int, int]:
-    """Seeds of environment and agent: 64 and 32 bits (many generators refuse more) of a hash of id and seed.
+    """Seeds of environment and agent: 64 and 32 bits (many generators accept no more) of a hash of id and seed.
 
-    The runs of one seed on two environments are independent; on each of them all agents have the same episode.
+    Runs of one seed on two environments are independent; on one environment all agents have the same episode.
     """
     bits = int.from_bytes(hashlib.sha256(f"{env_id} {seed}".encode()).digest()[:8], "little")
     return bits, bits % 2**32
@@ -54,14 +54,14 @@ def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
 
 
 def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an environment on which agents are compared: shuffled where actions are rows.
+    """Arguments of an environment for comparisons of agents: shuffled if actions are rows.
 
     Args:
         env_id: Registered id.
-        env_kwargs: Arguments given; they win.
+        env_kwargs: Given arguments, which take precedence.
 
     Raises:
-        ValueError: `shuffle` or `subsample` where actions are no rows.
+        ValueError: `shuffle` or `subsample` is given, but actions are not rows.
     """
     if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("shuffle", "subsample")}):
         return {"shuffle": True, **env_kwargs}
@@ -75,13 +75,13 @@ def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Episodes:
-    """The episodes that a batched environment has started.
+    """The current episodes of a vectorized environment.
 
     Attributes:
-        params: What the environment is made of.
+        params: Parameters of the environment.
         keys: (n,) uint64, the key of each episode.
-        tables: (n,) index in `params.tables` of the table that answers.
-        rows: (n, k) the table row of each action, or None where there is nothing to map.
+        tables: (n,) index in `params.tables` of the table of each episode.
+        rows: (n, k) table row of each action, or None if they are equal.
     """
 
     params: Params
@@ -98,11 +98,11 @@ class Episodes:
 
     @property
     def shares(self) -> npt.NDArray[np.int64] | None:
-        """(n, k) the rows of its table that each episode has; None: all."""
+        """(n, k) rows of the table in each episode; None: all."""
         return None if self.params.view.subsample == 1.0 else self.rows
 
     def in_tables(self, which: Sequence[int], actions: Sequence[Any]) -> Sequence[Any]:
-        """`in_table` of one action of each of several episodes."""
+        """`in_table` for one action of each of several episodes."""
         if self.rows is None:
             return actions
         if all(type(action) is int for action in actions):
@@ -111,7 +111,7 @@ class Episodes:
         return [self.in_table(i, action) for i, action in zip(which, actions, strict=True)]
 
     def in_table(self, i: int, action: Any) -> Any:
-        """An action of an episode, with the table's row for its own."""
+        """An action of an episode, with the episode's row index replaced by the table's."""
         if self.rows is None:
             return action
         if self.params.kind != "fidelity":
@@ -120,11 +120,11 @@ class Episodes:
         return np.array([self.rows[i][action[0]], action[1]])
 
     def evaluated(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
-        """Facts of evaluations, by the names of `Run.evaluated`.
+        """Data on evaluations, by the names of `Run.evaluated`.
 
         Args:
-            i: (k,) the episode of each.
-            actions: (k, ...) all actions of these episodes, in their order, with the table's rows.
+            i: (k,) episode of each action.
+            actions: (k, ...) all actions of these episodes in order, with the table's rows.
         """
         where = self.params.repeats_of(self.keys[i], self.tables[i], actions)
         found: dict[str, npt.NDArray[Any]] = {name: values.astype(np.int32) for name, values in where.items()}
@@ -136,8 +136,8 @@ class Episodes:
         """(k, ...) mean over all repeats of actions; None without a table.
 
         Args:
-            i: (k,) the episode of each.
-            actions: (k, ...) actions, with the table's rows; of several arms the first counts.
+            i: (k,) episode of each action.
+            actions: (k, ...) actions, with the table's rows; of a batch of arms the first counts.
         """
         first = actions.reshape(len(actions), -1)[:, 0] if self.params.kind == "arms" else actions
         return self.params.truth(self.tables[i], first)

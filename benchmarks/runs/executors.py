@@ -1,7 +1,7 @@
-"""Where calls are carried out: this process, processes of this machine, or any `concurrent.futures.Executor`.
+"""Executors of calls: this process, processes on this machine, or any `concurrent.futures.Executor`.
 
-All have one interface: calls of functions are submitted, and what they return comes back in any order (`next`).
-Functions and arguments must be picklable, as for every pool of processes.
+All have one interface: calls of functions are submitted, and results are returned in any order (`next`). Functions and
+arguments must be picklable, as for every pool of processes.
 """
 
 import collections
@@ -27,9 +27,9 @@ class Call:
     """A function and its argument.
 
     Attributes:
-        function: What is called.
-        argument: Of the function. Its `foreign`, if it has one, names code from outside of this package.
-        losses: How many workers died at it.
+        function: The function.
+        argument: Argument of the function. Its `foreign`, if it has one, names code from outside this package.
+        losses: Number of workers that died during the call.
     """
 
     function: Callable[[Any], Any]
@@ -38,15 +38,15 @@ class Call:
 
     @property
     def foreign(self) -> str | None:
-        """Code from outside of this package that the call runs in its worker's process, if any."""
+        """Code from outside this package that the call runs in its worker's process, if any."""
         return getattr(self.argument, "foreign", None)
 
 
 class Calls:
-    """Calls in this process, one after another, each as its result is waited for.
+    """Calls in this process, each executed when its result is requested.
 
     Attributes:
-        workers: How many calls are carried out at once, at most.
+        workers: Largest number of concurrent calls.
     """
 
     workers: int = 1
@@ -62,13 +62,13 @@ class Calls:
         """Wait for a submitted call, and return its result or raise its exception.
 
         Raises:
-            WorkerLost: Workers keep dying at this call; others continue.
+            WorkerLost: Workers repeatedly died during this call; others continue.
         """
         call = self._calls.popleft()
         return call.function(call.argument)
 
     def drop(self, unwanted: Callable[[Any], bool]) -> int:
-        """Drop calls that have not begun and whose argument is unwanted; return how many."""
+        """Drop calls that have not started and whose argument is unwanted; return their number."""
         kept = [call for call in self._calls if not unwanted(call.argument)]
         dropped = len(self._calls) - len(kept)
         self._calls = collections.deque(kept)
@@ -94,13 +94,13 @@ class Calls:
 class PooledCalls(Calls):
     """Calls on an executor with the interface of `concurrent.futures`: of Python, loky, Dask, submitit, mpi4py.
 
-    A call whose worker died is retried, alone, so that the one that kills its worker is found. A pool that breaks at a
-    loss, as those of processes do, is replaced where there is a factory.
+    A call whose worker died is retried alone, to find the one that kills its worker. A pool that breaks when a worker
+    dies, as pools of processes do, is replaced if there is a factory.
 
     Args:
-        pool: The executor, which is not closed; or a factory of one, which is.
-        workers: Calls that are handed to it at once, an int >= 1.
-        losses: Retries of a call whose worker died.
+        pool: An executor, which is not closed, or a factory of executors, which are.
+        workers: Number of calls submitted to it at once, an int >= 1.
+        losses: Number of retries of a call whose worker died.
 
     Raises:
         ValueError: `pool` is neither.
@@ -120,7 +120,7 @@ class PooledCalls(Calls):
         """Return the result of the first finished call.
 
         Raises:
-            WorkerLost: Workers keep dying at this call; others continue.
+            WorkerLost: Workers repeatedly died during this call; others continue.
             RuntimeError: The pool is broken, and there is no factory to replace it.
         """
         while True:
@@ -140,9 +140,9 @@ class PooledCalls(Calls):
             return value
 
     def _hand(self, last: Call | None = None) -> None:
-        """Hand calls to the pool: one that has lost a worker alone, others as far as there is room.
+        """Submit calls to the pool: one whose worker died alone, others up to the limit.
 
-        Those that run the same code from outside of this package as the last call are first: its worker is free.
+        Calls that run the same outside code as the last call come first, because its worker is free.
         """
         while self._suspects or self._calls:
             if len(self._flying) >= (1 if self._suspects else self.workers):
@@ -163,10 +163,10 @@ class PooledCalls(Calls):
             self._flying[future] = call
 
     def _lose(self, call: Call, error: Exception) -> None:
-        """Take a call back whose worker was lost.
+        """Requeue a call whose worker died.
 
         Raises:
-            WorkerLost: It has lost too many, or took too long.
+            WorkerLost: Too many workers died, or it exceeded its time limit.
         """
         if isinstance(error, concurrent.futures.BrokenExecutor):
             self._replace(error)
@@ -182,7 +182,7 @@ class PooledCalls(Calls):
         """Drop a broken pool.
 
         Raises:
-            RuntimeError: There is no factory to make another one.
+            RuntimeError: There is no factory to replace it.
         """
         if self._factory is None:
             raise RuntimeError(
@@ -198,7 +198,7 @@ class PooledCalls(Calls):
                 made.shutdown(wait=False, cancel_futures=True)
 
     def close(self) -> None:
-        """Cancel pending calls, and close a pool that a factory made."""
+        """Cancel pending calls, and close a pool made by a factory."""
         for future in self._flying:
             future.cancel()
         self._flying.clear()
@@ -210,13 +210,13 @@ AnyExecutor = Calls | concurrent.futures.Executor | Callable[[], concurrent.futu
 
 
 def calls_on(pool: AnyExecutor | None) -> Calls:
-    """Calls on what a user gives, as a context manager that closes nothing of the user's.
+    """Calls on a user's executor, as a context manager that does not close it.
 
     Args:
         pool: See `AnyExecutor`; None: this process.
 
     Raises:
-        ValueError: None of these.
+        ValueError: It is none of these.
     """
     if pool is None:
         return Calls()
@@ -237,7 +237,7 @@ def _numbered(i: int, function: Callable[[Any], Any], argument: Any) -> tuple[in
 
 
 def _caught(function: Callable[[Any], Any], argument: Any) -> tuple[bool, Any]:
-    """Whether a call succeeded, and its result or exception."""
+    """Execute a call; return whether it succeeded, and its result or exception."""
     try:
         return True, function(argument)
     except Exception as error:

@@ -17,11 +17,11 @@ FIRST, LAST = ("env", "agent", "seed", "step"), ("reward", "cost", "incumbent", 
 
 
 class Runs(list[Run]):
-    """Runs, of one call of `run` or of several: `run(...) + run(...)`.
+    """Runs of one or several calls of `run`: `run(...) + run(...)`.
 
     Args:
         runs: The runs.
-        tables: sha256 -> table, of those that no name finds.
+        tables: sha256 -> table, for tables that cannot be loaded by name.
     """
 
     def __init__(self, runs: Iterable[Run] = (), tables: Mapping[str, Table] | None = None) -> None:
@@ -29,16 +29,16 @@ class Runs(list[Run]):
         self.tables = dict(tables or {})
 
     def to_frame(self, configurations: bool = True) -> Any:
-        """A pandas DataFrame, one row for each evaluation.
+        """A pandas DataFrame with one row per evaluation.
 
         Columns: `env`, `agent`, `seed`, `step` (from 1); the configuration: its hyperparameters with their natural
-        values, `level` where it was trained to one of several, or where it has no hyperparameters `key` or `action`;
-        `reward` (higher is better), `cost`, `incumbent` (the best reward so far) and `regret`, NaN where it is not
-        known. Of several objectives there are `reward_NAME`s and no incumbent. `frame.attrs` has `configuration`, the
-        names of the hyperparameters, `objectives` and `cost_unit`.
+        values, `level` if there are several, and `key` or `action` without hyperparameters; `reward` (higher is
+        better), `cost`, `incumbent` (the best reward so far) and `regret`, NaN if it is not known. With several
+        objectives there are columns `reward_NAME` and no incumbent. `frame.attrs` has `configuration`, the names of the
+        hyperparameters, `objectives` and `cost_unit`.
 
         Args:
-            configurations: Whether to have columns of the configuration.
+            configurations: Whether to include columns of the configuration.
         """
         import pandas as pd
 
@@ -53,10 +53,10 @@ class Runs(list[Run]):
         return frame
 
     def best(self) -> Any:
-        """The row of the frame with the best reward, a pandas Series; of several objectives the largest sum.
+        """The row of the frame with the best reward, a pandas Series; with several objectives, with the largest sum.
 
         Raises:
-            ValueError: No runs, or runs on several environments, whose rewards cannot be compared.
+            ValueError: There are no runs, or runs on several environments, whose rewards cannot be compared.
         """
         ids = sorted({run.header["env"] for run in self})
         if len(ids) != 1:
@@ -69,14 +69,14 @@ class Runs(list[Run]):
         """Draw the incumbent over cost, or with two objectives the Pareto fronts; return matplotlib's axes.
 
         Raises:
-            ValueError: Runs on several environments.
+            ValueError: Runs are on several environments.
             ModuleNotFoundError: matplotlib is not installed.
         """
         frame = self.to_frame(configurations=False)
         return plots.incumbent(frame, axes) if "incumbent" in frame else plots.pareto(frame, axes)
 
     def _part(self, run: Run, configurations: bool) -> Any:
-        """The frame of one run, in any order of columns."""
+        """The frame of one run; columns in any order."""
         import pandas as pd
 
         h, objectives = run.header, run.header["objectives"]
@@ -109,7 +109,7 @@ class Runs(list[Run]):
         return {**(space or {"key": [table.keys[i] for i in rows]}), **extra}
 
     def _table(self, header: Mapping[str, Any]) -> Table | None:
-        """The table that answered; None where it is not at hand."""
+        """The table of a run; None if it is not available."""
         if header["sha256"] not in self.tables:
             try:
                 table = store.load(header["table"])

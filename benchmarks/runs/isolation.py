@@ -1,6 +1,6 @@
-"""Isolated agents: a process of their own, which has the `Problem` and nothing else.
+"""Isolated agents: a separate process that has the `Problem` and nothing else.
 
-This keeps out accidents and shortcuts; it is no sandbox. `docs/trust.md` says what each can still do.
+This prevents accidents and shortcuts; it is not a sandbox. `docs/trust.md` lists what agents can still do.
 """
 
 import contextlib
@@ -57,10 +57,10 @@ class AgentError(RuntimeError):
 
 
 def name_of(agent: str | Callable[..., Agent]) -> str:
-    """A registered name or `module:factory`, by which another process can make the agent.
+    """Name by which another process can make the agent: a registered name or `module:factory`.
 
     Raises:
-        ValueError: A factory that cannot be imported by name.
+        ValueError: The factory cannot be imported by name.
     """
     if isinstance(agent, str):
         return agent
@@ -71,15 +71,15 @@ def name_of(agent: str | Callable[..., Agent]) -> str:
 
 
 class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
-    """A process for agents of one name, which any number of `run`s can use in turn.
+    """A process for agents of one name, usable by any number of `run`s in turn.
 
     Args:
         agent: Registered name, `module:factory`, or a factory that can be imported by name.
-        python: Interpreter of another environment, which has the agent's packages, NumPy and Gymnasium; this package
-            itself it finds by a link. Default: the one that runs.
+        python: Interpreter of another environment with the agent's packages, NumPy and Gymnasium; this package is
+            provided by a link. Default: the current interpreter.
 
     Raises:
-        ValueError: Another factory, no such interpreter, or a system without POSIX's pipes.
+        ValueError: The factory cannot be imported, the interpreter does not exist, or the system has no POSIX pipes.
     """
 
     def __init__(self, agent: str | Callable[..., Agent], python: str | None = None) -> None:
@@ -125,7 +125,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         """Make one agent per seed.
 
         Raises:
-            ValueError: Hyperparameters that are no JSON data.
+            ValueError: The hyperparameters are not JSON data.
             AgentError: An agent could not be made.
         """
         try:
@@ -143,7 +143,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         """Send a message and return the reply; any failure ends the process.
 
         Raises:
-            AgentError: The agent raised an error, its process ended or what it sent is no answer.
+            AgentError: The agent raised an error, its process ended or it sent an invalid message.
         """
         try:
             self._calls += 1
@@ -164,7 +164,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         """Versions of the interpreter, of NumPy and of the agent's package in the process.
 
         Raises:
-            AgentError: The process answered with something else.
+            AgentError: The reply is not valid.
         """
         answer = self.call("versions", agent=self.agent)
         if not isinstance(answer, dict) or not all(isinstance(v, str) for v in answer.values()):
@@ -240,10 +240,10 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
 
 @functools.cache
 def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
-    """`Agent.supports` of an isolated agent; empty if its process fails, which its runs will report.
+    """`Agent.supports` of an isolated agent; empty if its process fails, which its runs report.
 
     Args:
-        agent: `module:factory`, which is imported in a process of its own.
+        agent: `module:factory`, imported in a separate process.
         python: See `IsolatedProcess`.
     """
     try:
@@ -293,7 +293,7 @@ class _RemotePool(AgentPool):
 
 
 def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:
-    """Variables for the process: a home that is empty, one thread, and the way to this package and the agent."""
+    """Environment variables of the process: an empty home, one thread, and the path of this package and the agent."""
     path = dict.fromkeys([folder if elsewhere else str(HERE.parent), *_folders(agent)])
     variables = {name: os.environ[name] for name in KEPT if name in os.environ}
     variables |= dict.fromkeys(ONE_THREAD, "1")
@@ -316,7 +316,7 @@ def _folders(agent: str) -> Iterator[str]:
 
 
 def _limit(pid: int) -> None:
-    """On Linux, what the process may take: its share of the memory, no core dumps, a gigabyte a file, few files."""
+    """Limit the process on Linux: a share of the memory, no core dumps, a gigabyte per file, few files."""
     if sys.platform != "linux":
         return
     import resource

@@ -1,9 +1,9 @@
-"""Journal: a file to which evaluations are appended one by one, for runs too expensive to lose one.
+"""Journal: a file to which evaluations are appended one by one, for expensive runs.
 
 Each line is a record as JSON, after the first 16 characters of a sha256 that covers this record and all before it. A
-line is in the file before `append` returns, and on the disk unless the caller says that it may wait for the next one. A
-last line that was cut off by a kill never happened; anything else that does not fit is damage and refused, an emptied
-file, too.
+line is in the file before `append` returns, and on the disk unless the caller allows it to wait for the next one. An
+incomplete last line, as after a kill, is ignored; any other mismatch, also an empty file, is damage and raises an
+error.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ CHECKSUM_LENGTH = 16
 
 
 class DamagedError(ValueError):
-    """A line of a journal does not fit its checksum.
+    """A line of a journal does not match its checksum.
 
     Args:
-        message: Which.
-        whole: Number of lines before it, all of which do.
+        message: The message.
+        whole: Number of lines before it, which are valid.
     """
 
     def __init__(self, message: str, whole: int) -> None:
@@ -33,10 +33,10 @@ class DamagedError(ValueError):
 
 
 def salvage(path: Path) -> tuple[int, Path] | None:
-    """Keep the valid beginning of a damaged journal; the damaged file stays beside it.
+    """Keep the valid beginning of a damaged journal, and rename the damaged file.
 
     Returns:
-        Number of lines lost, and the new place of the damaged file; None if the journal is not damaged.
+        Number of lines lost, and the new path of the damaged file; None if the journal is not damaged.
 
     Raises:
         ValueError: Not even the first line is valid.
@@ -59,11 +59,11 @@ class Journal:
     """Records of one run, in the order in which they were added.
 
     Args:
-        path: The file; made with the first record. Its folder must exist. One process writes, any may read.
+        path: The file, created with the first record. Its folder must exist. One process writes, any may read.
 
     Raises:
-        ValueError: The file is damaged, or no journal.
-        OSError: The disk refuses.
+        ValueError: The file is damaged, or not a journal.
+        OSError: Reading fails.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -82,13 +82,13 @@ class Journal:
         """Add a record; once this returns, the record survives the end of the process.
 
         Args:
-            record: Plain data; floats come back to the bit.
-            sync: Whether to wait for the disk, so that a power failure cannot lose it, either.
-            check: Called with the record as it will be read, before it is written; what it raises keeps it out.
+            record: Plain data; floats are preserved exactly.
+            sync: Whether to wait for the disk, so that the record survives a power failure, too.
+            check: Called with the record as it will be read, before it is written; if it raises, nothing is written.
 
         Raises:
             TypeError: Not plain data.
-            OSError: The disk is full or refuses; the record was not added.
+            OSError: Writing to the disk fails; the record was not added.
         """
         text = json.dumps(dict(record), sort_keys=True).encode()
         plain = json.loads(text)

@@ -24,14 +24,14 @@ SHARE = 0.8
 
 
 class RunTimeout(BaseException):
-    """A run exceeded its time limit; not an `Exception`, so that agents which catch these do not swallow it."""
+    """A run exceeded its time limit; not an `Exception`, so that agents do not catch it by accident."""
 
 
 class WorkerLost(ChildProcessError):
-    """A call took its worker with it, or exceeded its time limit and was killed.
+    """A call killed its worker, or exceeded its time limit and was killed.
 
     Attributes:
-        argument: Of the call.
+        argument: Argument of the call.
     """
 
     def __init__(self, argument: Any, said: str = "") -> None:
@@ -43,9 +43,9 @@ _tell: Callable[[tuple[float, str] | None], object] = lambda limit: None  # noqa
 
 
 def watch(tell: Callable[[tuple[float, str] | None], object]) -> None:
-    """Call `tell` whenever a time limit begins (its seconds, and what to say if it is exceeded) or ends (None).
+    """Call `tell` whenever a time limit begins (with its seconds and the error message) or ends (with None).
 
-    For whoever watches this process from outside: code may block signals, stop its process or never return to Python.
+    For a monitor outside this process: code may block signals, stop its process or never return to Python.
     """
     global _tell
     _tell = tell
@@ -55,14 +55,14 @@ def watch(tell: Callable[[tuple[float, str] | None], object]) -> None:
 def deadline(
     seconds: float, text: str = "a run must end within {:g} s (--run-seconds), this one did not"
 ) -> Iterator[None]:
-    """Raise `RunTimeout` in the code within once this time is over, and again every second until it gives up.
+    """Raise `RunTimeout` in the enclosed code after this time, and again every second until it ends.
 
-    In the main thread of a process of POSIX a signal does it, which wakes whatever sleeps; elsewhere the interpreter
-    does it between two steps of Python. A loop inside compiled code is stopped by neither, but a worker is killed.
+    In the main thread on POSIX a signal does this, which interrupts sleeping code; elsewhere the interpreter does it
+    between two bytecodes. Neither stops a loop in compiled code, but a worker is killed.
 
     Args:
         seconds: The limit.
-        text: Of the error, with a place for the seconds.
+        text: Message of the error, with a placeholder for the seconds.
     """
     main = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     text = text.format(seconds)
@@ -112,7 +112,7 @@ def _thread(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[None]:
-    """Let Ctrl-C through; a `KeyboardInterrupt` that the code within raises by itself becomes a `RuntimeError`."""
+    """Pass Ctrl-C through; a `KeyboardInterrupt` raised by the enclosed code itself becomes a `RuntimeError`."""
     before = signal.getsignal(signal.SIGINT)
     ours = threading.current_thread() is threading.main_thread() and callable(before)
     pressed = False
@@ -137,7 +137,7 @@ def interrupts() -> Iterator[None]:
 
 @contextlib.contextmanager
 def memory(share: float = SHARE) -> Iterator[None]:
-    """Limit the code within to a share of the memory that is free now; more raises a `MemoryError`.
+    """Limit the enclosed code to a share of the free memory; exceeding it raises a `MemoryError`.
 
     On Linux, in the main thread; elsewhere nothing is limited.
     """
@@ -159,7 +159,7 @@ def memory(share: float = SHARE) -> Iterator[None]:
 
 
 def available() -> int | None:
-    """Bytes of memory that are free, where that is known."""
+    """Bytes of free memory; None if unknown."""
     try:
         with open("/proc/meminfo", encoding="ascii") as stream:
             return next(int(line.split()[1]) * 1024 for line in stream if line.startswith("MemAvailable"))
@@ -170,7 +170,7 @@ def available() -> int | None:
 def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
     """A context in which BLAS uses one thread; small kernels are ten times slower with two.
 
-    Only libraries that are loaded already are limited, so SciPy's is loaded first.
+    Only loaded libraries are limited, so SciPy's is loaded first.
     """
     import scipy.linalg  # noqa: F401
 

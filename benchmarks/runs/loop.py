@@ -51,7 +51,7 @@ def problem_of(env: Any, transfer: str | None = None) -> Problem:
         transfer: See `run`.
 
     Raises:
-        ValueError: There are no such sources.
+        ValueError: The sources do not exist.
     """
     params, spec = env.unwrapped.params, env.unwrapped.spec
     excluded = registry.held_out_of([t.name for t in params.tables], spec and spec.id)
@@ -86,25 +86,25 @@ def run(
         env_id: Registered id.
         seeds: Distinct seeds. Agent and environment are seeded with a hash of the id and of each.
         budget: Replaces the id's default budget, in its cost unit.
-        target: Stops a run once it returns True for an evaluation.
+        target: Function of an evaluation; a run stops once it returns True.
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). Where actions are
             configurations, these are shuffled in each episode unless `shuffle=False` is among the arguments.
-        progress: True shows a bar; or what is called with the number of evaluations done since the last call.
-        isolate: Whether the agents run in a process of their own, which knows the problem and nothing else; or the
-            interpreter of another environment for it; or an `IsolatedProcess` of this agent, which is reused.
+        progress: True shows a bar; or a function, called with the number of evaluations since the last call.
+        isolate: Whether the agents run in a separate process, which has the problem and nothing else; or the
+            interpreter of another environment; or an `IsolatedProcess` of this agent, which is reused.
         transfer: Meta-training tasks of all agents: tables of the id's family that share no language with it
             (`family`), or of another family (`NMTHPO`, `NMTLC`, `CharHPO`); by default none. See `docs/transfer.md`.
         executor: Where to run: any `concurrent.futures.Executor`, or a factory of one; everything else must be
-            picklable. It gets some seeds a call; default: this process.
+            picklable. Each call gets some of the seeds; default: this process.
         **hyperparameters: Arguments of the agent.
 
     Returns:
         One run per seed, in the order of `seeds`.
 
     Raises:
-        ValueError: Unknown id or agent, seeds that are not distinct ints >= 0, an agent that asks for or recommends
-            what is no action.
-        AgentError: An isolated agent failed in whatever way.
+        ValueError: The id or agent is unknown, seeds are not distinct ints >= 0, or an agent suggests or recommends an
+            invalid action.
+        AgentError: An isolated agent failed.
     """
     if registry.find(env_id) is None:
         raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
@@ -181,7 +181,7 @@ def _elsewhere(
     executor: AnyExecutor,
     progress: bool | Callable[[int], object] | None,
 ) -> Runs:
-    """The runs of `seeds`, made on an executor, some at a time."""
+    """The runs of `seeds`, made in batches on an executor."""
     parts = [seeds[i : i + TOGETHER] for i in range(0, len(seeds), TOGETHER)]
     found: dict[int, Runs] = {}
     with contextlib.ExitStack() as stack:
@@ -199,7 +199,7 @@ def _elsewhere(
 def _watch(
     progress: bool | Callable[[int], object] | None, name: str, total: float | None
 ) -> Iterator[Callable[[int], object] | None]:
-    """Callback of progress: the given one, a bar, or none."""
+    """Progress callback: the given one, a bar, or none."""
     if progress is not True:
         yield progress or None
         return
@@ -224,8 +224,8 @@ def _loop(
 
     Also returns (steps, 2) seconds of `ask` and `tell` per running episode.
 
-    What is recorded is what the environment did: it is logged before the agent sees any of it, and the agent gets
-    copies. `start` is what `reset` returned.
+    Results of the environment are logged before they are passed to the agent, which gets copies. `start` is the result
+    of `reset`.
     """
     observations, infos = start
     logs, several = [EpisodeLog() for _ in seeds], episodes.params.moves > 1
@@ -287,14 +287,14 @@ def _loop(
 
 
 def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, Any]]:
-    """The batched info as one dict an episode, without masks and held-out metrics."""
+    """The batched info as one dict per episode, without masks and held-out metrics."""
     names = tuple(k for k in infos if k[0] != "_" and k not in _STRIPPED)
     columns = [_rows(v, chosen) if isinstance(v := infos[k], dict) else _listed(v, chosen) for k in names]
     return [*map(dict, map(zip, itertools.repeat(names), zip(*columns, strict=True)))]
 
 
 def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
-    """The entries of the chosen episodes, numbers as Python's own: a list is read faster than an array."""
+    """The entries of the chosen episodes as Python numbers, because lists are read faster than arrays."""
     if chosen is not None:
         values = values[chosen]
     return values.tolist() if values.ndim == 1 else list(np.array(values))

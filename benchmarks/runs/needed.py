@@ -1,12 +1,12 @@
 """The code that a function of a script needs, found in the syntax of the script.
 
-A function is known by the syntax of its definition, and of every top-level statement that binds a name which it uses,
-or changes its object, directly or through others; of the blocks that these stand in, and of whole loops. Comments,
-formatting, docstrings and calls of `print` do not count, and neither does a statement that nothing needs, such as the
-call that starts a search. Not covered: objects that are changed under another name, by a function or by a decorator;
-names used by `globals()` or `exec`; docstrings that are read; values that are only known when the script runs.
+A function is identified by the syntax of its definition and of every top-level statement that binds a name which it
+uses, or changes its object, directly or through others; of the blocks around these, and of whole loops. Comments,
+formatting, docstrings and calls of `print` do not count, nor does a statement that is not needed, such as the call that
+starts a search. Not covered: objects that are changed under another name, by a function or by a decorator; names used
+by `globals()` or `exec`; docstrings that are read; values only known at run time.
 
-Nothing is compiled or run, so a syntax that Python accepts cannot make this fail.
+Nothing is compiled or run, so any valid syntax is accepted.
 """
 
 import ast
@@ -32,11 +32,11 @@ class _Statement:
         syntax: Its syntax tree as text.
         binds: Global names that it binds.
         changes: Global names whose objects it changes: `name.attribute = ...`, `name[...] = ...`, `name.seed(...)`.
-        calls: Global names of which it calls a method, or that it hands to a call: it may change their objects, unless
+        calls: Global names of which it calls a method, or that it passes to a call: it may change their objects, unless
             they are functions or modules.
         uses: Global names that it uses.
-        blocks: The heads of the blocks that it stands in.
-        kind: Of the node.
+        blocks: The heads of the enclosing blocks.
+        kind: Type of the node.
     """
 
     syntax: str
@@ -58,7 +58,7 @@ def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] 
         last: Whether only the last binding of a name counts, as in a notebook, whose cells are run again.
 
     Returns:
-        None if it cannot be found: no such name or line, or syntax nested too deeply.
+        The text; None if a name or line does not exist or syntax is nested too deeply.
     """
     try:
         trees = [ast.parse(cell) for cell in cells]
@@ -86,8 +86,8 @@ def syntax(source: bytes) -> str:
     """The syntax of a module as text, without comments, formatting, docstrings and calls of `print`.
 
     Raises:
-        SyntaxError: It is no module of Python.
-        ValueError: It holds null bytes.
+        SyntaxError: It is not a Python module.
+        ValueError: It contains null bytes.
         RecursionError: It is nested too deeply.
     """
     tree = ast.parse(source)
@@ -105,10 +105,10 @@ def _about(name: str, statements: list[_Statement], last: bool, fixed: bool) -> 
 
 
 class _Quiet(ast.NodeTransformer):
-    """Removes docstrings, other constants that stand alone, and calls of `print` that bind nothing.
+    """Transformer that removes docstrings, other constant statements, and calls of `print` whose result is unused.
 
     Args:
-        own: Whether the script has a `print` of its own, which may do anything.
+        own: Whether the script defines its own `print`, which may do anything.
     """
 
     def __init__(self, own: bool) -> None:
@@ -126,7 +126,7 @@ def _statements(body: Iterable[ast.AST], blocks: tuple[_Statement, ...] = (), pa
 
     Args:
         body: The nodes.
-        blocks: The heads of the blocks that they stand in.
+        blocks: The heads of the enclosing blocks.
         part: The part of the innermost block: `body`, `orelse`, ...
     """
     none = frozenset[str]()
@@ -194,7 +194,7 @@ def _changes(node: ast.AST) -> set[str]:
 
 
 def _calls(node: ast.AST) -> set[str]:
-    """Names of which a node calls a method, or that it hands to a call, and those in decorators."""
+    """Names of which a node calls a method, or that it passes to a call, and those in decorators."""
     if isinstance(node, ast.Lambda):
         return set()
     if isinstance(node, DEFINITIONS):
@@ -215,7 +215,7 @@ def _root(node: ast.AST) -> set[str]:
 
 
 def _uses(node: ast.AST) -> set[str]:
-    """Names that a node uses, and functions within it, other than their own local ones."""
+    """Names that a node and functions in it use, other than their local names."""
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
     children = [*ast.iter_child_nodes(node)]

@@ -1,4 +1,4 @@
-"""Agents of one `run`, one for each episode."""
+"""Agents of one `run`, one per episode."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ class AgentPool:
         return (agent.recommend() for agent in self._agents)
 
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
-        """Return whether all evaluations of each agent are of its random initial design, see `Agent.random_first`."""
+        """Return whether all evaluations of each agent are those of random search, see `Agent.random_first`."""
         return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> Sequence[Iterable[str]]:

@@ -1,6 +1,6 @@
-"""A pool of processes of this machine with what Python's own lacks: calls that take too long are killed.
+"""A pool of processes on this machine that, unlike Python's own, kills calls that exceed their time limit.
 
-A worker that dies breaks its own call alone, and one that has run code from outside of this package runs nothing else.
+A dead worker only affects its own call, and a worker that has run code from outside this package runs no other code.
 """
 
 import concurrent.futures
@@ -29,8 +29,8 @@ class Processes(concurrent.futures.Executor):
     """Processes on this machine, each with one call at a time, so that calls do not affect each other.
 
     A worker whose call exceeds its `limits.deadline` by `limits.GRACE` is killed, and the call raises
-    `limits.WorkerLost`; one that dies makes its call raise `ChildProcessError`. Programs that use it must keep to
-    `if __name__ == "__main__":`, as with every pool of fresh processes.
+    `limits.WorkerLost`; one that dies makes its call raise `ChildProcessError`. Programs that use it need `if __name__
+    == "__main__":`, as with every pool of spawned processes.
 
     Args:
         workers: Number of processes, an int >= 1.
@@ -45,11 +45,11 @@ class Processes(concurrent.futures.Executor):
         self._open = True
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
-        """Submit a call; its last argument says by `foreign`, if it has that, which code from outside it runs."""
+        """Submit a call; `foreign` of its last argument, if it exists, names the outside code that it runs."""
         return self._threads.submit(self._carry_out, functools.partial(function, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the workers; without `wait` those that are busy, too."""
+        """Stop the workers; without `wait`, busy ones, too."""
         self._threads.shutdown(wait, cancel_futures=cancel_futures)
         with self._change:
             self._open = False
@@ -73,7 +73,7 @@ class Processes(concurrent.futures.Executor):
         return value
 
     def _worker(self, code: str | None) -> "_Worker":
-        """An idle worker that has run nothing else from outside of this package than this code."""
+        """An idle worker that has run no other outside code than this."""
         with self._change:
             if not self._open:
                 raise RuntimeError("executor must be open, got one that was shut down")
@@ -94,7 +94,7 @@ class Processes(concurrent.futures.Executor):
 
 
 class _Worker:
-    """A process that carries out calls, as its parent sees it."""
+    """The parent's handle of a process that executes calls."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads (Arrow's, BLAS') may hang
@@ -113,7 +113,7 @@ class _Worker:
 
         Raises:
             ChildProcessError: The worker has died.
-            limits.WorkerLost: It was to be killed, for the call takes too long.
+            limits.WorkerLost: It was killed because the call exceeded its time limit.
         """
         self._number += 1
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has just died, which is seen below
@@ -140,14 +140,14 @@ class _Worker:
                 raise limits.WorkerLost(call, limit[1])
 
     def end(self) -> None:
-        """Kill the process: one that is stopped hears nothing else."""
+        """Kill the process, because a stopped one reacts to no other signal."""
         self.process.kill()
         self.process.join()
         self.pipe.close()
 
 
 def _work(pipe: connection.Connection, output: connection.Connection) -> None:
-    """Carry out calls until there is nobody to send them; tell the parent of limits of time that begin and end."""
+    """Execute calls until the parent is gone; report the start and end of time limits to it."""
     _prepare()
     if os.name == "posix":
         for stream in (sys.stdout, sys.stderr):
@@ -179,7 +179,7 @@ def _work(pipe: connection.Connection, output: connection.Connection) -> None:
 
 
 def _prepare() -> None:
-    """Leave Ctrl-C to the parent, and do not outlive it; nor shall what this process forks."""
+    """Leave Ctrl-C to the parent, and let this process and its children end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)

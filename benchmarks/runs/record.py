@@ -27,29 +27,28 @@ class Run:
     """One run: one agent in one episode.
 
     Attributes:
-        seed: Seed as it was given; agent and environment get what `episodes.seeds_of` makes of it.
-        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Rows are the table's, whatever the episode's
-            own order of them.
+        seed: The given seed; agent and environment get the results of `episodes.seeds_of`.
+        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Rows are the table's, not the episode's
+            indices.
         rewards: (k,) or (k, objectives) float64, higher is better.
         costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
-        recommended: The action that the agent recommends at the end; a row of it is the table's, too.
+        recommended: The action that the agent recommends at the end, with the table's row.
         header: What was run: env id and arguments, `shuffle`, `subsample`, table name, kind and sha256, what
             scores are measured with (`scales.Scale`), agent and hyperparameters, versions, `numbers`, `agent_numbers`,
             `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, where this package's code came
-            from; `random_search` where the agent had no evaluation in which it could have differed from that; `seen`
-            where its weights were fitted to tables of the problem's languages, with these; where agents could learn
-            from other tables, `transfer`: from which (id, table, kind, sha256, languages), and the problem's languages,
-            which these do not have.
-        evaluated: What is known of each evaluation besides, (k, ...) arrays by name: `row`, `level` and `repeat` of the
-            table (int32) where one answered; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
-            `truth`, shaped as the rewards: what the row's repeats have at that level on average. Where several actions
-            make one evaluation, `move` has all of them (int8), then -1. Where the
-            budget is not counted in the environment's cost unit, `price` (float64): what each evaluation cost in that.
-        recommended_truth: What all repeats of the recommended action have on average, where a table says so.
-        configs: Natural values of each evaluation's hyperparameters where no row of a table has them: in boxes, and of
-            user's functions. They are not stored.
-        seconds: (k, 2) float32 seconds that `ask` and `tell` took, shared equally by all runs that were asked at once
-            and by the evaluations of one batch of pulls. They differ between repetitions and are in no digest.
+            from; `random_search` if all evaluations of the agent were those of random search; `seen`, the languages of
+            the problem that its weights were trained on, if any; with source tables, `transfer`: the sources (id,
+            table, kind, sha256, languages), and the problem's languages, which they do not have.
+        evaluated: Further data on each evaluation, (k, ...) arrays by name: `row`, `level` and `repeat` of the table
+            (int32), if there is one; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
+            `truth`, shaped as the rewards: the mean of the row's repeats at that level. If an evaluation takes several
+            actions, `move` has all of them (int8), then -1. If the budget is not in the environment's cost unit,
+            `price` (float64) is the cost of each evaluation in that unit.
+        recommended_truth: Mean of all repeats of the recommended action, if a table has it.
+        configs: Natural values of each evaluation's hyperparameters if they are not a row of a table: on boxes and
+            users' functions. They are not stored.
+        seconds: (k, 2) float32 seconds of `ask` and `tell`, divided equally among all runs of a batch and all
+            evaluations of a batch of pulls. They differ between repetitions and are in no digest.
     """
 
     seed: int
@@ -89,7 +88,7 @@ _NUMBERS = {status: number for number, status in enumerate(STATUSES)}
 
 @dataclass
 class EpisodeLog:
-    """Log of one episode, an entry for each evaluation: see `Run`."""
+    """Log of one episode, with an entry per evaluation; see `Run`."""
 
     actions: list[Any] = dataclasses.field(default_factory=list)
     rewards: list[Any] = dataclasses.field(default_factory=list)
@@ -111,7 +110,7 @@ class EpisodeLog:
         return np.repeat(spent / counts[last, None].astype(np.float32), counts[last], axis=0)
 
     def known(self, moves: int) -> dict[str, npt.NDArray[Any]]:
-        """Further columns of the evaluations, by the names of `Run.evaluated`; `moves`: most that one takes."""
+        """Further columns of the evaluations, by the names of `Run.evaluated`; `moves`: most actions per evaluation."""
         found = {"status": np.array(self.statuses, np.int8)}
         if self.prices:
             found["price"] = np.array(self.prices, dtype=np.float64)
@@ -155,7 +154,7 @@ def records(
     headers: Sequence[dict[str, Any]],
     steps: npt.NDArray[np.float32],
 ) -> list[Run]:
-    """The record of each episode, with the table's data on each evaluation; `steps`: (n, 2) seconds of each step."""
+    """The record of each episode, with the table's data on each evaluation; `steps`: (n, 2) seconds per step."""
     last = [episodes.in_table(i, action) for i, action in enumerate(recommended)]
     truths = _truths(episodes, last)
     actions = [np.array(log.actions) for log in logs]
@@ -208,7 +207,7 @@ def header_of_id(
 
 
 def copied(plain: Any) -> Any:
-    """A copy of plain JSON data, whose lists and dicts are its own; ten times faster than `copy.deepcopy`."""
+    """A deep copy of plain JSON data; ten times faster than `copy.deepcopy`."""
     own = plain.copy()
     for key, value in own.items() if isinstance(own, dict) else enumerate(own):
         if type(value) is dict or type(value) is list:

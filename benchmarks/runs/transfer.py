@@ -1,8 +1,8 @@
-"""The transfer track: which tables an agent may learn from before its first evaluation, and what it gets of them.
+"""The transfer track: the source tables of an agent, and the observations that it gets from them.
 
 On an id of a family, the sources are all tables of a distribution (the family's, or another's) that share no language
-or task group with the tables that answer (`catalogue.held_out`): whoever leaves a language out leaves both of its
-directions out. All agents get the same observations.
+or task group with the id's tables (`catalogue.held_out`); for a held-out language, both translation directions are left
+out. All agents get the same observations.
 """
 
 import functools
@@ -36,9 +36,9 @@ class Transfer:
 
     Attributes:
         distribution: Name of the distribution whose tables they are.
-        excluded: Languages or task groups of the tables that answer; no source shares one.
+        excluded: Languages or task groups of the environment's tables; no source shares one.
         sources: Observations, in the distribution's order.
-        facts: Of each source `id`, `table`, `kind`, `sha256` and `languages`, which may be task groups, too.
+        facts: `id`, `table`, `kind`, `sha256` and `languages` (or task groups) of each source.
     """
 
     distribution: str
@@ -47,7 +47,7 @@ class Transfer:
     facts: tuple[Mapping[str, Any], ...]
 
     def header(self) -> dict[str, Any]:
-        """Entry of headers of runs; see `seen` for the check that reads it."""
+        """Entry of headers of runs."""
         return {
             "distribution": self.distribution,
             "excluded": list(self.excluded),
@@ -56,12 +56,12 @@ class Transfer:
 
 
 def distributions() -> dict[str, Distribution]:
-    """Distributions with an id for each task, by name: the possible sources."""
+    """Distributions with one id per task, by name: the possible sources."""
     return {d.name: d for family in FAMILIES.values() for d in family.distributions if not d.argument}
 
 
 def of_family(env_id: str) -> Distribution | None:
-    """The distribution of an id's family that `FAMILY` stands for: the one that the id is of, or the only one."""
+    """The distribution denoted by `FAMILY` for an id: the one that contains the id, or the family's only one."""
     family = registry.family_of(env_id)
     some = [d for d in family.distributions if not d.argument] if family else []
     own = [d for d in some if env_id in map(d.ids.format, d.held_out)]
@@ -69,14 +69,14 @@ def of_family(env_id: str) -> Distribution | None:
 
 
 def resolve(env_id: str, asked: str) -> str:
-    """The distribution that an id's sources are taken from.
+    """Name of the distribution of an id's sources.
 
     Args:
         env_id: The id.
         asked: Name of a distribution, or `FAMILY`.
 
     Raises:
-        ValueError: There is no such distribution, or the id's family has none.
+        ValueError: The distribution does not exist, or the id's family has none.
     """
     known = distributions()
     if asked == FAMILY:
@@ -90,14 +90,15 @@ def resolve(env_id: str, asked: str) -> str:
 
 
 def sources_of(env: Any, distribution: str) -> Transfer:
-    """The sources of an environment, scalar or batched.
+    """The sources of an environment, scalar or vectorized.
 
     Args:
         env: An environment of this suite whose actions are rows with features, alone or with a checkpoint.
         distribution: See `resolve`.
 
     Raises:
-        ValueError: Other actions; no table is left; or tables of another family, for a reward of several objectives.
+        ValueError: The environment has other actions, no table is left, or the tables are of another family for several
+            objectives.
     """
     params, spec = env.unwrapped.params, env.unwrapped.spec
     name = resolve(spec.id, distribution)
@@ -143,7 +144,7 @@ def _params(env_id: str, kwargs: tuple[tuple[str, Any], ...]) -> Params:
 
 
 def _source(params: Params, target: Table) -> Source:
-    """The rows of a table that have a result, sorted by what is known of them, so that their order says nothing."""
+    """The rows of a table that have a result, sorted by their features, so that their order has no information."""
     table = params.table
     features, names = columns(table, target)
     arrays = _curves(params) if params.kind == "fidelity" else _rows(params)
@@ -157,7 +158,7 @@ def _source(params: Params, target: Table) -> Source:
 
 
 def _rows(params: Any) -> dict[str, Floats]:
-    """Rewards and costs of all rows of a look-up, means of their repeats."""
+    """Rewards and costs of all rows of a look-up table, averaged over repeats."""
     kept = np.arange(params.max_repeats) < params.repeats[:, None]
     costs = params.costs.reshape(kept.shape).mean(axis=1, where=kept)
     rewards = params.truth(0, np.arange(params.rows))
@@ -165,7 +166,7 @@ def _rows(params: Any) -> dict[str, Floats]:
 
 
 def _curves(params: Any) -> dict[str, Floats]:
-    """The same of learning curves, with the curves; NaN past the end of the longest repeat."""
+    """`_rows` for learning curves, with the curves; NaN past the end of the longest repeat."""
     rows, levels = params.rows, len(params.levels)
     each = np.stack(np.meshgrid(np.arange(rows), np.arange(levels), indexing="ij"), axis=-1).reshape(-1, 2)
     curves = params.truth(0, each).reshape(rows, levels, -1)
@@ -184,8 +185,8 @@ def _curves(params: Any) -> dict[str, Floats]:
 def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
     """(rows, d) features of a table and their names: empty if they are the target's columns.
 
-    Of a hyperparameter that both have, a value lies where it lies on the target's scale, also outside of [0, 1]; it is
-    0 where the target has a single value. What only the table has keeps its scale and its place behind the others.
+    Values of a shared hyperparameter are on the target's scale, also outside [0, 1], and 0 if the target has a single
+    value. Hyperparameters that only the table has keep their scale and follow the others.
     """
     features, own, theirs = np.array(table.features), table.feature_names, {h.name: h for h in target.space}
     for k, h in enumerate(table.space):
@@ -203,7 +204,7 @@ def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
 
 
 def _placed(h: Hyperparameter, raw: Floats) -> Floats:
-    """Raw values on a hyperparameter's scale, of which [0, 1] is its range."""
+    """Raw values on a hyperparameter's scale, on which its range is [0, 1]."""
     ends = np.array([h.low, h.high])
     if h.log and h.low > 0:
         raw, ends = exact.log(raw), exact.log(ends)

@@ -1,1 +1,1 @@
-"""Studies: which runs, where they are run, and how they are stored."""
+"""Studies: planning, execution and storage of runs."""

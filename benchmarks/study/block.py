@@ -1,4 +1,4 @@
-"""Runs of one agent on one id as columns: what is stored, replayed and scored many runs at a time."""
+"""Runs of one agent on one id as columns, to store, replay and score many runs at once."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ Layout = tuple[tuple[str, str, tuple[int, ...]], ...]
 
 @dataclass(frozen=True)
 class Block:
-    """Runs of one agent on one id, their evaluations one after the other.
+    """Runs of one agent on one id, with concatenated evaluations.
 
     Attributes:
-        header: What all runs share.
+        header: Entries shared by all runs.
         seeds: (runs,) int64.
-        rest: What else is in headers but for scales, each record once: `table`, `kind`, `sha256` and what else differs.
+        rest: Distinct remainders of headers without scales: `table`, `kind`, `sha256` and other entries that differ.
         which: (runs,) index in `rest`.
-        scales: (runs,) the scale of each in JSON with its keys sorted, `null` for none; None: what all share says it.
-        starts: (runs + 1,) where each run's evaluations begin; the last is the number of all.
-        arrays: (all, ...) arrays by name: `action`, `reward`, `cost`, `seconds` where they are known, and those of
-            `Run.evaluated`; and (runs, ...) `recommended` and, where it is known, `recommended_truth`.
+        scales: (runs,) scale of each run as JSON with sorted keys, `null` for none; None: it is in `header`.
+        starts: (runs + 1,) index of each run's first evaluation; the last is the total number.
+        arrays: (all, ...) arrays by name: `action`, `reward`, `cost`, `seconds` if known, and those of `Run.evaluated`;
+            and (runs, ...) `recommended` and, if known, `recommended_truth`.
     """
 
     header: dict[str, Any]
@@ -60,7 +60,7 @@ class Block:
         """Concatenate runs.
 
         Raises:
-            ValueError: Runs of different layouts, or arrays that do not hold numbers.
+            ValueError: Runs have different layouts, or arrays that are not numeric.
         """
         layout, headers = layout_of(runs[0]), [r.header for r in runs]
         if any(layout_of(r) != layout for r in runs[1:]):
@@ -87,7 +87,7 @@ class Block:
 
     @functools.cached_property
     def each_scale(self) -> Sequence[dict[str, Any] | None]:
-        """(runs,) the scale of each run, None where it has none."""
+        """(runs,) the scale of each run, None if it has none."""
         return [self.header.get("scale")] * len(self) if self.scales is None else _parsed(tuple(self.scales))
 
     def scale(self, i: int) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class Block:
         return means
 
     def alike(self, runs: npt.NDArray[np.intp] | None = None) -> Iterable[npt.NDArray[np.intp]]:
-        """Indices of some runs, or all, by header, number of evaluations and source of their scales."""
+        """Indices of some or all runs, grouped by header, number of evaluations and source of their scales."""
         groups: dict[Any, list[int]] = {}
         lengths, which = np.diff(self.starts).tolist(), self.which.tolist()
         for i in range(len(self)) if runs is None else runs.tolist():
@@ -158,7 +158,7 @@ class Block:
         return map(np.array, groups.values())
 
     def at(self, runs: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """(n, k) where the evaluations of runs of equal length are."""
+        """(n, k) indices of the evaluations of runs of equal length."""
         return self.starts[runs][:, None] + np.arange(self.starts[runs[0] + 1] - self.starts[runs[0]])
 
     @property
@@ -197,7 +197,7 @@ class Block:
 
 @functools.lru_cache(maxsize=1)
 def _parsed(texts: tuple[str, ...]) -> list[dict[str, Any] | None]:
-    """Scales of the same seeds are those of all agents, whose runs are read one after the other."""
+    """Parsed scales, cached: agents have equal scales on equal seeds, and their runs are read in turn."""
     found: list[dict[str, Any] | None] = json.loads(f"[{','.join(texts)}]")
     return found
 
@@ -206,7 +206,7 @@ def blocks_of(runs: Sequence[Run]) -> Iterator[Block]:
     """Runs as blocks, in the order of the first run of each.
 
     Raises:
-        ValueError: An array that does not hold numbers.
+        ValueError: An array is not numeric.
     """
     groups: dict[Any, list[Run]] = {}
     for r in runs:
@@ -226,7 +226,7 @@ def layout_of(run: Run) -> Layout:
     """Names, dtypes and shapes of a run's arrays, which the runs of a part share.
 
     Raises:
-        ValueError: An array that does not hold numbers.
+        ValueError: An array is not numeric.
     """
     arrays = arrays_of(run)
     for name, array in arrays.items():
@@ -237,12 +237,12 @@ def layout_of(run: Run) -> Layout:
 
 @functools.cache
 def _name_of(dtype: np.dtype[Any]) -> str:
-    """Data type of numbers of at most 64 bits, "" of anything else."""
+    """Name of a numeric data type of at most 64 bits, "" for anything else."""
     return str(dtype) if dtype.kind in "biuf" and dtype.itemsize <= 8 else ""
 
 
 def digest_of(blocks: Iterable[Block]) -> str:
-    """Sha256 of everything in runs, in any order: two studies agree to the bit if their digests do."""
+    """Sha256 of the complete runs in any order; two studies are bit-identical if their digests are equal."""
     total = hashlib.sha256()
     groups: dict[tuple[str, str], list[Block]] = {}
     for block in blocks:
@@ -257,7 +257,7 @@ def digest_of(blocks: Iterable[Block]) -> str:
 
 
 def _contents(block: Block) -> Callable[[int], bytes]:
-    """What is hashed of a run: header, seed and scale, then type, shape and bytes of each array."""
+    """Hashed content of a run: header, seed and scale, then type, shape and bytes of each array."""
     whole = ({**block.header, **own} for own in block.rest)
     headers = [json.dumps({k: v for k, v in h.items() if k not in ("scale", "suite")}, sort_keys=True) for h in whole]
     scales = block.scales or [json.dumps(block.header.get("scale"), sort_keys=True)] * len(block)

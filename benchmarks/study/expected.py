@@ -1,6 +1,6 @@
-"""The runs that a folder should have, in `study.json` beside them: a part that is lost would not be missed otherwise.
+"""The expected runs of a folder, in `study.json` beside them, to detect lost parts.
 
-{"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}, "commands": [what asked for them, ...]}
+{"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}, "commands": [commands that requested them, ...]}
 """
 
 import json
@@ -26,9 +26,9 @@ Pairs = Mapping[tuple[str, str], Iterable[int]]
 
 
 def note(folder: Path, pairs: Pairs, command: str = "") -> None:
-    """Add runs, and the command or call that asks for them, to those that a folder should have.
+    """Add runs, and the command or call that requests them, to the expected runs of a folder.
 
-    Of an id of which nothing is stored, what was noted before is forgotten: its runs were deleted to be made otherwise.
+    Earlier entries of an id without stored runs are removed, because its runs were deleted on purpose.
 
     Raises:
         ValueError: The file is damaged, or a symbolic link.
@@ -49,7 +49,7 @@ def note(folder: Path, pairs: Pairs, command: str = "") -> None:
 
 
 def commands(folder: Path) -> list[str]:
-    """The commands and calls that asked for the runs of a folder, as they were typed, in order; empty if not recorded.
+    """The commands and calls that requested the runs of a folder, as typed, in order; empty if not recorded.
 
     Raises:
         ValueError: The file is damaged.
@@ -62,7 +62,7 @@ def commands(folder: Path) -> list[str]:
 
 
 def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
-    """The runs that a folder should have; None if they are not recorded.
+    """The expected runs of a folder; None if they are not recorded.
 
     Raises:
         ValueError: The file is damaged.

@@ -1,8 +1,8 @@
-"""The two tables of runs, `runs` and `evaluations`: flat, with the same columns whatever was run.
+"""The two tables of runs, `runs` and `evaluations`: flat, with the same columns for all environments.
 
-`evaluations` has a row an evaluation; the files of a store are parts of it. `runs` has a row a run. Both are PyArrow
-tables, and are joined by `environment`, `agent` and `seed`. `SCHEMA` is raised whenever a column changes its meaning;
-`docs/studies.md` explains the columns.
+`evaluations` has one row per evaluation; the files of a store are parts of it. `runs` has one row per run. Both are
+PyArrow tables and can be joined by `environment`, `agent` and `seed`. `SCHEMA` is incremented whenever the meaning of a
+column changes; `docs/studies.md` explains the columns.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def evaluations(block: Block) -> Any:
     """The table of a block's evaluations.
 
     Raises:
-        ValueError: A number that float64 cannot hold, or an array that the table has no column for.
+        ValueError: float64 cannot represent a number, or the table has no column for an array.
     """
     import pyarrow as pa
 
@@ -81,7 +81,7 @@ def evaluations(block: Block) -> Any:
 
 
 def regret_of(block: Block) -> Floats:
-    """(all,) the column `regret`, NaN where it is not known or 0/0."""
+    """(all,) the column `regret`, NaN if it is not known or 0/0."""
     try:
         return np.where(np.repeat(block.flat, np.diff(block.starts)), np.nan, block.regret)
     except (ValueError, LookupError, TypeError):  # no scale, or columns that a replay will refuse
@@ -89,7 +89,7 @@ def regret_of(block: Block) -> Floats:
 
 
 def fidelity_of(block: Block) -> Floats:
-    """(all,) the resource of each level in the unit of its table; NaN where table or level are not at hand."""
+    """(all,) the resource of each level in the unit of its table; NaN if table or level are not available."""
     which, level = np.repeat(block.which, np.diff(block.starts)), block.arrays["level"]
     found = np.full(len(level), np.nan)
     for k, own in enumerate(block.rest):
@@ -105,7 +105,7 @@ def fidelity_of(block: Block) -> Floats:
 
 
 def _columns(name: str, column: str, values: Array) -> dict[str, Any]:
-    """The columns of an array, one entry an evaluation."""
+    """The columns of an array with one entry per evaluation."""
     import pyarrow as pa
 
     if name == "seconds":
@@ -133,7 +133,7 @@ def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
     """A column of numbers.
 
     Raises:
-        ValueError: One that its type cannot hold.
+        ValueError: Its type cannot represent a number.
     """
     import pyarrow as pa
 
@@ -146,12 +146,12 @@ def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
 
 
 def runs(blocks: Iterable[Block]) -> Any:
-    """The table of the runs of some blocks, which must be at least one."""
+    """The table of the runs of one or more blocks."""
     return _joined(map(_runs, blocks))
 
 
 def all_evaluations(blocks: Iterable[Block]) -> Any:
-    """The table of the evaluations of some blocks, which must be at least one."""
+    """The table of the evaluations of one or more blocks."""
     return _joined(map(evaluations, blocks))
 
 

@@ -1,7 +1,7 @@
-"""Trainings of this project's tables: train what is missing, or some rows again.
+"""Trainings of this project's tables: train missing rows, or retrain some.
 
-Trainings are kept one by one in a folder of `--out`: stopped however, the same command continues where it was, and
-nothing is trained twice. They take one thread each. `--pack` writes what is kept, and what ships, as the table's data.
+Trainings are stored one by one in a folder of `--out`: after any interruption, the same command resumes, and nothing is
+trained twice. Each uses one thread. `--pack` writes the stored and the shipped trainings as the table's data.
 """
 
 import argparse
@@ -63,22 +63,22 @@ def conduct(
     known: Collection[str] = (),
     watch: Callable[[int, int, dict[str, Any] | None], object] = _watch,
 ) -> int:
-    """Run the missing trainings in order, and store each as it ends: none is lost, none repeated.
+    """Run the missing trainings in order, and store each as it ends; none is lost or repeated.
 
     Args:
         tasks: Distinct names of the trainings.
-        train: Carries one out: a name in, a record with that name as `task` out.
-        folder: Of the journal; made if there is none. One process at a time.
-        executor: Where to train. It is not closed.
-        known: Names of trainings that are kept elsewhere.
+        train: Function from a name to the record of its training, with the name as `task`.
+        folder: Folder of the journal, created if missing; one process at a time.
+        executor: Executor of the trainings, which is not closed.
+        known: Names of trainings stored elsewhere.
         watch: Called at the start and after each training: trainings done, all trainings, the new record.
 
     Returns:
-        Number of trainings carried out now.
+        Number of new trainings.
 
     Raises:
-        WorkerLost: A worker died at a training again and again.
-        OSError: The disk is full or refuses.
+        WorkerLost: Workers repeatedly died during a training.
+        OSError: Writing to the disk fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
@@ -96,10 +96,10 @@ def conduct(
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
-    """Return the kept records, in order of arrival.
+    """Return the stored records in order.
 
     Raises:
-        FileNotFoundError: No such trainings.
+        FileNotFoundError: There are no such trainings.
         ValueError: The journal is damaged.
     """
     path = folder / JOURNAL
@@ -110,7 +110,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns 1 where a row differs by more than seeds do."""
+    """Command line; returns 1 if a row differs by more than the variation between seeds."""
     parser = argparse.ArgumentParser(
         description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -126,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, check or pack as the arguments say."""
+    """Train, check or pack."""
     name = one_of("name", args.name, (*GROUPS, *SUITES))
     suites = [SUITES[part] for part in GROUPS.get(name, (name,))]
     if args.pack is not None:
@@ -152,9 +152,9 @@ def _folder(out: Path, suite: Suite) -> Path:
 
 
 def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
-    """Report what is complete, and retrain some of the shipped rows, as many of each class of models, over all suites.
+    """Report complete configurations, and retrain some shipped rows, equally many of each model class over all suites.
 
-    The exit status is 1 where one differs by more than seeds do.
+    The exit status is 1 if one differs by more than the variation between seeds.
     """
     for suite in suites:
         _complete(suite, _folder(out, suite))
@@ -180,7 +180,7 @@ def _check(suites: Sequence[Suite], out: Path, count: int) -> int:
 
 
 def _complete(suite: Suite, folder: Path) -> None:
-    """Print how many configurations have all their trainings: those that ship, and those in the folder."""
+    """Print the number of configurations with all trainings, among those that ship and those in the folder."""
     packing = suite.packing
     ships, kept = packing.shipped(), records(folder) if folder.exists() else []
     shipped, done = packing.complete(ships), packing.complete(packing.pack(kept, ships))

@@ -1,8 +1,8 @@
 """The format of a part: runs of one agent on one id as the bytes of a Parquet file, and back.
 
-The file is the table `evaluations` of `hpo_envs.benchmarks.study.flat`. What runs have once is JSON in its metadata:
-the shared header, types and shapes of the arrays, and `runs`, compressed: seeds, numbers of evaluations, what else
-differs in headers, scales and recommendations.
+The file is the table `evaluations` of `hpo_envs.benchmarks.study.flat`. Data with one entry per run is JSON in its
+metadata: the shared header, types and shapes of the arrays, and `runs`, compressed: seeds, numbers of evaluations,
+remainders of headers, scales and recommendations.
 """
 
 import base64
@@ -34,7 +34,7 @@ DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, Rec
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a part; the same runs give the same bytes, but for their seconds.
+    """The bytes of a part; equal runs give equal bytes, except for their seconds.
 
     Raises:
         ValueError: A number that float64 cannot hold, or an array that the table has no column for.
@@ -77,8 +77,8 @@ def decode(path: Path) -> Block:
     """Read a part.
 
     Raises:
-        ValueError: Not the bytes that were written, not such a part, or one of an earlier version.
-        OSError: The disk refuses.
+        ValueError: The bytes were changed, or it is not a part, or one of an earlier version.
+        OSError: Reading fails.
     """
     match = SHARD_NAME.fullmatch(path.name)
     if match is None:
@@ -103,7 +103,7 @@ def decode(path: Path) -> Block:
 
 
 def regret_of(path: Path) -> Array:
-    """The column `regret` of a part, which `decode` does not read: it follows from the others."""
+    """The column `regret` of a part, which `decode` does not read, as it follows from the others."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -161,7 +161,7 @@ def _block(table: Any, meta: Mapping[str, Any]) -> Block:
 
 
 def _values(table: Any, name: str, width: int) -> Array:
-    """All numbers of an array, from its columns."""
+    """All numbers of an array from its columns."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,7 +1,7 @@
-"""What a study takes before it runs, and its division into parts of about the same cost, for several machines.
+"""Estimated cost of a study, and its division into parts of similar cost for several machines.
 
-Costs are expectations from the seconds per suggestion that the leaderboard has measured. They divide the work, and
-change no result: a part follows from the study alone, whatever is stored.
+Costs are estimated from the seconds per suggestion in the leaderboard. They divide the work and change no result: a
+part depends on the study alone, not on stored runs.
 """
 
 import functools
@@ -35,12 +35,12 @@ class PlannedRuns:
     """Runs of an agent on an environment.
 
     Attributes:
-        environment: Id.
+        environment: Id of the environment.
         agent: Name in results.
-        seeds: All of them.
-        evaluations: Expected number per run.
-        seconds: Expected processor time of a run.
-        measured: Whether the seconds are of this agent; else a guess.
+        seeds: All seeds.
+        evaluations: Expected number of evaluations per run.
+        seconds: Expected CPU time per run.
+        measured: Whether the seconds were measured for this agent; else they are a guess.
     """
 
     environment: str
@@ -77,15 +77,15 @@ def expected(environment: str, agent: str, algorithm: str, seeds: Sequence[int],
 def of_fits(
     fits: Iterable[tuple[Any, Any, Problem]], seeds: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> list[PlannedRuns]:
-    """What the runs of fitting pairs of environment and entrant, with the problem, are expected to take."""
+    """Expected costs of the runs of fitting pairs of environment and entrant, each with the problem."""
     return [expected(e.id, a.name, a.algorithm, seeds[e.id, a.name], problem) for e, a, problem in fits]
 
 
 def parsed(text: str) -> tuple[int, int]:
-    """Part K of N, from "K/N".
+    """Parse "K/N", part K of N.
 
     Raises:
-        ValueError: Anything else.
+        ValueError: It has another form.
     """
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= 10**6:
@@ -94,7 +94,7 @@ def parsed(text: str) -> tuple[int, int]:
 
 
 def part(planned: Sequence[PlannedRuns], k: int, n: int) -> dict[tuple[str, str], tuple[int, ...]]:
-    """The seeds of the pairs of id and agent in part `k` of `n`: a stretch of about 1/n of the whole cost."""
+    """The seeds of each pair of id and agent in part `k` of `n`, which has about 1/n of the total cost."""
     total, before = float(sum(p.seconds * len(p.seeds) for p in planned)), 0.0
     found = {}
     for p in planned:

@@ -1,4 +1,4 @@
-"""Scheduler: runs what is missing of a study, on any executor, and stores runs as they complete."""
+"""Scheduler: runs the missing runs of a study on any executor, and stores them as they complete."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class StudyState:
     """State of a study.
 
     Attributes:
-        store: Where its runs are.
-        pairs: (id, agent) of every pair that fits -> its seeds.
-        skipped: (id, agent) of every pair that does not.
-        found: Runs that were stored before.
-        made: Runs that were made and stored now.
-        errors: (id, agent) -> traceback of what stopped it.
-        capped: id -> budget in evaluations, where the one asked for is more than the whole table.
+        store: Store of its runs.
+        pairs: (id, agent) of every supported pair -> its seeds.
+        skipped: (id, agent) of every unsupported pair.
+        found: Number of runs that were already stored.
+        made: Number of new runs.
+        errors: (id, agent) -> traceback of the error that stopped it.
+        capped: id -> budget in evaluations, if the given one exceeds the whole table.
     """
 
     store: Store
@@ -65,7 +65,7 @@ ProgressCallback = Callable[[int, int], object]
 
 @contextlib.contextmanager
 def progress() -> Iterator[ProgressCallback]:
-    """A progress bar, which is there from the first call on: nothing is drawn over errors in a study."""
+    """A progress bar that appears with the first call, so that it does not overwrite errors in a study."""
     from tqdm.auto import tqdm
 
     bars: list[Any] = []
@@ -97,30 +97,30 @@ def conduct(
 ) -> StudyState:
     """Run and store the missing runs of a study.
 
-    Whatever stops it (an error, Ctrl-C, a kill), what was stored stays; calling it again runs the rest. An agent
-    that raises an error stops for that id alone.
+    After any interruption (an error, Ctrl-C, a kill), stored runs remain; the next call runs the rest. An agent that
+    raises an error is stopped on that id only.
 
     Args:
-        study: What to run.
-        folder: Of the store; None: runs are kept in memory.
+        study: The study.
+        folder: Folder of the store; None: runs are kept in memory.
         executor: Where to run: any `concurrent.futures.Executor`, a factory of one, which replaces a pool that breaks,
             or `Calls` of `hpo_envs.benchmarks.runs.executors`; default: this process. It is not closed.
-        take: Called with the runs that are made, as columns, once they are stored.
-        watch: Told of progress.
-        seconds: How long a task should take.
-        run_seconds: How long a run may take; an agent that takes longer stops on that id.
-        most: Seconds that missing runs may be expected to call functions for, such as trainings.
-        part: (k, n): make only part k of n, see `plan.part`, and only where no other process makes it.
-        command: What asks for the runs, as it was typed.
+        take: Called with new runs, as columns, once they are stored.
+        watch: Progress callback.
+        seconds: Target duration of a task.
+        run_seconds: Time limit of a run; an agent that exceeds it is stopped on that id.
+        most: Limit of the expected seconds of function calls, such as trainings, in missing runs.
+        part: (k, n): run only part k of n, see `plan.part`, unless another process is running it.
+        command: Command that requests the runs, as typed.
 
     Returns:
-        How the study stands.
+        State of the study.
 
     Raises:
         ValueError: The folder has runs that must not be mixed with the study's; no agent fits any environment; the
-            missing runs are expected to take longer than `most`; a part without a folder, of another study than the
-            parts before, or that another process makes.
-        OSError: The disk is full or refuses.
+            missing runs are expected to exceed `most`; or a part has no folder, is of another study than earlier parts,
+            or is being run by another process.
+        OSError: Writing to the disk fails.
     """
     store = Store(folder)
     outcome = StudyState(store)
@@ -166,7 +166,7 @@ def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyStat
 
 
 def planned(study: Study, folder: Path | str | None) -> tuple[list[PlannedRuns], dict[tuple[str, str], int]]:
-    """What a study would take, and how many runs of each pair are missing; nothing is run or written."""
+    """Expected cost of a study, and the number of missing runs of each pair; nothing is run or written."""
     from hpo_envs.benchmarks.study import plan
 
     outcome = StudyState(Store(folder))
@@ -251,7 +251,7 @@ def _missing(
 
 
 def _expected(task: StudyTask) -> float:
-    """Seconds that a task's runs are expected to call a function for; 0 where they look something up."""
+    """Expected seconds of function calls in a task's runs; 0 for look-ups."""
     if not is_live(task.environment.id, task.environment.kwargs):
         return 0.0
     env: Any = gym.make(task.environment.id, disable_env_checker=True, **task.environment.kwargs)
@@ -261,7 +261,7 @@ def _expected(task: StudyTask) -> float:
 
 
 def _replicated(environment: Environment, subsample: float) -> Environment:
-    """An environment with the subsample of the study, where actions are configurations and it has none of its own."""
+    """An environment with the subsample of the study, if actions are configurations and it has no own subsample."""
     kwargs = {k: v for k, v in environment.kwargs.items() if k != "shuffle"}
     if subsample == 1 or "subsample" in kwargs or kind_of_action(environment.id, kwargs) not in ("rows", "fidelity"):
         return environment
@@ -269,7 +269,7 @@ def _replicated(environment: Environment, subsample: float) -> Environment:
 
 
 def _capped(environment: Environment) -> Environment:
-    """An environment whose budget is no more evaluations than its table has; the rest could never be spent."""
+    """An environment whose budget is at most the evaluations in its table; the rest could not be used."""
     if not isinstance(environment.kwargs.get("budget"), (int, float)):
         return environment
     envs: Any = gym.make_vec(environment.id, num_envs=1, **environment.kwargs)

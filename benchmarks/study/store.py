@@ -1,11 +1,11 @@
-"""Keeps runs in a folder of Parquet files that any reader of Parquet understands.
+"""Store of runs: a folder of Parquet files that any Parquet reader can read.
 
     runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row per evaluation
 
-Parts are only ever added, and their name carries the sha256 of all their bytes: what is read is what was written.
-Each is written next to its place, synced and then renamed, so that a reader sees whole parts and a killed or failed
-writer leaves none behind. Publishing a part reads and writes nothing else: no index, no lock. Two processes that make
-the same run store it twice; readers take it once, and refuse runs that disagree.
+Parts are only added, and their name contains the sha256 of all their bytes, which is verified on reading. Each is
+written to a temporary file, synced and then renamed, so that readers see complete parts and a killed or failed writer
+leaves none. Publishing a part needs no index and no lock. Two processes that make the same run store it twice; readers
+use it once, and raise an error if the two differ.
 
 Their columns are those of the table `evaluations` of `hpo_envs.benchmarks.study.flat`.
 """
@@ -56,15 +56,14 @@ Agents = str | Collection[str] | None
 
 
 def write(runs: Sequence[Run], folder: Path | str) -> int:
-    """Store runs, one part for each agent and id, and return how many were new; those that are stored are skipped.
+    """Store runs, one part per agent and id, and return the number of new ones; stored runs are skipped.
 
-    When it returns, the new runs are on the disk. If it raises, or the process dies, parts are there as a whole or not
-    at all.
+    When it returns, the new runs are on the disk. If it raises, or the process dies, each part is complete or absent.
 
     Raises:
-        ValueError: What is stored was made on another table, with other versions or other arguments; or a symbolic
-            link is where the runs belong.
-        OSError: The disk is full or refuses.
+        ValueError: Stored runs were made on another table, with other versions or other arguments; or the folder of the
+            runs is a symbolic link.
+        OSError: Writing to the disk fails.
     """
     return sum(map(len, Store(folder).add(runs)))
 
@@ -73,20 +72,20 @@ def read(folder: Path | str, env: str | None = None, agent: str | None = None, c
     """Read all runs of a folder, or those of one id, one agent; sorted by id, agent and seed.
 
     Args:
-        folder: Of a store.
-        env: Id.
+        folder: Folder of a store.
+        env: Id of an environment.
         agent: Name in results.
-        check: Called with each part before its runs are taken; raises where they are not to be trusted.
+        check: Called with each part before its runs are used; raises if they are not valid.
 
     Raises:
-        FileNotFoundError: No such folder.
-        ValueError: A file that this module did not write, or a run that is there twice.
+        FileNotFoundError: The folder does not exist.
+        ValueError: A file was not written by this module, or two different results of a run are stored.
     """
     return sorted((run for block in Store(folder).once(env, agent, check) for run in block.runs()), key=key_of)
 
 
 def digest(runs: Iterable[Run]) -> str:
-    """Sha256 of everything in runs, in any order: two studies agree to the bit if their digests do."""
+    """Sha256 of the complete runs in any order; two studies are bit-identical if their digests are equal."""
     return digest_of(blocks_of([*runs]))
 
 
@@ -105,7 +104,7 @@ class _Setting:
         self.seeds: dict[str, set[int]] = {}
 
     def check(self, h: dict[str, Any], folder: Path | None) -> None:
-        """Refuse a header that must not stand next to the others."""
+        """Raise if a header must not be mixed with the others."""
         if h["agent"] in self.agents:
             if _setting(h) != _setting(self.agents[h["agent"]]):
                 _compare(h, self.agents[h["agent"]], RUN_KEYS, folder)
@@ -115,7 +114,7 @@ class _Setting:
             raise _mixed(h, f"sha256 of table {h['table']}", self.tables[h["table"]], h["sha256"], folder)
 
     def add(self, h: dict[str, Any], seeds: Iterable[int] = ()) -> None:
-        """Take in a header that agrees with the others."""
+        """Add a header that matches the others."""
         self.first = self.first or h
         self.agents.setdefault(h["agent"], h)
         self.tables.setdefault(h["table"], h["sha256"])
@@ -125,10 +124,10 @@ class _Setting:
 class Store:
     """A folder of runs.
 
-    Headers are read once per id; those of what other processes add later are not looked at.
+    Headers are read once per id; runs added later by other processes are not checked.
 
     Args:
-        folder: Made when the first run is stored; None: runs are kept in memory by whoever adds them.
+        folder: Folder, created with the first stored run; None: runs are kept in memory by the caller.
 
     Attributes:
         added: Parts that this object has written.
@@ -140,7 +139,7 @@ class Store:
         self._settings: dict[str, _Setting] = {}
 
     def add(self, runs: Sequence[Run]) -> list[Block]:
-        """As the function `write`; returns the new runs as columns."""
+        """Store runs as `write` does; return the new runs as columns."""
         groups: dict[tuple[Any, ...], dict[int, Run]] = {}
         for run in runs:
             group = groups.setdefault((*key_of(run)[:2], layout_of(run)), {})
@@ -161,9 +160,9 @@ class Store:
         return written
 
     def once(self, env: str | None = None, agent: Agents = None, check: Check | None = None) -> Iterator[Block]:
-        """The parts, without runs that another one had before; arguments and errors are those of `read`.
+        """The parts, each run once; arguments and errors are those of `read`.
 
-        What this object has added is not read back, nor checked.
+        Parts added by this object are neither read nor checked.
         """
         if self.folder is None or not self.folder.is_dir():
             raise FileNotFoundError(f"runs must be in a folder, got {self.folder}, which is not one")
@@ -185,7 +184,7 @@ class Store:
     def blocks(
         self, env: str | None = None, agent: Agents = None, besides: Collection[Path] = ()
     ) -> Iterator[tuple[Path, Block]]:
-        """The parts, verified, with what they hold: runs that two processes stored are in two of them."""
+        """The verified parts with their runs; runs stored by two processes are in two of them."""
         for part in [part for part in self._parts(env, agent) if part not in besides]:
             yield part, _decoded(part)
 
@@ -194,10 +193,10 @@ class Store:
         return set(self._setting(env).seeds.get(agent, ()))
 
     def check(self, headers: Sequence[dict[str, Any]]) -> None:
-        """Refuse runs that must not stand next to those that are stored, nor next to each other.
+        """Raise if runs must not be mixed with the stored ones or with each other.
 
         Raises:
-            ValueError: Another table, other versions, another budget or other arguments; the message says which.
+            ValueError: Table, versions, budget or arguments differ; the message names the difference.
         """
         new: dict[str, _Setting] = {}
         for h in headers:
@@ -243,7 +242,7 @@ def _publish(block: Block, root: Path) -> Path:
 
 
 def _decoded(part: Path) -> Block:
-    """Read a part; one that lies where others belong is refused, as runs are looked for by the names of files."""
+    """Read a part; raise if its file name does not match its runs, which are found by file names."""
     block = parquet.decode(part)
     env, agent = (quote(block.header[key], safe="") for key in ("env", "agent"))
     stem = f"{agent}-{block.seeds.min()}-{block.seeds.max()}-"
@@ -253,7 +252,7 @@ def _decoded(part: Path) -> Block:
 
 
 def _same(part: Path, block: Block, others: Sequence[Path], seeds: set[int]) -> None:
-    """Refuse a part whose runs with these seeds are not the same in the other parts that have them."""
+    """Raise if the runs of a part with these seeds differ from those in other parts."""
     expected = {run.seed: digest([run]) for run in block.runs() if run.seed in seeds}
     for other in others:
         _, low, high, *_ = parquet.SHARD_NAME.fullmatch(other.name).groups()  # type: ignore[union-attr]

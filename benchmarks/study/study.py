@@ -59,7 +59,7 @@ class Environment:
     Attributes:
         id: Registered id.
         kwargs: Arguments of the environment.
-        transfer: Whose tables agents may learn from, see `hpo_envs.benchmarks.run`.
+        transfer: Source tables of the agents, see `hpo_envs.benchmarks.run`.
     """
 
     id: str
@@ -67,10 +67,10 @@ class Environment:
     transfer: str | None = None
 
     def problem(self) -> registry.Problem:
-        """The `Problem` that agents on it get.
+        """The `Problem` of agents on it.
 
         Raises:
-            ValueError: There are no such tables to learn from.
+            ValueError: The source tables do not exist.
         """
         env = gym.make(self.id, disable_env_checker=True, **self.kwargs)
         try:
@@ -81,13 +81,13 @@ class Environment:
 
 @dataclass(frozen=True)
 class Entrant:
-    """An agent under the name that results carry.
+    """An agent and its name in results.
 
     Attributes:
-        name: In results; unique in a study.
+        name: Name in results, unique in a study.
         algorithm: Registered name, or `module:factory`.
         hyperparameters: Arguments of the agent.
-        isolated: Whether it runs in a process of its own; its code is never imported elsewhere. A text is the
+        isolated: Whether it runs in a separate process; its code is never imported elsewhere. A string is the
             interpreter of another environment, which has its packages.
     """
 
@@ -97,7 +97,7 @@ class Entrant:
     isolated: bool | str = False
 
     def describe(self, header: Mapping[str, Any]) -> dict[str, Any]:
-        """A header under the entrant's own name, with what its algorithm is."""
+        """A header with the entrant's name and algorithm."""
         named = {**header, "agent": self.name}
         if self.name != self.algorithm:
             named["algorithm"] = self.algorithm
@@ -135,9 +135,9 @@ class Study:
         environments: Distinct ids.
         agents: Distinct names.
         seeds: Distinct ints >= 0, sorted.
-        subsample: Fraction of the configurations that each run has, drawn by its seed, where actions are
-            configurations and an environment does not set its own.
-        by_cost: Whether agents have the first `SLOW_SEEDS` seeds only where they take more than a second a run.
+        subsample: Fraction of the configurations in each run, drawn with its seed, if actions are configurations and
+            the environment sets no other.
+        by_cost: Whether agents that take more than a second per run have only the first `SLOW_SEEDS` seeds.
     """
 
     environments: tuple[Environment, ...]
@@ -147,7 +147,7 @@ class Study:
     by_cost: bool = False
 
     def seeds_of(self, agent: Entrant, problem: registry.Problem) -> tuple[int, ...]:
-        """The seeds that an agent has on a problem."""
+        """The seeds of an agent on a problem."""
         known = self.by_cost and agent.algorithm in registry.AGENTS
         return self.seeds[:SLOW_SEEDS] if known and registry.slow(agent.algorithm, problem) else self.seeds
 
@@ -170,7 +170,7 @@ def from_file(path: Path) -> Study:
 
     Raises:
         FileNotFoundError: No such file.
-        ValueError: It says something that a study cannot mean; the message says what may stand there.
+        ValueError: An entry is not valid; the message names the allowed values.
     """
     data = parsed(path, tomllib.loads, "a TOML file")
     if str(path.resolve().parent) not in sys.path:
@@ -253,10 +253,10 @@ def _environments(entry: Any, shared: Mapping[str, Any]) -> list[Environment]:
 
 
 def entrants(entry: Any, isolated: Any) -> list[Entrant]:
-    """The agents that an entry of a study's `agents` means.
+    """The agents of an entry of a study's `agents`.
 
     Raises:
-        ValueError: Nothing that can run; a file that is no trained policy's.
+        ValueError: The agent cannot be run, or a file is not that of a trained policy.
     """
     given: dict[str, Any] = _table(entry) if isinstance(entry, Mapping) else {"name": entry}
     isolated = given.get("isolate", isolated)

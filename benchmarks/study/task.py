@@ -30,8 +30,8 @@ class StudyTask:
         environment: The id and its arguments.
         agent: The agent.
         seeds: Distinct seeds.
-        seconds: A run is begun only before this time is over; the first always is.
-        run_seconds: How long a run may take; one that takes longer stops the agent on this id.
+        seconds: Time within which runs are started; the first run always is.
+        run_seconds: Time limit of a run; exceeding it stops the agent on this id.
     """
 
     environment: Environment
@@ -42,7 +42,7 @@ class StudyTask:
 
     @property
     def foreign(self) -> str | None:
-        """The factory of an agent from outside of this package that shares the worker's process."""
+        """The factory of an agent from outside this package that shares the worker's process."""
         algorithm = self.agent.algorithm
         return algorithm if ":" in algorithm and algorithm != POLICY and not self.agent.isolated else None
 
@@ -56,8 +56,8 @@ class TaskResult:
 
     Attributes:
         task: The task.
-        runs: Finished runs, in the order of the task's seeds, perhaps not all of them.
-        seconds: What they took.
+        runs: Finished runs in the order of the task's seeds, possibly not all.
+        seconds: Duration of the runs.
         error: Traceback of the error that stopped the task, if any.
     """
 
@@ -68,16 +68,16 @@ class TaskResult:
 
 
 def key_of(task: StudyTask) -> tuple[str, str]:
-    """Id and agent: what stops as one."""
+    """Id and agent, whose tasks are stopped together."""
     return task.environment.id, task.agent.name
 
 
 def perform(task: StudyTask) -> TaskResult:
     """Run a task.
 
-    Runs are made in batches that grow while time is left; results do not depend on them, since a run is the same alone
-    and among others. Whatever an agent raises (`SystemExit`, say) stops it on this id alone, as does a run that takes
-    too long or runs out of memory. An isolated agent has one process for all runs of the task.
+    Runs are made in batches that grow while time is left; results do not depend on the batches. Any exception of an
+    agent (such as `SystemExit`) stops it on this id only, as does a run that exceeds its time or memory limit. An
+    isolated agent has one process for all runs of the task.
     """
     import scipy.linalg  # noqa: F401  (seconds in a fresh process, which are not the agent's)
 
@@ -132,7 +132,7 @@ def _perform(task: StudyTask, isolate: Literal[False] | IsolatedProcess) -> Task
 
 
 def remainder(done: TaskResult) -> list[StudyTask]:
-    """Tasks for the seeds that a task had no time for, each of about its length; none after an error."""
+    """Tasks for the remaining seeds of a task, each of similar duration; none after an error."""
     task = done.task
     left = task.seeds[len(done.runs) :]
     if done.error is not None or not left:
