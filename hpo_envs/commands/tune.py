@@ -20,6 +20,7 @@ from typing import Any
 from hpo_envs.commands import words
 from hpo_envs.tables.checks import parsed
 from hpo_envs.tuning.constraints import parsed_constraints
+from hpo_envs.tuning.program import Program
 from hpo_envs.tuning.workers import KINDS
 
 EPILOG = """\
@@ -27,6 +28,7 @@ examples:
   hpo-envs tune train:train --space space.toml --budget 50 --workers 4 --out mine/
   hpo-envs tune train:train --space space.toml --budget 100 --workers 4 --out mine/       continues to 100
   hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
+  hpo-envs tune --command "Rscript fit.R {lr} {layers}" --space space.toml --out mine/     any program, see the guide
   hpo-envs tune --salvage mine/                                    after a damage: what is valid
   hpo-envs tune train:epochs --space space.toml --epochs 27 --agent asha --out mine/      pauses and resumes trainings
 
@@ -46,6 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add, defaults = parser.add_argument, {p.name: p.default for p in inspect.signature(tune).parameters.values()}
     parser.set_defaults(**{name: defaults[name] for name in TUNE_OPTIONS if name not in ("out", "agent")})
     add("function", nargs="?", help="the function to tune, as module:function")
+    add("--command", dest="command_line", help="a program in place of a function: 'python train.py --lr {lr}'")
+    add(
+        "--score-file",
+        help="where the program writes its score as JSON (default: the last line of JSON that it prints)",
+    )
+    add("--score-pattern", help="regular expression with the score as its group, in what the program prints")
+    add("--memory", type=float, metavar="GIB", help="memory limit of the program")
     add("--space", type=Path, metavar="FILE.toml", help="the search space")
     add("--salvage", type=Path, metavar="DIR", help="tune nothing; keep the valid beginning of a damaged search")
     add("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
@@ -86,17 +95,19 @@ def run(args: argparse.Namespace) -> int:
     """Tune, and print the best configuration."""
     if args.salvage is not None:
         return _salvage(args.salvage)
-    for name in ("function", "space"):
-        if getattr(args, name) is None:
-            raise ValueError(f"{name} must be given, got none")
+    if (args.function is None) == (args.command_line is None):
+        raise ValueError("either a function or --command must be given, got both or none")
+    if args.space is None:
+        raise ValueError("space must be given, got none")
     from hpo_envs.tuning import tune
 
     sys.path.insert(0, str(Path.cwd()))
     whole = args.budget == int(args.budget) and args.budget_unit != "cost"
     given = {name: getattr(args, name) for name in TUNE_OPTIONS}
+    program = {"file": args.score_file, "pattern": args.score_pattern, "memory": args.memory and args.memory * 2**30}
     try:
         result = tune(
-            args.function,
+            args.function or Program(args.command_line, **program),
             parsed(args.space, tomllib.loads, "a TOML file"),
             budget=int(args.budget) if whole else args.budget,
             objective=_one_or_more(args.objective),

@@ -222,6 +222,8 @@ def _header(
     p, table = params, params.table
     spec = IDS[p.levels is not None]
     run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)
+    if hasattr(p.function, "digests"):
+        run["environment_source"] |= p.function.digests()
     run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
     run["scale"] = Scales(spec.id, p, {}).of(0).header()
     header = {

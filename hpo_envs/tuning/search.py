@@ -182,7 +182,7 @@ class Search:
             limit = int(max(1.0, min(limit, self._left() + self._share(evaluation))))
         sign = rewarded[0].sign if len(rewarded) == 1 else 0.0
         reports = self._record.folder / "reports"
-        trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit)
+        trial = Trial(evaluation.number, self._config(evaluation), reports, sign, self._steps, limit, rewarded[0].name)
         self.trials[trial.number], self._asked[trial.number] = trial, time.time()
         return trial
 

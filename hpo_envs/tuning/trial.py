@@ -28,11 +28,13 @@ class Trial:
         sign: 1.0 if higher scores are better, -1.0 if lower ones; 0.0: nothing is stopped early.
         steps: The most steps of any training; None: unknown.
         limit: The most steps that the budget leaves to this one; None: no limit.
+        objective: Name of the (first) score.
 
     Attributes:
         number: See above.
         config: See above.
         limit: See above.
+        objective: See above.
         rungs: Steps at which it may be stopped, ascending.
         curve: (step, score) of each report.
         should_stop: Whether the training should end now; what it reported last is its score.
@@ -46,11 +48,12 @@ class Trial:
         sign: float = 1.0,
         steps: int | None = None,
         limit: int | None = None,
+        objective: str = "score",
     ) -> None:
         self.number, self.config = number, dict(config)
         self.curve: list[tuple[int, float]] = []
         self.should_stop = False
-        self.limit, self._folder, self._sign = limit, folder, sign
+        self.objective, self.limit, self._folder, self._sign = objective, limit, folder, sign
         self.rungs = rungs(steps)
 
     def __repr__(self) -> str:

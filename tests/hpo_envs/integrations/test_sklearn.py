@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy.stats import loguniform, randint
 from sklearn.datasets import load_digits, make_classification
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -24,12 +25,12 @@ SPACE: dict[str, Any] = {"C": (1e-3, 1e3, "log"), "kernel": ["rbf", "linear"]}
 GIVEN: dict[str, Any] = {"n_iter": 2, "random_state": 0, "agent": "random", "cv": 2}
 
 
-KINDS = [(TuneSearchCV, LogisticRegression(), "C")]
-if WIDE:
-    KINDS += [(HalvingTuneSearchCV, LogisticRegression(), "C"), (HalvingTuneSearchCV, Ridge(), "alpha")]
+KINDS = [(TuneSearchCV, LogisticRegression(), "C"), (HalvingTuneSearchCV, LogisticRegression(), "C")]
+KINDS += [(TuneSearchCV, Ridge(), "alpha"), (HalvingTuneSearchCV, Ridge(), "alpha")]
 UNMET = {"check_supervised_y_2d": "DataConversionWarning is not caught, as of GridSearchCV"}
 
 
+@pytest.mark.skipif(not WIDE, reason="takes minutes: nightly")
 @pytest.mark.parametrize("kind, estimator, name", KINDS)
 def test_checks_of_scikit_learn_pass(kind: Any, estimator: Any, name: str) -> None:
     search = kind(estimator, {name: (1e-2, 1e2, "log")}, error_score="raise", **{**GIVEN, "n_iter": 1})
@@ -46,7 +47,8 @@ def test_results_are_those_of_searches_of_scikit_learn(tmp_path: Path) -> None:
     }
     space |= {"svc__degree": randint(2, 4)}
     given: dict[str, Any] = {"random_state": 1, "cv": KFold(3, shuffle=True), "n_jobs": 2, "return_train_score": True}
-    search = TuneSearchCV(pipeline, space, n_iter=8, out=tmp_path, **given).fit(X, Y)
+    with parallel_config("threading"):
+        search = TuneSearchCV(pipeline, space, n_iter=8, out=tmp_path, **given).fit(X, Y)
     results = search.cv_results_
     assert len(results["params"]) == 8
     assert {"mean_fit_time", "std_test_score", "split2_train_score", "rank_test_score"} <= results.keys()

@@ -1,0 +1,159 @@
+"""A program in any language as a function to tune: hyperparameters in its command line, its score in its output."""
+
+import contextlib
+import ctypes
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import string
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hpo_envs.tables.table import is_number
+
+STEPS = ("step", "epoch")
+"""Keys of lines of JSON that are reports on the way."""
+
+LARGEST = 10_000_000
+"""Bytes up to which a file in the command line counts as code."""
+
+
+class Program:
+    """Function of a configuration that runs a program, without a shell.
+
+    A line of JSON with the objective and `epoch` or `step` is a report; a program that is stopped early is killed. So it
+    is, with its children, when its evaluation exceeds its time or the search is interrupted.
+
+    Args:
+        command: Command line with hyperparameters in braces, `python train.py --lr {lr}`; `{trial}` is the number of
+            the evaluation. An argument with an inactive hyperparameter is left out, with the option before it.
+        file: File with the score as JSON, which may have braces, too; None: no file.
+        pattern: Regular expression whose last match in the output has the score as its first group, or metrics as named
+            groups; None: the last line of JSON on standard output, a number or an object.
+        memory: Most bytes of address space; None: no limit. On Linux and macOS.
+
+    Raises:
+        ValueError: The program does not exist, both a file and a pattern, or a pattern without a group.
+    """
+
+    def __init__(
+        self, command: str, file: str | None = None, pattern: str | None = None, memory: float | None = None
+    ) -> None:
+        self.__qualname__ = command
+        self._arguments = shlex.split(command)
+        if not self._arguments or shutil.which(self._arguments[0]) is None:
+            raise ValueError(f"command must begin with a program that exists, got {command!r}")
+        if file is not None and pattern is not None:
+            raise ValueError("score must come from a file or a pattern, got both")
+        if pattern is not None and re.compile(pattern).groups == 0:
+            raise ValueError(f"pattern must have a group that is the score, got {pattern!r}")
+        self._file, self._pattern, self._memory = file, pattern, memory
+
+    def digests(self) -> dict[str, str]:
+        """Digest of each file in the command line, such as the script that is run."""
+        files = [Path(a) for a in self._arguments[1:] if "{" not in a and Path(a).is_file()]
+        data = {str(f): f.read_bytes() for f in files if f.stat().st_size <= LARGEST}
+        return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
+
+    def __call__(self, config: Mapping[str, Any], trial: Any) -> Any:
+        """Return the score of a configuration.
+
+        Raises:
+            RuntimeError: The program failed; the message has the end of its standard error.
+            TypeError: It succeeded without a score.
+        """
+        values = {**config, "trial": trial.number}
+        with tempfile.TemporaryFile() as errors, self._running(values, errors) as process:
+            assert process.stdout is not None
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                _report(line, trial)
+                if trial.should_stop:
+                    return None
+            status = process.wait()
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
+            said = errors.read().decode(errors="replace").strip()
+        if status:
+            raise RuntimeError(f"exit status {status}: {said or 'nothing on standard error'}")
+        return self._score("".join(lines), values)
+
+    @contextlib.contextmanager
+    def _running(self, values: Mapping[str, Any], errors: Any) -> Iterator[subprocess.Popen[str]]:
+        process = subprocess.Popen(  # noqa: S603 (the user's own command)
+            _filled(self._arguments, values),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=self._limit if os.name == "posix" else None,
+        )
+        try:
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL) if os.name == "posix" else process.kill()
+            process.wait()
+
+    def _limit(self) -> None:
+        """In the new process: limit its memory, and end it with the process that started it."""
+        import resource
+
+        if self._memory is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (int(self._memory), int(self._memory)))
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+    def _score(self, output: str, values: Mapping[str, Any]) -> Any:
+        if self._file is not None:
+            path = Path(*_filled([self._file], values))
+            if not path.is_file():
+                raise TypeError(f"program must write its score to {path}, got no such file")
+            return json.loads(path.read_text(encoding="utf-8"))
+        if self._pattern is not None:
+            found = [*re.finditer(self._pattern, output)]
+            if not found:
+                raise TypeError(f"program must print a match of {self._pattern!r}, got {output[-200:]!r}")
+            named = {name: float(text) for name, text in found[-1].groupdict().items() if text is not None}
+            return named or float(found[-1][1])
+        scores = [score for line in output.splitlines() if (score := _parsed(line)) is not None]
+        if not scores:
+            raise TypeError(f'program must print its score as JSON, such as {{"score": 0.9}}, got {output[-200:]!r}')
+        return scores[-1]
+
+
+def _parsed(line: str) -> Any:
+    """A line of JSON that is a number or an object; None for another line."""
+    with contextlib.suppress(ValueError):
+        value = json.loads(line)
+        return value if is_number(value) or isinstance(value, dict) else None
+    return None
+
+
+def _report(line: str, trial: Any) -> None:
+    value = _parsed(line)
+    step = next((value[key] for key in STEPS if key in value), None) if isinstance(value, dict) else None
+    if step is not None and trial.objective in value:
+        trial.report(value[trial.objective], step)
+
+
+def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
+    """Arguments with values in place of braces, without those whose hyperparameter is inactive."""
+    found = list[str]()
+    for argument in arguments:
+        names = [name for _, name, _, _ in string.Formatter().parse(argument) if name is not None]
+        if {*names} <= values.keys():
+            found.append(argument.format_map(values))
+        elif len(found) > 1 and found[-1].startswith("-"):
+            found.pop()
+    return found

@@ -1,0 +1,116 @@
+"""Programs as functions: their command line, their score, their limits and their end."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.commands.main import main
+from hpo_envs.tuning import load, tune
+from hpo_envs.tuning.program import Program
+
+SPACE: dict[str, Any] = {"x": (0.0, 1.0), "kind": ["a", "b"], "depth": {"low": 1, "high": 3, "if": {"kind": ["a"]}}}
+
+
+def program(folder: Path, body: str, arguments: str = "{x}", **given: Any) -> Program:
+    script = folder / "script.py"
+    script.write_text(f"import json, os, sys, time\n{body}\n", encoding="utf-8")
+    return Program(f"{sys.executable} {script} {arguments}", **given)
+
+
+def test_program_is_tuned_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "print('log'); print(json.dumps({'loss': float(sys.argv[1]), 'given': len(sys.argv)})); print('end')"
+    command = f"{sys.executable} {tmp_path / 'script.py'} {{x}} --kind {{kind}} --depth={{depth}} --depth {{depth}}"
+    program(tmp_path, body)
+    (tmp_path / "space.toml").write_text(
+        'x = {low = 0.0, high = 1.0}\nkind = ["a", "b"]\n[depth]\nlow = 1\nhigh = 3\nif = {kind = ["a"]}'
+    )
+    out = tmp_path / "out"
+    given = ["--space", str(tmp_path / "space.toml"), "--objective", "loss", "--goal", "min", "--out", str(out)]
+    for budget in ("4", "6"):
+        assert main(["tune", "--command", command, *given, "--budget", budget, "--workers", "2"]) == 0
+    tuned = load(out)
+    assert len(tuned) == 6
+    assert [e.metrics["loss"] for e in tuned] == [e.config["x"] for e in tuned]
+    assert {(e.config["kind"], e.metrics["given"]) for e in tuned} == {("a", 7.0), ("b", 4.0)}
+    program(tmp_path, body.replace("'end'", "'changed'"))
+    assert main(["tune", "--command", command, *given, "--budget", "7"]) == 2
+    assert "script.py" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "body, given, score",
+    [
+        ("print(3); print(0.5); print('[1]')", {}, 0.5),
+        ("print('epoch 1 acc=0.25'); print('epoch 2 acc=0.75')", {"pattern": r"acc=(\S+)"}, 0.75),
+        ("print('score 0.5 size 7')", {"pattern": r"score (?P<score>\S+) size (?P<size>\d+)"}, 0.5),
+        ("open(sys.argv[1] + '.json', 'w').write('{\"score\": 0.125}')", {"file": "{FOLDER}/{trial}.json"}, 0.125),
+    ],
+)
+def test_score_is_read_from_output_or_file(body: str, given: dict[str, str], score: float, tmp_path: Path) -> None:
+    given = {name: text.replace("{FOLDER}", str(tmp_path)) for name, text in given.items()}
+    function = program(tmp_path, body, f"{tmp_path}/{{trial}}", **given)
+    tuned = tune(function, {"x": (0.0, 1.0)}, budget=1, progress=False)
+    assert tuned.best.score == score
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    "body, said",
+    [
+        ("sys.stderr.write('no data'); sys.exit(3)", "RuntimeError: exit status 3: no data"),
+        ("x = bytearray(2 * 10**9); print(1.0)", "MemoryError"),
+        ("os.kill(os.getpid(), 9)", "exit status -9: nothing on standard error"),
+    ],
+)
+def test_programs_that_fail_are_failed_evaluations(body: str, said: str, tmp_path: Path) -> None:
+    function = program(tmp_path, body, memory=10**9)
+    tuned = tune(function, {"x": (0.0, 1.0)}, budget=2, progress=False)
+    assert all(said in e.error for e in tuned)
+
+
+def test_program_without_score_stops_search(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"TypeError: program must print its score as JSON, .* got 'hello"):
+        tune(program(tmp_path, "print('hello')"), {"x": (0.0, 1.0)}, budget=4, progress=False)
+    with pytest.raises(ValueError, match="command must begin with a program that exists, got 'no-such-program {x}'"):
+        Program("no-such-program {x}")
+    with pytest.raises(ValueError, match="pattern must have a group"):
+        Program("python", pattern="score")
+
+
+def alive(file: Path) -> bool:
+    """Whether the process whose number is in a file runs."""
+    deadline = time.monotonic() + 20.0
+    while time.monotonic() < deadline:
+        state = subprocess.run(
+            ["ps", "-o", "stat=", "-p", file.read_text()], capture_output=True, text=True, check=False
+        )
+        if state.stdout.strip()[:1] in ("", "Z"):
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.hostile
+@pytest.mark.skipif(os.name != "posix", reason="process groups")
+def test_program_is_killed_with_its_children_at_time_limit(tmp_path: Path) -> None:
+    child = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    body = f"import subprocess; subprocess.run([sys.executable, '-c', {child!r}])"
+    tuned = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, budget=1, seconds=3.0, progress=False)
+    assert "must end within 3 s" in tuned.evaluations[0].error
+    assert not alive(tmp_path / "pid")
+
+
+def test_reports_of_program_stop_it_early(tmp_path: Path) -> None:
+    body = (
+        "x = float(sys.argv[1])\nfor e in range(1, 10): print(json.dumps({'score': x - 1 / e, 'epoch': e}), flush=True)"
+    )
+    tuned = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, agent="random", budget=8, progress=False)
+    assert {len(e.curve) for e in tuned} <= {1, 3, 9}
+    assert any(e.status == "truncated" for e in tuned)
+    best = max(tuned, key=lambda e: e.config["x"])
+    assert best.score == best.config["x"] - 1 / 9
