@@ -29,8 +29,8 @@ LARGEST = 10_000_000
 class Program:
     """Function of a configuration that runs a program, without a shell.
 
-    A line of JSON with the objective and `epoch` or `step` is a report; a program that is stopped early is killed. So it
-    is, with its children, when its evaluation exceeds its time or the search is interrupted.
+    A line of JSON with the objective and `epoch` or `step` is a report; a program that is stopped early is killed. It
+    is also killed, with its children, when its evaluation exceeds its time or the search is interrupted.
 
     Args:
         command: Command line with hyperparameters in braces, `python train.py --lr {lr}`; `{trial}` is the number of

@@ -1,0 +1,107 @@
+"""Callbacks of trainers that report each epoch to a trial, and stop a training that the search stops early.
+
+    def train(config, trial):
+        trainer = Trainer(max_epochs=20, callbacks=[lightning_callback(trial, "val_accuracy")])
+        ...
+
+A PyTorch loop needs none: `trial.report(accuracy, epoch)`, and `break` once `trial.should_stop`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hpo_envs.tuning.trial import Trial
+
+
+def lightning_callback(trial: Trial, monitor: str) -> Any:
+    """A callback of Lightning that reports after each validation; of several processes, the first one reports.
+
+    Args:
+        trial: Of the evaluation.
+        monitor: Name of a logged metric.
+    """
+    try:
+        from lightning.pytorch import Callback
+    except ModuleNotFoundError:
+        from pytorch_lightning import Callback
+
+    class Reports(Callback):  # type: ignore[misc]
+        def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+            if trainer.sanity_checking:
+                return
+            if trainer.is_global_zero:
+                _report(trial, monitor, trainer.callback_metrics, trainer.current_epoch + 1)
+            if trainer.strategy.reduce_boolean_decision(trial.should_stop, all=False):
+                trainer.should_stop = True
+
+    return Reports() if _checked(trial) else None
+
+
+def keras_callback(trial: Trial, monitor: str) -> Any:
+    """A callback of Keras that reports after each epoch.
+
+    Args:
+        trial: Of the evaluation.
+        monitor: Name of a metric of `fit`, such as `val_accuracy`.
+    """
+    from keras.callbacks import Callback
+
+    class Reports(Callback):  # type: ignore[misc]
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            _report(trial, monitor, logs or {}, epoch + 1)
+            self.model.stop_training = self.model.stop_training or trial.should_stop
+
+    return Reports() if _checked(trial) else None
+
+
+def xgboost_callback(trial: Trial, monitor: str) -> Any:
+    """A callback of XGBoost that reports after each tree.
+
+    Args:
+        trial: Of the evaluation.
+        monitor: Evaluation set and metric, such as `validation_0-auc`.
+    """
+    from xgboost.callback import TrainingCallback
+
+    class Reports(TrainingCallback):  # type: ignore[misc]
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            found = {f"{name}-{metric}": v[-1] for name, log in evals_log.items() for metric, v in log.items()}
+            _report(trial, monitor, found, epoch + 1)
+            return trial.should_stop
+
+    return Reports() if _checked(trial) else None
+
+
+def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
+    """A callback of LightGBM that reports after each tree.
+
+    Args:
+        trial: Of the evaluation.
+        monitor: Evaluation set and metric, such as `valid_0 auc`.
+    """
+    from lightgbm.callback import EarlyStopException
+
+    def report(env: Any) -> None:
+        _report(trial, monitor, {f"{r[0]} {r[1]}": r[2] for r in env.evaluation_result_list}, env.iteration + 1)
+        if trial.should_stop:
+            raise EarlyStopException(env.iteration, env.evaluation_result_list)
+
+    _checked(trial)
+    return report
+
+
+def _checked(trial: Any) -> bool:
+    """True.
+
+    Raises:
+        ValueError: It is no trial.
+    """
+    if not isinstance(trial, Trial):
+        raise ValueError(f"trial must be that of a search, as in train(config, trial), got {trial!r}")
+    return True
+
+
+def _report(trial: Trial, monitor: str, metrics: Mapping[str, Any], step: int) -> None:
+    if monitor not in metrics:
+        raise ValueError(f"monitor must be one of {', '.join(map(str, metrics)) or 'no metric'}, got {monitor!r}")
+    trial.report(metrics[monitor], step)
