@@ -1,4 +1,4 @@
-"""Helpers of all layers: names, values in errors, modules of extras, and the files that users give."""
+"""Helpers of all layers: names, values in errors, modules of extras, and users' files."""
 
 import contextlib
 import difflib
@@ -19,7 +19,7 @@ import numpy.typing as npt
 def nearest(name: str, names: Collection[str]) -> str:
     """Return `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close.
 
-    Names of the same family, those that begin with the same word (`NMTHPO-`, `nmthpo/`), come first.
+    Names of the same family, which begin with the same word (`NMTHPO-`, `nmthpo/`), come first.
     """
     by_text = {n.casefold(): n for n in names}
     text = str(name).casefold()
@@ -31,7 +31,7 @@ def nearest(name: str, names: Collection[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as errors show it: of ints with thousands of digits, and of classes whose `repr` fails, the type."""
+    """A value as text for errors; only the type for ints with thousands of digits and classes whose `repr` fails."""
     try:
         text = repr(value)
     except Exception:
@@ -40,9 +40,9 @@ def shown(value: Any) -> str:
 
 
 def scalar(value: Any) -> Any:
-    """A number of another library as Python's; anything else as it is.
+    """Convert a number of another library to Python's; return anything else unchanged.
 
-    That is a Decimal or a fraction as a float; a number, an array or a tensor of one element by its own `item`.
+    A Decimal or a fraction becomes a float; a number, an array or a tensor of one element is converted by `item`.
     """
     if isinstance(value, (Decimal, Fraction)):
         return float(value)
@@ -53,7 +53,7 @@ def scalar(value: Any) -> Any:
 
 
 def read_only(values: npt.ArrayLike, dtype: type = np.float64) -> npt.NDArray[Any]:
-    """A C-ordered read-only array: a copy, unless the given one is one already."""
+    """A C-ordered read-only array; a copy unless the given one already is."""
     array: npt.NDArray[Any] = np.asarray(values, dtype=dtype, order="C")
     if array.flags.writeable:
         array = array.copy()
@@ -65,17 +65,17 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
     """Check an argument that is a name.
 
     Args:
-        name: Of the argument.
-        value: What was given, of whatever type.
-        known: What it may be.
-        more: For the message, after these.
-        listed: For the message, in place of a long list.
+        name: Name of the argument.
+        value: The given value, of any type.
+        known: The allowed values.
+        more: Addition to these in the message.
+        listed: Replacement of a long list in the message.
 
     Returns:
         `value`.
 
     Raises:
-        ValueError: It is none of those known; the message suggests the nearest.
+        ValueError: It is not an allowed value; the message suggests the nearest.
     """
     if isinstance(value, str) and value in known:
         return value
@@ -84,12 +84,12 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
 
 
 def extra_module(name: str, extra: str, what: str) -> Any:
-    """Import a module of a package that comes with an extra only.
+    """Import a module of a package that an extra installs.
 
     Args:
-        name: Of the module.
-        extra: That brings it.
-        what: For the message: what needs it, in the plural.
+        name: Name of the module.
+        extra: Name of the extra.
+        what: Part that needs it, in the plural, for the message.
 
     Raises:
         ModuleNotFoundError: It is not installed; the message says how to install it.
@@ -109,11 +109,11 @@ def advice(error: BaseException) -> str:
 
 
 def regular(path: Path) -> Path:
-    """Check that reading a path comes to an end.
+    """Return a path after checking that it is a regular file or a folder.
 
     Raises:
-        ValueError: A pipe or a device.
-        OSError: There is nothing.
+        ValueError: It is a pipe or a device.
+        OSError: It does not exist.
     """
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -126,12 +126,12 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[P
 
     Args:
         path: The file.
-        loads: Reads its text, such as `json.loads`.
-        what: For the message, what the file must be.
-        read: Reads its bytes; `content_of` of `tables/files` also those of a compressed file.
+        loads: Parser of its text, such as `json.loads`.
+        what: Required kind of file, for the message.
+        read: Reader of its bytes; `content_of` of `tables/files` also unpacks compressed files.
 
     Raises:
-        ValueError: The file is none, or has integers of thousands of digits.
+        ValueError: The file is not valid, or has integers of thousands of digits.
         OSError: It cannot be read.
     """
     data = read(regular(path))
@@ -143,7 +143,7 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[P
 
 @contextlib.contextmanager
 def naming(path: object) -> Iterator[None]:
-    """Name the file in errors of the system that name none, such as that of a full disk."""
+    """Add the path to errors of the system without one, such as that of a full disk."""
     try:
         yield
     except OSError as error:

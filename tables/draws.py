@@ -47,7 +47,7 @@ def sequence(seed: Keys, n: int) -> Keys:
 
 
 def _finalise(z: Keys, rounds: int) -> Keys:
-    """SplitMix64's finaliser, in place: new arrays cost more than the arithmetic."""
+    """SplitMix64's finaliser, in place, because new arrays cost more than the arithmetic."""
     shifted = np.empty_like(z)
     for _ in range(rounds):
         np.right_shift(z, _30, shifted)

@@ -1,10 +1,10 @@
-"""Arithmetic with the same bits on every processor.
+"""Arithmetic with bit-identical results on every processor.
 
-IEEE 754 fixes the results of +, -, *, / and the square root. It fixes neither those of exp, log and their relatives,
-for which NumPy and the C library have several kernels and take one by the processor's features, nor the order in which
-BLAS adds. Whatever an environment computes therefore uses the functions below. They
-consist of the fixed operations only, element by element in one order, and lie within a few units in the last place of
-NumPy's. Sums by `np.sum` and its relatives need no substitute: NumPy adds in an order that depends on the shape alone.
+IEEE 754 specifies the results of +, -, *, / and the square root. It specifies neither those of exp, log and similar
+functions, for which NumPy and the C library choose a kernel by the processor's features, nor the order in which BLAS
+adds. All computations of environments therefore use the functions below. They consist of the specified operations only,
+element by element in one order, and differ from NumPy's results by at most a few units in the last place. `np.sum` and
+similar functions need no substitute: NumPy adds in an order that depends on the shape alone.
 """
 
 import functools
@@ -19,12 +19,12 @@ from hpo_envs.tables import Floats
 
 
 def total(values: Iterable[float]) -> float:
-    """The sum of floats, added from left to right; since Python 3.12 the built-in `sum` compensates for rounding."""
+    """The sum of floats, from left to right; since Python 3.12 the built-in `sum` compensates for rounding."""
     return functools.reduce(operator.add, values, 0)
 
 
 def _polynomial(*coefficients: float) -> Callable[[Floats], Floats]:
-    """A polynomial, highest power first."""
+    """A polynomial from its coefficients, highest power first."""
 
     def value(x: Floats) -> Floats:
         y = coefficients[0] * x + coefficients[1]
@@ -81,7 +81,7 @@ _FAR = _quotient(
 
 
 def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[Any], Any]:
-    """Make a function of (n, ...) arrays take numbers and arrays of any shape; a float for a float."""
+    """Extend a function of (n, ...) arrays to arrays of any shape and to floats."""
 
     @functools.wraps(function)
     def answer(x: Any) -> Any:
@@ -132,7 +132,7 @@ def _tanh_table() -> Floats:
 
 
 def tanh(x: Floats) -> Floats:
-    """The hyperbolic tangent of an array without NaN: of the nearest multiple of 1 / _STEPS, and Taylor's series."""
+    """The hyperbolic tangent of an array without NaN: from the nearest multiple of 1 / _STEPS, by Taylor's series."""
     x = np.maximum(x, -_REACH)
     np.minimum(x, _REACH, out=x)
     near = x * _STEPS
@@ -200,7 +200,7 @@ def _series(z: float) -> float:
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    """The product of (..., n) and (n,) or (n, m), each sum in one order and rounded as it goes."""
+    """The product of (..., n) and (n,) or (n, m), with sums in a fixed order."""
     if b.ndim == 1:
         return np.asarray((a * b).sum(axis=-1))
     n, m = b.shape
@@ -213,9 +213,9 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 class Factor:
-    """An (m, n) matrix whose products with vectors BLAS adds without rounding, in whatever order.
+    """An (m, n) matrix whose products with vectors BLAS sums without rounding, in any order.
 
-    The matrix is kept in so many bits (23 where n is 64) that sums of its products with as many bits of an input fit
+    The matrix is rounded to so many bits (23 if n is 64) that sums of its products with an input of as many bits fit
     into 53; inputs have twice as many, in two parts.
 
     Args:
@@ -245,7 +245,7 @@ class Factor:
 
 
 def rounded(x: Floats, bits: int = 40) -> Floats:
-    """Numbers rounded to `bits` of their 53 bits, which hides the last bits of a library's result."""
+    """Numbers rounded to `bits` of their 53 bits, which removes differences in the last bits of a library's results."""
     drop = 53 - bits
     half, mask = np.int64(1 << (drop - 1)), np.int64(-1 << drop)
     return np.asarray(((np.asarray(x, dtype=np.float64).view(np.int64) + half) & mask).view(np.float64))

@@ -1,9 +1,9 @@
 """Tables as pandas frames and as HTML for notebooks, and the order of their rows.
 
-Where actions are rows, an index that says something of the row gives the answer away: in the order of a grid, rows 0,
-1, 2, ... beat most optimizers on some tables. So such rows are kept in the order of a hash of their keys.
+If actions are rows, an informative order of the rows leaks results: in grid order, rows 0, 1, 2, ... beat most
+optimizers on some tables. Such rows are therefore stored in the order of a hash of their keys.
 
-A space is a sequence of `Hyperparameter`s: `hpo_envs.tables.table` has these and imports this module.
+A space is a sequence of `Hyperparameter`s, defined in `hpo_envs.tables.table`, which imports this module.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ T = TypeVar("T", bound=Any)  # a `Table`
 def config_columns(
     space: Sequence[Any], raw: Floats, active: npt.NDArray[np.bool_], taken: Collection[str] = ()
 ) -> dict[str, list[Any]]:
-    """Natural values of (n, d) raw configurations, a list for each hyperparameter; None where inactive.
+    """Natural values of (n, d) raw configurations, one list per hyperparameter; None if inactive.
 
     Args:
         space: The hyperparameters.
-        raw: Their raw values.
-        active: (n, d) mask of those with a value.
-        taken: Names of other columns; a hyperparameter called so gets `config.` before its name.
+        raw: (n, d) raw values.
+        active: (n, d) mask of the active ones.
+        taken: Names of other columns; a hyperparameter with such a name is prefixed with `config.`.
     """
     return {
         column_of(h.name, taken): [
@@ -47,9 +47,9 @@ def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str],
 
     Args:
         table: A `Table`.
-        active: (rows, d) mask of the hyperparameters with a value.
-        statuses: Names of its codes.
-        lost: Codes of runs that are in it although nothing of them was measured.
+        active: (rows, d) mask of the active hyperparameters.
+        statuses: Names of the status codes.
+        lost: Codes of runs that are included without measurements.
     """
     import pandas as pd
 
@@ -81,17 +81,17 @@ def facts(title: str, values: Mapping[str, Any]) -> str:
 
 
 def hashed(table: T) -> T:
-    """The same rows in the order of a hash of the table's name and their keys, which depends on no measurement."""
+    """The table with its rows in the order of a hash of its name and their keys, independent of measurements."""
     hashes = [hashlib.sha256(f"{table.name} {key}".encode()).digest() for key in table.keys]
     found: T = table.subset(sorted(range(len(table)), key=hashes.__getitem__))
     return found
 
 
 def natural(table: T) -> T:
-    """The same rows in the order of the grid they come from, else of their source: for fits and reproductions.
+    """The table with its rows in the order of their grid, else of their source, for fits and reproductions.
 
-    Rows are in grid order, the last hyperparameter varying fastest, where every hyperparameter has a list of values;
-    elsewhere, and among runs of one configuration, in the order of `source_index`.
+    Rows are in grid order, the last hyperparameter varying fastest, if every hyperparameter has a list of values;
+    otherwise, and among runs of one configuration, in the order of `source_index`.
     """
     of_grid = all(h.values for h in table.space)
     found: T = table.subset(np.lexsort((table.source_index, *(table.configs.T[::-1] if of_grid else ()))))

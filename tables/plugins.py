@@ -1,4 +1,4 @@
-"""Entry points of other packages: agents, families and tables, listed from metadata and imported when used.
+"""Entry points of other packages: agents, families and tables, listed from metadata and imported on use.
 
 [project.entry-points."hpo_envs.agents"]       name of an agent = "module:Class"
 [project.entry-points."hpo_envs.families"]     id = "module:FAMILY", a line for each id of the family
@@ -19,10 +19,10 @@ class Plugin(NamedTuple):
     """An entry point.
 
     Attributes:
-        name: Of what it adds.
+        name: Name of the agent, id or table that it adds.
         target: `module:name`.
-        package: Distribution that it belongs to.
-        version: Of that.
+        package: Distribution of the plugin.
+        version: Version of the distribution.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Plugin(NamedTuple):
         """The object that it names.
 
         Raises:
-            ValueError: Nothing that can be imported.
+            ValueError: It cannot be imported.
         """
         module, _, name = self.target.partition(":")
         try:
@@ -52,7 +52,7 @@ class Plugin(NamedTuple):
 
 
 def of_id(env_id: str) -> Plugin | None:
-    """The plugin that an id belongs to, if any."""
+    """The plugin of an id, if any."""
     table = re.fullmatch(r"Table\w+-(.+)-v0", env_id)
     return of("families").get(env_id) or (of("tables").get(table[1]) if table else None)
 

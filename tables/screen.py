@@ -22,25 +22,25 @@ KEPT = "\n\t"
 
 
 def escaped(text: str) -> str:
-    """Text with the escapes of `ascii` for what cannot be printed; letters of any alphabet stay."""
+    """Text in which unprintable characters are escaped as by `ascii`; letters of any alphabet are kept."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in KEPT else ascii(c)[1:-1] for c in text)
 
 
 class Screen:
-    """A text stream that escapes control characters in every line; all else is the stream's own.
+    """A text stream that escapes control characters in every line and forwards everything else.
 
     Args:
         stream: Standard output or standard error.
-        before: Called before each text.
+        before: Function called before each text.
     """
 
     def __init__(self, stream: Any, before: Callable[[], None] = lambda: None) -> None:
         self._stream, self._before = stream, before
 
     def write(self, text: str) -> int:
-        """Write a text; a carriage return at its start is that of a progress bar."""
+        """Write a text; a carriage return at its start, as of a progress bar, is kept."""
         self._before()
         bar = "\r" if text.startswith("\r") else ""
         with naming(getattr(self._stream, "name", "")):
@@ -53,14 +53,14 @@ class Screen:
             self._stream.flush()
 
     def close(self) -> None:
-        """Leave the stream open, for those who print after whoever would close it."""
+        """Do nothing: the stream stays open for later output."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
 
 def relay(pipe: connection.Connection) -> threading.Thread:
-    """Print on standard error, `escaped`, what other processes write to a pipe, until the last one closes it."""
+    """Print the output of other processes to a pipe on standard error, `escaped`, until the last one closes it."""
 
     def show() -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
@@ -90,10 +90,10 @@ def _traceback(*error: Any) -> None:
 
 @contextlib.contextmanager
 def notes(note: Callable[[Warning], str | None]) -> Iterator[None]:
-    """Hold warnings back until something is printed, and drop them if an error comes first.
+    """Delay warnings until something is printed, and drop them if an error comes first.
 
     Args:
-        note: A warning as one line; None leaves it to Python.
+        note: Function from a warning to one line; None for the default of Python.
     """
     held: list[str] = []
 

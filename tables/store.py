@@ -1,4 +1,4 @@
-"""Tables by name: from the pack that ships, or built from verified upstream files that have to be fetched.
+"""Tables by name, from packs that ship or from verified upstream files that have to be fetched.
 
 A builder module (one per data set, named in the catalogue) has
 
@@ -6,8 +6,8 @@ A builder module (one per data set, named in the catalogue) has
     shipped(name) -> Table                      a table that ships; those of packs have a row in `packs.csv`
     files(name) -> tuple[str, ...]              optional: upstream files of a table that does not ship; else ()
     build(name, read) -> Table                  optional: such a table; `read(file) -> bytes` returns verified bytes
-    SYNTHETIC: tuple[str, ...]                  optional: tables that no one measured
-    UNHASHED: tuple[str, ...]                   optional: tables whose rows are no actions; they keep their order
+    SYNTHETIC: tuple[str, ...]                  optional: synthetic tables
+    UNHASHED: tuple[str, ...]                   optional: tables whose rows are not actions and keep their order
 
 Nothing here opens a socket; `hpo_envs.tables.files.download` installs files.
 """
@@ -42,7 +42,7 @@ def names(dataset: str | None = None) -> list[str]:
 
 
 def exists(name: str) -> bool:
-    """Return whether a table of this name can be loaded: one of `names()`, or one of the user's own."""
+    """Return whether a table of this name exists: one of `names()`, or one of the user."""
     if _is_users(name):
         return user.exists(name)
     return _dataset_of(name) in catalogue.known() and name in _builder(_dataset_of(name)).NAMES
@@ -87,7 +87,7 @@ def synthetic(name: str) -> bool:
 
 
 def of_configurations(name: str) -> bool:
-    """Return whether the rows of a table are configurations, which are evaluated, and not segments of a text.
+    """Return whether the rows of a table are configurations to evaluate, instead of segments of a text.
 
     Raises:
         ValueError: Unknown name.
@@ -96,7 +96,7 @@ def of_configurations(name: str) -> bool:
 
 
 def owner(name: str) -> str:
-    """Owner of a table's measurements: `this project`, `the user`, upstream's repository; empty: none."""
+    """Owner of a table's measurements: `this project`, `the user` or upstream's repository; empty: none."""
     if not exists(name) or _is_users(name):
         return "the user"
     if upstream := files(name):
@@ -128,7 +128,7 @@ def read(file: str, root: Path | None = None) -> bytes:
     """Return the bytes of an installed upstream file after checking them against the catalogue.
 
     Raises:
-        TableNotInstalled: The file is not there.
+        TableNotInstalled: The file does not exist.
         CorruptFile: Its size or checksum is wrong.
     """
     record = catalogue.files()[file]
@@ -143,7 +143,7 @@ def read(file: str, root: Path | None = None) -> bytes:
 
 
 def shipped(name: str) -> Table:
-    """The table of a pack, before it is compared with the catalogue: for pack scripts."""
+    """The table of a pack, not compared with the catalogue, for pack scripts."""
     builder = _builder(_dataset_of(name))
     return _ordered(builder, builder.shipped(name))
 
@@ -161,7 +161,7 @@ def _builder(dataset: str) -> Any:
 
 
 def _builder_of(name: str) -> Any:
-    """The builder of a table, whose name is checked."""
+    """The builder of a table; raises for an unknown name."""
     builder = _builder(_dataset_of(name))
     one_of("table", name, builder.NAMES)
     return builder
@@ -191,10 +191,10 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
 
     Args:
         names: Table names.
-        table: None for those, or a `Table` instead, a tuple of them for several names.
+        table: A `Table` instead, or a tuple of them for several names; None for the named ones.
 
     Raises:
-        ValueError: Neither.
+        ValueError: It is neither.
     """
     if table is None:
         return tuple(load(name) for name in names)

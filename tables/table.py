@@ -1,4 +1,4 @@
-"""The Table: what someone measured, in one layout, with invariants checked once at construction."""
+"""The Table: recorded results in one layout, with invariants checked at construction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOST = (STATUSES.index("failed"), STATUSES.index("diverged"))
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Values as float64; a single NaN for what is no number: masked, complex, Booleans, times, texts, ragged lists."""
+    """Values as float64; a single NaN for anything else: masked, complex, Booleans, times, strings, ragged lists."""
     try:
         array = np.asarray(values)
         if array.dtype.kind in "iufO" and not isinstance(values, np.ma.MaskedArray):
@@ -73,7 +73,7 @@ class Metric:
 
     @property
     def worst(self) -> float:
-        """The value that a run without a usable model gets, in native units."""
+        """The value of a run without a usable model, in native units."""
         return self.low if self.goal == "max" else self.high
 
 
@@ -126,16 +126,16 @@ class Hyperparameter:
         return np.where(inside, (x - low) / (high - low) if high > low else 0.0, 0.0)
 
     def natural(self, raw: float) -> Any:
-        """The user's value of a stored number: an int, a float, or the choice itself."""
+        """The natural value of a stored number: an int, a float, or the choice itself."""
         if self.kind == "categorical":
             return self.values[int(raw)]
         return int(raw) if self.kind == "int" else float(1.0 - raw if self.complement else raw)
 
     def stored(self, value: Any) -> float:
-        """The number that stands for a natural value.
+        """The stored number of a natural value.
 
         Raises:
-            ValueError: It is outside of the range, or none of the values.
+            ValueError: It is outside the range, or not one of the values.
         """
         value = value if type(value) in map(type, self.values) else scalar(value)
         if self.values:
@@ -177,7 +177,7 @@ class Provenance:
         licence: Upstream's licence.
         citation: Reference to cite.
         sha256: Hash of the table's canonical content; filled in by `Table`.
-        notes: What a user must know of this table (held-out error, imputed cells, ...), one sentence each.
+        notes: Notes for users (held-out error, imputed cells, ...), one sentence each.
     """
 
     kind: Literal["measured", "surrogate"]
@@ -199,17 +199,17 @@ class Table:
         space: The hyperparameters, one per column of `configs`; may be empty.
         configs: (rows, len(space)) float64, raw values (categoricals as indices).
         feature_names: One per column of `features`.
-        features: (rows, d) float64 in [0, 1]: what agents may know of a row before it is evaluated.
+        features: (rows, d) float64 in [0, 1]: features of each row that agents observe before its evaluation.
         metrics: The measured quantities.
         values: (rows, repeats, levels, metrics) float64 in native units; NaN = not measured, trailing only.
-        cost: (rows, repeats, levels) float64, cumulative, including that level; NaN where nothing was measured.
+        cost: (rows, repeats, levels) float64, cumulative, including that level; NaN without measurement.
         cost_unit: Unit of `cost`.
         levels: (levels,) float64, strictly increasing resource of each checkpoint.
         level_unit: Unit of `levels` ("epochs", "updates", ...).
         status: (rows, repeats) uint8, index into `STATUSES`.
-        source_index: (rows,) int64, position of each row upstream, in the file or among the draws, as the builder says;
-            default: 0, 1, 2, ... Rows that are actions are kept in another order, see `hpo_envs.tables.frames`.
-        provenance: Section of the provenance.
+        source_index: (rows,) int64, position of each row upstream, in the file or among the draws; default: 0, 1, 2,
+            ... Rows that are actions are stored in another order, see `hpo_envs.tables.frames`.
+        provenance: Provenance of the table.
     """
 
     name: str
@@ -275,11 +275,11 @@ class Table:
         return {"rows": len(self), **space, **several, "metrics": names, "cost in": self.cost_unit}
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame, one row for each measurement: a configuration, repeat and level.
+        """A pandas DataFrame with one row per measurement: a configuration, repeat and level.
 
-        Columns: `key`; the hyperparameters with their natural values, missing where inactive; `repeat` and `level`,
-        where there are several; the metrics in native units; `cost`, cumulative; `status`. A hyperparameter that has
-        the name of another column gets `config.` before it.
+        Columns: `key`; the hyperparameters with their natural values, missing if inactive; `repeat` and `level`, if
+        there are several; the metrics in native units; `cost`, cumulative; `status`. A hyperparameter with the name of
+        another column is prefixed with `config.`.
         """
         return frames.of_table(self, active(self.space, self.configs), STATUSES, LOST)
 
@@ -316,7 +316,7 @@ class Table:
         """Index of a configuration, given with natural values as in `config(row)`.
 
         Args:
-            config: Hyperparameter -> value; inactive ones do not count. Of a table without hyperparameters, `key`.
+            config: Hyperparameter -> value; inactive ones are ignored. For a table without hyperparameters, `key`.
 
         Raises:
             ValueError: An unknown or missing hyperparameter, a value or a combination that was not measured; the
@@ -335,7 +335,7 @@ class Table:
         """Recurrent cell of a row as a `networkx` graph, see `hpo_envs.tables.cells.graph`.
 
         Raises:
-            ValueError: Rows of this table are no graphs, or their recipes are not known.
+            ValueError: Rows of this table are not cells, or their recipes are not known.
         """
         make = GRAPHS.get(self.name.partition("/")[0])
         try:
@@ -354,13 +354,13 @@ class Table:
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
     def ends(self, metric: str) -> Floats:
-        """(rows, repeats) values of a metric at the last level that each repeat measured; NaN if it measured none."""
+        """(rows, repeats) values of a metric at the last measured level of each repeat; NaN if there is none."""
         v = self.values[..., self.metric(metric)]
         last = np.maximum((~np.isnan(v)).sum(axis=2) - 1, 0)
         return np.take_along_axis(v, last[..., None], axis=2)[..., 0]
 
     def subset(self, rows: npt.ArrayLike, name: str | None = None) -> Table:
-        """The same table with these rows only, in this order."""
+        """The table with only these rows, in this order."""
         index = np.asarray(rows, dtype=np.intp)
         names = ("values", "cost", "configs", "features", "status", "source_index")
         arrays = {a: getattr(self, a)[index] for a in names}
@@ -391,7 +391,7 @@ def _index_of(table: Table, config: Mapping[str, Any]) -> int:
 
 
 def _frozen(array: Any, dtype: Any) -> bool:
-    """Return whether an array needs no copy: it owns its numbers, and whoever made it has given up writing to it."""
+    """Return whether an array needs no copy: it owns its data and is read-only."""
     if type(array) is not np.ndarray or array.dtype != dtype:
         return False
     return bool(array.flags.owndata and array.flags.c_contiguous and not array.flags.writeable)
@@ -467,14 +467,14 @@ def _check_laws(t: Table) -> None:
 
 
 def _unique(keys: tuple[str, ...]) -> bool:
-    """Return whether keys are distinct; hashes are compared first, to save memory."""
+    """Return whether keys are distinct; compares hashes first, to save memory."""
     hashes = np.fromiter(map(hash, keys), np.int64, len(keys))
     hashes.sort()
     return bool((hashes[1:] != hashes[:-1]).all()) or len(set(keys)) == len(keys)
 
 
 def _digest(t: Table) -> str:
-    """SHA-256 over everything that a table can return; independent of files and of NumPy's version."""
+    """SHA-256 of everything that a table can return; independent of files and of NumPy's version."""
     head: Mapping[str, Any] = {
         "name": t.name,
         "kind": t.provenance.kind,
@@ -502,7 +502,7 @@ def _digest(t: Table) -> str:
 
 
 class ByHash:
-    """A table that compares by its name and provenance, which holds the hash of its content."""
+    """A table compared by its name and provenance, which includes the hash of its content."""
 
     def __init__(self, table: Table) -> None:
         self.table = table

@@ -112,7 +112,7 @@ class TableSetting(NamedTuple):
 
 @functools.cache
 def settings() -> dict[str, TableSetting]:
-    """The settings of tables by name; those of users and synthetic ones have none."""
+    """The settings of tables by name; users' and synthetic tables have none."""
     return {row["table"]: TableSetting(**row) for row in _rows(Path(__file__).with_name("settings.csv"))}
 
 
@@ -192,7 +192,7 @@ ALIASES = {
 
 
 def canonical(code: str) -> str:
-    """Return the code of a language, whichever of its codes is given; a code of no family's language as it is."""
+    """Return the canonical code of a language; unknown codes are returned unchanged."""
     return ALIASES.get(code, code)
 
 

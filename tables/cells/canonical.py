@@ -2,8 +2,8 @@
 
 Two cells count as the same computation if they differ only in the names and order of nodes, in the order of the
 inputs of linears, sums and products, in the numbering of the hidden states other than the first (the cell's output),
-or in repeating an operation without parameters on the same inputs. Two linears are never the same: each has weights
-of its own. No algebra is done: `a + (b + c)` and `(a + b) + c` are two computations.
+or in repeating an operation without parameters on the same inputs. Two linears are never the same, because each has its
+own weights. Expressions are not simplified: `a + (b + c)` and `(a + b) + c` are two computations.
 
 The method is colour refinement with individualisation (McKay and Piperno 2014): exact, and fast because branches
 that an automorphism makes equal are searched once.

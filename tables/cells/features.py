@@ -1,10 +1,10 @@
-"""Features of a cell: Weisfeiler-Lehman subtree counts reduced to 50 numbers, the first 10 of which stand alone.
+"""Features of a cell: Weisfeiler-Lehman subtree counts reduced to 50 numbers, of which the first 10 can be used alone.
 
 graph2vec (Narayanan et al. 2017, used in section 4 of the benchmark's paper) learns an embedding in which the
-"words" of a graph are its Weisfeiler-Lehman subtrees. Training it is random; this is its deterministic relative: the
-same words are counted in hashed buckets, damped by log(1 + count), and projected on the principal components of
-cells from the generator. The components ship with the package, so no number depends on a data set or
-on the linear algebra library of a machine beyond rounding, which `DECIMALS` removes.
+"words" of a graph are its Weisfeiler-Lehman subtrees. Its training is random; this is a deterministic variant: the same
+words are counted in hashed buckets, damped by log(1 + count), and projected on the principal components of cells from
+the generator. The components ship with the package, so no number depends on a data set or on the linear algebra library
+of a machine beyond rounding, which `DECIMALS` removes.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""A cell in NumPy: the forward pass of section 3's operations, for tests and for the probe of untrained networks."""
+"""Forward pass of a cell in NumPy (operations of section 3), for tests and for the probe of untrained networks."""
 
 import functools
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class LinearWeights:
 
 
 def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -> LinearWeights:
-    """Draw all parameters uniformly in +-1/sqrt(size), as the release initialises cells; `x` has length `inputs`."""
+    """Draw all parameters uniformly in +-1/sqrt(size), as in the released code; `x` has length `inputs`."""
     bound = 1.0 / np.sqrt(size)
     matrices: list[tuple[Floats, ...]] = []
     biases: list[Floats | None] = []
@@ -53,14 +53,14 @@ def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -
 def forward(
     cell: Cell, weights: LinearWeights, x: Floats, states: Sequence[Floats], cap: float = np.inf
 ) -> list[Floats]:
-    """One time step, with the bits of weights and inputs that `exact.Factor` keeps.
+    """One time step, with weights and inputs rounded as by `exact.Factor`.
 
     Args:
         cell: The cell.
         weights: From `draw_weights`, or trained.
         x: (..., inputs) input vectors.
         states: Previous hidden states, each (..., size).
-        cap: 1 or more; values beyond it in magnitude are set to it, so that cells that explode stay finite.
+        cap: Limit of the magnitude of values, 1 or more, so that exploding cells stay finite.
 
     Returns:
         The new hidden states; the first is the output.
@@ -80,12 +80,12 @@ Vector = tuple[Floats, float]
 
 
 def largest(x: Floats) -> float:
-    """The largest magnitude."""
+    """The largest magnitude in an array."""
     return max(float(x.max()), -float(x.min()))
 
 
 def _step(cell: Cell, weights: LinearWeights, vectors: list[Vector], cap: float) -> list[Vector]:
-    """`forward` of vectors, to which those of the nodes are added."""
+    """`forward` on vectors, to which those of the nodes are appended."""
     one = _one(vectors[0][0].shape[1])
     for j, (op, sources) in enumerate(cell.nodes):
         a = [vectors[k][0] for k in sources]
@@ -115,11 +115,11 @@ def unroll(
         cell: The cell.
         weights: From `draw_weights`, or trained.
         x: The input of each step.
-        states: The hidden states before.
+        states: The initial hidden states.
         cap: See `forward`.
 
     Returns:
-        The hidden states at the end, and the outputs of the steps.
+        The final hidden states, and the output of each step.
     """
     outputs = []
     for inputs in x:
@@ -129,7 +129,7 @@ def unroll(
 
 
 def _simple(op: int, a: list[Floats]) -> Floats:
-    """Operations without parameters."""
+    """Apply an operation without parameters."""
     if op == _TANH:
         return exact.tanh(a[0])
     if op == _SIGM:

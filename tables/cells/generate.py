@@ -4,7 +4,7 @@ Initial nodes are the input vector and the hidden states. At each step a node wi
 connected to earlier ones; then the new hidden states are drawn among the nodes, redundant nodes are removed, and the
 cell is accepted if `x` and all hidden states are used and no hidden state is an input of a new one.
 
-The paper leaves the distributions open. The connection rules below hold in every generated recipe of the released
+The paper does not specify the distributions. The connection rules below hold in every generated recipe of the released
 WikiText-2 logs; the probabilities follow their frequencies there.
 """
 
@@ -31,10 +31,10 @@ Node = tuple[int, tuple[int, ...]]
 
 
 def _levels(p: tuple[float, ...]) -> list[float]:
-    """Upper ends in [0, 1) of `len(p)` choices.
+    """Cumulative probabilities of `len(p)` choices, to draw by `bisect`.
 
-    `bisect(levels, rng.random())` is what `rng.choice(len(p), p=p)` draws, without its checks, which take twenty times
-    as long.
+    `bisect(levels, rng.random())` draws the same as `rng.choice(len(p), p=p)`, without its checks, which take twenty
+    times as long.
     """
     ends = np.cumsum(p)
     return (ends / ends[-1]).tolist()  # type: ignore[no-any-return]
@@ -72,7 +72,7 @@ def _attempt(rng: np.random.Generator, hidden: int, count: int) -> Cell | None:
 
 
 def _node(rng: np.random.Generator, vector: int, sources: list[int], bare: list[int]) -> Node:
-    """The node that becomes a vector; an activation reads the last of `bare`."""
+    """A random node for a vector; an activation reads the last of `bare`."""
     while True:
         op = bisect(_OPERATION_LEVELS, rng.random())
         if op == LINEAR:

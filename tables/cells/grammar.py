@@ -54,13 +54,13 @@ def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
 
 
 def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) -> Cell:
-    """The cell that an action of kind END makes of the nodes added.
+    """The cell that an action of kind END builds from the added nodes.
 
-    The slots that name nodes are the new hidden states, in their order; other slots say nothing. Nodes that lead to
+    The slots that name nodes are the new hidden states, in their order; other slots have no meaning. Nodes that lead to
     no new hidden state are removed.
 
     Raises:
-        InvalidRecipe: No new hidden state, or `x` and the previous hidden states that are used do not fit.
+        InvalidRecipe: There is no new hidden state, or `x` and the right previous hidden states are not all used.
     """
     outputs = [int(k) for k in action[1:] if k >= SOURCES]
     hidden = len(outputs)
@@ -82,8 +82,8 @@ def cell_of(actions: npt.ArrayLike) -> Cell:
     """The cell that (steps, 4) int actions build, the last of kind END.
 
     Raises:
-        InvalidRecipe: An illegal move.
-        ValueError: Not such an array.
+        InvalidRecipe: A move is illegal.
+        ValueError: The array has another shape or type.
     """
     array = np.asarray(actions)
     if array.ndim != 2 or array.shape[1] != 1 + SLOTS or array.dtype.kind not in "iu" or not len(array):
@@ -98,7 +98,7 @@ def actions_of(cell: Cell) -> Ints:
     """(steps, 4) actions that build a cell.
 
     Raises:
-        ValueError: A sum or product of more than three vectors, which one action cannot say.
+        ValueError: A sum or product has more than three vectors, which one action cannot express.
     """
     rows = []
     for op, inputs in cell.nodes:
@@ -116,9 +116,9 @@ def _vector(cell: Cell, k: int) -> int:
 
 
 def mutate(cell: Cell | None, rng: np.random.Generator) -> Cell:
-    """A random valid cell with another computation, one small change away; of None a new one from the generator.
+    """A random valid cell with another computation, one small change away; for None a new one from the generator.
 
-    The change is another operation, input, state or order, a node more or less.
+    The change is another operation, input, state or order, or one node more or less.
     """
     if cell is None:
         return generate(rng)

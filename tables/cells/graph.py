@@ -11,7 +11,7 @@ from hpo_envs.tables.cells.recipe import BLEND, MAX_HIDDEN, OPERATIONS, Cell
 
 @dataclass(frozen=True)
 class Sketch:
-    """A cell that is being built, no `Cell` yet: all hidden states are there, used or not, and none is new.
+    """An incomplete cell: it has all previous hidden states, used or not, and no new one.
 
     Attributes:
         nodes: As in `Cell`.
@@ -28,7 +28,7 @@ class Sketch:
 
     @classmethod
     def of(cls, nodes: Sequence[tuple[int, tuple[int, ...]]]) -> Sketch:
-        """Of nodes in the numbers of actions (`grammar.node_of`), where 0 is none."""
+        """Make a sketch of nodes numbered as in actions (`grammar.node_of`)."""
         return cls(tuple((op, tuple(k - 1 for k in inputs)) for op, inputs in nodes))
 
 

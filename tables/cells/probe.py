@@ -1,9 +1,9 @@
 """Features of a cell from an untrained network: signal propagation and memory.
 
-A small network of one cell with random weights is run on random inputs, once as it is and once with the input of one
-step moved a little. How large the outputs are, how much the difference shows at once, and how fast it fades or grows
-over the next steps predicts how well the trained cell does much better than counts of its operations. The idea is
-that of training-free architecture search; the numbers are this package's own.
+A small network of one cell with random weights is run on random inputs, with and without a small perturbation of the
+input of one step. The size of the outputs, the immediate effect of the perturbation, and its decay or growth over the
+next steps predict the result of training much better than counts of operations. The idea is that of training-free
+architecture search; the features are this package's own.
 """
 
 import functools
@@ -52,7 +52,8 @@ PROBE_NAMES = tuple(f"{name}@{scale:g}" for scale in SCALES for name in _PER_SCA
 def _inputs() -> tuple[list[Vector], list[Vector], dict[str, Any]]:
     """Inputs of the warm-up and after it, and the generator's state after both.
 
-    (PROBE_SIZE, scales x BATCH), and (PROBE_SIZE, 2 x scales x BATCH): as they are, and moved in the first step.
+    Shapes are (PROBE_SIZE, scales x BATCH), and (PROBE_SIZE, 2 x scales x BATCH) without and with perturbation in the
+    first step.
     """
     rng = np.random.default_rng(0)
     x = exact.rounded(rng.standard_normal((WARMUP + LAGS[-1] + 1, 1, BATCH, PROBE_SIZE)))
@@ -78,7 +79,7 @@ def probe(cell: Cell) -> Floats:
 
 
 def _run(cell: Cell, weights: LinearWeights) -> list[float]:
-    """The features, one scale after the other; all scales run at once."""
+    """The features, scale by scale; all scales are run in one batch."""
     warm, pairs, _ = _inputs()
     states, outputs = unroll(cell, weights, warm, [(np.zeros_like(warm[0][0]), 0.0)] * cell.hidden, CAP)
     _, after = unroll(cell, weights, pairs, [(np.hstack([state] * 2), bound) for state, bound in states], CAP)

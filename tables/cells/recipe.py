@@ -89,10 +89,10 @@ class Cell:
 
     @classmethod
     def from_text(cls, text: str) -> Cell:
-        """Read what `text` wrote.
+        """Read a text written by `text`.
 
         Raises:
-            InvalidRecipe: Not such a text, or outside the search space.
+            InvalidRecipe: The text has another form, or the cell is outside the search space.
         """
         if not isinstance(text, str) or not re.fullmatch(
             rf"[1-9]:[{_LETTERS}]\d+(,\d+)*(;[{_LETTERS}]\d+(,\d+)*)*:\d+(,\d+)*", text[:MAX_TEXT]
@@ -105,8 +105,8 @@ class Cell:
     def recipe(self) -> dict[str, dict[str, Any]]:
         """The cell in the released form: `{name: {"op": operation, "input": [names]}}`.
 
-        A node without parameters that becomes two hidden states is written once per state, because names are
-        unique there; a linear cannot become two, since each linear of a recipe has weights of its own.
+        A node without parameters that becomes two hidden states is written once per state, because names are unique
+        there; a linear cannot become two, because each linear of a recipe has its own weights.
         """
         names = ["x", *(f"h_prev_{i}" for i in range(self.hidden)), *(f"node_{j}" for j in range(len(self.nodes)))]
         for i in reversed(range(self.hidden)):
@@ -129,10 +129,10 @@ def parse(recipe: str | Mapping[str, Any]) -> Cell:
     """Read a recipe in the released form.
 
     Args:
-        recipe: A JSON string or the object it stands for.
+        recipe: A JSON string or its object.
 
     Raises:
-        InvalidRecipe: Not such an object, or outside the search space; the message says which rule is broken.
+        InvalidRecipe: The object has another form, or the cell is outside the search space; the message names the rule.
     """
     if isinstance(recipe, str):
         if len(recipe) > MAX_TEXT:
@@ -216,7 +216,7 @@ def arity_error(op: int, count: int) -> str | None:
 
 
 def _check(cell: Cell) -> None:
-    """The rules of section 3."""
+    """Check the rules of section 3."""
     if not 1 <= cell.hidden <= MAX_HIDDEN or len(cell.outputs) != cell.hidden:
         raise InvalidRecipe(
             "hidden", f"a cell must have 1 to {MAX_HIDDEN} hidden states and as many outputs, got {cell.hidden}"
@@ -256,7 +256,7 @@ def leading(nodes: Sequence[tuple[int, tuple[int, ...]]], first: int, outputs: S
 def accepted(cell: Cell) -> bool:
     """The generator's last rule (section 3): no previous hidden state is an input of a new one.
 
-    It is meant to avoid numeric explosions and is no limit of the search space: the GRU breaks it.
+    It prevents numeric explosions and is not a limit of the search space: the GRU does not satisfy it.
     """
     return all(k > cell.hidden or k == 0 for out in cell.outputs for k in cell.nodes[out - cell.first][1])
 

@@ -1,1 +1,1 @@
-"""Upstream files on the disk: downloading, verifying, unpacking, caching."""
+"""Upstream files on disk: downloading, verifying, unpacking, caching."""

@@ -1,4 +1,4 @@
-"""Atomic writing: readers find the old content or the new one, even after a crash."""
+"""Atomic writing: readers see the old content or the new one, even after a crash."""
 
 import contextlib
 import csv
@@ -23,16 +23,16 @@ LEFTOVER_AGE = 86400.0
 
 
 def write(path: Path | str, content: bytes | str) -> None:
-    """Write a file beside its place, flush it to the disk and rename it.
+    """Write a temporary file, flush it to the disk and rename it.
 
-    What is no file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
+    Anything else than a file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
 
     Args:
         path: The file; its folder must exist.
-        content: All of it; text is encoded as UTF-8.
+        content: The whole content; text is encoded as UTF-8.
 
     Raises:
-        OSError: The disk is full or refuses; what was there is unchanged.
+        OSError: Writing to the disk fails; the old content is unchanged.
     """
     data = content.encode() if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
@@ -55,11 +55,11 @@ def write(path: Path | str, content: bytes | str) -> None:
 
 
 def inside(folder: Path | str, path: Path | str) -> Path:
-    """The path of a file to be written; in a folder that others may have filled, no link is followed.
+    """The path of a file to write; in a folder with files of unknown origin, no link is followed.
 
     Args:
         folder: The folder.
-        path: The file. Outside of the folder it is the user's own, and returned as it is.
+        path: The file. A path outside the folder is the user's choice, and returned unchanged.
 
     Raises:
         ValueError: The path, or a folder between the two, is a symbolic link.
@@ -79,7 +79,7 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
 
     Args:
         path: The file; its folder must exist.
-        records: At least one, unless columns are given; what one lacks is left empty.
+        records: At least one, unless columns are given; missing values are empty.
         columns: Default: those of the first record.
 
     Raises:
@@ -90,7 +90,7 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
 
 
 def csv_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """The text of a table; a cell that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """The text of a table; cells that a spreadsheet would treat as formulas are prefixed with an apostrophe."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns or records[0]), lineterminator="\n")
     writer.writerow({name: _harmless(name) for name in writer.fieldnames})
@@ -118,20 +118,20 @@ def read_csv(path: Path | str) -> list[dict[str, str]]:
 
 
 def read_npz(path: Path | str, *names: str) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of an `.npz` file without pickled objects; all of them, or those of some names."""
+    """The arrays of an `.npz` file without pickled objects, all of them or those with the given names."""
     with np.load(path, allow_pickle=False) as data:
         return {name: data[name] for name in names or data.files}
 
 
 def write_all(files: Mapping[Path, bytes | str]) -> None:
-    """Write several files, each whole; they should be ready, so that little time passes between the first and last."""
+    """Write several files atomically in turn; contents should be ready, to keep the time between them short."""
     for path, content in files.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write(path, content)
 
 
 def sync(folder: Path) -> None:
-    """Make renames in a folder durable, where the system can."""
+    """Make renames in a folder durable, if the system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -144,13 +144,13 @@ PART = re.compile(r"\.[0-9a-f]{32}-(\d+)-([0-9a-f]{16})\.part")
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed processes left in a folder.
+    """Remove temporary files of killed processes from a folder.
 
-    A file of this machine is left alone while the process that began it lives, whatever the clock says; one of
-    another machine that shares the disk, for a day.
+    A file of this machine is kept while its process lives, whatever its age; a file of another machine that shares the
+    disk is kept for a day.
 
     Args:
-        folder: Where to look.
+        folder: The folder.
     """
     for entry in os.scandir(folder):
         match = PART.fullmatch(entry.name)
@@ -173,7 +173,7 @@ def _machine() -> str:
 
 
 def _alive(process: int) -> bool:
-    """Return whether a process of this machine runs; where nobody can tell, it does."""
+    """Return whether a process of this machine is running; True if unknown."""
     if os.name != "posix":
         return True
     try:

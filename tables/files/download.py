@@ -1,7 +1,7 @@
 """Download of upstream files into the data folder. No other module opens a socket.
 
-Each file comes from its pinned commit on GitHub, into memory. Size and checksum are checked before it is written, at
-once (`atomic.write`), so that two processes may fetch into one folder.
+Each file is downloaded from its pinned commit on GitHub into memory. Size and checksum are checked before it is written
+atomically (`atomic.write`), so that two processes can fetch into one folder.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses that a lat
 
 
 class _Interrupted(Exception):
-    """A request failed in a way that the next may not."""
+    """A request failed for a temporary reason."""
 
 
 class _Refused(Exception):
-    """A source does not have the file, or not its bytes."""
+    """A source does not have the file, or has other bytes."""
 
 
 def fetch(
@@ -44,17 +44,17 @@ def fetch(
 
     Args:
         names: Data sets; None = all of them.
-        progress: Whether to draw a progress bar where stderr is a terminal.
-        retries: Requests for a file, >= 1.
+        progress: Whether to draw a progress bar if stderr is a terminal.
+        retries: Largest number of requests for a file, >= 1.
         backoff: Seconds between the first two requests; doubles with each.
-        timeout: Seconds without a byte after which a request is given up.
+        timeout: Seconds without a byte after which a request is aborted.
 
     Returns:
-        `installed` or `present` (it was there and right) by file.
+        `installed` or `present` (it was there and correct) by file.
 
     Raises:
         ValueError: Unknown data set.
-        FetchError: A file could not be installed. Those before it have been; those after it are unchanged.
+        FetchError: A file could not be installed. Files before it were; files after it are unchanged.
     """
     from tqdm.auto import tqdm
 
@@ -81,7 +81,7 @@ def fetch(
 def _downloaded(
     record: catalogue.File, session: requests.Session, retries: int, backoff: float, timeout: float
 ) -> bytes:
-    """The content of a file, which is right."""
+    """The verified content of a file."""
     url = UPSTREAM.format(repository=record.repository, commit=record.commit, path=quote(record.path))
     for attempt in range(retries):
         time.sleep(backoff * 2 ** (attempt - 1) if attempt else 0.0)

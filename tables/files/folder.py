@@ -1,4 +1,4 @@
-"""The data folder on disk: where it is and which upstream files are installed."""
+"""The data folder on disk: its location and the installed upstream files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class FetchError(OSError):
 
 
 class CorruptFile(ValueError):
-    """A file on the disk does not have the bytes that the catalogue promises."""
+    """A file on disk does not have the size and checksum in the catalogue."""
 
 
 def data_folder() -> Path:
@@ -29,7 +29,7 @@ def data_folder() -> Path:
 
 
 def select(names: str | Iterable[str] | None = None) -> list[catalogue.File]:
-    """Catalogue rows of the named data sets, in catalogue order; of all of them for None.
+    """Catalogue rows of the named data sets, or of all for None, in catalogue order.
 
     Raises:
         ValueError: Unknown data set.
@@ -42,7 +42,7 @@ def select(names: str | Iterable[str] | None = None) -> list[catalogue.File]:
 
 
 def is_installed(record: catalogue.File, root: Path) -> bool:
-    """Return whether a file is there with the promised size and checksum."""
+    """Return whether a file exists with the size and checksum in the catalogue."""
     try:
         return not record.fault((root / record.file).read_bytes())
     except OSError:

@@ -1,8 +1,8 @@
-"""The lock on a folder: the system's, or a file in it where the file system has none (some network drives, Windows).
+"""Lock on a folder: the system's, or a file in it if the file system has none (some network drives, Windows).
 
-The file names its holder, who touches it every `BEAT` seconds. A lock is abandoned if its holder was a process of this
-machine and is gone, or if nobody touched it for `STALE` seconds by the clock of whoever waits. Whoever breaks one
-moves it aside first, so that of two only one does.
+The file names its holder, which touches it every `BEAT` seconds. A lock is abandoned if its holder was a process of
+this machine and has ended, or if it was not touched for `STALE` seconds by the waiting process's clock. A process that
+breaks a lock renames it first, so that only one process succeeds.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ BEAT, STALE = 2.0, 15.0
 
 @contextlib.contextmanager
 def locked(folder: Path, wait: bool = True) -> Iterator[None]:
-    """Hold the lock on a folder, once other processes have released it.
+    """Hold the lock on a folder, after waiting for other processes to release it.
 
     Raises:
         BlockingIOError: Another process holds it, and `wait` is False.
-        OSError: The folder refuses.
+        OSError: The folder is not writable.
     """
     with contextlib.ExitStack() as stack:
         handle = _of_system(folder, wait)
@@ -39,7 +39,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
 
 
 def _of_system(folder: Path, wait: bool) -> int | None:
-    """A handle that holds the system's lock; None where there are no locks."""
+    """A handle that holds the system's lock; None if the file system has no locks."""
     try:
         import fcntl
     except ImportError:
@@ -98,7 +98,7 @@ def _read(path: Path) -> str | None:
 
 
 def _abandoned(path: Path, held: str) -> bool:
-    """Return whether the holder of a lock is gone; takes until its next beat where that is another machine's."""
+    """Return whether the holder of a lock has ended; for another machine's this waits for its next touch."""
     with contextlib.suppress(ValueError, KeyError, TypeError):
         holder: dict[str, Any] = json.loads(held)
         if holder["host"] == platform.node() and not _runs(int(holder["pid"])):
@@ -131,7 +131,7 @@ def _runs(pid: int) -> bool:
 
 
 def _break(path: Path, held: str | None) -> None:
-    """Remove an abandoned lock; one that somebody took meanwhile is put back."""
+    """Remove an abandoned lock; one that was taken meanwhile is restored."""
     aside = path.with_name(f"{NAME}-{os.urandom(8).hex()}")
     with contextlib.suppress(FileNotFoundError):
         os.rename(path, aside)

@@ -1,8 +1,8 @@
-"""Packs, the arrays of measured tables with the bits that upstream published; and any table as a file.
+"""Packs, the arrays of measured tables with the exact published values; and any table as a file.
 
 A pack is an `.npz` file whose members are compressed with LZMA, so that `numpy.load` reads it. Members of a table have
-names `GROUP/NAME`. An array of several bytes a number may be kept as byte planes, `GROUP/NAME:f8`: first all lowest
-bytes, then the next. Decimal fractions are kept as integers (`scaled`). The sha256 of every pack is pinned in
+names `GROUP/NAME`. An array with several bytes per number may be stored as byte planes, `GROUP/NAME:f8`: first all
+lowest bytes, then the next. Decimal fractions are stored as integers (`scaled`). The sha256 of every pack is pinned in
 `tables/catalogue/packs.csv` and checked before anything parses the file.
 """
 
@@ -31,10 +31,10 @@ _RAW = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME}]
 
 
 def to_bytes(arrays: Mapping[str, Array]) -> bytes:
-    """The content of a pack: the same arrays give the same bytes.
+    """The content of a pack; equal arrays give equal bytes.
 
     Args:
-        arrays: Of numbers or fixed-width texts, by member name.
+        arrays: Arrays of numbers or fixed-width strings, by member name.
     """
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_LZMA) as archive:
@@ -64,10 +64,10 @@ def read(pack: str, group: str = "") -> dict[str, Array]:
 
     Args:
         pack: Path below `tables/datasets`.
-        group: Part of the members' names before `/`.
+        group: Group of the members, the part of their names before `/`.
 
     Raises:
-        CorruptFile: The file is not there, or does not have the pinned sha256.
+        CorruptFile: The file is missing, or does not have the pinned sha256.
     """
     pinned = catalogue.pins()[pack]
     try:
@@ -81,11 +81,11 @@ def read(pack: str, group: str = "") -> dict[str, Array]:
 
 
 def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
-    """Integers k for which `k / 10**digits` has the bits of the values, in the smallest type.
+    """Integers k in the smallest type for which `k / 10**digits` equals the values exactly.
 
     Args:
         values: Finite numbers, any shape.
-        digits: Decimals, broadcast with the values.
+        digits: Number of decimals, broadcast with the values.
 
     Raises:
         ValueError: A value has more decimals.
@@ -101,12 +101,12 @@ def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
 
 
 def unscaled(whole: Array, digits: npt.ArrayLike = 0) -> npt.NDArray[np.float64]:
-    """The numbers that `scaled` turned into integers."""
+    """The numbers that `scaled` converted to integers."""
     return whole / 10.0 ** np.asarray(digits)
 
 
 def smallest(whole: Array) -> Array:
-    """The same integers in the smallest type that holds them."""
+    """The integers in the smallest type that can represent them."""
     low, high = int(whole.min(initial=0)), int(whole.max(initial=0))
     kinds = (np.uint8, np.uint16, np.uint32) if low >= 0 else (np.int8, np.int16, np.int32)
     fits = [kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max]
@@ -114,7 +114,7 @@ def smallest(whole: Array) -> Array:
 
 
 def _forms(name: str, array: Array) -> dict[str, bytes]:
-    """The files of an array, as it is and as byte planes, by member name."""
+    """The files of an array, plain and as byte planes, by member name."""
     array = np.asarray(array, array.dtype.newbyteorder("<"), order="C")
     forms = {name: array}
     if array.dtype.kind in "iuf" and array.dtype.itemsize > 1 and array.ndim:
@@ -152,7 +152,7 @@ _DAMAGE = (
 
 
 def pack(table: Table) -> bytes:
-    """A table as bytes: the SHA-256, 32 bytes, of an `.npz` file without pickled objects, then that file."""
+    """A table as bytes: the SHA-256 (32 bytes) of an `.npz` file without pickled objects, and the file."""
     head = {
         "format": FORMAT,
         "fields": {f: getattr(table, f) for f in ("name", "keys", "feature_names", "cost_unit", "level_unit")},
@@ -169,10 +169,10 @@ def pack(table: Table) -> bytes:
 
 
 def unpack(content: bytes) -> Table:
-    """Read what `pack` wrote.
+    """Read a table written by `pack`.
 
     Raises:
-        ValueError: Another format, a hash that does not fit the content, or a broken law.
+        ValueError: The format is another one, the hash does not match the content, or the table is not valid.
     """
     if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
         raise ValueError("a saved table must match its hash, got changed or damaged bytes")

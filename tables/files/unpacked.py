@@ -1,4 +1,4 @@
-"""All bytes of a file, unpacked if it is a zip or a gzip file: never more than a file of its size may hold."""
+"""Content of a file, unpacked if it is a zip or a gzip file, up to a size limit."""
 
 import gzip
 import io
@@ -19,15 +19,15 @@ TOO_LARGE = "{} must be at most {} bytes{}, got {}"
 
 
 def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
-    """All of a regular file, unpacked.
+    """The whole content of a regular file, unpacked.
 
     Args:
         path: The file.
         most: Largest size in bytes, unpacked; default: `BYTES`, less for compressed files, see `SMALL`.
-        option: For the message, how a caller is told a larger one.
+        option: How to raise the limit, for the message.
 
     Raises:
-        ValueError: A pipe or device, more bytes than allowed, or a damaged archive.
+        ValueError: It is a pipe or device, exceeds the limit, or is a damaged archive.
         OSError: It cannot be read.
     """
     packed = path.suffix in (".gz", ".zip")
@@ -45,7 +45,7 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
 
 
 def limit_of(path: Path) -> int:
-    """Most bytes that a compressed file may unpack to."""
+    """Largest size in bytes of the unpacked content of a compressed file."""
     return min(BYTES, max(SMALL, RATIO * path.stat().st_size))
 
 

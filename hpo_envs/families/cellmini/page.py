@@ -75,9 +75,11 @@ class CellMiniLCEnv(CurvesEnv):
     being the first.
 
     ## Observation Space
-    The d = 50 features describe the cell's graph (`wl_*`, of which the first 10 can be used alone). ## Rewards The
-    metric `objective` after that epoch, negative if lower is better. Default: minus the loss on the development text,
-    in nats per character.
+    The d = 50 features describe the cell's graph (`wl_*`, of which the first 10 can be used alone).
+
+    ## Rewards
+    The metric `objective` after that epoch, negative if lower is better. Default: minus the loss on the development
+    text, in nats per character.
 
     ## Starting State
     Each episode uses one of the two trainings of each row, drawn with the episode's seed.

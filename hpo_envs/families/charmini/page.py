@@ -107,8 +107,8 @@ class CharMiniLCEnv(CurvesEnv):
     episode is one optimisation run.
 
     Ids: `CharMiniLC-{language}-{architecture}-v0`, languages and architectures as in `CharMini-eng-lstm-v0`. By phoneme
-        error rate this is an easy multi-fidelity problem: in English, ranks after five epochs correlate 0.9 with final
-        ranks. Early accuracy, which is 0 for many configurations, is less informative.
+    error rate this is an easy multi-fidelity problem: in English, ranks after five epochs correlate 0.9 with final
+    ranks. Early accuracy, which is 0 for many configurations, is less informative.
 
     ## Action Space
     `MultiDiscrete([rows, 20])`: index of the configuration, in a fixed pseudo-random order, and the epoch to train it
