@@ -1,10 +1,11 @@
-"""The leaderboard: every reference agent on every environment that it fits, on the measured tables.
+"""The leaderboard: every reference agent on every environment that it supports, on the measured tables.
 
     python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/
 
-`run` continues where it stopped. `publish` writes what is committed: the scores (`benchmarks/leaderboard.json.gz`, no
-evaluations), the picture in `docs/`, and the sentence in `README.md`. `hpo-envs report` makes a page of the scores.
+`run` resumes after an interruption. `publish` writes the committed files: the scores (`benchmarks/leaderboard.json.gz`,
+without evaluations), the picture in `docs/`, and the sentence in `README.md`. `hpo-envs report` makes a page of the
+scores.
 """
 
 import argparse
@@ -45,16 +46,17 @@ BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publis
 
 
 def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
-    """Every id whose table is installed, as an environment.
+    """Every id with an installed table, as an environment.
 
     Args:
-        only: Families or ids, with wildcards, in any case; all if empty.
+        only: Families or ids, with wildcards, case-insensitive; all if empty.
 
     Returns:
-        With the first arguments of each family, with the second of those that have any, and so on.
+        A list with the first arguments of each family, one with the second arguments of those that have them, and so
+        on.
 
     Raises:
-        ValueError: One that names none.
+        ValueError: An entry matches no family or id.
     """
     names = {name.lower() for spec in SPECS.values() for name in (spec.family, spec.id)}
     for text in only:
@@ -82,17 +84,17 @@ def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
 def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) -> list[tuple[str, Study]]:
     """The studies of the leaderboard, and the name of the folder of each: "" is the common folder.
 
-    Every seed is a replicate of its problem; where an agent takes more than a second a run, there are fewer of them.
-    Agents that learn from other tables have a study of their own, with these at hand.
+    Every seed is a replication; agents that take more than a second per run have fewer. Agents that learn from other
+    tables have a separate study with these.
 
     Args:
-        seeds: Number of replicates.
+        seeds: Number of replications.
         only: As in `environments`.
-        others: Other people's agents: registered ones, which have a study of their own, as their packages are not
-            everywhere; or `module:factory` or `policy:FILE`, each of which runs in a process of its own.
+        others: External agents: registered ones, which have a separate study, as their packages may be missing; or
+            `module:factory` or `policy:FILE`, each of which runs in a separate process.
 
     Raises:
-        ValueError: An agent of ours among the others.
+        ValueError: One of `others` is an agent of the suite.
     """
     every = tuple(range(seeds))
     if ours := [n for n in others if n in AGENTS and AGENTS[n].entrant]:
@@ -127,7 +129,7 @@ def with_sources(envs: Sequence[Environment]) -> list[Environment]:
 def unseen(agent: Entrant, envs: Sequence[Environment]) -> list[Environment]:
     """Environments without train/test overlap for an agent.
 
-    An agent that runs on some environments of a kind only would divide them into two rankings.
+    An agent that runs on only some environments of a kind would split them into two rankings.
     """
     found, spoiled = [], set()
     for e in envs:
@@ -169,12 +171,12 @@ def headline(found: Mapping[str, Any]) -> str:
 
 
 def drawn(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Tracks in the picture: without degenerate tasks and other budgets, which are in the report."""
+    """Tracks in the picture, without degenerate tasks and further budgets, which are in the report."""
     return [t for t in found["tracks"] if len(t["ranking"]) > 1 and not t.get("flat") and "budget" not in t["name"]]
 
 
 def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, Any]:
-    """A panel with fewer points, its means, and `bands` of their bounds, which are most of the file."""
+    """A panel with fewer points: means, and `bands` of their bounds, which take most of the file."""
     many = len(panel["x"])
     keep = sorted({round(i * (many - 1) / (points - 1)) for i in range(points)})
     agents = {a: [[line[i] for i in keep] for line in lines[: 1 + bands]] for a, lines in panel["agents"].items()}
@@ -182,9 +184,9 @@ def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, A
 
 
 def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary without most points of its curves, and without intervals of single environments; `run` makes the whole.
+    """A summary with fewer points per curve and without intervals of single environments; `run` makes the complete one.
 
-    Degenerate tracks, which the page only names, keep neither curves nor pairs.
+    Degenerate tracks, which the page only lists, have neither curves nor pairs.
     """
     curves = {env: {k: _thin(p, 0) for k, p in panels.items()} for env, panels in found["curves"].items()}
     tracks = [
@@ -197,9 +199,9 @@ def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def seconds_of(header: Mapping[str, Any]) -> float | None:
-    """Processor seconds of a suggestion and its evaluation, in the second of two runs.
+    """CPU seconds of a suggestion and its evaluation, in the second of two runs.
 
-    None for isolated agents, and for those whose packages are not here.
+    None for isolated agents and for missing packages.
     """
     if header.get("isolated") or header["agent"] not in AGENTS or not AGENTS[header["agent"]].installed:
         return None
@@ -214,7 +216,7 @@ def seconds_of(header: Mapping[str, Any]) -> float | None:
 
 
 def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
-    """The summary without agents that equal random search within a track's budget; random search itself is listed."""
+    """The summary without agents that equal random search within a track's budget, except random search itself."""
     for t in found["tracks"]:
         t["doubles"] = [
             r["agent"] for r in t["ranking"] if r["random"] == len(t["environments"]) and r["agent"] != "random"
@@ -227,11 +229,11 @@ def publish(folder: Path, root: Path) -> None:
     """Write scores, picture and the README's sentence below the root of the repository.
 
     Args:
-        folder: The runs.
-        root: Of the repository.
+        folder: Folder of the runs.
+        root: Root of the repository.
 
     Raises:
-        ValueError: Runs that are false or cannot be compared.
+        ValueError: The replay of runs gives other results, or they cannot be compared.
     """
     command = "python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2"
     parts = (sorted(folder.glob(kind)) for kind in ("setting-*", "transfer", "guests-*"))

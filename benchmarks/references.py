@@ -1,11 +1,11 @@
-"""The committed study of spaces that no table lists: the best known reward and the median of random search.
+"""Committed study of spaces that no table lists: best known reward and median of random search.
 
     python -m hpo_envs.benchmarks.references            # three minutes of processor time; writes references.json
     python -m hpo_envs.benchmarks.references --missing  # only tables that have changed; it can be resumed
 
 On a box: `RANDOM` uniform points, then an evolution strategy from the best of them. Cells: random ones and the table's,
-then regularised evolution through the environment. Remade whenever a table or the code of an environment changes: each
-scale is filed under the hash of its table. What an agent finds beyond the best known has regret 0.
+then regularised evolution through the environment. It is repeated whenever a table or the code of an environment
+changes: each scale is stored under the hash of its table. Results beyond the best known have regret 0.
 """
 
 import argparse
@@ -47,13 +47,13 @@ def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = G
     """Best known reward and median of random actions on a task.
 
     The evolution strategy keeps the best of parents and children. Each child is a parent with about a third of its
-    coordinates moved, by steps of many sizes, or redrawn.
+    coordinates changed by steps of various sizes, or redrawn.
 
     Args:
-        params: Of an environment with one objective.
+        params: Parameters of an environment with one objective.
         task: Index of the task.
-        points: Random actions.
-        generations: Of the evolution strategy.
+        points: Number of random actions.
+        generations: Number of generations of the evolution strategy.
     """
     rng = np.random.default_rng(task)
 
@@ -80,10 +80,10 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
     """Best known reward and median of random cells.
 
     Args:
-        env_id: Registered id whose agents can mutate.
+        env_id: Registered id with a grammar.
         kwargs: Arguments of the environment.
         known: Best reward of the table.
-        effort: Share of `CELLS` to evaluate.
+        effort: Fraction of `CELLS` to evaluate.
     """
     found = {}
     for agent, (seeds, budget) in CELLS.items():
@@ -96,7 +96,7 @@ def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The scales of all tasks of these spaces.
 
     Args:
-        known: By name, what need not be computed again.
+        known: Known results by name, which are not recomputed.
     """
     whole = [i for i, s in SPECS.items() if installed(s) and kind_of_action(i, {}) in ("box", "graph")]
     for env_id, kwargs in (*((i, {}) for i in whole), *VARIANTS):

@@ -1,10 +1,10 @@
 """Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.speed [PART ...]`.
 
-Parts: `scalar`, `batched`, `loop`, `seeds`, `imports`; by default all. Times on shared machines
-are noisy: every figure is processor time, the minimum over interleaved rounds, and what counts are the ratios. Peers:
-FrozenLake-v1 through `gym.make`, a minimal hand-written table environment that passes Gymnasium's checker, and the bare
-NumPy gathers that a batched step cannot do without. With `--against CHECKOUT` the same is run with another checkout's
-package, in alternating processes, and each figure is shown as medians of both and their ratio.
+Parts: `scalar`, `batched`, `loop`, `seeds`, `imports`; by default all. Times on shared machines are noisy: every figure
+    is CPU time, the minimum over interleaved rounds; ratios are the reliable part. Peers: FrozenLake-v1 through
+    `gym.make`, a minimal hand-written table environment that passes Gymnasium's checker, and the bare NumPy gathers
+    that a batched step needs. With `--against CHECKOUT` the same is run with another checkout's package, in alternating
+    processes, and each figure is shown as medians of both and their ratio.
 """
 
 import argparse
@@ -49,7 +49,7 @@ MOST = 1024
 
 
 class MinimalTable(gym.Env[Any, Any]):
-    """The least that a table environment can do: a look-up, six observed numbers, an info dict."""
+    """A minimal table environment: a look-up, six observed numbers, an info dict."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(0)
@@ -80,14 +80,14 @@ def best_of(rounds: int, timed: Mapping[str, Callable[[], float]]) -> dict[str, 
 
 
 def seconds_of(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
-    """Seconds that a call takes."""
+    """Duration of a call in seconds."""
     start = clock()
     function()
     return clock() - start
 
 
 def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) -> Callable[[], float]:
-    """Seconds per `step` of the batched form, over batches of actions, with all results kept or each discarded."""
+    """Function that measures seconds per `step` of the vectorized form, with all results kept or each discarded."""
     envs = gym.make_vec(env_id, num_envs=len(actions[0]), **kwargs)
     envs.reset(seed=0)
 
@@ -102,7 +102,7 @@ def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) ->
 
 
 def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], float]:
-    """Seconds per `step`; episodes that end are started again outside the clock."""
+    """Function that measures seconds per `step`; resets are not included."""
 
     def measure() -> float:
         env.reset(seed=0)
@@ -144,8 +144,8 @@ def scalar() -> dict[str, float]:
 def batched(num_envs: int) -> dict[str, float]:
     """Microseconds per step of all episodes, and of the bare gathers.
 
-    Results of twenty steps are kept, as in a rollout: then it counts whether the C library has that memory at hand, and
-    ratios differ by a half from process to process. Or each is discarded when the next one comes, as the gathers' are.
+    Results of twenty steps are kept, as in a rollout; times then depend on the memory of the C library, and ratios vary
+    by a half between processes. Or each result is discarded with the next one, like those of the gathers.
     """
     rng = np.random.default_rng(0)
     actions = rng.integers(0, 767, (42, num_envs))
@@ -170,7 +170,7 @@ def batched(num_envs: int) -> dict[str, float]:
 
 
 def loop() -> dict[str, float]:
-    """Microseconds an evaluation of a batch of 100 seeds of `random`, the run loop included."""
+    """Microseconds per evaluation of a batch of 100 seeds of `random`, including the run loop."""
     timed = {f"random, {budget} evaluations": _run("random", 100, budget, 1e6) for budget in (20, 200)}
     return best_of(7, timed)
 
@@ -183,7 +183,7 @@ def seeds() -> dict[str, float]:
 
 
 def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float]:
-    """A function that times `count` runs of an agent: processor time per evaluation, in `unit`s of a second."""
+    """A function that times `count` runs of an agent: CPU time per evaluation, in `unit`s of a second."""
     arguments: dict[str, Any] = {"budget": budget, "env_kwargs": {}}
     run = functools.partial(runs.run, agent, "NMTHPO-swen-v0", range(count), **arguments)
     run()
@@ -191,7 +191,7 @@ def _run(agent: str, count: int, budget: int, unit: float) -> Callable[[], float
 
 
 def imports() -> dict[str, float]:
-    """Milliseconds of processor time inside of a process: Gymnasium, the suite with a first environment, `--help`."""
+    """Milliseconds of CPU time within a process: Gymnasium, the suite with a first environment, `--help`."""
     code = {
         "import gymnasium": "import gymnasium",
         "+ import hpo_envs + first make": ("import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0')"),
@@ -220,7 +220,7 @@ PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
 
 
 def report(names: list[str]) -> dict[str, dict[str, float]]:
-    """Run the parts of these names and print them, each figure next to the first ones, which are its peers."""
+    """Run the parts with these names and print their figures with ratios to the first ones, the peers."""
     result = {}
     for part in (p for p in PARTS if not names or p.partition(" ")[0] in names):
         measure, unit = PARTS[part]

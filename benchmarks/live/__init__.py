@@ -1,1 +1,1 @@
-"""A benchmark of live tuning: optimizers on functions that are computed, not looked up."""
+"""A benchmark of live tuning: optimizers on computed functions instead of tables."""

@@ -1,4 +1,4 @@
-"""Optimisers of live problems: this suite's agents, and other packages in the way their users run them."""
+"""Optimisers of live problems: this suite's agents, and other packages in their usual setup."""
 
 import abc
 import logging
@@ -29,12 +29,12 @@ class Optimiser(abc.ABC):
 
 
 class SuiteOptimiser(Optimiser):
-    """An agent of this suite, on a box if it works on one, else on candidates.
+    """An agent of this suite, on a box if it supports one, else on candidates.
 
     Args:
         problem: The problem.
-        seed: Of the agent.
-        budget: Evaluations.
+        seed: Seed of the agent.
+        budget: Number of evaluations.
         agent: Registered name.
     """
 
@@ -51,12 +51,12 @@ class SuiteOptimiser(Optimiser):
         return action, self._params.points.config(self._params.stored(action))
 
     def tell(self, handle: Any, score: float) -> None:
-        """Tell the agent."""
+        """Report the score to the agent."""
         self._agent.tell(handle, score, {"cost": 1.0, "metrics": {"score": score}, "status": "ok"})
 
 
 def _score(config: Config) -> float:
-    """Never called: this study calls the problem's function itself."""
+    """Placeholder function: this study calls the problem's function itself."""
     raise NotImplementedError
 
 
@@ -73,7 +73,7 @@ class Optuna(Optimiser):
 
     Args:
         problem: The problem.
-        seed: Of the sampler.
+        seed: Seed of the sampler.
         name: Key of `SAMPLERS`.
     """
 
@@ -86,7 +86,7 @@ class Optuna(Optimiser):
         self._space = space_of(problem.search_space)
 
     def ask(self) -> tuple[Any, Config]:
-        """The next trial, and what it suggests for each active hyperparameter."""
+        """The next trial and its suggestions for the active hyperparameters."""
         trial = self._study.ask()
         return trial, _active(self._space, lambda h: _suggest(trial, h))
 
@@ -108,8 +108,8 @@ class Smac(Optimiser):
 
     Args:
         problem: The problem.
-        seed: Of the facade.
-        budget: Evaluations.
+        seed: Seed of the facade.
+        budget: Number of evaluations.
     """
 
     def __init__(self, problem: LiveProblem, seed: int, budget: int) -> None:
@@ -138,13 +138,13 @@ class Smac(Optimiser):
 
 
 class AxClient(Optimiser):
-    """BoTorch through Ax's client, with the generation strategy that it chooses itself.
+    """BoTorch through Ax's client, with its default generation strategy.
 
-    Ax knows conditions only where each hyperparameter depends on one value: what is inactive is suggested and left out.
+    Ax supports conditions only if each hyperparameter depends on one value; inactive suggestions are ignored.
 
     Args:
         problem: The problem.
-        seed: Of the client.
+        seed: Seed of the client.
     """
 
     def __init__(self, problem: LiveProblem, seed: int) -> None:
@@ -176,7 +176,7 @@ class AxClient(Optimiser):
 
 
 def _active(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], Any]) -> Config:
-    """Values of the hyperparameters that no condition leaves out; only theirs are asked for."""
+    """Values of the active hyperparameters; only these are requested."""
     config: dict[str, Any] = {}
     for h in space:
         if h.condition is None or config.get(h.condition[0]) in h.condition[1]:
@@ -191,8 +191,8 @@ def make(name: str, problem: LiveProblem, seed: int, budget: int) -> Optimiser:
         name: A registered agent, `optuna-tpe` (multivariate by default since
             Optuna 5), `optuna-tpe-univariate`, `optuna-gp`, `smac3` or `botorch-ax`.
         problem: The problem.
-        seed: Of the optimiser.
-        budget: Evaluations.
+        seed: Seed of the optimiser.
+        budget: Number of evaluations.
     """
     if name == "smac3":
         return Smac(problem, seed, budget)

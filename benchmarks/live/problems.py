@@ -32,10 +32,10 @@ class LiveProblem:
     """A function to maximise.
 
     Attributes:
-        name: In results.
-        space: As `hpo_envs.tune` takes it, or an `Id` that knows it.
+        name: Name in results.
+        space: Space as in `hpo_envs.tune`, or an `Id` that has one.
         function: Configuration -> score without noise; higher is better.
-        noise: Standard deviation of the normal noise that an optimizer's scores have.
+        noise: Standard deviation of the normal noise of observed scores.
     """
 
     name: str
@@ -53,8 +53,8 @@ class LiveProblem:
 
         Args:
             config: Natural values of the active hyperparameters.
-            seed: Of the run.
-            evaluation: Counter of the run: noise is drawn from (problem, seed, evaluation).
+            seed: Seed of the run.
+            evaluation: Number of the evaluation: noise is drawn from (problem, seed, evaluation).
         """
         score = float(self.function(config))
         if not self.noise:
@@ -105,7 +105,7 @@ def ellipsoid(config: Config) -> float:
 
 
 def shifted_branin(config: Config) -> float:
-    """Branin's function with a shift that depends on a category, and whole numbers on one axis."""
+    """Branin's function with a shift that depends on a category, and integers on one axis."""
     shift, offset = {"a": (0.0, 0.0), "b": (2.5, -15.0), "c": (-3.0, -5.0), "d": (5.0, -40.0)}[config["kind"]]
     return branin(config["x"] + shift, config["y"]) + offset
 
@@ -134,7 +134,7 @@ def _halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
 
 
 def _score(model: Any, name: str, rows: int) -> float:
-    """Mean score of two models, each trained on one half of the first rows and judged on the other."""
+    """Mean score of two models, each trained on one half of the first rows and evaluated on the other."""
     x, y, v, w = _halves(name, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,7 +157,7 @@ def boosting_diabetes(config: Config) -> float:
 
 
 def network_wine(config: Config) -> float:
-    """Accuracy of a multilayer perceptron after 8 epochs on the wine data; 0 where its weights diverge."""
+    """Accuracy of a multilayer perceptron after 8 epochs on the wine data; 0 if its weights diverge."""
     given = dict(config)
     layers = (given.pop("units"),) * given.pop("layers")
     try:
@@ -189,8 +189,8 @@ class Id:
     """The reward of an id whose actions are a box, as a function of its hyperparameters.
 
     Args:
-        name: Of the id.
-        **options: Of `reset`.
+        name: The id.
+        **options: Options of `reset`.
     """
 
     def __init__(self, name: str, **options: Any) -> None:

@@ -3,7 +3,7 @@
     python -m hpo_envs.benchmarks.live.study run --optimizers box-bo,optuna-tpe --seeds 5-24
     python -m hpo_envs.benchmarks.live.study table
 
-A run is one line of `results.csv`; runs that are there are not repeated.
+A run is one line of `results.csv`; stored runs are not repeated.
 """
 
 import argparse
@@ -41,15 +41,15 @@ class Row:
     """One run, as in `results.csv`.
 
     Attributes:
-        problem: Name.
-        optimiser: Name.
-        workers: Evaluations at the same time, of equal length.
-        budget: Evaluations.
-        seed: Of optimizer and noise.
+        problem: Name of the problem.
+        optimiser: Name of the optimizer.
+        workers: Number of parallel evaluations of equal duration.
+        budget: Number of evaluations.
+        seed: Seed of optimizer and noise.
         final: Score without noise of the configuration with the best observed score.
         anytime: The same, averaged over all numbers of evaluations.
-        median_ms: Median processor time of a suggestion.
-        worst_ms: Longest.
+        median_ms: Median CPU time of a suggestion.
+        worst_ms: Longest CPU time of a suggestion.
     """
 
     problem: str
@@ -64,14 +64,14 @@ class Row:
 
 
 def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
-    """Run an optimizer; return a row for each of `BUDGETS` that the run reaches.
+    """Run an optimizer; return a row per reached budget in `BUDGETS`.
 
     Args:
         problem: The problem.
         optimiser: See `make`.
-        seed: Of optimizer and noise.
-        budget: Evaluations.
-        workers: Pending evaluations before the oldest is told.
+        seed: Seed of optimizer and noise.
+        budget: Number of evaluations.
+        workers: Number of pending evaluations before the oldest is reported.
     """
     chosen = make(optimiser, problem, seed, budget)
     pending: deque[tuple[int, Any, Config]] = deque()
@@ -98,7 +98,7 @@ def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: 
 
 
 def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
-    """Run what is missing in `results.csv`, seed by seed."""
+    """Run the missing runs of `results.csv`, seed by seed."""
     known = {run[:5] for run in load().itertuples(index=False, name=None)}
     wanted = [
         (p, o, seed)
@@ -158,7 +158,7 @@ KNOWN = {
 
 
 def regrets(budget: int, workers: int, seeds: Iterable[int]) -> pd.DataFrame:
-    """Runs with `final` and `anytime` as regret: 0 for the best known score, 1 for the median random configuration."""
+    """Runs with `final` and `anytime` as regret: 0 at the best known score, 1 at the median random configuration."""
     runs, known = load(), references()
     runs = runs[(runs.budget == budget) & (runs.workers == workers) & runs.seed.isin([*seeds])]
     best, median = runs.problem.map(known.best), runs.problem.map(known["median"])
@@ -169,13 +169,13 @@ def regrets(budget: int, workers: int, seeds: Iterable[int]) -> pd.DataFrame:
 def table(budget: int, workers: int, seeds: Iterable[int], against: str) -> pd.DataFrame:
     """Mean regret by optimizer, and paired differences with one of them.
 
-    Intervals are of these problems: seeds are random, problems are not.
+    Intervals are on fixed problems: only seeds are random.
 
     Args:
-        budget: Evaluations.
-        workers: At the same time.
-        seeds: Those that count.
-        against: The optimizer that the others are compared with.
+        budget: Number of evaluations.
+        workers: Number of parallel evaluations.
+        seeds: Seeds to include.
+        against: Reference optimizer of the differences.
 
     Raises:
         ValueError: There are no such runs.

@@ -80,7 +80,7 @@ STYLE = {
 
 
 def axes_of(axes: Any = None) -> Any:
-    """The axes given, or new ones in our style, which a notebook shows.
+    """The given axes, or new ones in the style of the suite, which a notebook shows.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
@@ -105,7 +105,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 
 
 def save(figure: Any, path: Path, dpi: int = 150) -> list[Path]:
-    """Write a figure as `.png` and `.svg`; the same data give the same bytes, for there is no date inside."""
+    """Write a figure as `.png` and `.svg`, without date, so that equal data give equal bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for file in files(path):
         drawn = io.BytesIO()
@@ -117,15 +117,15 @@ def save(figure: Any, path: Path, dpi: int = 150) -> list[Path]:
 
 
 def files(path: Path) -> list[Path]:
-    """The two files of a picture, from its path without suffix."""
+    """The two files of a picture from its path without suffix."""
     return [path.with_name(path.name + suffix) for suffix in (".png", ".svg")]
 
 
 def looks(names: Iterable[str]) -> dict[str, int]:
-    """Places of agents among all looks, solid lines first, then dashed: an agent has the same one in every plot.
+    """Index of each agent's line style, solid ones first, then dashed; an agent has the same one in every plot.
 
-    Settings and remarks behind a name ("bo (2)", "learned (seen)") do not change it, other people's agents have a place
-    made of their name; who meets a taken place has the next one.
+    Suffixes of a name ("bo (2)", "learned (seen)") do not change it. External agents get an index by a hash of their
+    name, or the next free one.
     """
     count, found = len(COLOURS) * len(DASHES), dict[str, int]()
     for name in names:
@@ -144,7 +144,7 @@ def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, Any]) -> None:
-    """Draw a line of (estimate) or of (estimate, lower, upper)."""
+    """Draw a line from (estimate) or (estimate, lower, upper)."""
     lines = [np.array(b, dtype=float) for b in band]
     axes.plot(x, lines[0], label=label, **look)
     if len(lines) == 3:
@@ -159,7 +159,7 @@ def most(order: Sequence[str]) -> list[str]:
 
 
 def crowded(agents: Mapping[str, Sequence[Sequence[float]]]) -> bool:
-    """Return whether a log axis is better: half of the lines end within the lowest tenth."""
+    """Return whether a log axis is better, because half of the lines end within the lowest tenth."""
     top = max(v for band in agents.values() for v in band[0] if v is not None)
     ends = sorted(band[0][-1] for band in agents.values())
     return len(ends) > 1 and 0.0 <= ends[0] and FLOOR < ends[(len(ends) - 1) // 2] < 0.1 * top

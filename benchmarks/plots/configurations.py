@@ -1,4 +1,4 @@
-"""Plots of configurations: which were good, and which hyperparameters matter."""
+"""Plots of configurations and of the importance of hyperparameters."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,16 +21,16 @@ def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: s
     """Draw each row as a line through the values of its hyperparameters, coloured by its rank in a column.
 
     Args:
-        frame: With a column for each hyperparameter, such as that of runs or of a table.
-        columns: The hyperparameters; default: those that the frame says it has.
+        frame: Frame with a column per hyperparameter, such as that of runs or of a table.
+        columns: The hyperparameters; default: those in the attributes of the frame.
         by: Column that colours the lines, the best (highest) dark and on top.
-        axes: To draw on; None: new ones.
+        axes: Axes to draw on; None: new ones.
 
     Returns:
-        The axes; numbers lie between their lowest and highest value, on a logarithmic scale where that suits them.
+        The axes; numbers are between their lowest and highest value, on a logarithmic scale if suitable.
 
     Raises:
-        ValueError: No such columns, or none that varies.
+        ValueError: Columns do not exist, or none varies.
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     names = [*(frame.attrs.get("configuration", ()) if columns is None else columns)]
@@ -61,7 +61,7 @@ def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: s
 
 
 def _places(values: Any) -> tuple[npt.NDArray[np.float64], str, str]:
-    """(n,) heights from 0 to 1 of a column's values, and what its ends are called."""
+    """(n,) heights from 0 to 1 of a column's values, and the labels of its ends."""
     known = values.dropna()
     if not all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
         choices = {v: i for i, v in enumerate(sorted(known.unique(), key=str))}
@@ -82,8 +82,8 @@ def importance(found: Any, axes: Any = None) -> Any:
     """Draw the fraction of the variance that each hyperparameter explains alone, the largest on top.
 
     Args:
-        found: From `analysis.forest_importance.importance`: its `names` and `main`.
-        axes: To draw on; None: new ones.
+        found: Result of `analysis.forest_importance.importance`, with `names` and `main`.
+        axes: Axes to draw on; None: new ones.
 
     Returns:
         The axes.
@@ -96,7 +96,7 @@ def importance(found: Any, axes: Any = None) -> Any:
 
 
 def bars(axes: Any, names: Sequence[str], shares: Sequence[float], title: str) -> Any:
-    """Draw shares of the variance, the first on top; return the axes."""
+    """Draw fractions of the variance, the first on top; return the axes."""
     axes.barh([*names][::-1], [*shares][::-1], color=COLOURS[0])
     axes.set(title=title, xlabel="share of the variance")
     axes.tick_params(axis="y", labelsize=7)
@@ -109,11 +109,11 @@ def draw_importance(
     """Draw main effects and interactions above, marginals of the most important hyperparameters below.
 
     Args:
-        found: From `forest_importance.importance`.
+        found: Result of `forest_importance.importance`.
         metric: Name of the metric.
-        axes: Of the hyperparameters.
-        sign: -1 where scores are minus the metric.
-        path: Of the files, without ending.
+        axes: Axes of the hyperparameters.
+        sign: -1 if scores are minus the metric.
+        path: Path of the files, without suffix.
     """
     order = np.argsort(-found.main, kind="stable")
     shown = min(SHOWN, len(order))

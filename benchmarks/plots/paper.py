@@ -1,6 +1,6 @@
 """Pictures for papers, from the tables `runs` and `evaluations` (`hpo_envs.benchmarks.study.flat`) as data frames.
 
-They have the fonts and sizes of matplotlib's `rcParams`, and colours and line styles for colour-blind readers.
+They use the fonts and sizes of matplotlib's `rcParams`, and colours and line styles for colour-blind readers.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
     """Scores by agent, (environments, seeds) with NaN where a seed was not run, and the task group of each environment.
 
     Raises:
-        ValueError: An agent without a run on some environment, or a score without a value.
+        ValueError: An agent has no run on an environment, or a score is missing.
     """
     one_of("score", score, ("mean_regret", "final_regret"))
     wide = frame.pivot(index=["group", "environment"], columns=["agent", "seed"], values=score)
@@ -49,15 +49,15 @@ def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
     The tests are those of the verdict (`analysis.significance`, Holm's correction over all pairs), not tests of ranks.
 
     Args:
-        frame: The table `runs`, of environments on which all agents ran.
-        ax: Matplotlib's axes to draw on; None: new ones.
+        frame: The table `runs` of environments on which all agents ran.
+        ax: Matplotlib axes to draw on; None: new ones.
         score: `mean_regret` or `final_regret`.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: See `scores_of`; or fewer than two agents.
+        ValueError: See `scores_of`; or there are fewer than two agents.
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     scores, groups = scores_of(frame, score)
@@ -81,7 +81,7 @@ def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
 
 
 def _cliques(order: list[str], pairs: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Ends of the longest stretches of the ranking in which no two agents are significantly different."""
+    """Ends of the maximal ranges of the ranking in which no two agents are significantly different."""
 
     def alike(i: int, j: int) -> bool:
         some = (significance.against(pairs, order[a], order[b]) for b in range(i, j + 1) for a in range(i, b))
@@ -100,10 +100,10 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
 
     Args:
         frame: The table `evaluations`; runs without a regret are left out.
-        by: `evaluations`, or `cost`, as a share of the longest run on each environment.
+        by: `evaluations`, or `cost` as a fraction of the longest run on each environment.
 
     Returns:
-        (points,) x, and by agent the mean and both ends of its interval, (points,) each.
+        (points,) x, and for each agent the mean and both ends of its interval, (points,) each.
 
     Raises:
         ValueError: No regret is known.
@@ -128,11 +128,11 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
 
 
 def anytime(frame: Any, ax: Any = None, by: str = "evaluations") -> Any:
-    """Draw `curves`, a line an agent: of many agents the best and random search.
+    """Draw `curves`, one line per agent; of many agents only the best and random search.
 
     Args:
         frame: The table `evaluations`.
-        ax: Matplotlib's axes to draw on; None: new ones.
+        ax: Matplotlib axes to draw on; None: new ones.
         by: `evaluations` or `cost`.
 
     Returns:
@@ -148,13 +148,13 @@ def anytime(frame: Any, ax: Any = None, by: str = "evaluations") -> Any:
 
 
 def lines(x: Any, bands: Mapping[str, Any], ax: Any = None, measure: str = "normalised regret") -> Any:
-    """Draw means with their intervals, a line an agent: of many agents the best and random search.
+    """Draw means with their intervals, one line per agent; of many agents only the best and random search.
 
     Args:
-        x: (points,) places.
-        bands: By agent, the mean and both ends of its interval, (points,) each.
-        ax: Matplotlib's axes to draw on; None: new ones.
-        measure: What is drawn; only a regret may have a logarithmic axis.
+        x: (points,) positions.
+        bands: Agent -> mean and both ends of its interval, (points,) each.
+        ax: Matplotlib axes to draw on; None: new ones.
+        measure: Label of the y axis; only a regret may have a logarithmic axis.
 
     Returns:
         The axes.

@@ -19,14 +19,14 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
     """Plot the incumbent over the budget used: mean over runs with 95 % interval, one line per agent.
 
     Args:
-        frame: Of runs on one environment, with one objective.
-        axes: To draw on; None: new ones.
+        frame: Frame of runs on one environment, with one objective.
+        axes: Axes to draw on; None: new ones.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: Several environments or objectives.
+        ValueError: There are several environments or objectives.
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     env, *others = frame["env"].unique()
@@ -50,15 +50,15 @@ def incumbent(frame: Any, axes: Any = None) -> Any:
 
 
 def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
-    """Plot the share of pairs of run and target reached over the budget, a line for each agent; higher is better.
+    """Plot the fraction of pairs of run and target reached over the budget, one line per agent; higher is better.
 
     Args:
-        frame: Of runs whose regret is known.
-        axes: To draw on; None: new ones.
+        frame: Frame of runs with a known regret.
+        axes: Axes to draw on; None: new ones.
         targets: (t,) regrets.
 
     Returns:
-        The axes; budget used is a fraction of the longest run on that environment.
+        The axes; the x axis is a fraction of the longest run on each environment.
 
     Raises:
         ValueError: No regret is known.
@@ -88,7 +88,7 @@ def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
 
     Args:
         track: One of a summary's, `Comparison.of(runs).scores["tracks"]`.
-        axes: To draw on; None: new ones.
+        axes: Axes to draw on; None: new ones.
 
     Returns:
         The axes.
@@ -111,14 +111,14 @@ def pareto(frame: Any, axes: Any = None) -> Any:
     """Plot the rewards of two objectives against each other, with the Pareto front of each agent's runs.
 
     Args:
-        frame: Of runs on one environment, with two objectives.
-        axes: To draw on; None: new ones.
+        frame: Frame of runs on one environment, with two objectives.
+        axes: Axes to draw on; None: new ones.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: Another number of objectives, or of environments.
+        ValueError: There are not two objectives, or several environments.
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     names = [c for c in frame.columns if c.startswith("reward_")]

@@ -1,1 +1,1 @@
-"""A comparison as one self-contained page: no library, no request to a network, readable from a file."""
+"""A comparison as one self-contained page, without libraries and network requests."""

@@ -1,4 +1,4 @@
-"""The answer of a report: each track's sentence and a picture of its ranking, with both intervals."""
+"""Summary section of a report: each track's sentences and a picture of its ranking, with both intervals."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -19,10 +19,10 @@ def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Ma
     """A card: name, sentences, picture.
 
     Args:
-        track: One of a summary's.
-        says: Its verdict, as `sentences.verdict` words it.
-        link: Where its evidence is, on the same page.
-        looks: Places of agents among the colours of the page.
+        track: Track of a summary.
+        says: Its verdict, from `sentences.verdict`.
+        link: Anchor of its results on the page.
+        looks: Indices of the agents' colours.
     """
     first, *others = says
     text = f"<p><b>{escape(first)}</b> {escape(' '.join(others))}</p>"
@@ -31,7 +31,7 @@ def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Ma
 
 
 def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> str:
-    """Rows of dots and intervals; positions are shares of the row's width, so that it fits any screen."""
+    """Rows of dots and intervals; positions are relative to the row's width, to fit any screen."""
     ranking = track["ranking"]
     names = most([r["agent"] for r in ranking])
     shown = [r for r in ranking if r["agent"] in names]

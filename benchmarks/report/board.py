@@ -19,14 +19,15 @@ MARKERS = {"best agent": (COLOURS[0], "o"), "second best": (COLOURS[-1], "o"), "
 
 
 def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -> list[Path]:
-    """The best two agents of each family and random search, with their 95 % intervals: a row for a family, one axis.
+    """Draw the best two agents of each family and random search, with 95 % intervals, one row per family.
 
-    At the right of a row is the lead of its best agent over random search.
+    The lead of the best agent over random search is at the right of its row.
 
     Args:
-        summary: Of the leaderboard. A family has one row: its track with the most environments, without source tasks.
-        meanings: What each agent is, in a few words.
-        path: Where to save, without suffix.
+        summary: Summary of the leaderboard. A family has one row: its track with the most environments, without source
+            tasks.
+        meanings: Short description of each agent.
+        path: Path of the files, without suffix.
     """
     main = rows_of_board(summary)
     with extra_module("matplotlib", "plots", "plots").rc_context(STYLE):
@@ -73,9 +74,9 @@ def _leader(track: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
 
 
 def _lead(track: Mapping[str, Any]) -> str:
-    """How much lower the regret of the first agent is than that of random search, in the same seeds.
+    """Difference between the regrets of random search and of the first agent, on the same seeds.
 
-    Empty where random search is the first, or seeds are too few for an interval.
+    Empty if random search is the first, or seeds are too few for an interval.
     """
     first = track["ranking"][0]["agent"]
     pairs = [p["here"]["difference"] for p in track["pairs"] if (p["a"], p["b"]) == (first, "random")]
@@ -83,7 +84,7 @@ def _lead(track: Mapping[str, Any]) -> str:
 
 
 def _finding(main: Mapping[str, Mapping[str, Any]]) -> str:
-    """Which agents are significantly best in most families."""
+    """Sentence on the agents that are significantly best in most families."""
     counts = Counter(t["best"]["here"] for t in main.values() if t["best"]["here"])
     if not counts:
         return "No agent is significantly best in any family"
@@ -95,7 +96,7 @@ def _finding(main: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def rows_of_board(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The track of each family that the picture of the leaderboard shows."""
+    """The track of each family in the picture of the leaderboard."""
     family = {e["label"]: e["family"] for e in summary["environments"]}
     main: dict[str, Mapping[str, Any]] = {}
     for t in sorted(summary["tracks"], key=lambda t: (-len(t["environments"]), t["objectives"])):

@@ -26,8 +26,8 @@ def ink(share: float) -> str:
 def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **options: Any) -> dict[str, Any]:
     """One chart: `panel` has `x` and, by agent, an estimate or an estimate with its interval.
 
-    Options are `xlog`, `ylog`, `xreverse` and `step`; `points`, the series that are points, and `notes` on each;
-    `labels` of x = 0, 1, ...; `shades`, the colour of each series, all of which are shown, without a legend.
+    Options are `xlog`, `ylog`, `xreverse` and `step`; `points`, the series drawn as points, and `notes` on each;
+    `labels` of x = 0, 1, ...; `shades`, the colour of each series, which are all shown without a legend.
     """
     axes = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
     return {**axes, "x": panel["x"], "series": panel["agents"], **options}
@@ -77,7 +77,7 @@ def _positive(panel: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_environments(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Regret against evaluations, and against cost where that is something else, one variant per environment."""
+    """Regret against evaluations, and against cost if that is something else, one variant per environment."""
     units = {e["label"]: e["cost_unit"] for e in summary["environments"]}
     variants = []
     for env, panels in summary["curves"].items():

@@ -55,9 +55,9 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = (), picture
     """The report as one HTML page.
 
     Args:
-        summary: What `Comparison.summary` returns.
-        citations: What to cite, next to the suite.
-        picture: A PNG file to show first.
+        summary: Result of `Comparison.summary`.
+        citations: References to cite besides the suite.
+        picture: PNG file to show first.
     """
     drawn: Drawn = {}
     rows: dict[str, str] = {}
@@ -89,8 +89,8 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
     """A complete HTML page.
 
     Args:
-        title: Of the page.
-        body: Finished HTML; a table of the class `sort` sorts, and the button `everything` saves the data.
+        title: Title of the page.
+        body: Complete HTML; tables of the class `sort` are sortable, and the button `everything` saves the data.
         data: Plain data: `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and the rest.
     """
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))

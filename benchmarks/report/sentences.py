@@ -1,4 +1,4 @@
-"""Results of a track in sentences: the same in `compare`, in reports and on the leaderboard."""
+"""Results of a track in sentences, shared by `compare`, reports and the leaderboard."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RAW = {"anytime": "negative best reward, mean over the budget", "final": "negati
 
 
 def measure(track: Mapping[str, Any]) -> str:
-    """Scores that rank a track."""
+    """Name of the score that ranks a track."""
     text = (RAW if track.get("raw") else SCORES)[track["score"]]
     several = track.get("raw") and track.get("objectives", 1) > 1
     return text.replace("reward", "sum of the objectives' rewards") if several else text
@@ -131,13 +131,13 @@ def _best(track: Mapping[str, Any]) -> list[str]:
 
 
 def _placed(track: Mapping[str, Any], names: Sequence[str], before: int) -> list[str]:
-    """Names of agents, with their rank where they do not follow their predecessor in the ranking."""
+    """Names of agents, with their rank if they do not directly follow their predecessor in the ranking."""
     ranks = {r["agent"]: i for i, r in enumerate(track["ranking"], 1)}
     return [name if ranks[name] == before + i else f"{name} (rank {ranks[name]})" for i, name in enumerate(names, 1)]
 
 
 def _few_tasks(track: Mapping[str, Any]) -> list[str]:
-    """Why results do not generalise, where there are too few tasks."""
+    """Sentence that results do not generalise, if there are too few tasks."""
     n, k = len(track["environments"]), track["groups"]
     if n == 1:
         return ["Results on one environment do not generalise."]
@@ -163,7 +163,7 @@ def _random(track: Mapping[str, Any]) -> list[str]:
 
 
 def _same_as_random(track: Mapping[str, Any]) -> list[str]:
-    """Agents whose budget ends within their random initial design; those that are not listed."""
+    """Agents whose budget ends within their random initial design, and are therefore not listed."""
     n = len(track["environments"])
     groups: dict[int, list[str]] = {}
     for r in track["ranking"]:
@@ -206,14 +206,14 @@ def _lead(difference: Sequence[float | None]) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names as English lists them, the last ones of many by their number."""
+    """Names as a list in English; if there are many, the last ones by their number."""
     if len(names) > most:
         names = [*names[: most - 2], f"{len(names) - most + 2} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def answered(table: Mapping[str, Any]) -> str:
-    """The kind of a table, and whose measurements it has."""
+    """The kind of a table, and the owner of its measurements."""
     return f"measured by {store.owner(table['name'])}" if table["kind"] == "measured" else "surrogate"
 
 

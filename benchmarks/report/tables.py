@@ -1,4 +1,4 @@
-"""Tables in HTML that can be sorted; ranking, heat map and pairs of a track."""
+"""Sortable tables in HTML: ranking, heat map and pairs of a track."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -20,11 +20,12 @@ def table(
 
     Args:
         key: Id of the element.
-        caption: Above the table.
-        columns: Class and name of each.
-        rows: Finished cells.
+        caption: Caption above the table.
+        columns: Class and name of each column.
+        rows: Cells as HTML.
         css: Classes of the table.
-        packed: Takes the rows of a long table, which the page's script puts in; without it they are written here.
+        packed: Receives the rows of a long table, which the page's script inserts; without it they are part of the
+            table.
     """
     heads = "".join(
         f'<th scope="col" class="{css}"><button type="button">{escape(name)}</button></th>' for css, name in columns
@@ -55,7 +56,7 @@ def head(value: str) -> str:
 
 
 def num(value: float | None, shown: str | None = None) -> str:
-    """A cell that sorts by its number, whatever text it shows."""
+    """A cell that is sorted by its number, not by its text."""
     raw = "" if value is None else f"{value:.10g}"
     return f'<td class="n" data-value="{raw}">{escape(sentences.number(value) if shown is None else shown)}</td>'
 

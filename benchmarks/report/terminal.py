@@ -27,7 +27,7 @@ the largest budget and the share of runs that stopped before its end because the
 
 
 def of_track(track: Mapping[str, Any]) -> str:
-    """Ranking of a track, its verdict and a legend; without columns across tasks where these are too few."""
+    """Ranking of a track, its verdict and a legend; without columns across tasks if these are too few."""
     raw, ranking = track.get("raw", False), track["ranking"]
     name = "raw score" if raw else "final regret" if track["score"] == "final" else "mean regret"
     columns: dict[str, Sequence[str]] = {
@@ -49,7 +49,7 @@ def of_track(track: Mapping[str, Any]) -> str:
 
 
 def of_selections(records: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """A row for each agent, the least often wrong at the largest budget first; the first row has the names."""
+    """One row per agent, sorted by errors at the largest budget; the first row has the names."""
     budgets = sorted({r["budget"] for r in records})
     by_agent: dict[str, dict[float, Mapping[str, Any]]] = {}
     for r in records:

@@ -1,4 +1,4 @@
-"""Catalogue: a CSV row for each data set, each upstream file (size, commit, licence, sha256), each table's setting."""
+"""Catalogue: CSV rows for data sets, upstream files (size, commit, licence, sha256) and settings of tables."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _Bytes = bytes  # a file has a field of that name
 
 
 class Dataset(NamedTuple):
-    """One data set: a release of others, or trainings of this project.
+    """One data set: an upstream release, or trainings of this project.
 
     Attributes:
         name: First part of the names of its tables, `name/...`.
-        title: One line.
+        title: Title in one line.
         citation: Reference to cite.
         builder: Module with `NAMES` and `shipped(name)`, see `hpo_envs.tables.store`.
     """
@@ -42,15 +42,15 @@ class File(NamedTuple):
     """One upstream file.
 
     Attributes:
-        dataset: Name of the data set it belongs to.
+        dataset: Name of its data set.
         file: Path below the data folder.
         repository: GitHub repository, owner/name.
         commit: Commit, 40 hex digits.
         path: Path in the repository.
         licence: Upstream's licence.
         bytes: Size; 0 = not known before the first download.
-        sha256: Checksum: 64 hex digits, or `gitblob:` and the 40 hex digits of git's blob id for a file that is
-            known only by what the commit says of it.
+        sha256: Checksum: 64 hex digits, or `gitblob:` and the 40 hex digits of git's blob id for a file of which only
+            the commit is known.
     """
 
     dataset: str
@@ -70,11 +70,11 @@ class File(NamedTuple):
 
     @property
     def limit(self) -> int:
-        """The most bytes that the file may have."""
+        """Largest size of the file in bytes."""
         return self.bytes or LARGEST
 
     def fault(self, content: _Bytes) -> str:
-        """What is wrong with the file's content; empty if size and checksum are as pinned."""
+        """Description of a mismatch of the file's content; empty if size and checksum are as pinned."""
         if self.sha256.startswith(_GITBLOB):
             head = b"blob %d\0" % len(content)
             digest = _GITBLOB + hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
@@ -86,15 +86,15 @@ class File(NamedTuple):
 
 
 class TableSetting(NamedTuple):
-    """What the models of a table were trained on, and what to do.
+    """Training data and task of the models of a table.
 
     Attributes:
-        table: Its name.
-        data: Data set that they learn from and are scored on; tables of one problem have one.
-        annotation: What is predicted, or whose judgement is met.
+        table: Name of the table.
+        data: Data set for training and evaluation, shared by tables of one problem.
+        annotation: Annotation to predict, or human scores to agree with.
         model: Class of the models.
-        language: Code of the language, besides English where there are two, see `canonical`.
-        objective: Metric on validation data by which configurations are chosen; empty if none was measured.
+        language: Code of the language, if there are two the one other than English, see `canonical`.
+        objective: Metric on validation data to select configurations; empty if none was measured.
     """
 
     table: str
@@ -106,7 +106,7 @@ class TableSetting(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The task group: data set and annotation, whatever the model class."""
+        """The task group: data set and annotation, regardless of the model class."""
         return f"{self.data}, {self.annotation}"
 
 
@@ -118,10 +118,10 @@ def settings() -> dict[str, TableSetting]:
 
 @functools.cache
 def held_out() -> dict[str, str]:
-    """What must not be learned from when a table is the problem, by its name.
+    """Language or task group excluded from training, by the name of the problem's table.
 
-    Its language, which tables of several task groups share; or its task group, where all of that is in English or in
-    no language of its own.
+    It is the table's language, which may be shared by several task groups; or its task group, if all of the group is in
+    English or in no particular language.
     """
     spoken = defaultdict(set)
     for s in settings().values():
@@ -169,7 +169,7 @@ def files_of(name: str) -> list[File]:
 
 
 def provenance(name: str, kind: Literal["measured", "surrogate"], *notes: str, file: str | None = None) -> Provenance:
-    """Provenance of a data set's table: `file`, by default the data set's first."""
+    """Provenance of a data set's table, from `file`, by default the data set's first file."""
     source = files()[file] if file else files_of(name)[0]
     return Provenance(kind, source.repository, source.commit, source.licence, dataset(name).citation, notes=notes)
 
@@ -197,5 +197,5 @@ def canonical(code: str) -> str:
 
 
 def overlap(some: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return the languages that are in both, sorted, whichever of their codes each has."""
+    """Return the common languages, sorted, after conversion to canonical codes."""
     return sorted(set(map(canonical, some)) & set(map(canonical, others)))

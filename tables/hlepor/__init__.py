@@ -1,10 +1,10 @@
-"""Word-level hLEPOR, the metric itself, usable on its own.
+"""The metric hLEPOR on words, usable without an environment.
 
     from hpo_envs.tables import hlepor
     hlepor.score("a cat sat", "the cat sat")                        # the paper's formula, default parameters
     hlepor.score(hypotheses, references, "cushlepor-lm-en-de", variant="released")   # (segments,) scores
 
-One evaluation is split in two. `collect` reads each segment once and keeps lengths, matches and position differences
+An evaluation has two stages. `collect` reads each segment once and returns lengths, matches and position differences
 (`Statistics`); `segment_scores` then scores a whole corpus for one or many parameter vectors with a few NumPy
 operations. Han et al. 2021, section 2; Han et al. 2013 for the alignment.
 """

@@ -35,14 +35,14 @@ MAX_N = 8
 
 @dataclass(frozen=True)
 class Statistics:
-    """Sufficient statistics of a corpus: scores depend on these and the parameters alone.
+    """Sufficient statistics of a corpus: scores depend only on these and the parameters.
 
     Attributes:
-        hypothesis_length: (segments,) float64, tokens.
-        reference_length: (segments,) float64, tokens.
-        matches: (segments,) float64, tokens that both sides share, counted with multiplicity.
+        hypothesis_length: (segments,) float64, number of tokens.
+        reference_length: (segments,) float64, number of tokens.
+        matches: (segments,) float64, number of shared tokens, counted with multiplicity.
         npd: (segments, max_n + 1) float64, NPD for n = 0, 1, ..., max_n.
-        variant: One of `VARIANTS`, the reading of `npd`.
+        variant: One of `VARIANTS`, the form of `npd`.
     """
 
     hypothesis_length: Floats
@@ -133,7 +133,7 @@ def _npd(
 def _align(
     places: list[int], free: list[int], near_h: _Contexts, near_r: _Contexts, n: int, choose: _Choice
 ) -> list[tuple[int, int]]:
-    """Pairs the places of one word, those in the hypothesis from left to right."""
+    """Pair the positions of one word, those in the hypothesis from left to right."""
     free = free.copy()
     pairs = []
     for i in places[: len(free)]:
@@ -156,15 +156,15 @@ def _positions(tokens: list[str], shared: Counter[str]) -> dict[str, list[int]]:
 
 
 def _described_choice(i: int, free: list[int], confirmed: list[int]) -> int:
-    """Han et al. 2013: of the free places in the reference, those with a matching neighbour; of these the nearest.
+    """Choice of Han et al. 2013: among free positions in the reference with a matching neighbour, the nearest.
 
-    Occurrences in the hypothesis are served from left to right; on a tie of distances the earlier place wins.
+    Occurrences in the hypothesis are processed from left to right; on ties the earlier position is chosen.
     """
     return min(confirmed or free, key=lambda j: abs(i - j))
 
 
 def _described_context(side: list[int], i: int, widths: int) -> list[int]:
-    """The words around a place, for each n: as one integer, a bit for each word that both sides share."""
+    """The words around a position, for each n, as an integer with one bit per shared word."""
     found, words = [0], 0
     for n in range(1, widths):
         words |= (side[i - n] if n <= i else 0) | (side[i + n] if i + n < len(side) else 0)
@@ -175,8 +175,8 @@ def _described_context(side: list[int], i: int, widths: int) -> list[int]:
 def _released_choice(i: int, free: list[int], confirmed: list[int]) -> int:
     """The choice of hLepor 0.0.4.
 
-    Two faults are kept. The left context is `tokens[i - n : i]` also where i < n: Python counts the negative start
-    from the end, which mostly leaves no left context (see `_released_context`). And the rank of the nearest confirmed
+    Two faults are reproduced. The left context is `tokens[i - n : i]` even if i < n: Python counts the negative start
+    from the end, which usually leaves no left context (see `_released_context`). And the rank of the nearest confirmed
     place among the confirmed ones is looked up in the list of all free ones.
     """
     distances = [abs(i - j) for j in confirmed or free]

@@ -19,13 +19,13 @@ class Parameters:
     Attributes:
         alpha: Weight of recall.
         beta: Weight of precision.
-        n: Words before and after a match that are compared when a word occurs several times, an int from 0 to 1000.
+        n: Number of words compared before and after a match if a word occurs several times, an int from 0 to 1000.
         weight_elp: Weight of the enhanced length penalty.
         weight_pos: Weight of the n-gram position difference penalty.
         weight_pr: Weight of the harmonic mean of precision and recall.
 
     Raises:
-        ValueError: A negative or non-finite weight, or an `n` that is no int >= 0.
+        ValueError: A weight is negative or not finite, or `n` is not an int >= 0.
     """
 
     alpha: float = 9.0
@@ -77,6 +77,6 @@ def preset(name: str) -> Parameters:
     """A published setting by name.
 
     Raises:
-        ValueError: No such preset; the message suggests the nearest name.
+        ValueError: Unknown preset; the message suggests the nearest name.
     """
     return PRESETS[one_of("preset", name, PRESETS)]

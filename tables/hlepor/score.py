@@ -20,13 +20,12 @@ def _tools() -> tuple[Any, Any]:
 
 
 def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[str]:
-    """Split a segment into words and punctuation marks: NLTK's rules without the model that NLTK would download.
+    """Split a segment into words and punctuation marks by NLTK's rules, without a downloaded model.
 
     The public hLepor package calls NLTK's `word_tokenize` on lower-cased text: a sentence splitter (a Punkt model that
     has to be downloaded), then the rules of `NLTKWordTokenizer`. Here the splitter is an untrained
-    `PunktSentenceTokenizer`: it knows no abbreviations, so it ends a sentence after "dr." too. The rules then separate
-    the full stop from the word, on both sides alike. Without a splitter, full stops inside a segment stay on their
-    word.
+    `PunktSentenceTokenizer`: it knows no abbreviations, so it also ends a sentence after "dr.", and the full stop is
+        separated from the word, in both texts alike. Without a splitter, full stops inside a segment are not separated.
 
     Args:
         text: One segment, any number of sentences; may be empty.
@@ -57,11 +56,11 @@ class Basis:
         1 / score = l_elp / ELP + l_pos exp(NPD_n) + l_pr (rho L_r / A + (1 - rho) L_h / A)
 
     where A is the number of matches, and 0 where A = 0. Six parameters therefore have three continuous degrees of
-    freedom and n. Conventions where the formula says nothing: two empty segments are identical and score 1; an empty
-    one against any other scores 0; weights that are all zero (the three, or alpha and beta) score 0.
+    freedom and n. Conventions for undefined cases: two empty segments are identical and score 1; an empty one against
+    any other scores 0; weights that are all zero (the three, or alpha and beta) score 0.
 
     Args:
-        statistics: Of all segments.
+        statistics: Statistics of all segments.
 
     Attributes:
         max_n: Largest n that can be scored.
@@ -96,7 +95,7 @@ class Basis:
             (segments,) or (settings, segments) float64 in [0, 1].
 
         Raises:
-            ValueError: A wrong shape, a negative or non-finite number, or an n that was not prepared.
+            ValueError: The shape is wrong, a number is negative or not finite, or n exceeds `max_n`.
         """
         given = np.asarray(vectors, dtype=np.float64)
         rows = np.atleast_2d(given)
@@ -109,10 +108,10 @@ class Basis:
     def write(
         self, out: Floats, scratch: Floats, alpha: float, beta: float, n: float, elp: float, pos: float, pr: float
     ) -> None:
-        """Write the scores of one valid setting to `out` (segments,), and anything to `scratch` (segments,).
+        """Write the scores of one valid setting to `out` (segments,); `scratch` (segments,) is overwritten.
 
-        One setting at a time and element by element, not as a matrix product: a score must not depend, in its last
-        bit, on the settings that it is scored with, nor on the machine.
+        Settings are scored one at a time and element by element, not by a matrix product, so that scores are
+        bit-identical in any batch and on any machine.
         """
         total, recall = elp + pos + pr, alpha + beta
         if total == 0.0 or recall == 0.0:
@@ -167,7 +166,7 @@ def score(
 
     Raises:
         ValueError: Unequal numbers of segments, or an unknown preset or variant.
-        TypeError: A string against a sequence.
+        TypeError: One is a string and the other a sequence.
     """
     if isinstance(hypothesis, str) != isinstance(reference, str):
         raise TypeError("hypothesis and reference must both be strings or both be sequences of strings")
