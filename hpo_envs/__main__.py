@@ -1,4 +1,4 @@
-"""`python -m hpo_envs` is `hpo-envs`."""
+"""Entry point of `python -m hpo_envs`, the same as `hpo-envs`."""
 
 import sys
 

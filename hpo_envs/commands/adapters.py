@@ -1,9 +1,9 @@
-"""Print the settings that each external optimizer is given, as a table.
+"""Print the settings of the external optimizers as a table.
 
-    python -m hpo_envs.commands.adapters            # with the overhead of each suggestion, measured here
+    python -m hpo_envs.commands.adapters            # with the measured overhead of each suggestion
     python -m hpo_envs.commands.adapters --quick    # without
 
-Space, design, choice, what is told and settings are the section `Given` of the classes' docstrings.
+Space, design, choice, reported outcomes and settings are from the section `Given` of the classes' docstrings.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SUGGESTIONS = 20
 
 
 def rows() -> dict[tuple[str, ...], list[str]]:
-    """The columns for each class of external optimizers, by the agents' names."""
+    """The columns of each class of external optimizers, by the agents' names."""
     found: dict[str, list[str]] = {}
     for name in agents.names():
         if agents.entry(name).extra:
@@ -40,7 +40,7 @@ def rows() -> dict[tuple[str, ...], list[str]]:
 
 
 def overhead(name: str) -> float:
-    """Milliseconds of processor time of an agent for a suggestion and its outcome, the mean of 20."""
+    """Mean CPU time of an agent for a suggestion and its outcome in milliseconds, over 20 of them."""
     for env_id in TASKS:
         env = gym.make(env_id, disable_env_checker=True)
         if not agents.fits(name, problem := problem_of(env)):

@@ -35,12 +35,12 @@ SHOWN = ("Formula", "Paper", "Complexity", "Example")
 
 
 def rows(text: str = "") -> list[dict[str, Any]]:
-    """One row of JSON values for each agent whose name, summary or kinds of problems contain a text.
+    """One row of JSON values per agent whose name, summary or kinds of problems contain a text.
 
-    Settings of one algorithm are together, in the order of the registry.
+    Settings of one algorithm are adjacent, in the order of the registry.
 
     Raises:
-        ValueError: No agent does.
+        ValueError: No agent matches.
     """
     found = []
     every = {**agents.AGENTS, **{name: agents.entry(name) for name in agents.names()}}
@@ -102,7 +102,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
-    """(name, type, default, meaning) of every hyperparameter; those of `**options` are looked up in the bases."""
+    """(name, type, default, meaning) of every hyperparameter; those of `**options` are taken from the bases."""
     found: dict[str, tuple[str, str, str, str]] = {}
     for base in cls.__mro__:
         init = base.__dict__.get("__init__") or base.__dict__.get("__new__")
@@ -119,7 +119,7 @@ def hyperparameters(cls: Any) -> list[tuple[str, str, str, str]]:
 
 
 def _arguments(function: Any, documented: Any) -> Iterator[tuple[str, str, str, str]]:
-    """(name, type, default, meaning) of the settings among a function's arguments."""
+    """(name, type, default, meaning) of the arguments of a function that are hyperparameters."""
     meanings = docstrings.doc_of(documented).items("Args")
     for name, p in inspect.signature(function).parameters.items():
         if name in ("self", "cls", "name", "problem", "seed") or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL):
@@ -129,7 +129,7 @@ def _arguments(function: Any, documented: Any) -> Iterator[tuple[str, str, str, 
 
 
 def _refers(text: str) -> bool:
-    """Return whether a meaning is missing, or is said elsewhere."""
+    """Return whether a meaning is missing, or refers to another docstring."""
     return not text or (text.startswith("See `") and text.count(" ") < 3)
 
 
@@ -142,7 +142,7 @@ def forwarded(cls: Any) -> str:
 
 
 def fitting(name: str) -> list[str]:
-    """The ids that an agent works on."""
+    """The ids that an agent supports."""
     every = ((i, problem, held_out_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
     ours = {i: replace(problem, held_out=excluded) for i, problem, excluded in every}
     if agents.entry(name).sources:  # where a track allows transfer
@@ -152,7 +152,7 @@ def fitting(name: str) -> list[str]:
 
 
 def _helped(problem: agents.Problem) -> agents.Problem:
-    """A problem with a source of its own features."""
+    """The problem with a source that has its features."""
     assert problem.base is not None
     one = problem.base[:1]
     return replace(problem, sources=(agents.Source("other", one, np.zeros((1, problem.objectives)), np.ones(1)),))
@@ -160,7 +160,7 @@ def _helped(problem: agents.Problem) -> agents.Problem:
 
 @functools.cache
 def _problems() -> list[tuple[list[str], agents.Problem]]:
-    """Ids with what agents see of them; those that differ only in values of arguments, and in languages, are alike."""
+    """Ids grouped with the problem of agents; ids that differ only in values of arguments and languages share one."""
     from hpo_envs.benchmarks import problem_of
 
     alike: dict[Any, list[str]] = {}

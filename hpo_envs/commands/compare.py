@@ -164,7 +164,7 @@ def _plan(study: Study, folder: Path | None) -> int:
 
 
 def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
-    """Print what a part made; the last one verifies that all runs are there."""
+    """Print the result of a part; the last part verifies that all runs are stored."""
     from hpo_envs.benchmarks.study import expected
     from hpo_envs.benchmarks.study.store import Store
 
@@ -184,10 +184,10 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
 
 
 def _factory(name: str) -> Any:
-    """The factory of an executor that `--executor` names.
+    """The factory of an executor named by `--executor`.
 
     Raises:
-        ValueError: Nothing that can be imported.
+        ValueError: It cannot be imported.
     """
     module, _, attribute = name.partition(":")
     try:

@@ -59,7 +59,7 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
     """Result of a search by `tune`, and its text.
 
     Raises:
-        FileNotFoundError: The folder holds none.
+        FileNotFoundError: The folder has none.
     """
     from hpo_envs.tuning import load
     from hpo_envs.tuning.record import by
@@ -86,7 +86,7 @@ def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str
 
 
 def _at_once(ended: list[Any]) -> int:
-    """The most evaluations in flight at the same time; processes change when a search is resumed."""
+    """Largest number of concurrent evaluations; the number of processes may change when a search is resumed."""
     times = sorted([(e.started, 1) for e in ended] + [(e.started + e.seconds, -1) for e in ended])
     return max(itertools.accumulate(step for _, step in times), default=0)
 

@@ -14,15 +14,15 @@ class Parsed:
     """A parsed docstring.
 
     Attributes:
-        text: What stands outside the sections, Markdown.
-        sections: Heading -> its text, dedented.
+        text: Text outside the sections, as Markdown.
+        sections: Heading -> text, dedented.
     """
 
     text: str = ""
     sections: dict[str, str] = field(default_factory=dict)
 
     def items(self, heading: str) -> dict[str, str]:
-        """Name -> description, of a section that is a list; the stars of `**options` are kept."""
+        """Name -> description of each item of a section; the stars of `**options` are kept."""
         found: dict[str, list[str]] = {}
         name = ""
         for line in self.sections.get(heading, "").splitlines():

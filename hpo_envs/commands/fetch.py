@@ -1,7 +1,7 @@
 """Install upstream files of data sets that do not ship completely.
 
-Files go to $HPO_ENVS_DATA, else to the user's cache folder. They are checked against the catalogue before they get
-their names; correct files are kept, others replaced.
+Files go to $HPO_ENVS_DATA, else to the user's cache folder. They are checked against the catalogue before they are
+installed; correct files are kept, others replaced.
 """
 
 import argparse

@@ -134,7 +134,7 @@ def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
     """The evaluations in a table, in the table of an environment, or in a folder.
 
     Raises:
-        ValueError: No such source, or one without hyperparameters.
+        ValueError: The source does not exist, or has no hyperparameters.
     """
     from hpo_envs.benchmarks.analysis import forest_importance
     from hpo_envs.tuning import record
@@ -169,7 +169,7 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
 
 
 def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceData:
-    """Evaluations of a study: rows of its table, or actions as they are; repeated ones are averaged."""
+    """Evaluations of a study, as rows of its table or as actions; repeated ones are averaged."""
     import numpy as np
 
     from hpo_envs.benchmarks.analysis import forest_importance

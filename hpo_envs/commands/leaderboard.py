@@ -1,7 +1,7 @@
 """Run your agent on the leaderboard's environments, or check such runs before you submit them.
 
-`run` resumes. `check` repeats two seeds of each environment with the isolated agent, and refuses runs that differ,
-whose rewards are not the tables', or that were not isolated.
+`run` resumes a stopped run. `check` repeats two seeds of each environment with the isolated agent, and reports runs
+that differ, whose rewards do not match the tables, or that were not isolated.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
 
     Args:
         agent: `module:factory`, or `policy:FILE`.
-        seeds: Replicates.
+        seeds: Number of replications.
         only: As in `leaderboard.environments`.
 
     Raises:
-        ValueError: The agent is one of the suite's, whose runs the leaderboard makes itself.
+        ValueError: The agent is one of the suite, which the leaderboard already includes.
     """
     from hpo_envs.benchmarks import leaderboard
     from hpo_envs.benchmarks.study.study import entrants
@@ -62,12 +62,12 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
 
     Args:
         agent: `module:factory`, or `policy:FILE`.
-        folder: Of the runs, as `run` writes them.
+        folder: Folder of the runs, written by `run`.
         only: As in `leaderboard.environments`.
-        jobs: Processes.
+        jobs: Number of processes.
 
     Raises:
-        FileNotFoundError: No such folder.
+        FileNotFoundError: The folder does not exist.
     """
     from hpo_envs.benchmarks import leaderboard
     from hpo_envs.benchmarks.comparison.replay import Replay
@@ -104,7 +104,7 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
 
 
 def _bare(run: Run) -> Run:
-    """A run with the part of its header that says what was run."""
+    """A run with only the part of its header that identifies what was run."""
     return dataclasses.replace(run, header={k: run.header.get(k) for k in KEPT})
 
 

@@ -85,5 +85,5 @@ def _row(spec: Spec) -> dict[str, Any]:
 
 
 def _text(arguments: dict[str, Any]) -> str:
-    """Arguments as the reader would type them in Python."""
+    """Arguments as Python source."""
     return ", ".join(f"{k}={v!r}" for k, v in arguments.items())

@@ -57,7 +57,7 @@ LEAST_MEMORY = 1_250_000_000
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Keeps the name of a subcommand and what it does on one line."""
+    """Formatter that keeps the name and summary of a subcommand on one line."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=100)
@@ -66,7 +66,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports a wrong option as every other user's error is reported."""
+    """Parser that reports invalid options like other errors of users."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(USER_ERROR, f"hpo-envs: error: {message}. `{self.prog} --help` lists the options.\n")
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         Exit status: 0, what the command returns, 2 after a user's error, 130 after Ctrl-C, SIGTERM or SIGHUP,
-        141 if the reader of the output went away.
+        141 if the reader of the output has closed it.
     """
     with screen.on(), _stops():
         return _main(list(sys.argv[1:] if argv is None else argv))
@@ -88,9 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _stops() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, of schedulers and closed terminals, stop a command as Ctrl-C does.
+    """Let SIGTERM and SIGHUP, from schedulers and closed terminals, stop a command like Ctrl-C.
 
-    Where Ctrl-C is ignored, as in a job that a script puts into the background, it stays so.
+    If Ctrl-C is ignored, as in a background job of a script, it stays ignored.
     """
     told = False
 
@@ -163,7 +163,7 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
     """The parser of all commands, with the options of one command, and the module of that command.
 
     Raises:
-        ValueError: No such command.
+        ValueError: Unknown command.
     """
     if name is not None and name not in COMMANDS:
         raise ValueError(
@@ -191,7 +191,7 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
 
 
 def _message(error: Exception) -> str:
-    """Message of an error; errors of the system name the file first."""
+    """Message of an error; for errors of the system, the file comes first."""
     if isinstance(error, MemoryError):
         return f"out of memory{f': {error}' if str(error) else ''}; the same command resumes what it stored"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
@@ -200,14 +200,14 @@ def _message(error: Exception) -> str:
 
 
 def _is_users(error: Exception) -> bool:
-    """Return whether an error is the user's: raised by checks, the system or Gymnasium's `make`."""
+    """Return whether an error is caused by the user: raised by checks, the system or Gymnasium's `make`."""
     if advice(error):
         return True
     return isinstance(error, (ValueError, OSError, MemoryError)) or type(error).__module__.startswith("gymnasium.")
 
 
 def _forget_stdout() -> None:
-    """Keep the interpreter from complaining at exit that its output has no reader."""
+    """Prevent an error at exit when the output has no reader."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

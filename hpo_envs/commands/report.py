@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(path: Path) -> tuple[dict[str, Any], Comparison | None]:
-    """The summary and comparison of a folder of runs and of searches by `tune`, or one that was written as JSON."""
+    """The summary and comparison of a folder of runs and searches by `tune`, or a summary stored as JSON."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.comparison import summary
     from hpo_envs.tuning import record
@@ -80,7 +80,7 @@ def _load(path: Path) -> tuple[dict[str, Any], Comparison | None]:
 
 
 def _is_search(folder: Path) -> bool:
-    """Return whether a folder has one search by `tune` and nothing else to compare."""
+    """Return whether a folder has a search by `tune` and nothing to compare it with."""
     from hpo_envs.tuning import record
 
     return folder.is_dir() and [*record.folders(folder)] == [folder] and not any(folder.glob("*/*.parquet"))

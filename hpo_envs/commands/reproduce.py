@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce`: tables and figures of one paper or all, with a verdict on every number of the tables."""
+"""`hpo-envs reproduce`: tables and figures of one paper or all, with a verdict on each published number."""
 
 import argparse
 import importlib
@@ -89,7 +89,7 @@ def _one(args: argparse.Namespace, module: Any, out: Path, **more: Any) -> int:
 
 
 def _all(args: argparse.Namespace, out: Path) -> int:
-    """Every paper that printed numbers, and one page about them."""
+    """Reproduce every paper with published numbers, and write one page."""
     printed = [paper for paper, folder in PAPERS.items() if folder.startswith("papers.")]
     for i, paper in enumerate(printed, start=1):
         print(f"\n[{i} of {len(printed)}] {_title(paper)}", flush=True)
@@ -109,8 +109,8 @@ def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:
 
     Args:
         folder: Has one folder per paper, each with `compared.csv` and figures.
-        titles: Of the papers, by the name of their folders.
-        command: What made them.
+        titles: Titles of the papers, by the names of their folders.
+        command: Command that made them.
     """
     found = {name: atomic.read_csv(folder / name / "compared.csv") for name in titles}
     sections = [_section(folder, name, titles[name], records) for name, records in found.items()]
@@ -135,7 +135,7 @@ def _overview(titles: Mapping[str, str], found: Mapping[str, Sequence[Record]]) 
 
 
 def _section(folder: Path, name: str, title: str, records: Sequence[Record]) -> str:
-    """A paper: each table or figure with its numbers; those that all agree are folded."""
+    """Section of a paper: each table or figure with its numbers, collapsed if all agree."""
     parts = [f'<h2 id="{name}">{escape(title)}</h2>']
     for where in dict.fromkeys(r["where"] for r in records):
         here = [r for r in records if r["where"] == where]
@@ -153,7 +153,7 @@ def _section(folder: Path, name: str, title: str, records: Sequence[Record]) -> 
 
 
 def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], css: Sequence[str] = ()) -> str:
-    """A table of finished cells, rows with classes."""
+    """A table of HTML cells, rows with classes."""
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     classes = css or [""] * len(rows)
     body = (

@@ -37,7 +37,7 @@ def add(family: Family) -> None:
 def register_all() -> None:
     """Add every family and register its ids with Gymnasium, then those of plugins and of users' tables, by name.
 
-    Ids already registered are left alone.
+    Ids that are already registered are skipped.
     """
     for family in _records():
         add(family)
@@ -58,7 +58,7 @@ def _add_saved(table: str) -> None:
 
 
 def _made(env_id: str, form: str, **arguments: Any) -> Any:
-    """An environment of a plugin's id, which is imported now."""
+    """Import a plugin and make an environment of its id."""
     spec = require_spec("id", env_id)
     module, _, name = getattr(spec, form).partition(":")
     return getattr(importlib.import_module(module), name)(**{**spec.kwargs, **arguments})
@@ -127,8 +127,8 @@ def held_out_of(tables: Iterable[str], env_id: str | None = None) -> tuple[str, 
     """The languages and task groups excluded from training, sorted, see `catalogue.held_out`.
 
     Args:
-        tables: Names of those that answer.
-        env_id: The id, whose own tables count where another one answers that the catalogue does not know.
+        tables: Names of the tables.
+        env_id: The id, whose own tables are used instead of given ones that are not in the catalogue.
     """
     known, names = catalogue.held_out(), set(tables)
     if env_id in SPECS and not names <= known.keys():
@@ -158,7 +158,7 @@ def own() -> list[Spec]:
 
 
 def of_user(table: str, levels: int) -> list[Spec]:
-    """The ids of one saved table of the user with so many levels."""
+    """The ids of a user's saved table with a number of levels."""
     return [family.of_user(table) for family in _of_users() if levels >= family.user_levels]
 
 
@@ -172,7 +172,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Family:
     """The family of a plugin's id.
 
     Raises:
-        ValueError: It is no family with this id, or cannot be imported.
+        ValueError: It is not a family with this id, or cannot be imported.
     """
     family = plugin.load()
     if not isinstance(family, Family) or plugin.name not in [spec.id for spec in family.ids]:
@@ -196,7 +196,7 @@ def _of_users() -> list[Family]:
 
 
 def _records() -> Iterator[Family]:
-    """The records of all packages beside this module, which import nothing heavy."""
+    """The records of all packages in this folder, which import nothing expensive."""
     entries = (name for folder in families.__path__ for name in os.listdir(folder))
     for name in sorted(name for name in entries if name.isidentifier() and name != "__pycache__"):
         module = importlib.import_module(f"{families.__name__}.{name}")

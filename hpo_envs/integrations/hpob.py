@@ -1,4 +1,4 @@
-"""HPO-B's files as environments, as a distribution of tasks, and its five initial designs."""
+"""HPO-B's files as environments and as a distribution of tasks, with its five initial designs."""
 
 import functools
 import hashlib
@@ -31,18 +31,18 @@ VERSIONS = ("v2", "v3")
 class HPOB:
     """The folder `hpob-data` of HPO-B (Pineda Arango et al. 2021).
 
-    Files are read when a part is first asked for. Responses are accuracies, which are maximised; configurations are
-    HPO-B's own encoding, in [0, 1].
+    Files are read on the first use of a part. Responses are accuracies, which are maximised; configurations have
+    HPO-B's encoding in [0, 1].
 
     Args:
-        folder: With `meta-test-dataset.json`, `bo-initializations.json` and the files of the other parts, which only
-            `v3`'s test part can do without.
-        version: `v3` has a train, a validation and a test part. `v2` has all of its tasks in its test part, as the
-            released handler says: those of the search spaces of `v3`'s train part.
+        folder: Folder with `meta-test-dataset.json`, `bo-initializations.json` and the files of the other parts, which
+            only `v3`'s test part does not need.
+        version: `v3` has a train, a validation and a test part. `v2` has all of its tasks in its test part, as in the
+            released handler: those of the search spaces of `v3`'s train part.
 
     Raises:
-        ValueError: No such version.
-        FileNotFoundError: A file that a part needs is not in the folder.
+        ValueError: Unknown version.
+        FileNotFoundError: A file of a part is not in the folder.
     """
 
     def __init__(self, folder: str | Path, version: Literal["v2", "v3"] = "v3") -> None:
@@ -52,18 +52,18 @@ class HPOB:
         """(search space, data set) of each task of a part.
 
         Raises:
-            ValueError: No such part.
+            ValueError: Unknown part.
         """
         for space, sets in self._part(one_of("part", part, [*FILES])).items():
             yield from ((space, dataset) for dataset in sets)
 
     def table(self, space: str, dataset: str) -> Table:
-        """The table of a task, which answers as `TableHPO-hpob-SPACE-DATASET-v0` until the process ends.
+        """The table of a task, available as `TableHPO-hpob-SPACE-DATASET-v0` until the process ends.
 
-        Rows are in hash order; `source_index` is their number in the file. `hpo_envs.tables.user.save` keeps a table.
+        Rows are in hash order; `source_index` is their number in the file. `hpo_envs.tables.user.save` stores a table.
 
         Raises:
-            ValueError: No such task.
+            ValueError: Unknown task.
         """
         for part in FILES if self.version == "v3" else ("test",):
             found = self._part(part).get(space, {}).get(dataset)
@@ -74,7 +74,7 @@ class HPOB:
         raise ValueError(f"space and data set must be a task of HPO-B {self.version}, got {space!r} and {dataset!r}")
 
     def split(self) -> TaskSplit:
-        """The parts as tasks for `gym.make`, for agents that learn from other tables; makes all of the tables."""
+        """The parts as tasks for `gym.make`, for agents that learn from other tables; creates all tables."""
         parts = {}
         for part in FILES:
             made = [self.table(*task).name.removeprefix(user.PREFIX) for task in self.tasks(part)]
@@ -85,7 +85,7 @@ class HPOB:
         """HPO-B's initial evaluations of a test task, `test0` to `test4`: actions with `shuffle=False`.
 
         Raises:
-            ValueError: There are none for such a task.
+            ValueError: There are none for the task.
         """
         known = self._read(DESIGNS).get(space, {}).get(dataset)
         if known is None:
@@ -100,7 +100,7 @@ class HPOB:
 
     @functools.cached_property
     def _all(self) -> dict[str, dict[str, Any]]:
-        """All tasks of v2: every part's, of the search spaces of the train part."""
+        """All tasks of v2: those of every part in the search spaces of the train part."""
         train, test, validation = (self._read(FILES[p]) for p in ("train", "test", "validation"))
         return {s: {**sets, **test.get(s, {}), **validation.get(s, {})} for s, sets in train.items()}
 

@@ -1,4 +1,4 @@
-"""Searches with scikit-learn's interface: `fit`, `best_estimator_`, `cv_results_`, in pipelines and with any scorer."""
+"""Searches with scikit-learn's interface (`fit`, `best_estimator_`, `cv_results_`), for pipelines and any scorer."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -22,10 +22,10 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
             `loguniform` and `randint` of SciPy are ranges, too.
         n_iter: Number of configurations.
         agent: See `tune`.
-        out: Folder of record and page, which must hold no search; None: none is kept.
+        out: Folder of record and page, which must have no search; None: nothing is stored.
         random_state: Seed of the agent.
-        scoring: See `RandomizedSearchCV`, as all others; of several metrics, `refit` names the one to maximise.
-        n_jobs: Fits at the same time: the folds of one configuration, or of as many as there are jobs for.
+        scoring: See `RandomizedSearchCV`, as all others; with several metrics, `refit` names the one to maximise.
+        n_jobs: Number of parallel fits: the folds of one configuration, or of as many as there are jobs for.
         refit: See `scoring`.
         cv: See `scoring`.
         verbose: See `scoring`.
@@ -58,7 +58,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.space, self.n_iter, self.agent, self.out, self.random_state = space, n_iter, agent, out, random_state
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
-        """Evaluate the configurations that the agent suggests; scikit-learn's place for custom searches."""
+        """Evaluate the configurations that the agent suggests; scikit-learn's hook for custom searches."""
         from joblib import effective_n_jobs
 
         self._seed = int(check_random_state(self.random_state).randint(10**9))
@@ -86,7 +86,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _evaluate(
         self, evaluate_candidates: Callable[..., dict[str, Any]], search: Search, trials: list[Trial]
     ) -> dict[str, Any] | None:
-        """Tell the search the scores of some trials; return all results so far, or None if every fit failed."""
+        """Report the scores of some trials to the search; return all results so far, or None if every fit failed."""
         results = self._fit(evaluate_candidates, [t.config for t in trials], 1.0)
         for trial, score in zip(trials, self._scores(results, len(trials)), strict=True):
             search.tell(trial, score) if np.isfinite(score) else search.tell(
@@ -122,10 +122,11 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
 
 
 class HalvingTuneSearchCV(TuneSearchCV):
-    """The same, in which configurations are fitted to a small part of the training set first.
+    """`TuneSearchCV` in which configurations are first fitted to a small part of the training set.
 
-    Successive parts are three times as large; a configuration continues while its score is in the best third of those
-    on the same part. The best one is chosen on the whole set. `cv_results_` has the column `train_fraction`.
+    Each part is three times as large as the previous one; a configuration continues while its score is in the best
+    third of those on the same part. The best one is chosen on the whole set. `cv_results_` has the column
+    `train_fraction`.
     """
 
     def _evaluate(
@@ -157,11 +158,11 @@ LEVELS = 3
 
 
 class TrainingPart:
-    """A splitter whose training sets are random parts of those of a search, the same ones whenever it is called.
+    """A splitter whose training sets are random parts of those of a search, the same in every call.
 
     Args:
-        search: Whose `cv` it divides.
-        fraction: Of the training sets and of each class; at least two rows of each remain.
+        search: Search whose `cv` is divided.
+        fraction: Fraction of the training sets and of each class; at least two rows of each remain.
     """
 
     def __init__(self, search: TuneSearchCV, fraction: float) -> None:
@@ -186,7 +187,7 @@ def _rows(X: Any) -> int:
 
 
 def _part(rows: Any, labels: Any, fraction: float) -> Any:
-    """The first of some rows, with as large a part of each class, and at least two of each that has them."""
+    """The first rows of each class up to a fraction, at least two if the class has them."""
     _, classes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(classes, kind="stable")
     within = np.empty(len(rows))

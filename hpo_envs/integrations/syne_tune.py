@@ -1,4 +1,4 @@
-"""Our tables as blackboxes of Syne Tune, for its simulator and its schedulers, and its blackboxes as our tables.
+"""Tables as blackboxes of Syne Tune, for its simulator and schedulers, and its blackboxes as tables.
 
 Needs the extra `syne_tune`.
 """
@@ -31,22 +31,23 @@ def from_blackbox(
     cost: str | None = None,
     **options: Any,
 ) -> Table:
-    """Make a table of a blackbox, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` where it has checkpoints.
+    """Convert a blackbox to a table, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` if it has checkpoints.
 
-    Its configurations are rows, seeds repeats, fidelities checkpoints, objectives metrics; search spaces become ours,
-    logarithms included.
+    Its configurations become rows, seeds repeats, fidelities checkpoints, and objectives metrics; search spaces are
+    converted, including logarithms.
 
     Args:
-        blackbox: A tabular one of `syne_tune.blackbox_repository`, as `load_blackbox` returns for each task.
-        name: Of the table.
+        blackbox: A tabular one of `syne_tune.blackbox_repository`, as returned by `load_blackbox` for each task.
+        name: Name of the table.
         score: Objectives that may be rewarded; an id rewards the first. Default: all that are not times.
-        goal: `max` or `min` for each; guessed from the name where it is telling: blackboxes do not say.
+        goal: `max` or `min` for each; default: guessed from the name, as blackboxes do not have goals.
         cost: Objective that is the cumulative cost in seconds; default: the first of `TIMES` in it; `*runtime` and
             `*train_time` are added up. Without one, an evaluation costs 1.
         **options: See `hpo_envs.tables.user.from_frame`: `licence`, `citation`, `bounds`, `explain`.
 
     Raises:
-        ValueError: No such objective, one whose goal cannot be guessed, or a blackbox that lists no configurations.
+        ValueError: An objective does not exist, its goal cannot be guessed, or the blackbox has no list of
+            configurations.
     """
     if not hasattr(blackbox, "objectives_evaluations"):
         raise ValueError(f"blackbox must list its configurations (BlackboxTabular), got {type(blackbox).__name__}")
@@ -91,22 +92,23 @@ def _hyperparameter(name: str, domain: Any, values: list[Any]) -> Hyperparameter
 def to_blackbox(table: Table) -> Any:
     """A `BlackboxTabular` of a table.
 
-    Hyperparameters are exported as choices among the values that occur, because a table answers those only. Objectives
-    are the metrics in native units (minimise or maximise by `table.metrics`) and `elapsed_time`, the table's cumulative
-    cost in its own unit (`table.cost_unit`; the simulator takes it for seconds). Fidelities are the checkpoints 1, 2,
+    Hyperparameters are exported as choices among the values in the table, because it has results only for these.
+    Objectives are the metrics in native units (minimise or maximise by `table.metrics`) and `elapsed_time`, the table's
+    cumulative cost in its own unit (`table.cost_unit`; the simulator interprets it as seconds). Fidelities are the
+    checkpoints 1, 2,
     ...: the k-th is `table.levels[k - 1]`. Repeats, and rows with the same hyperparameters, are the blackbox's seeds;
-    where there are fewer than of others, they come again. What was never measured repeats the last value measured, at
-    no further cost; a run without any has the metric's worst value. Metrics that some finished runs were never
-    evaluated on, such as a test score of the best one alone, are left out.
+        if a row has fewer than others, they are repeated. Missing values repeat the last measured value, at no further
+        cost; a run without any has the metric's worst value. Metrics that some finished runs do not have, such as a
+        test score of only the best one, are left out.
 
-    A table that is no complete grid cannot answer every combination of the values that occur: give the scheduler its
-    rows (`points_to_evaluate`), or let the nearest row answer, `add_surrogate(blackbox, KNeighborsRegressor(1))`.
+    A table that is not a complete grid lacks some combinations of values: pass its rows to the scheduler
+    (`points_to_evaluate`), or use the nearest row, `add_surrogate(blackbox, KNeighborsRegressor(1))`.
 
     Args:
-        table: A table with hyperparameters, at least two of them: Syne Tune 0.16 cannot look a single one up.
+        table: A table with at least two hyperparameters: Syne Tune 0.16 cannot look up a single one.
 
     Raises:
-        ModuleNotFoundError: Syne Tune, or what its blackbox repository needs, is not installed.
+        ModuleNotFoundError: Syne Tune, or a package that its blackbox repository needs, is not installed.
         ValueError: The table has no hyperparameters.
     """
     blackboxes, spaces = _imported()
@@ -138,18 +140,18 @@ def to_blackbox(table: Table) -> Any:
 
 
 def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
-    """A `UserBlackboxBackend`, Syne Tune's simulator of a cluster on which a table is measured again.
+    """A `UserBlackboxBackend`, Syne Tune's simulator, with a table as the simulated function.
 
-    Its clock ticks every 5 units of cost unless told otherwise, and a tick costs real time; here a tick is the
-    cheapest first checkpoint of the table.
+    By default its clock ticks every 5 units of cost, and each tick costs real time; here a tick is the cheapest first
+    checkpoint of the table.
 
     Args:
         table: A table with hyperparameters.
-        blackbox: What answers, for instance `add_surrogate(to_blackbox(table), ...)`; None = `to_blackbox(table)`.
+        blackbox: The blackbox, for instance `add_surrogate(to_blackbox(table), ...)`; None = `to_blackbox(table)`.
         **settings: Further arguments of `UserBlackboxBackend` (`seed`, `max_resource_attr`, ...).
 
     Raises:
-        ModuleNotFoundError: Syne Tune, or what its blackbox repository needs, is not installed.
+        ModuleNotFoundError: Syne Tune, or a package that its blackbox repository needs, is not installed.
         ValueError: The table has no hyperparameters.
     """
     _imported()

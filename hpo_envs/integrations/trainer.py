@@ -1,4 +1,4 @@
-"""Hugging Face's `Trainer` as a function that `hpo_envs.tune` trains by evaluations, pauses and resumes."""
+"""Hugging Face's `Trainer` as a function for `hpo_envs.tune`, which can be paused and resumed between evaluations."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,12 +11,12 @@ STATE = "trainer_state.json"
 
 
 class Trained:
-    """A function for `tune(..., epochs=E)` that trains a `Trainer` until so many evaluations are done.
+    """A function for `tune(..., epochs=E)` that trains a `Trainer` up to a number of evaluations.
 
     Each evaluation of the `Trainer` (`eval_strategy="epoch"` or `"steps"`) is one fidelity: training stops after it
     with a checkpoint, and all of its metrics are returned. A configuration that the agent promotes continues from that
-    checkpoint, in any worker and after any stop; others are not trained further. Length and schedule are those of
-    the `TrainingArguments`, whatever the fidelity.
+    checkpoint, in any worker and after any interruption; others are not trained further. Length and schedule are those
+    of the `TrainingArguments`, regardless of the fidelity.
 
     Args:
         make: `make(config, folder) -> Trainer`, with `output_dir=folder` in its arguments; a function of a module,
@@ -34,13 +34,13 @@ class Trained:
         """Train until `epochs` evaluations are done; return the metrics of the last one.
 
         Raises:
-            ValueError: The trainer writes elsewhere, or ends with fewer evaluations.
+            ValueError: The trainer writes to another folder, or ends with fewer evaluations.
             ModuleNotFoundError: transformers is missing; the message says how to install it.
         """
         transformers = extra_module("transformers", "trainer", "trainers")
 
         class Pause(transformers.TrainerCallback):  # type: ignore[misc,name-defined]
-            """Saves and stops after the last requested evaluation."""
+            """Callback that saves and stops after the last requested evaluation."""
 
             def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
                 if len(_evaluations(state)) >= epochs:
@@ -67,6 +67,6 @@ def _evaluations(state: Any) -> list[dict[str, float]]:
 
 
 def _checkpoint(folder: Path) -> Path | None:
-    """The last whole checkpoint in the folder of a `Trainer`; None without one."""
+    """The last complete checkpoint in the folder of a `Trainer`; None without one."""
     whole = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
     return max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)

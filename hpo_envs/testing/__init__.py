@@ -1,7 +1,7 @@
 """Contracts of environments, agents, tables and families as functions, for tests of other packages.
 
-Each takes what is to be checked, raises nothing when it keeps every rule, and otherwise an `AssertionError` whose
-sentence names the rule and what was seen. They need no test framework: call them from a test, a script or a notebook.
+Each takes an object to check and raises an `AssertionError` that names the rule and the value if a rule is broken. No
+test framework is needed: call them from a test, a script or a notebook.
 
     from hpo_envs.testing import check_agent, check_env, check_table
 

@@ -1,4 +1,4 @@
-"""The contract of agents: each is a function of problem, seed and observations, with actions in the space."""
+"""Contract of agents: suggestions depend only on problem, seed and observations, and actions are in the space."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -60,7 +60,7 @@ class _Subject:
         )
 
     def _shorter(self) -> dict[str, Any]:
-        """The budget of an agent that is slow anywhere: as many evaluations as it takes to see its model choose."""
+        """The budget of an agent that is slow anywhere: enough evaluations for its model to choose."""
         if not isinstance(self.agent, str) or "anywhere" not in agents.entry(self.agent).slow:
             return {}
         problem = _problem(self.stage, self.transfer)
@@ -87,24 +87,24 @@ def check_agent(
 ) -> tuple[str, ...]:
     """Check that comparisons can rely on an agent, with a few short runs.
 
-    Registered agents that take more than a second a run everywhere (`Entry.slow`: `anywhere`) play shorter episodes:
-    three evaluations beyond their random ones, which are taken for five where the agent does not know how many.
+    Registered agents that take more than a second per run everywhere (`Registration.slow`: `anywhere`) have shorter
+    episodes: three evaluations after their random ones, which are assumed to be five if unknown.
 
     Args:
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, such as a class.
-        stages: Names of `STAGES` to play on: what the agent works on. By default all that it `supports`, or `rows`
-            where it does not say.
-        waits: Whether the agent needs each result before its next action. Where results come late (simulated workers,
-            stage `levels`) it must then refuse; any other agent must continue.
+        stages: Names of `STAGES` that the agent supports. By default all that it `supports`, or `rows` without this
+            attribute.
+        waits: Whether the agent needs each result before its next action. With delayed results (simulated workers,
+            stage `levels`) it must then raise; any other agent must continue.
         rules: Names of `AGENT_RULES` to check; all by default.
-        transfer: Whose tables the agent may learn from, see `run`; by default those of a registered agent's need.
+        transfer: Source tables of the agent, see `run`; by default those that a registered agent needs.
         **hyperparameters: Arguments of the agent.
 
     Returns:
-        What the agent supports and was not tested: `features` is what rows have, other words have no stage.
+        Kinds of problems that the agent supports and that were not tested.
 
     Raises:
-        ValueError: No rule or stage has such a name, or no agent.
+        ValueError: Unknown rule, stage or agent.
         AssertionError: The agent breaks a rule; the message names it.
 
     Example:
@@ -151,7 +151,7 @@ def _actions(subject: _Subject) -> None:
 
 
 def _inside(action: Any, space: gym.Space[Any]) -> bool:
-    """Return whether a recorded action is in a space, whatever the dtype that it was recorded with."""
+    """Return whether a recorded action is in a space, regardless of its dtype."""
     return action in space or np.asarray(action, dtype=space.dtype) in space
 
 
@@ -196,7 +196,7 @@ def _hidden_state(subject: _Subject) -> None:
 
 
 class _Monitor:
-    """Hands everything on, and notes what was asked for and what was told."""
+    """Wrapper that forwards all calls, and records suggestions and outcomes."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent

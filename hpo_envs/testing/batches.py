@@ -1,4 +1,4 @@
-"""The contract of vectorized environments: they repeat the scalar form, trajectory for trajectory."""
+"""Contract of vectorized environments: their trajectories equal those of the scalar form."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Subject:
 
     Attributes:
         scalar: `scalar(**arguments)` makes a scalar environment.
-        batched: `batched(num_envs, **arguments)` makes a batch; None where there is no such form.
+        batched: `batched(num_envs, **arguments)` makes a batch; None if there is no such form.
         short: Arguments that end an episode within a few steps.
         rtol: Relative tolerance between the two forms.
     """
@@ -38,7 +38,7 @@ def pick(info: dict[str, Any], i: int) -> dict[str, Any]:
 
 
 def agree(scalar: dict[str, Any], batched: dict[str, Any], rtol: float = 0.0) -> None:
-    """Require that the batched info equals the scalar one; a batch may add zeros where nothing has finished."""
+    """Require that the batched info equals the scalar one; a batch may add zeros if nothing has finished."""
     if not scalar.get("finished", True):
         batched = {key: value for key, value in batched.items() if key in scalar}
     require(scalar.keys() == batched.keys(), f"infos must have the same keys, got {[*batched]} for {[*scalar]}")
@@ -51,7 +51,7 @@ def _equal(what: str, scalar: Any, batched: Any, rtol: float) -> None:
 
 
 def _trajectories(subject: Subject, mode: AutoresetMode) -> None:
-    """Step a batch and as many scalar environments, through the ends of episodes."""
+    """Step a batch and as many scalar environments beyond the ends of episodes."""
     rtol, same_step = subject.rtol, mode is AutoresetMode.SAME_STEP
     envs = subject.batched(NUM_ENVS, **subject.short, autoreset_mode=mode)
     singles = [subject.scalar(**subject.short) for _ in range(NUM_ENVS)]

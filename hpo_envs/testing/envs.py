@@ -1,4 +1,4 @@
-"""The contract of environments: Gymnasium's, seeds, bounds, copies and errors, in both forms."""
+"""Contract of environments: Gymnasium's interface, seeds, bounds, copies and errors, in both forms."""
 
 import functools
 import json
@@ -42,17 +42,17 @@ def check_env(
 
     Args:
         env: Registered id, or a factory of a scalar environment such as its class; the batched form of an id is found
-            by itself.
+            automatically.
         vector: Factory `(num_envs, **arguments)` of the batched form of a factory; without it, only the scalar form
             is checked.
-        short: Arguments that end an episode within a few steps, so that its end is met; by default those of the id's
+        short: Arguments that end an episode within a few steps, so that its end is tested; by default those of the id's
             family, and `{"budget": 4}` for a factory.
         rtol: Relative tolerance between the two forms, for environments whose steps compute something.
         rules: Names of `ENV_RULES` to check; all by default.
-        **arguments: Arguments of the environment, `budget=4` for one.
+        **arguments: Arguments of the environment, such as `budget=4`.
 
     Raises:
-        ValueError: No rule has such a name.
+        ValueError: Unknown rule.
         AssertionError: The environment breaks a rule; the message names it.
 
     Example:
@@ -82,7 +82,7 @@ def check_env(
 
 
 def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
-    """A trajectory of actions that the seeded action space draws."""
+    """A trajectory of actions drawn from the seeded action space."""
     env.action_space.seed(seed)
     trail: list[Any] = list(env.reset(seed=seed))
     for _ in range(steps):
@@ -94,7 +94,7 @@ def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
 
 
 def _equal_trails(one: Any, two: Any, seed: int, what: str) -> None:
-    """Require that two environments do the same."""
+    """Require that two environments behave equally."""
     for a, b in zip(rollout(one, seed), rollout(two, seed), strict=True):
         require(same(a, b), f"{what} must give the same trajectory, got {b!r} for {a!r}")
 
@@ -147,7 +147,7 @@ def _repeatable(subject: Subject) -> None:
 
 
 def _private(subject: Subject) -> None:
-    """Writing into what a step returned changes no later step."""
+    """Writing into the results of a step changes no later step."""
     clean, dirty = subject.scalar(**subject.short), subject.scalar(**subject.short)
     clean.action_space.seed(6)
     a, b = clean.reset(seed=6), dirty.reset(seed=6)
@@ -228,7 +228,7 @@ def _bad_arguments(subject: Subject) -> None:
 
 
 def _masks(subject: Subject) -> None:
-    """Masks are those that `sample` takes, and maskable policies."""
+    """Masks are valid for `sample` and for maskable policies."""
     env = subject.scalar(**subject.short).unwrapped
     space = env.action_space
     space.seed(3)
@@ -252,7 +252,7 @@ def _masks(subject: Subject) -> None:
 
 
 def _configurations(subject: Subject) -> None:
-    """`config(action)` is what `info` says of the action, as JSON has it."""
+    """`config(action)` equals the configuration in `info`, as JSON."""
     env = subject.scalar(**subject.short).unwrapped
     env.action_space.seed(2)
     env.reset(seed=2)

@@ -1,4 +1,4 @@
-"""The contract of families: the class docstring is the page, and describes what a step does."""
+"""Contract of families: the class docstring is the page, and matches the behaviour of a step."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -12,16 +12,16 @@ from hpo_envs.testing.rules import check_rules, require
 
 
 def check_family(family: Family, *, rules: Iterable[str] | None = None, environments: bool = True) -> None:
-    """Check a family's record and pages, and every id on the table that ships.
+    """Check a family's record and pages, and every id whose table ships.
 
     Args:
         family: The record; its ids are registered with Gymnasium if they are not yet. Those that need an argument are
-            made with the family's `example`; where it has none, only the pages are checked.
+            made with the family's `example`; without one, only the pages are checked.
         rules: Names of `FAMILY_RULES` to check; all by default.
         environments: Whether every id is checked by `check_env`, too.
 
     Raises:
-        ValueError: No rule has such a name, or `family` is no Family.
+        ValueError: Unknown rule, or `family` is not a Family.
         AssertionError: The family, or an id of it, breaks a rule; the message names it.
 
     Example:
@@ -91,7 +91,7 @@ def _arguments(family: Family) -> None:
 
 
 def _ids(family: Family) -> None:
-    """Literally, or as a pattern such as `NMTHPO-{pair}-mo-v0`."""
+    """Pages name each id, literally or as a pattern such as `NMTHPO-{pair}-mo-v0`."""
     for spec in family.ids:
         patterns = re.findall(r"`([A-Za-z]+-[^`\s]*v\d+)`", spec.page)
         hits = (re.fullmatch(re.sub(r"\\\{[^}]*\\\}", "[A-Za-z0-9_-]+", re.escape(p)), spec.id) for p in patterns)

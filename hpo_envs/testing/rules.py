@@ -12,7 +12,7 @@ Checked = TypeVar("Checked")
 
 
 def require(holds: object, sentence: str) -> None:
-    """Raise an `AssertionError` with a message unless a condition holds; an `assert` would vanish under `python -O`."""
+    """Raise an `AssertionError` with a message unless a condition holds, also under `python -O`."""
     if not holds:
         raise AssertionError(sentence)
 
@@ -23,14 +23,14 @@ def check_rules(
     """Apply rules to a subject, in order.
 
     Args:
-        label: What is checked, for the message.
-        subject: Given to every rule.
+        label: Name of the subject, for the message.
+        subject: Argument of every rule.
         rules: All rules by name.
-        names: Which of them to apply; None for all.
+        names: Rules to apply; None for all.
 
     Raises:
-        ValueError: No rule has such a name.
-        AssertionError: A rule is broken, or what is checked raised an error of its own.
+        ValueError: Unknown rule.
+        AssertionError: A rule is broken, or the subject raised another error.
     """
     for name in rules if names is None else names:
         rule = rules[one_of("rules", name, rules)]

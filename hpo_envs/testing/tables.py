@@ -1,4 +1,4 @@
-"""The contract of tables: invariants, provenance, read-only arrays."""
+"""Contract of tables: invariants, provenance, read-only arrays."""
 
 import dataclasses
 import pickle
@@ -12,15 +12,15 @@ from hpo_envs.testing.rules import check_rules, require
 def check_table(table: Table, *, rules: Iterable[str] | None = None) -> None:
     """Check that environments can be built on a table.
 
-    Most laws are checked by `Table` itself when it is made, and raise a ValueError there; this adds what a table says
-    of its origin, and that it is still the one that was made.
+    Most rules are checked by the constructor of `Table`, which raises ValueError; this also checks the provenance, and
+    that the table was not changed.
 
     Args:
         table: The table.
         rules: Names of `TABLE_RULES` to check; all by default.
 
     Raises:
-        ValueError: A rule has no such name, or `table` is no Table.
+        ValueError: Unknown rule, or `table` is not a Table.
         AssertionError: The table breaks a rule; the message names it.
 
     Example:

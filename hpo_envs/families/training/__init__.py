@@ -1,1 +1,1 @@
-"""Training of the models of CharMini, CellMini and TextMini: records, comparisons, a process."""
+"""Training of the models of CharMini, CellMini and TextMini: records, comparisons, processes."""

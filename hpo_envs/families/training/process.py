@@ -1,8 +1,8 @@
-"""Trains on request in a process of its own, so that no one else's torch settings are touched.
+"""Training on request in a separate process, so that torch settings elsewhere are not changed.
 
-`python -m hpo_envs.families.training.process MODULE` reads requests as lines of JSON and answers each with one
-line; a training is what the module's `begin` returns. `Trainer` starts it, asks it, and ends it where a training takes
-too long.
+`python -m hpo_envs.families.training.process MODULE` reads requests as lines of JSON and replies to each with one line;
+the module's `begin` returns the training. `Trainer` starts it, sends requests, and ends it if a training exceeds its
+time limit.
 """
 
 import importlib
@@ -30,12 +30,12 @@ class Trainer:
 
     Args:
         module: Name of the module with `begin`.
-        seconds: How long a request may take; the process is ended where one takes longer.
+        seconds: Time limit of a request; the process is ended if it is exceeded.
         packages: Modules that it needs.
 
     Raises:
         ValueError: `seconds` is not a number > 0.
-        ModuleNotFoundError: One of them is not installed.
+        ModuleNotFoundError: A package is not installed.
     """
 
     def __init__(self, module: str, seconds: float, packages: Sequence[str] = ("torch",)) -> None:
@@ -46,20 +46,20 @@ class Trainer:
         self._process: subprocess.Popen[str] | None = None
 
     def train(self, of: Mapping[str, Any], epochs: int, folder: Path | None = None) -> dict[str, Any]:
-        """Train until so many epochs are done.
+        """Train up to a number of epochs.
 
         Args:
             of: Arguments of the module's `begin`.
-            epochs: In all.
-            folder: Where the training continues from, and leaves what it needs to continue; None: it begins again.
+            epochs: Total number of epochs.
+            folder: Folder of the training's state, from which it continues; None: it starts from the beginning.
 
         Returns:
-            The fields of the last epoch, `epochs` (those of each that was trained now), `parameters`, `seconds` of the
-            processor; `diverged` or `failed`, with `epochs` and `seconds`, where the training has.
+            The fields of the last epoch, `epochs` (the fields of each new epoch), `parameters` and CPU `seconds`; or
+            `diverged` or `failed`, with `epochs` and `seconds`.
 
         Raises:
-            TimeoutError: It took too long.
-            ChildProcessError: The process died or refused; the message says what it printed.
+            TimeoutError: It exceeded the time limit.
+            ChildProcessError: The process died or replied with an error.
         """
         request = {"of": dict(of), "epochs": epochs, "folder": None if folder is None else str(folder)}
         process = self._started()
@@ -133,7 +133,7 @@ def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, A
 
 
 def main(module: str) -> None:
-    """Serve requests until there are no more."""
+    """Serve requests until the input ends."""
     begin = importlib.import_module(module).begin
     for line in sys.stdin:
         try:

@@ -1,4 +1,4 @@
-"""Trainings of this project's models: what continues them, and their records of plain data, which a journal keeps."""
+"""Resumable trainings of this project's models, and their records of plain data for a journal."""
 
 import abc
 import hashlib
@@ -29,10 +29,10 @@ class Diverged(Failed, ArithmeticError):
 
 
 class ResumableTraining(abc.ABC):
-    """A model in training, that continues where its arrays were.
+    """A model in training that can be resumed from its arrays.
 
     Attributes:
-        epochs: How many are done.
+        epochs: Number of completed epochs.
     """
 
     _parameters: Any
@@ -46,14 +46,14 @@ class ResumableTraining(abc.ABC):
 
     @abc.abstractmethod
     def epoch(self) -> Any:
-        """Train one epoch; return its numbers, a dataclass.
+        """Train one epoch; return its metrics, a dataclass.
 
         Raises:
             Diverged: The training has diverged.
         """
 
     def state(self) -> dict[str, Any]:
-        """Arrays from which `restore` continues."""
+        """Arrays for `restore`."""
         return {"parameters": self._parameters.flat, "epochs": np.array(self.epochs), **self._adam.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ class ResumableTraining(abc.ABC):
 
 
 def key_of(*parts: Any) -> int:
-    """Key of all draws of a training, from plain data."""
+    """Key of all random draws of a training, from plain data."""
     text = json.dumps(parts, sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
@@ -75,14 +75,14 @@ def record(
     """Train in this process.
 
     Args:
-        task: Its name.
-        training: At its beginning.
-        epochs: Of it.
-        packages: Those that results may depend on.
+        task: Name of the training.
+        training: The training, not yet started.
+        epochs: Number of epochs.
+        packages: Packages on which results may depend.
 
     Returns:
-        `task`, `status`, `epochs` (the fields of what `training.epoch` returns, of each), `seconds` (of the processor,
-        after each), `parameters`, `processor`, `versions`.
+        `task`, `status`, `epochs` (the fields returned by `training.epoch` for each), `seconds` (CPU time after each),
+        `parameters`, `processor`, `versions`.
     """
     measured, seconds, status, start = [], [], "ok", time.process_time()
     for _ in range(epochs):
@@ -113,7 +113,7 @@ def trainer() -> Any:
 
 
 def check_packages(names: Sequence[str]) -> None:
-    """Check that trainings are possible, without importing packages into this process.
+    """Check that packages are installed, without importing them into this process.
 
     Raises:
         ModuleNotFoundError: One is not installed; the message says how to install it.

@@ -1,4 +1,4 @@
-"""A table of our own trainings: what is trained, how it is kept, and whether a training made again says the same."""
+"""A table of this project's trainings: tasks, storage, and comparison with repeated trainings."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -25,9 +25,9 @@ class Repetition:
     """Comparison of a repeated training with the stored one.
 
     Attributes:
-        verdict: `same` (every count of all epochs equal, losses within their rounding), `agrees` (the judged scores at
-            the end within three pooled seed standard deviations) or `differs`.
-        deviations: How many of these the two differ by, the largest of all.
+        verdict: `same` (all counts of all epochs equal, losses within their rounding), `agrees` (final scores within
+            three pooled standard deviations between seeds) or `differs`.
+        deviations: Largest difference of the scores in these standard deviations.
     """
 
     verdict: str
@@ -42,7 +42,7 @@ class Suite:
         name: Name for `benchmarks/study/measure.py`.
         rows: Default number of rows to train.
         packing: Layout of the stored trainings.
-        train: Trains by name and returns a record.
+        train: Function from a name to the record of its training.
         scores: Displayed scores from (..., counts) and (..., losses).
         judged: Number of leading columns that a comparison checks.
     """
@@ -57,7 +57,7 @@ class Suite:
     def tasks(self, rows: int) -> list[str]:
         """The trainings of the first rows.
 
-        A row with all its seeds comes after the other, so that every beginning of the list is a table.
+        All seeds of a row are adjacent, so that every prefix of the list is a table.
         """
         *before, _, seeds = self.packing.axes
         kinds = ["".join(f"{label}-" for label in labels) for labels in itertools.product(*before)]
@@ -67,7 +67,7 @@ class Suite:
         """Compare a record of a training with the stored one.
 
         Raises:
-            ValueError: That training is not stored.
+            ValueError: The training is not stored.
         """
         packing, task = self.packing, record["task"]
         if not packing.has(arrays, task):

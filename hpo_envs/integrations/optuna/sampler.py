@@ -25,19 +25,19 @@ LISTED = 1000
 
 
 class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defined]
-    """A sampler that asks one of our agents.
+    """A sampler that uses an agent of this suite.
 
-    Agents for featured rows choose among a finite set of candidates: the whole grid where the search space is one of
-    at most `candidates` points, else as many seeded quasi-random points of it. The agent sees them scaled to [0, 1], a
-    choice as one 0/1 feature per value. Agents for boxes get the unit cube with a coordinate per parameter, values of
-    a list in equal parts of it.
+    Agents for featured rows choose among a finite set of candidates: the whole grid if it has at most `candidates`
+    points, else as many seeded quasi-random points of the search space. Features are scaled to [0, 1], a choice has one
+    0/1 feature per value. Agents for boxes get the unit cube with one coordinate per parameter, values of a list in
+    equal parts.
 
-    The search space is that of all parameters which any trial has asked for so far, conditional ones included; a new
-    parameter is drawn at random when it is first met, as all are in the first trial. Several trials may run at
-    once: the agent is asked for each of them, and counts a running one as what its model expects of it. Trials that
-    failed or were pruned are told as failed, those that break a constraint as no better than the worst that keeps
-    all. What came of trials that the sampler did not propose (`enqueue_trial`, an earlier session) is told at the
-    nearest candidate. A sampler that was saved and loaded makes its agent again.
+    The search space has all parameters suggested in any trial so far, including conditional ones; a new parameter is
+    drawn at random in its first trial, as all are in the first trial. Several trials may run at once; running ones
+    count with their expected value under the agent's model. Failed or pruned trials are reported as failed, those that
+    violate a constraint as no better than the worst feasible one. Results of trials that the sampler did not suggest
+    (`enqueue_trial`, an earlier session) are reported at the nearest candidate. A sampler that was saved and loaded
+    recreates its agent.
 
     Complexity: that of the agent on `candidates` rows.
 
@@ -45,13 +45,13 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         agent: Name of an agent for featured rows or boxes, see `hpo_envs.agents.names()`.
         seed: Seed of candidates and agent.
         candidates: Size of the candidate set.
-        constraints_func: As in Optuna's own samplers: the constraints of a finished trial, which keeps them where all
-            are at most 0.
-        **hyperparameters: Of the agent.
+        constraints_func: As in Optuna's own samplers: the constraints of a finished trial, which is feasible if all are
+            at most 0.
+        **hyperparameters: Arguments of the agent.
 
     Raises:
-        ValueError: No such agent, or one that works on neither; or `candidates` < 2. When a study starts: more than two
-            objectives, several for an agent of one, or one for an agent of several.
+        ValueError: The agent does not exist or supports neither, or `candidates` < 2. When a study starts: there are
+            more than two objectives, or the agent does not support their number.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._lock = threading.RLock()
 
     def reseed_rng(self) -> None:
-        """Reseed and keep the observations: Optuna calls it before every trial of `n_jobs=2`."""
+        """Reseed, and keep the observations, because Optuna calls it before every trial of `n_jobs=2`."""
         self._independent.reseed_rng()
         with self._lock:
             self._rng = np.random.default_rng()
@@ -93,7 +93,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
                 self._agent.rng = np.random.default_rng()
 
     def before_trial(self, study: Any, trial: Any) -> None:
-        """Refuse a study with more objectives than the agent can work on."""
+        """Raise for a study whose number of objectives the agent does not support."""
         supports, count = agents.entry(self._name).supports, len(study.directions)
         if count > 2:
             raise ValueError(f"objectives must be at most 2 for AgentSampler, got {count}")
@@ -103,13 +103,13 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             raise ValueError(f"agent must work on one objective for this study, got {self._name!r}")
 
     def after_trial(self, study: Any, trial: Any, state: Any, values: Any) -> None:
-        """Keep the constraints of a trial with it, as Optuna's own samplers do."""
+        """Store the constraints of a trial in it, as Optuna's own samplers do."""
         if self._constraints is not None and state.name in ("COMPLETE", "PRUNED"):
             broken = tuple(map(float, self._constraints(trial)))
             study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, broken)
 
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
-        """All parameters of any trial so far, without those that have one value only."""
+        """All parameters of any trial so far, without those that have a single value."""
         space: dict[str, Any] = {}
         for each in study.get_trials(deepcopy=False):
             for name, d in each.distributions.items():
@@ -117,7 +117,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: d for name, d in sorted(space.items()) if not d.single()}
 
     def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
-        """A random value, for a parameter that is met for the first time."""
+        """A random value, for a parameter in its first trial."""
         self.before_trial(study, trial)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
@@ -139,7 +139,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return {name: _value(d, v) for (name, d), v in zip(space.items(), point.tolist(), strict=True)}
 
     def _begin(self, space: dict[str, Any], study: Any) -> None:
-        """Draw candidates and make the agent."""
+        """Draw candidates and create the agent."""
         self._space, self._points = space, Points(tuple(_hyperparameter(n, d) for n, d in space.items()))
         seed, objectives = int(self._rng.integers(2**31)), len(study.directions)
         self._raw = self._points.candidates(self._count, seed) if self._finite else np.empty((0, len(space)))
@@ -155,14 +155,14 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._told: set[int] = set()
 
     def _point(self, action: Any) -> Floats:
-        """(d,) the values, as Optuna stores them, that an action stands for."""
+        """(d,) the values of an action, as stored by Optuna."""
         if not self._finite:
             return np.array(self._points.raw(np.asarray(action)[None])[0])
         self._used[int(action)] = True
         return np.array(self._raw[int(action)])
 
     def _random(self) -> Any:
-        """A random action, of those not used if there are any."""
+        """A random action, unused if there are any."""
         if not self._finite:
             return self._rng.random(len(self._points.space))
         free = np.flatnonzero(~self._used)
@@ -187,7 +187,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
             self._tell(action, rewards.get(number, worst), failed)
 
     def _action_of(self, params: dict[str, Any]) -> Any:
-        """The action nearest to the parameters of a trial, which is thereby used; those it lacks say nothing."""
+        """The action nearest to the parameters of a trial, marked as used; missing parameters are ignored."""
         assert self._space is not None
         known = np.array([name in params for name in self._space])
         raw = [d.to_internal_repr(params[n]) if n in params else 0.0 for n, d in self._space.items()]
@@ -206,7 +206,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
 
 
 def _complete(trial: Any) -> bool:
-    """Return whether a trial has finite values and breaks no constraint."""
+    """Return whether a trial has finite values and is feasible."""
     return trial.state.name == "COMPLETE" and all(map(math.isfinite, trial.values)) and not _breaks(trial)
 
 
@@ -215,7 +215,7 @@ def _breaks(trial: Any) -> bool:
 
 
 def _hull(one: Any, other: Any) -> Any:
-    """The range of two ranges of a parameter; the latter of what else they are."""
+    """The union of two ranges of a parameter; the latter of two other distributions."""
     alike = type(one) is type(other) and hasattr(one, "low") and (one.log, one.step) == (other.log, other.step)
     if one == other or not alike:
         return other
@@ -223,7 +223,7 @@ def _hull(one: Any, other: Any) -> Any:
 
 
 def _hyperparameter(name: str, d: Any) -> Hyperparameter:
-    """A distribution as a hyperparameter of what Optuna stores: choices are their indices."""
+    """A distribution as a hyperparameter of Optuna's stored values: choices are indices."""
     if hasattr(d, "choices"):
         return Hyperparameter(name, "categorical", 0.0, len(d.choices) - 1.0, values=tuple(range(len(d.choices))))
     kind: Any = "int" if isinstance(d.low, int) else "float"

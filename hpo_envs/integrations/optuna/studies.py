@@ -12,13 +12,14 @@ from hpo_envs.tables.table import LOST, Table
 
 
 def to_studies(runs: Runs) -> list[Any]:
-    """An in-memory Optuna study for each run, named ENV-AGENT-SEED; its trials are the evaluations in their order.
+    """An in-memory Optuna study per run, named ENV-AGENT-SEED; its trials are the evaluations in order.
 
     Parameters are those of the frame (`runs.to_frame()`), with the table's ranges and logarithms; rewards are
-    maximised. Failed and diverged runs are failed trials. User attributes have the cost, of a study the header.
+    maximised. Failed and diverged runs are failed trials. The cost is a user attribute of a trial, the header of a
+    study.
 
     Args:
-        runs: What `benchmarks.run` returned, on rows, grids or boxes.
+        runs: Result of `benchmarks.run` on rows, grids or boxes.
 
     Raises:
         ModuleNotFoundError: Optuna is not installed.
@@ -63,7 +64,7 @@ def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None
 
 
 def _plain(value: Any) -> Any:
-    """A value in Python's own types."""
+    """A value as a Python type."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):
