@@ -10,6 +10,7 @@ a mapping with it. The search space is a TOML file, one hyperparameter per line:
 """
 
 import argparse
+import contextlib
 import inspect
 import json
 import sys
@@ -106,18 +107,19 @@ def run(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in TUNE_OPTIONS}
     program = {"file": args.score_file, "pattern": args.score_pattern, "memory": args.memory and args.memory * 2**30}
     try:
-        result = tune(
-            args.function or Program(args.command_line, **program),
-            parsed(args.space, tomllib.loads, "a TOML file"),
-            budget=int(args.budget) if whole else args.budget,
-            objective=_one_or_more(args.objective),
-            goal=_one_or_more(args.goal),
-            best=args.best and tuple(args.best),
-            reference=args.reference and tuple(args.reference),
-            constraints=parsed_constraints(args.constraint) or None,
-            points=() if args.points is None else parsed(args.points, json.loads, "a JSON list of configurations"),
-            **given,
-        )
+        with contextlib.redirect_stdout(sys.stdout):  # also if the function replaces it
+            result = tune(
+                args.function or Program(args.command_line, **program),
+                parsed(args.space, tomllib.loads, "a TOML file"),
+                budget=int(args.budget) if whole else args.budget,
+                objective=_one_or_more(args.objective),
+                goal=_one_or_more(args.goal),
+                best=args.best and tuple(args.best),
+                reference=args.reference and tuple(args.reference),
+                constraints=parsed_constraints(args.constraint) or None,
+                points=() if args.points is None else parsed(args.points, json.loads, "a JSON list of configurations"),
+                **given,
+            )
     except KeyboardInterrupt:
         if args.out is not None:
             print(f"\nstopped; finished evaluations are in {args.out}/, the same command resumes", file=sys.stderr)

@@ -19,10 +19,20 @@ OURS = ("/core/engines/function/calls.py", "/tuning/workers.py")
 """Files whose frames are left out of tracebacks: they lie above the function's own."""
 
 
+LINE, TEXT = 1_000, 50_000
+"""Characters of an error that a line shows, and that a search stores."""
+
+
+def shortened(text: str, most: int) -> str:
+    """Both ends of a text that is longer than a number of characters."""
+    left = len(text) - most
+    return text if left <= 0 else f"{text[: most // 2]} [... {left} characters ...] {text[-most // 2 :]}"
+
+
 def cause(error: str) -> str:
     """The last line of a traceback, with the line of the function that caused it; other errors unchanged."""
     frames = [m for m in FRAME.finditer(error) if not m["file"].replace("\\", "/").endswith(OURS)]
-    last = error.rstrip().rpartition("\n")[2]
+    last = shortened(error.rstrip().rpartition("\n")[2], LINE)
     if not frames:
         return last
     at = [m for m in frames if m["file"] == frames[0]["file"]][-1]

@@ -25,7 +25,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 from hpo_envs.tables.table import is_number
 from hpo_envs.tuning.constraints import violations
-from hpo_envs.tuning.mistakes import cause, in_a_row, mistake
+from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, plain
 from hpo_envs.tuning.trial import Trial
@@ -359,7 +359,7 @@ class Search:
             cost=cost,
             seconds=sum(o.seconds for o in outcomes),
             best=None if best is None or not np.isfinite(best) else best,
-            error=last.error,
+            error=shortened(last.error, TEXT),
             started=done.started,
             worker=done.worker,
             **more,

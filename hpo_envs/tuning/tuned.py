@@ -100,27 +100,25 @@ class Tuned:
 
         Columns: `number`, `status`, with constraints `feasible`, the hyperparameters, the metrics, `cost`, `seconds`,
         `spent`, `incumbent` (the best first objective so far, in native units), `error`, `started`, `worker`.
+        A hyperparameter with such a name is `config.NAME`; a metric with one, or with that of a hyperparameter,
+        `metrics.NAME`.
         """
         import pandas as pd
 
         sign, incumbent, rows = 1.0 if self.header["goals"][0] == "max" else -1.0, -np.inf, list[dict[str, Any]]()
-        limited = "constraints" in self.header
+        limited, names = "constraints" in self.header, {name for e in self.evaluations for name in e.config}
         for e in sorted((e for e in self.evaluations if e.ended >= 0), key=lambda e: e.ended):
             if e.feasible and e.rewards is not None:
                 incumbent = max(incumbent, e.rewards[0])
             shown = np.nan if np.isinf(incumbent) else sign * incumbent
-            rows.append(
-                {
-                    "number": e.number,
-                    "status": e.status,
-                    **({"feasible": e.feasible} if limited else {}),
-                    **e.config,
-                    **e.metrics,
-                    "cost": e.cost,
-                }
-                | {"seconds": e.seconds, "spent": e.spent, "incumbent": shown, "error": e.error}
-                | {"started": pd.Timestamp(e.started, unit="s"), "worker": e.worker}
-            )
+            row = {"number": e.number, "status": e.status, **({"feasible": e.feasible} if limited else {})}
+            after = {"cost": e.cost, "seconds": e.seconds, "spent": e.spent, "incumbent": shown, "error": e.error}
+            after |= {"started": pd.Timestamp(e.started, unit="s"), "worker": e.worker}
+            taken = {*row, *after}
+            row |= {f"config.{name}" if name in taken else name: value for name, value in e.config.items()}
+            taken |= names
+            row |= {f"metrics.{name}" if name in taken else name: value for name, value in e.metrics.items()}
+            rows.append(row | after)
         return pd.DataFrame(rows)
 
     def plot(self, axes: Any = None) -> Any:
@@ -133,7 +131,8 @@ class Tuned:
         frame = self.to_frame()
         spent, name = frame["spent"].cumsum(), self.header["objectives"][0]
         if name in frame:
-            axes.plot(spent, frame[name], ".", color=COLOURS[0], label="evaluations")
+            shown = frame[column] if (column := f"metrics.{name}") in frame else frame[name]
+            axes.plot(spent, shown, ".", color=COLOURS[0], label="evaluations")
         axes.step(spent, frame["incumbent"], where="post", color=COLOURS[1], label="incumbent")
         axes.set(xlabel=self.header["budget_unit"], ylabel=name)
         axes.legend()

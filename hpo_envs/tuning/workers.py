@@ -155,7 +155,8 @@ def processes(workers: int, function: Function) -> PooledCalls:
     """Processes on this machine that have imported a function. A call whose process dies is not retried.
 
     Raises:
-        RuntimeError: They cannot import it.
+        OSError: The system starts no more processes, or opens no more files.
+        ValueError: They cannot import it.
     """
     from hpo_envs.benchmarks.runs.processes import Processes
 
@@ -165,7 +166,9 @@ def processes(workers: int, function: Function) -> PooledCalls:
     except BaseException as error:
         pool.close()
         if isinstance(error, WorkerLost):
-            raise RuntimeError(f"workers must be able to import {name_of(function)}: {GUARD}") from None
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno:
+                raise error.__cause__ from None
+            raise ValueError(f"workers must be able to import {name_of(function)}: {GUARD}") from None
         raise
     return pool
 

@@ -150,3 +150,15 @@ def test_journal_waits_for_disk_once_second_of_evaluations(tmp_path: Path, monke
     monkeypatch.setattr(Journal, "append", noted)
     tune(helpers.train, helpers.SPACE, budget=20, agent="random", out=tmp_path, progress=False)
     assert sum(synced) < 5 < len(synced)
+
+
+def test_long_messages_are_shortened_in_lines_and_in_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def long(config: Any) -> float:
+        raise ValueError("begins " + "x" * 1_000_000 + " ends")
+
+    failed = tune(long, SPACE, budget=2, out=tmp_path, tolerate=True)
+    assert (tmp_path / NAME).stat().st_size < 300_000
+    for text in (capsys.readouterr().err, failed.evaluations[0].error):
+        assert len(text) < 60_000
+        assert "ValueError: begins xxx" in text
+        assert "xxx ends" in text

@@ -313,3 +313,15 @@ def test_record_that_no_search_writes_is_refused_before_it_is_written(tmp_path: 
     (tmp_path / record.NAME).write_bytes(before[:-9] + b"?" + before[-8:])
     assert main(["tune", "--salvage", str(tmp_path)]) == 0
     assert len(record.SearchRecord(tmp_path).ended) == 2
+
+
+def test_result_is_shown_although_function_replaces_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    code = "import sys\ndef silent(config):\n    sys.stdout = None\n    return config['x']\n"
+    (tmp_path / "replaces_output.py").write_text(code, encoding="utf-8")
+    (tmp_path / "space.toml").write_text("x = { low = 0.0, high = 1.0 }", encoding="utf-8")
+    assert main(["tune", "replaces_output:silent", "--space", "space.toml", "--budget", "2"]) == 0
+    assert "2 evaluations" in capsys.readouterr().out

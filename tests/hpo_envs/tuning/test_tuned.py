@@ -45,6 +45,23 @@ def test_a_frame_has_a_row_for_each_evaluation(tuned: Tuned) -> None:
     assert frame["incumbent"].tolist() == frame["score"].cummin().tolist()
 
 
+def test_frame_keeps_names_apart() -> None:
+    def returned(config: Any) -> dict[str, float]:
+        return {"seconds": -1.0, "x": 7.0, "status": 3.0, "else": 4.0}
+
+    space = {"x": (0.0, 1.0), "number": (5.0, 6.0)}
+    tuned = tune(returned, space, objective="seconds", agent="random", budget=2, progress=False)
+    frame = tuned.to_frame()
+    assert frame["number"].tolist() == [0, 1]
+    assert frame["status"].tolist() == ["ok", "ok"]
+    assert (frame["seconds"] > 0).all()
+    for name in ("x", "config.number"):
+        assert frame[name].tolist() == [e.config[name.removeprefix("config.")] for e in tuned]
+    assert frame[["metrics.x", "metrics.status", "metrics.seconds", "else"]].to_numpy().tolist() == [[7, 3, -1, 4]] * 2
+    pytest.importorskip("matplotlib").use("Agg")
+    assert tuned.plot().lines[0].get_ydata().tolist() == [-1.0, -1.0]
+
+
 def test_the_search_is_plotted(tuned: Tuned) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     axes = tuned.plot()

@@ -4,6 +4,7 @@ import decimal
 import functools
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -48,6 +49,24 @@ def test_the_death_of_a_worker_does_not_affect_others(tmp_path: Path) -> None:
         assert pool.next() == 3
         (tmp_path / "go").touch()
         assert pool.next() == str(tmp_path / "go")
+
+
+def test_too_few_open_files_are_named_in_one_line(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    (tmp_path / "mine.py").write_text("def f(config):\n    return config['x']\n", encoding="utf-8")
+    (tmp_path / "space.toml").write_text("x = { low = 0.0, high = 1.0 }", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "hpo_envs", "tune", "mine:f", "--space", "space.toml", "--workers", "3"],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        cwd=tmp_path,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (14, 14)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "Too many open files" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_kind_is_chosen_by_what_can_be_imported() -> None:
