@@ -39,7 +39,9 @@ class Plugin(NamedTuple):
         module, _, name = self.target.partition(":")
         try:
             return functools.reduce(getattr, name.split("."), importlib.import_module(module))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit, and what else is no Exception
             raise ValueError(f"plugin {self.name} of {self.package} must be importable, got {error!r}") from error
 
     def loaded(self) -> Any:

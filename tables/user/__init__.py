@@ -172,7 +172,11 @@ def load(name: str | Path) -> Table:
 def _of_plugin(plugin: plugins.Plugin) -> Table:
     from hpo_envs.tables.table import Table
 
-    table = plugin.load()()
+    make = plugin.load()
+    try:
+        table = make()
+    except Exception as error:
+        table = error
     if not isinstance(table, Table):
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must return a Table, got {table!r}")
     provenance = dataclasses.replace(table.provenance, sha256="")  # the name is part of the content

@@ -13,10 +13,12 @@ from tests.helpers import ROOT
 PLUGIN = ROOT / "docs" / "examples" / "plugin"
 
 POINTS = {
-    "hpo_envs.agents": {"best-neighbour": "hpo_envs_example:BestNeighbour", "broken": "no_such_module:Agent"},
+    "hpo_envs.agents": {"best-neighbour": "hpo_envs_example:BestNeighbour", "broken": "no_such_module:Agent",
+                        "exits": "broken_plugin:Agent"},
     "hpo_envs.families": {"Neighbours-v0": "hpo_envs_example:FAMILY", "Broken-v0": "hpo_envs_example:BestNeighbour"},
-    "hpo_envs.tables": {"iris-neighbours": "hpo_envs_example:neighbours_of_iris", "nothing": "builtins:dict"},
-}
+    "hpo_envs.tables": {"iris-neighbours": "hpo_envs_example:neighbours_of_iris", "nothing": "builtins:dict",
+                        "wrong": "math:sqrt"},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +26,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as an installer leaves it, with some broken entry points besides."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copy(PLUGIN / "hpo_envs_example.py", folder)
+    (folder / "broken_plugin.py").write_text("raise SystemExit(7)")
     info = folder / "hpo_envs_example-0.1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hpo-envs-example\nVersion: 0.1\n")
@@ -86,6 +89,8 @@ def test_each_broken_plugin_is_one_warning_and_nothing_fails(site: Path) -> None
         "Neighbours: Choose the number and the weights of nearest neighbours. (plugin: hpo-envs-example)" in done.stdout
     )
     assert done.stderr.count("plugin broken of hpo-envs-example must be importable, got ModuleNotFoundError") >= 1
+    assert "plugin exits of hpo-envs-example must be importable, got SystemExit(7)" in done.stderr
+    assert "plugin wrong of hpo-envs-example must return a Table, got TypeError(" in done.stderr
     assert "plugin Broken-v0 of hpo-envs-example must name a Family with this id, got <class" in done.stderr
     assert "plugin nothing of hpo-envs-example must return a Table, got {}" in done.stderr
     assert "Traceback" not in done.stderr
