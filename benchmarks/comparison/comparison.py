@@ -16,7 +16,7 @@ from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.comparison.scored import Scores, agent_of
 from hpo_envs.benchmarks.report import sentences, terminal
 from hpo_envs.benchmarks.runs import Run
-from hpo_envs.benchmarks.study import expected, flat, parquet, study
+from hpo_envs.benchmarks.study import flat, manifest, parquet, study
 from hpo_envs.benchmarks.study.block import Block, blocks_of, digest_of
 from hpo_envs.benchmarks.study.scheduler import StudyState, conduct
 from hpo_envs.benchmarks.study.store import Store
@@ -99,7 +99,7 @@ class Comparison:
                     env, agent = block.header["env"], block.header["agent"]
                     found.setdefault((env, agent), set()).update(block.seeds.tolist())
                     comparison._scores.add(block, (k, env, agent))
-                missing.append(expected.missing(Path(folder), found))
+                missing.append(manifest.missing(Path(folder), found))
             for block in blocks_of([*more]):
                 replay.called(block.header["env"])
                 comparison._take(block, (len(folders), block.header["env"], block.header["agent"]))
@@ -183,7 +183,7 @@ class Comparison:
     def commands(self) -> list[str]:
         """The known commands and calls that made the runs, as typed."""
         folders = map(Path, self._read or filter(None, [self.folder]))
-        return [*dict.fromkeys([c for folder in folders for c in expected.commands(folder)] or self._commands)]
+        return [*dict.fromkeys([c for folder in folders for c in manifest.commands(folder)] or self._commands)]
 
     def by_environment(self) -> dict[str, dict[str, list[Block]]]:
         """The runs as columns, by id and by the agent's label."""

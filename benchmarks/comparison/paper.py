@@ -11,7 +11,7 @@ from typing import Any
 
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import paper as pictures
-from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report import numbers, sentences
 from hpo_envs.benchmarks.runs.episodes import kind_of_action
 from hpo_envs.families import registry
 from hpo_envs.tables.checks import extra_module
@@ -121,7 +121,7 @@ def _ranking(track: Mapping[str, Any]) -> str:
     rows = []
     for r in track["ranking"]:
         best = r["here"] in ("best", significance.TIED)
-        cells = [tex(r["agent"]), str(sum(r["n"])), sentences.interval(r["mean"]), sentences.interval(r["final"])]
+        cells = [tex(r["agent"]), str(sum(r["n"])), numbers.interval(r["mean"]), numbers.interval(r["final"])]
         cells = [rf"\textbf{{{c}}}" if best else c for c in cells]
         rows.append(" & ".join([*cells, tex(r["here"])]) + r" \\")
     caption = (

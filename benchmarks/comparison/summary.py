@@ -79,11 +79,11 @@ def whole(
     for key in (ordered := collected.ordered()):
         agents.setdefault(key[1], collected.cells[key].header)
     cells = {key: collected.cells[key] for key in ordered}
-    surfaces: dict[str, Any] = {}
+    fronts: dict[str, Any] = {}
     if with_fronts and any(cell.fronts for cell in cells.values()):
-        from hpo_envs.benchmarks.comparison import fronts
+        from hpo_envs.benchmarks.comparison import surfaces
 
-        surfaces = fronts.of_cells(cells)
+        fronts = surfaces.of_cells(cells)
     summary = {
         **facts,
         "versions": dict(cells[ordered[0]].header["versions"]),
@@ -92,7 +92,7 @@ def whole(
         "tracks": [{**t, "curves": _track_curves(t, scored)} for t in found["tracks"]],
         "cells": found["cells"],
         "curves": {env: curves(by, first[env]) for env, by in scored.items()},
-        "fronts": surfaces,
+        "fronts": fronts,
         "selections": found["selections"],
     }
     plain: dict[str, Any] = rounded(summary)

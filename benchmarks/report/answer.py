@@ -6,7 +6,7 @@ from typing import Any
 
 from hpo_envs.benchmarks.analysis.intervals import FEWEST_GROUPS
 from hpo_envs.benchmarks.plots import COLOURS, most
-from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report import numbers, sentences
 
 KEY = (
     '<p class="soft key"><span class="spans"><i class="here"></i></span> 95&nbsp;% interval on these tasks '
@@ -56,7 +56,7 @@ def _picture(track: Mapping[str, Any], link: str, looks: Mapping[str, int]) -> s
         rows.append(
             f'<li style="--own:{colour}"><span class="who">{ranking.index(r) + 1}. {escape(r["agent"])}</span>'
             f'<span class="spans" aria-hidden="true">{rule}{drawn}<b style="left:{at(r["mean"][0]):.1f}%"></b></span>'
-            f'<span class="value">{escape(sentences.interval(r["mean"]))}</span></li>'
+            f'<span class="value">{escape(numbers.interval(r["mean"]))}</span></li>'
         )
     if not track.get("raw"):
         rows.append('<li class="soft" aria-hidden="true"><span></span><span class="axis">0: best known</span></li>')

@@ -11,7 +11,7 @@ import numpy as np
 
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.plots import COLOURS, STYLE, panels, save
-from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report import numbers
 from hpo_envs.tables.checks import extra_module
 
 MARKERS = {"best agent": (COLOURS[0], "o"), "second best": (COLOURS[-1], "o"), "random search": ("black", "D")}
@@ -34,7 +34,7 @@ def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -
         figure, ((axes,),) = panels(1, 1, (8.5, 7.0))
         for y, (family, t) in enumerate(main.items()):
             axes.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
-            title = f"{family} ({sentences.count(len(t['environments']), 'task')})"
+            title = f"{family} ({numbers.count(len(t['environments']), 'task')})"
             place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "top"}
             axes.annotate(title, (0.0, y - 0.5), xytext=(-205, -3), fontsize=8, fontweight="bold", **place)
             leader = textwrap.fill(_leader(t, meanings), 60, break_on_hyphens=False)
@@ -70,7 +70,7 @@ def _leader(track: Mapping[str, Any], meanings: Mapping[str, str]) -> str:
     tied = [r["agent"] for r in others if r["here"] == significance.TIED]
     random = ", one of them random search" if "random" in tied else ""
     meaning = f"{meanings[first['agent']]} ({first['agent']})" if first["agent"] in meanings else first["agent"]
-    return meaning + (f", tied with {sentences.count(len(tied), 'other')}{random}" if tied else "")
+    return meaning + (f", tied with {numbers.count(len(tied), 'other')}{random}" if tied else "")
 
 
 def _lead(track: Mapping[str, Any]) -> str:

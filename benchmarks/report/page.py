@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.plots import COLOURS, looks
-from hpo_envs.benchmarks.report import answer, charts, sentences, terminal
+from hpo_envs.benchmarks.report import answer, charts, numbers, sentences, terminal
 from hpo_envs.benchmarks.report.tables import download, head, num, of_track, table, text
 
 STATIC = Path(__file__).parent / "static"
@@ -111,8 +111,8 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
 
 def _head(summary: Mapping[str, Any]) -> str:
     total = sum(c["n"] for c in summary["cells"])
-    agents, environments = (sentences.count(len(summary[k]), k[:-1]) for k in ("agents", "environments"))
-    lead = f"{sentences.count(total, 'run')}: {agents}, {environments}, on {sentences.kinds(summary)}."
+    agents, environments = (numbers.count(len(summary[k]), k[:-1]) for k in ("agents", "environments"))
+    lead = f"{numbers.count(total, 'run')}: {agents}, {environments}, on {sentences.kinds(summary)}."
     links = {
         "answer": "Summary",
         "evidence": "Results",
@@ -185,10 +185,10 @@ def _results(summary: Mapping[str, Any], packed: dict[str, str]) -> str:
             text(c["environment"]),
             head(c["agent"]),
             num(c["n"]),
-            num(c["anytime"][0], sentences.interval(c["anytime"])),
+            num(c["anytime"][0], numbers.interval(c["anytime"])),
             num(c["anytime_iqm"]),
-            num(c["final"][0], sentences.interval(c["final"])),
-            num(c["solved"], sentences.share(c["solved"])),
+            num(c["final"][0], numbers.interval(c["final"])),
+            num(c["solved"], numbers.share(c["solved"])),
             num(c["close"]),
             num(c["spent"]),
         ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hpo_envs.benchmarks.analysis import intervals, significance
+from hpo_envs.benchmarks.report import numbers
 from hpo_envs.benchmarks.runs.record import SEEN
 from hpo_envs.tables import store
 
@@ -24,35 +25,13 @@ def measure(track: Mapping[str, Any]) -> str:
     return text.replace("reward", "sum of the objectives' rewards") if several else text
 
 
-def share(value: float | None) -> str:
-    """A fraction as a percentage; None as a dash."""
-    return "-" if value is None else f"{value:.0%}"
-
-
-def number(value: float | None) -> str:
-    """A number as text; None: never reached."""
-    # Adding 0 turns -0 into 0.
-    return "never" if value is None else f"{value + 0.0:.3g}"
-
-
-def interval(values: Sequence[float | None]) -> str:
-    """An estimate, with its interval if it has one."""
-    mean, low, high = values
-    return number(mean) if low is None or high is None else f"{number(mean)} [{number(low)}, {number(high)}]"
-
-
 def score(record: Mapping[str, Any]) -> str:
     """A mean of runs with its interval; of equal runs, a bound on the fraction of others."""
-    text = interval(record["mean"])
+    text = numbers.interval(record["mean"])
     if record["constant"]:
         n = min(record["n"])
         return f"{text} in all runs (rule of three: others in at most {1 - (1 - intervals.CONFIDENCE) ** (1 / n):.1%})"
     return f"{text} (unreliable)" if record["unreliable"] else text
-
-
-def p_value(p: float | None) -> str:
-    """A p-value in the notation of papers."""
-    return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
@@ -60,16 +39,11 @@ def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
     return significance.against(track["pairs"], a, b)
 
 
-def count(n: int, noun: str) -> str:
-    """A number of things."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
-
-
 def runs(track: Mapping[str, Any]) -> str:
     """Numbers of environments, task groups and seeds of a track."""
     n, k = len(track["environments"]), track["groups"]
     groups = f" in {k} task group{'s' * (k > 1)}" if k < n else ""
-    return f"{count(n, 'environment')}{groups}, {_seeds(track)} each"
+    return f"{numbers.count(n, 'environment')}{groups}, {_seeds(track)} each"
 
 
 def _seeds(track: Mapping[str, Any]) -> str:
@@ -202,7 +176,7 @@ def _excluded(track: Mapping[str, Any]) -> list[str]:
 
 def _lead(difference: Sequence[float | None]) -> str:
     mean, low, high = (None if v is None else -v for v in difference)
-    return interval([mean, high, low])
+    return numbers.interval([mean, high, low])
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

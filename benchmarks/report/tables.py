@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from hpo_envs.benchmarks.analysis.intervals import FEWEST_GROUPS
-from hpo_envs.benchmarks.report import charts, sentences
+from hpo_envs.benchmarks.report import charts, numbers, sentences
 
 
 def table(
@@ -58,7 +58,7 @@ def head(value: str) -> str:
 def num(value: float | None, shown: str | None = None) -> str:
     """A cell that is sorted by its number, not by its text."""
     raw = "" if value is None else f"{value:.10g}"
-    return f'<td class="n" data-value="{raw}">{escape(sentences.number(value) if shown is None else shown)}</td>'
+    return f'<td class="n" data-value="{raw}">{escape(numbers.number(value) if shown is None else shown)}</td>'
 
 
 def of_track(t: Mapping[str, Any], i: int, packed: dict[str, str]) -> tuple[str, str]:
@@ -79,9 +79,9 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
                 num(place),
                 head(r["agent"]),
                 num(r["mean"][0], sentences.score(r)),
-                num(r["final"][0], sentences.interval(r["final"])),
-                num(r["solved"], sentences.share(r["solved"])),
-                num(here["difference"][0] if p else 0.0, sentences.interval(here["difference"]) if p else ""),
+                num(r["final"][0], numbers.interval(r["final"])),
+                num(r["solved"], numbers.share(r["solved"])),
+                num(here["difference"][0] if p else 0.0, numbers.interval(here["difference"]) if p else ""),
                 text(_tested(r["here"], here)),
                 *([text(_tested(r["there"], there))] if several else []),
                 *([num(r.get("seconds"), milliseconds(r.get("seconds")))] if timed else []),
@@ -96,7 +96,7 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
 
 def _tested(verdict: str, test: Mapping[str, Any]) -> str:
     """A verdict with its p-value."""
-    p = sentences.p_value(test.get("p"))
+    p = numbers.p_value(test.get("p"))
     return f"{verdict} ({p})" if p else verdict
 
 
@@ -134,8 +134,8 @@ def _pairs(t: Mapping[str, Any], key: str, packed: dict[str, str]) -> str:
         row = [head(p["a"]), head(p["b"])]
         for where in names:
             q = p[where]
-            row += [text(q["verdict"]), num(q["difference"][0], sentences.interval(q["difference"]))]
-            row.append(num(q["p_holm"], sentences.p_value(q["p_holm"])))
+            row += [text(q["verdict"]), num(q["difference"][0], numbers.interval(q["difference"]))]
+            row.append(num(q["p_holm"], numbers.p_value(q["p_holm"])))
         ahead = num(p["ahead"], f"{p['ahead']} to {p['behind']}")
         rows.append([*row, ahead, num(p["improvement"], f"{p['improvement']:.0%}")])
     columns = [("", "agent"), ("", "against")]

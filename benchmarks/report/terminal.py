@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hpo_envs.benchmarks.analysis import significance
-from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report import numbers, sentences
 
 SCALE = {
     False: "lower is better: 0 is the best known score, 1 the median configuration",
@@ -38,10 +38,10 @@ def of_track(track: Mapping[str, Any]) -> str:
     }
     across = any(r["there"] != significance.INCONCLUSIVE for r in ranking)
     if across:
-        columns["across tasks"] = [f"{r['there']} {sentences.interval(r['elsewhere'])}" for r in ranking]
+        columns["across tasks"] = [f"{r['there']} {numbers.interval(r['elsewhere'])}" for r in ranking]
     if name != "final regret":
-        columns["final regret"] = [sentences.interval(r["final"]) for r in ranking]
-    columns["solved"] = [sentences.share(r["solved"]) for r in ranking]
+        columns["final regret"] = [numbers.interval(r["final"]) for r in ranking]
+    columns["solved"] = [numbers.share(r["solved"]) for r in ranking]
     rows = [list(columns), *map(list, zip(*columns.values(), strict=True))]
     title = f"{track['name']}: {sentences.runs(track)}"
     legend = LEGEND.format(name=name, scale=SCALE[raw], score=sentences.measure(track)) + ACROSS * across + ENDS

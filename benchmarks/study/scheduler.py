@@ -18,11 +18,11 @@ from hpo_envs.benchmarks.runs import limits, problem_of
 from hpo_envs.benchmarks.runs.episodes import arguments, is_live, kind_of_action, seeds_of
 from hpo_envs.benchmarks.runs.executors import AnyExecutor, Calls, WorkerLost, calls_on
 from hpo_envs.benchmarks.runs.record import header_of_id
-from hpo_envs.benchmarks.study import expected
+from hpo_envs.benchmarks.study import manifest
 from hpo_envs.benchmarks.study.block import Block
 from hpo_envs.benchmarks.study.store import Store
 from hpo_envs.benchmarks.study.study import Entrant, Environment, Study
-from hpo_envs.benchmarks.study.task import StudyTask, TaskResult, key_of, perform, remainder
+from hpo_envs.benchmarks.study.task import TASK_SECONDS, StudyTask, TaskResult, key_of, perform, remainder
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 Fit = tuple[Environment, Entrant, Problem]
 """An agent that fits an environment, and the problem that it gets."""
-
-TASK_SECONDS = 5.0
-"""Target duration of a task: the loss of a crash, and far above an executor's overhead."""
 
 
 @dataclass
@@ -125,7 +122,7 @@ def conduct(
     store = Store(folder)
     outcome = StudyState(store)
     _, tasks = _missing(study, store, outcome, seconds, run_seconds, part)
-    if (length := sum(map(_expected, tasks))) > most:
+    if (length := sum(map(_live_seconds, tasks))) > most:
         raise ValueError(
             f"the trainings of a study must take at most {most / 3600:g} h unless confirmed (--yes), got about "
             f"{length / 3600:.1f} h of one core"
@@ -133,7 +130,7 @@ def conduct(
     own = calls_on(executor)
     with _alone(store.folder, part, outcome), contextlib.nullcontext() if own is executor else own:
         if store.folder is not None:
-            expected.note(store.folder, outcome.pairs, command)
+            manifest.note(store.folder, outcome.pairs, command)
         _carry_out(tasks, own, store, outcome, take, watch)
     return outcome
 
@@ -147,7 +144,7 @@ def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyStat
     if folder is None:
         yield
         return
-    known = expected.read(folder) if part else None
+    known = manifest.read(folder) if part else None
     wanted = {pair: {*seeds} for pair, seeds in outcome.pairs.items()}
     if known and known != wanted:
         env, agent = min(pair for pair in {*known, *wanted} if known.get(pair) != wanted.get(pair))
@@ -250,8 +247,8 @@ def _missing(
     return fits, tasks
 
 
-def _expected(task: StudyTask) -> float:
-    """Expected seconds of function calls in a task's runs; 0 for look-ups."""
+def _live_seconds(task: StudyTask) -> float:
+    """Expected seconds of function calls in a task\'s runs; 0 for look-ups."""
     if not is_live(task.environment.id, task.environment.kwargs):
         return 0.0
     env: Any = gym.make(task.environment.id, disable_env_checker=True, **task.environment.kwargs)

@@ -18,6 +18,9 @@ from hpo_envs.tables.checks import advice
 if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
+TASK_SECONDS = 5.0
+"""Target duration of a task: the loss of a crash, and far above an executor's overhead."""
+
 LARGEST = 128
 """Runs per batch; more would cost memory without being faster."""
 

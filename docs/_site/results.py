@@ -12,7 +12,7 @@ from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.comparison import summary
-from hpo_envs.benchmarks.report import sentences, tables
+from hpo_envs.benchmarks.report import numbers, sentences, tables
 
 Found = Mapping[str, Any]
 
@@ -63,8 +63,8 @@ def environment_table(env_id: str, found: Found) -> str:
     rows = [
         (
             agent_link(c["agent"]),
-            sentences.interval(c["anytime"]),
-            sentences.interval(c["final"]),
+            numbers.interval(c["anytime"]),
+            numbers.interval(c["final"]),
             f"{100 * c['solved']:.0f} %",
             c["n"],
         )
@@ -85,8 +85,8 @@ def agent_table(names: list[str], found: Found) -> str:
                 if r["here"] != "worse" and place > 1:
                     behind = f"not significantly different from `{leader}`"
                 elif pair is not None:
-                    behind = f"{sentences.number(pair['here']['difference'][0])} behind `{leader}`"
-                score = sentences.interval(r["mean"])
+                    behind = f"{numbers.number(pair['here']['difference'][0])} behind `{leader}`"
+                score = numbers.interval(r["mean"])
                 rows.append((t["name"], f"`{r['agent']}`", f"{place} of {len(t['ranking'])}", score, behind))
     return markdown.table(("environments", "name", "rank", "mean regret [95 % interval]", ""), rows) if rows else ""
 
@@ -101,11 +101,11 @@ def track_tables(found: Found) -> str:
             (
                 i,
                 agent_link(r["agent"], "agents/"),
-                sentences.interval(r["mean"]),
-                "-" if r["elsewhere"][1] is None else sentences.interval(r["elsewhere"]),
+                numbers.interval(r["mean"]),
+                "-" if r["elsewhere"][1] is None else numbers.interval(r["elsewhere"]),
                 r["here"],
                 r["there"],
-                sentences.interval(r["final"]),
+                numbers.interval(r["final"]),
                 tables.milliseconds(r.get("seconds")),
             )
             for i, r in enumerate(t["ranking"], 1)
@@ -185,8 +185,8 @@ def early_stopping(found: Found, folder: str = "../agents/") -> str:
             pair = sentences.against(t, early["agent"], full["agent"])
             verdict = pair["here"]["verdict"] if pair else ""
             said.append(
-                f"- {t['name']}: {agent_link(early['agent'], folder)} {sentences.interval(early['mean'])}, best with "
-                f"whole trainings {agent_link(full['agent'], folder)} {sentences.interval(full['mean'])}: {verdict}."
+                f"- {t['name']}: {agent_link(early['agent'], folder)} {numbers.interval(early['mean'])}, best with "
+                f"whole trainings {agent_link(full['agent'], folder)} {numbers.interval(full['mean'])}: {verdict}."
             )
     return "\n".join(said)
 

@@ -165,7 +165,7 @@ def _plan(study: Study, folder: Path | None) -> int:
 
 def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
     """Print the result of a part; the last part verifies that all runs are stored."""
-    from hpo_envs.benchmarks.study import expected
+    from hpo_envs.benchmarks.study import manifest
     from hpo_envs.benchmarks.study.store import Store
 
     folder = outcome.store.folder
@@ -176,7 +176,7 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
     if part[0] < part[1]:
         return 1 if outcome.errors else 0
     stored = Store(folder)
-    missing = expected.missing(folder, {pair: stored.seeds(*pair) for pair in outcome.pairs})
+    missing = manifest.missing(folder, {pair: stored.seeds(*pair) for pair in outcome.pairs})
     print(
         missing or f"all {sum(map(len, outcome.pairs.values()))} runs of the study are there: hpo-envs report {folder}"
     )

@@ -9,8 +9,8 @@ import numpy as np
 
 from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.benchmarks.report.charts import chart, colour
+from hpo_envs.benchmarks.report.numbers import count, number
 from hpo_envs.benchmarks.report.page import Drawn, figure, whole
-from hpo_envs.benchmarks.report.sentences import count, number
 from hpo_envs.benchmarks.report.tables import download, head, num, table, text
 from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.mistakes import cause

@@ -266,7 +266,7 @@ def test_pages_of_environments(spec_id: str) -> None:
     if cells:
         key = results.track_of(spec_id, found)["score"]  # type: ignore[index]
         assert [c[key][0] for c in cells] == sorted(c[key][0] for c in cells)
-        assert results.sentences.interval(cells[0]["final"]) in page
+        assert results.numbers.interval(cells[0]["final"]) in page
     assert "sha256" in page
 
 

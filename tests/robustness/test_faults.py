@@ -32,7 +32,7 @@ from hpo_envs.agents.bandits import select
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.runs import journal
-from hpo_envs.benchmarks.study import expected, parquet, study, task
+from hpo_envs.benchmarks.study import manifest, parquet, study, task
 from hpo_envs.benchmarks.study import store as runs
 from hpo_envs.benchmarks.study.scheduler import conduct
 from hpo_envs.commands import main
@@ -492,7 +492,7 @@ TEXTS: dict[str, Callable[[Path], object]] = {
     "space.toml": lambda path: parsed(path, tomllib.loads, "a TOML file"),
     "summary.json": summary.read,
     "setting.json": lambda path: score.setting_of(str(path)),
-    "study.json": lambda path: expected.read(path.parent),
+    "study.json": lambda path: manifest.read(path.parent),
 }
 OTHERS: dict[str, Callable[[Path], object]] = {
     "scores.csv": select.read_scores,

@@ -132,7 +132,7 @@ def _runs() -> list[Run]:
     return list(run("random", "NASBenchNLP-ptb-final-v0", range(3), budget=6))
 
 
-ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "place")
+ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "position")
 """What all runs of a folder, or of a part, share."""
 
 

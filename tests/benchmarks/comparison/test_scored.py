@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from hpo_envs.benchmarks import Comparison
 from hpo_envs.benchmarks.analysis import regret
-from hpo_envs.benchmarks.comparison import fronts, scored
+from hpo_envs.benchmarks.comparison import scored, surfaces
 from hpo_envs.benchmarks.comparison.replay import table_of
 from hpo_envs.benchmarks.runs import Run, run
 from hpo_envs.benchmarks.study.block import Block
@@ -120,14 +120,9 @@ def made(rewards: list[list[float]], costs: list[float], **header: Any) -> Run:
 
 def test_what_is_finished_within_share_of_budget_counts() -> None:
     r = made([[1.0, 5.0], [2.0, 3.0], [3.0, 1.0]], [4.0, 1.0, 9.0])
-    assert [len(fronts.within_budget(r.rewards, r.costs, 10.0, part)) for part in (0.1, 0.4, 0.49, 0.5, 0.99, 1.0)] == [
-        1,
-        1,
-        1,
-        2,
-        2,
-        3,
-    ]
+    assert [
+        len(surfaces.within_budget(r.rewards, r.costs, 10.0, part)) for part in (0.1, 0.4, 0.49, 0.5, 0.99, 1.0)
+    ] == [1, 1, 1, 2, 2, 3]
 
 
 def test_attainment_surfaces_equal_those_by_hand() -> None:
@@ -135,7 +130,7 @@ def test_attainment_surfaces_equal_those_by_hand() -> None:
     runs = [made([pair], [1.0]) for pair in pairs]
     none = -np.inf
     # Second rewards of the runs that have the first one: (6, 5, 4, 1) up to 1, and 4 up to 2.
-    assert [s.tolist() for s in fronts.surfaces([(r.rewards, r.costs) for r in runs], 10.0, [1.0, 2.0])] == [
+    assert [s.tolist() for s in surfaces.surfaces([(r.rewards, r.costs) for r in runs], 10.0, [1.0, 2.0])] == [
         [5.0, none],
         [4.0, none],
         [6.0, 4.0],
@@ -143,7 +138,7 @@ def test_attainment_surfaces_equal_those_by_hand() -> None:
 
 
 def test_only_two_objectives_have_fronts(runs: list[Run]) -> None:
-    found = fronts.of_cells(scored.Scores.of(runs).cells)
+    found = surfaces.of_cells(scored.Scores.of(runs).cells)
     assert list(found) == ["NMTHPO-zhen-mo-v0"]
     entry = found["NMTHPO-zhen-mo-v0"]
     assert list(entry["stages"]) == ["25%", "50%", "100%"]

@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.analysis import forest_importance as fi
 from hpo_envs.benchmarks.analysis import significance
 from hpo_envs.benchmarks.comparison import summary
 from hpo_envs.benchmarks.plots.configurations import draw_importance
-from hpo_envs.benchmarks.report import sentences, terminal
+from hpo_envs.benchmarks.report import numbers, sentences, terminal
 
 
 def made(scores: dict[str, Any], groups: Any = None) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def test_pairs_can_be_read_either_way() -> None:
     assert turned["here"]["difference"][1:] == [-high, -low]
     assert (one["ahead"], turned["ahead"]) == (6, 0)
     assert sentences.against(track, "a", "a") is None
-    assert [sentences.number(v) for v in (None, -0.0, 0.12345)] == ["never", "0", "0.123"]
+    assert [numbers.number(v) for v in (None, -0.0, 0.12345)] == ["never", "0", "0.123"]
     assert sentences.listed(list("abcdefghij"), 4) == "a, b and 8 more"
 
 

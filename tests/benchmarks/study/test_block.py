@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hpo_envs.benchmarks.runs import Run, executors, run
-from hpo_envs.benchmarks.study import expected, store
+from hpo_envs.benchmarks.study import manifest, store
 from hpo_envs.benchmarks.study import task as work
 from hpo_envs.benchmarks.study.block import Block, blocks_of, layout_of
 from hpo_envs.benchmarks.study.study import Entrant, Environment
@@ -88,21 +88,21 @@ def test_one_process_takes_calls_in_order() -> None:
 
 
 def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
-    assert expected.read(tmp_path) is None
-    assert expected.missing(tmp_path, {}) == ""
-    assert "there is no study.json" in expected.missing(tmp_path, {("E-v0", "a"): [0]})
-    expected.note(tmp_path, {("E-v0", "a"): (0, 1, 2, 7), ("E-v0", "b"): (0,)})
-    assert expected.read(tmp_path) == {("E-v0", "a"): {0, 1, 2, 7}, ("E-v0", "b"): {0}}
+    assert manifest.read(tmp_path) is None
+    assert manifest.missing(tmp_path, {}) == ""
+    assert "there is no study.json" in manifest.missing(tmp_path, {("E-v0", "a"): [0]})
+    manifest.note(tmp_path, {("E-v0", "a"): (0, 1, 2, 7), ("E-v0", "b"): (0,)})
+    assert manifest.read(tmp_path) == {("E-v0", "a"): {0, 1, 2, 7}, ("E-v0", "b"): {0}}
     (tmp_path / "E-v0").mkdir()
     (tmp_path / "E-v0" / "part.parquet").touch()
-    expected.note(tmp_path, {("E-v0", "a"): (3,)})
-    assert expected.read(tmp_path) == {("E-v0", "a"): {0, 1, 2, 3, 7}, ("E-v0", "b"): {0}}
+    manifest.note(tmp_path, {("E-v0", "a"): (3,)})
+    assert manifest.read(tmp_path) == {("E-v0", "a"): {0, 1, 2, 3, 7}, ("E-v0", "b"): {0}}
     here = {("E-v0", "a"): [0, 2, 3, 7], ("E-v0", "b"): [0, 5]}
-    assert expected.missing(tmp_path, here) == "INCOMPLETE: 1 of 6 runs of the study are missing: a on E-v0, seeds 1."
-    assert expected.missing(tmp_path, {}).endswith("a on E-v0, seeds 0-3, 7; b on E-v0, seeds 0.")
+    assert manifest.missing(tmp_path, here) == "INCOMPLETE: 1 of 6 runs of the study are missing: a on E-v0, seeds 1."
+    assert manifest.missing(tmp_path, {}).endswith("a on E-v0, seeds 0-3, 7; b on E-v0, seeds 0.")
     (tmp_path / "E-v0" / "part.parquet").unlink()
-    expected.note(tmp_path, {("E-v0", "a"): (3,)})
-    assert expected.read(tmp_path) == {("E-v0", "a"): {3}}, "runs that were deleted are made otherwise"
+    manifest.note(tmp_path, {("E-v0", "a"): (3,)})
+    assert manifest.read(tmp_path) == {("E-v0", "a"): {3}}, "runs that were deleted are made otherwise"
 
 
 @pytest.mark.parametrize(
@@ -117,4 +117,4 @@ def test_expected_runs_are_kept_and_extended(tmp_path: Path) -> None:
 def test_damaged_files_are_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / "study.json").write_text(text)
     with pytest.raises(ValueError, match=r"study.json must list runs in the format of hpo_envs, got "):
-        expected.read(tmp_path)
+        manifest.read(tmp_path)

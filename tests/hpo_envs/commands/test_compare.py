@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hpo_envs.benchmarks import Comparison
-from hpo_envs.benchmarks.report import sentences
+from hpo_envs.benchmarks.report import numbers, sentences
 from hpo_envs.benchmarks.study import store
 from hpo_envs.commands.main import main
 
@@ -45,7 +45,7 @@ def test_compare_and_report_agree(tmp_path: Path, capsys: pytest.CaptureFixture[
         first, *others = sentences.verdict(track)
         assert f"<b>{first}</b> {' '.join(others)}" in page
         for r in track["ranking"]:
-            values = (sentences.score(r), r["here"], sentences.interval(r["final"]))
+            values = (sentences.score(r), r["here"], numbers.interval(r["final"]))
             rows = [line for line in printed.splitlines() if re.match(rf"{r['agent']} +\d+ ", line)]
             assert any(all(f"  {value}" in row for value in values) for row in rows)
             assert all(value in page for value in values)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hpo_envs.core.engines.ends import filled
+from hpo_envs.core.engines.diverged import filled
 from hpo_envs.core.infos import STATUS_COLUMN, Info, configs_of
 from hpo_envs.core.params import (
     Floats,

@@ -35,7 +35,6 @@ class LookupVectorEnv(HPOVectorEnv):
         self._best = np.tile(p.low, (n, 1)) if p.vector else np.full(n, p.low[0])
         self._left, self._count = np.full(n, self.budget), np.zeros(n, np.int64)
         self._last = np.full(n, len(p.costs), np.int64)
-        self._repeats = p.repeats.astype(np.uint64)
         self._pulls = np.zeros((n, p.actions if p.max_repeats > 1 else 0), np.int16)
         self._open = ClearedFlags(n, p.actions if self._masked else 0)
         self._action_starts = self._index * p.actions
@@ -89,12 +88,10 @@ class LookupVectorEnv(HPOVectorEnv):
 
     def _draw(self, actions: npt.NDArray[np.int64], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The cells of the next repeat of each row; see `LookupEnv._draw`."""
-        p = self.params
         flat, seen = self._pulls.reshape(-1), self._action_starts + actions
         k = flat.take(seen)
         flat[seen] = k + 1
-        bits = draws.mix_many(draws.mix_many(self._keys, at + 1), k)
-        return at * p.max_repeats + draws.below_many(bits, self._repeats.take(at))
+        return at * self.params.max_repeats + self.params.drawn(self._keys, at, k)
 
     def _observe(self) -> npt.NDArray[np.float32]:
         out = None if self.copy else self._observations

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.spaces import Discrete, MultiDiscrete
 
-from hpo_envs.core.engines.ends import filled
+from hpo_envs.core.engines.diverged import filled
 from hpo_envs.core.infos import STATUS_COLUMN, Info, InfoColumn, configs_of
 from hpo_envs.core.params import (
     Floats,
@@ -175,9 +175,12 @@ class LookupParams(Params):
         at = rows + table * self.rows
         repeat = np.zeros_like(rows)
         if self.max_repeats > 1:
-            bits = draws.mix_many(draws.mix_many(keys, at + 1), occurrences(at, keys))
-            repeat = draws.below_many(bits, self.repeats[at])
+            repeat = self.drawn(keys, at, occurrences(at, keys))
         return {"row": rows, "level": np.full_like(rows, len(self.table.levels) - 1), "repeat": repeat}
+
+    def drawn(self, keys: npt.NDArray[np.uint64], at: npt.NDArray[np.int64], k: Any) -> npt.NDArray[np.int64]:
+        """(n,) repeats that answer the k-th evaluations, from 0, of rows: hash(key, row, k); `LookupEnv` has it of one."""
+        return draws.below_many(draws.mix_many(draws.mix_many(keys, at + 1), k), self.repeats.take(at))
 
     def _rows(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
         if self.sizes is None:

@@ -1,0 +1,30 @@
+"""Numbers as text, in the notation of papers: the same on pages, in `compare` and in sentences."""
+
+from collections.abc import Sequence
+
+
+def share(value: float | None) -> str:
+    """A fraction as a percentage; None as a dash."""
+    return "-" if value is None else f"{value:.0%}"
+
+
+def number(value: float | None) -> str:
+    """A number as text; None: never reached."""
+    # Adding 0 turns -0 into 0.
+    return "never" if value is None else f"{value + 0.0:.3g}"
+
+
+def interval(values: Sequence[float | None]) -> str:
+    """An estimate, with its interval if it has one."""
+    mean, low, high = values
+    return number(mean) if low is None or high is None else f"{number(mean)} [{number(low)}, {number(high)}]"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value in the notation of papers."""
+    return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def count(n: int, noun: str) -> str:
+    """A number of things."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
