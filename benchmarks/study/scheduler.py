@@ -248,7 +248,7 @@ def _missing(
 
 
 def _live_seconds(task: StudyTask) -> float:
-    """Expected seconds of function calls in a task\'s runs; 0 for look-ups."""
+    """Expected seconds of function calls in a task's runs; 0 for look-ups."""
     if not is_live(task.environment.id, task.environment.kwargs):
         return 0.0
     env: Any = gym.make(task.environment.id, disable_env_checker=True, **task.environment.kwargs)

@@ -247,7 +247,7 @@ def test_agents_pages_show_every_name_and_setting() -> None:
         assert page.startswith("# ")
     page = agents.page(*next((t, n) for t, n in agents.classes().items() if t.endswith(":BayesianOptimisation")), found)
     assert "| `refit` | `float` | `0.1` | Relative growth" in page
-    assert "| `margin` | `float` | `1.0` | The reference point" in page, "settings of the bases are listed"
+    assert "| `margin` | `float` | `1.0` | Distance of the reference point" in page, "settings of the bases are listed"
     assert "| `initial` |" in page
 
 

@@ -72,7 +72,7 @@ def test_agent_without_its_package_says_what_to_install(monkeypatch: pytest.Monk
         ({"seed": 3}, "key of a study must be one of .* got 'seed', did you mean 'seeds'"),
         ({"environments": ["NMTHPO-swenn-v0"]}, "did you mean 'NMTHPO-swen-v0'"),
         ({"environments": ["nothing-*"]}, "environment must be a registered id"),
-        ({"environments": []}, "environments must be at least one"),
+        ({"environments": []}, "environments must not be empty"),
         (
             {"environments": ["NMTHPO-*-v0", "NMTHPO-zhen-v0"]},
             "environments must be distinct, got 'NMTHPO-zhen-v0' twice",
@@ -83,7 +83,7 @@ def test_agent_without_its_package_says_what_to_install(monkeypatch: pytest.Monk
         ({"agents": ["random", "random"]}, "agents must be distinct, got 'random' twice"),
         ({"agents": [{"hyperparameters": {}}]}, "an agent must be a name or a table with a name"),
         ({"agents": ["nowhere:Agent"]}, "agent must be importable as module:factory, got 'nowhere:Agent'"),
-        ({"agents": ["hpo_envs:__version__"]}, "which is no factory"),
+        ({"agents": ["hpo_envs:__version__"]}, "which is not a factory"),
     ],
 )
 def test_what_study_cannot_mean(change: dict[str, Any], message: str) -> None:

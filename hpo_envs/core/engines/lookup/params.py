@@ -179,7 +179,7 @@ class LookupParams(Params):
         return {"row": rows, "level": np.full_like(rows, len(self.table.levels) - 1), "repeat": repeat}
 
     def drawn(self, keys: npt.NDArray[np.uint64], at: npt.NDArray[np.int64], k: Any) -> npt.NDArray[np.int64]:
-        """(n,) repeats that answer the k-th evaluations, from 0, of rows: hash(key, row, k); `LookupEnv` has it of one."""
+        """(n,) repeats that answer the k-th evaluations of rows, from 0: hash(key, row, k), as `LookupEnv._draw`."""
         return draws.below_many(draws.mix_many(draws.mix_many(keys, at + 1), k), self.repeats.take(at))
 
     def _rows(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
