@@ -1,1 +1,1 @@
-"""The reproductions: one folder for each paper."""
+"""Reproductions of papers, one folder each."""

@@ -1,8 +1,8 @@
 """Common parts of reproductions: published values, verdicts, processes and results.
 
 A paper's folder has `reproduce` (the parts and their figures), `expected.csv` (what was published) and
-`mechanisms.csv` (why numbers differ), and, where these are long, `settings` (what is run, as data) and `analysis` (pure
-functions of results); results that are committed are in `results/`.
+`mechanisms.csv` (why numbers differ), and, if these are long, `settings` (runs, as data) and `analysis` (pure functions
+of results); committed results are in `results/`.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ class Published:
     """One published value.
 
     Attributes:
-        text: As printed.
+        text: The value as printed.
         details: Further columns of `expected.csv`.
     """
 
@@ -51,26 +51,26 @@ class Published:
 
     @property
     def value(self) -> float:
-        """Return it as a number."""
+        """The value as a number."""
         return float(self.text.rstrip("kM")) * self._unit
 
     @property
     def decimals(self) -> int:
-        """Printed digits after the point."""
+        """Number of printed decimals."""
         return len(self.text.rstrip("kM").partition(".")[2])
 
     def judge(self, low: float, high: float | None = None) -> Verdict:
-        """Verdict on our value, or on a range of it: `agrees` if this one, to the printed digits, is ours or in it."""
+        """Verdict on our value or range: `agrees` if it equals or has the published value to the printed digits."""
         nearest = min(max(self.value, low), low if high is None else high)
         return judge(nearest - self.value, 0.5 * 10.0**-self.decimals * self._unit * (1 + 1e-9))
 
 
 @functools.cache
 def expected(paper: str) -> dict[tuple[str, ...], Published]:
-    """The published values of a paper, by the columns of its `expected.csv` that are before `published`.
+    """The published values of a paper, by the columns of its `expected.csv` before `published`.
 
     Args:
-        paper: Name of its folder.
+        paper: Name of the paper's folder.
     """
     found = {}
     for row in atomic.read_csv(Path(__file__).parent / paper / "expected.csv"):
@@ -108,15 +108,15 @@ def _mechanism(paper: str, where: str, quantity: str) -> str:
 
 @dataclass
 class Reproduction(contextlib.ExitStack):
-    """One reproduction: how much is run, on how many processes, and where results go.
+    """One reproduction: number of trials, processes, and folder of results.
 
     Attributes:
         out: Folder for results.
-        trials: Seeds of each method; None takes the paper's number.
-        jobs: Processes.
+        trials: Number of seeds of each method; None: the paper's number.
+        jobs: Number of processes.
         seed: First seed.
         paper: Name of the paper.
-        compared: Published numbers next to ours, see `compare_published`.
+        compared: Published numbers and ours, see `compare_published`.
     """
 
     out: Path
@@ -135,19 +135,19 @@ class Reproduction(contextlib.ExitStack):
         return self.enter_context(executors.of_jobs(self.jobs))
 
     def seeds(self, usual: int) -> range:
-        """The seeds of what the paper ran `usual` times."""
+        """The seeds of an experiment that the paper ran `usual` times."""
         return range(self.seed, self.seed + (self.trials or usual))
 
     def map(
         self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], label: str, unit: str = "run"
     ) -> list[Any]:
-        """Results of a function for each tuple of arguments, in order, computed by all processes under a progress bar.
+        """Results of a function for each tuple of arguments, in order, computed in parallel with a progress bar.
 
         Args:
-            function: Picklable, as its arguments.
-            arguments: Of each call.
-            label: Of the bar.
-            unit: What a call is.
+            function: Picklable function.
+            arguments: Picklable arguments of each call.
+            label: Label of the bar.
+            unit: Unit of the bar.
         """
         results: list[Any] = [None] * len(arguments)
         with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:
@@ -163,18 +163,18 @@ class Reproduction(contextlib.ExitStack):
 
         Args:
             where: Table, figure or section.
-            quantity: Which number.
-            published: As printed.
-            ours: Empty if nothing computes it.
-            verdict: On it.
-            why: Unless `agrees`, the mechanism, or where what it needs is; default: that of `mechanisms.csv`.
+            quantity: Name of the number.
+            published: The published value.
+            ours: Our value; empty if it is not computed.
+            verdict: The verdict.
+            why: Unless `agrees`, the reason; default: that of `mechanisms.csv`.
         """
         mechanism = "" if verdict == "agrees" else why or _mechanism(self.paper, where, quantity)
         values = (where, quantity, published, ours, verdict, mechanism)
         self.compared.append(dict(zip(COMPARED, values, strict=True)))
 
     def write(self, name: str, records: Sequence[Mapping[str, Any]]) -> None:
-        """Write `{name}.csv` with every column that a record has; what one lacks is left empty."""
+        """Write `{name}.csv` with the columns of all records; missing values are empty."""
         columns = list(dict.fromkeys(k for r in records for k in r))
         atomic.write_csv(self.out / f"{name}.csv", records, columns)
 
@@ -193,12 +193,12 @@ def reproduce(
     """Run all parts of a paper, or one; return 0.
 
     Args:
-        paper: Its name.
-        parts: Its parts, in order.
+        paper: Name of the paper.
+        parts: Parts of the reproduction, in order.
         out: Folder for results, created.
         only: The requested part; None: all of `parts`.
         studies: Further parts, which run only if one is requested.
-        **settings: Others of `Reproduction`.
+        **settings: Further arguments of `Reproduction`.
 
     Raises:
         ValueError: Unknown part.
@@ -223,7 +223,7 @@ def reproduce(
 
 
 def drawn(draw: Callable[[], Sequence[Path]]) -> None:
-    """Draw pictures and names them; says what to install where matplotlib is missing."""
+    """Draw pictures and print their names, or how to install matplotlib."""
     try:
         files = draw()
     except ModuleNotFoundError as error:
@@ -233,7 +233,7 @@ def drawn(draw: Callable[[], Sequence[Path]]) -> None:
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table with every column that a row has; what one lacks, and None, is left empty."""
+    """Print a table with the columns of all rows; missing values and None are empty."""
     columns = list(dict.fromkeys(k for row in rows for k in row))
     cells = [["" if row.get(c) is None else str(row[c]) for c in columns] for row in rows]
     print(f"\n{title}\n{terminal.aligned([columns, *cells])}")

@@ -1,1 +1,1 @@
-"""One folder for each data set: its constants, builder, pack script and pack."""
+"""Data sets, one folder each: constants, builder, pack script and pack."""

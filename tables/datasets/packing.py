@@ -1,6 +1,6 @@
 """Command that packs a data set: `python -m hpo_envs.tables.datasets.packing NAME`; `--check` compares its packs.
 
-The data set has a module `pack`, whose `make()` returns the arrays of each pack, made of verified upstream files.
+The data set has a module `pack`, whose `make()` returns the arrays of each pack from verified upstream files.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def check(made: Packs, tables: Sequence[str]) -> None:
     """Compare packs with those that ship, array by array, and tables with their pins.
 
     Raises:
-        ValueError: An array or a table is another one.
+        ValueError: An array or a table differs.
     """
     for pack, arrays in made.items():
         ships = packs.read(pack)

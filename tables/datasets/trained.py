@@ -1,4 +1,4 @@
-"""Trainings of this project: records as arrays, which ship, and as a table, epoch by epoch."""
+"""Trainings of this project: records as arrays, which ship, and as a table by epoch."""
 
 import functools
 import itertools
@@ -39,13 +39,13 @@ class Packing:
     """Layout of a table's trainings.
 
     Attributes:
-        file: Where.
-        axes: What trainings are named after, as in `lstm-3-1`: their labels; the last two are rows and seeds.
-        epochs: Of each.
-        fields: Of a record's epochs.
-        counts: Those that are whole numbers below 65,536.
-        losses: Those that are nats.
-        times: Those that are seconds, which no training repeats.
+        file: File of the arrays.
+        axes: Labels in the names of trainings, as in `lstm-3-1`; the last two axes are rows and seeds.
+        epochs: Number of epochs of each training.
+        fields: Fields of a record's epochs.
+        counts: Fields that are integers below 65,536.
+        losses: Fields in nats.
+        times: Fields in seconds, which differ between repetitions.
     """
 
     file: Path
@@ -57,12 +57,12 @@ class Packing:
     times: tuple[str, ...] = ()
 
     def place(self, task: str) -> tuple[int, ...]:
-        """Location of a training."""
+        """Index of a training."""
         parts = zip(task.split("-"), self.axes, strict=True)
         return tuple([str(label) for label in axis].index(part) for part, axis in parts)
 
     def pack(self, records: Iterable[Mapping[str, Any]], before: TrainingArrays | None = None) -> dict[str, Any]:
-        """The arrays of some records, added to others that were packed before."""
+        """The arrays of some records, added to previously packed ones."""
         shape = tuple(map(len, self.axes))
         arrays: dict[str, npt.NDArray[Any]] = {
             "counts": np.zeros((*shape, self.epochs, len(self.counts)), np.uint16),
@@ -97,7 +97,7 @@ class Packing:
         return {**arrays, "machines": np.array(machines)}
 
     def measured(self, record: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """(epochs, counts) and (epochs, losses) of a record, with the losses that are stored."""
+        """(epochs, counts) and (epochs, losses) of a record, with losses rounded as stored."""
         return self._columns(record, self.counts), np.minimum(self._columns(record, self.losses), _MOST)
 
     def _columns(self, record: Mapping[str, Any], names: tuple[str, ...]) -> Floats:
@@ -105,7 +105,7 @@ class Packing:
         return np.asarray(values[:, [self.fields.index(name) for name in names]])
 
     def kept(self, arrays: TrainingArrays, at: tuple[int, ...]) -> tuple[Floats, Floats]:
-        """(epochs, counts) and (epochs, losses) of a training that is packed."""
+        """(epochs, counts) and (epochs, losses) of a packed training."""
         n = int(arrays["epochs"][at])
         return arrays["counts"][at][:n].astype(np.float64), arrays["losses"][at][:n] * UNIT
 
@@ -134,7 +134,7 @@ class Packing:
 
 
 def machines(arrays: TrainingArrays, used: npt.NDArray[Any]) -> str:
-    """Processors and versions that some trainings were made with: indices in `machines`, of any shape."""
+    """Processors and versions of some trainings, given by indices in `machines` of any shape."""
     made = [json.loads(arrays["machines"][i]) for i in np.unique(used)]
     return "; ".join(", ".join(f"{key} {value}" for key, value in sorted(machine.items())) for machine in made)
 
@@ -162,19 +162,20 @@ def table(
 ) -> Table:
     """A table of trainings.
 
-    The fidelity at which a training failed or diverged is paid for, and only its parameters are known there: the
-    repeat counts.
+    The fidelity at which a training failed or diverged has a cost, and only its number of parameters is known, so that
+    the repeat counts.
 
     Args:
-        name: Of the table.
-        keys: Of its rows.
-        metrics: One of them is called `parameters`.
-        measured: (rows, seeds, epochs, other metrics) in their order, any numbers where nothing was trained.
+        name: Name of the table.
+        keys: Keys of its rows.
+        metrics: Metrics, one of them named `parameters`.
+        measured: (rows, seeds, epochs, other metrics) values in the order of the metrics, arbitrary where nothing was
+            trained.
         arrays: (rows, seeds) `epochs`, `status` and `parameters`.
         costs: (rows, seeds or 1, epochs) cumulative costs in seconds.
-        provenance: Of the table.
+        provenance: Provenance of the table.
         levels: Fidelities; default: epochs 1, 2, ...
-        level_unit: Their unit.
+        level_unit: Unit of the fidelities.
         **axes: Search space or features, as fields of a `Table`.
     """
     epochs = np.arange(1.0, measured.shape[2] + 1.0)
@@ -198,15 +199,15 @@ def by_epoch(costs: Sequence[float], epochs: int) -> Floats:
 def provenance(
     dataset: str, commit: str, arrays: TrainingArrays, used: Any, licence: str = "MIT", more: str = ""
 ) -> Provenance:
-    """Provenance of what this project measured.
+    """Provenance of this project's measurements.
 
     Args:
         dataset: Name of the data set.
-        commit: Since which what trains is what it is.
-        arrays: All that was measured.
-        used: Indices in its `machines`, of any shape.
-        licence: Of the table.
-        more: What else is to be said of the machines.
+        commit: Commit of the last change of the training.
+        arrays: All measured arrays.
+        used: Indices in `machines`, of any shape.
+        licence: Licence of the table.
+        more: Further remark on the machines.
     """
     notes = (
         f"Measured by this project: benchmarks.study.measure, with what trains as of commit {commit[:7]}.",

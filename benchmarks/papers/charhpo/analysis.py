@@ -1,4 +1,4 @@
-"""Every number of the paper's Tables 3 to 6 and 8 to 12, from the sweeps, and how it compares with print."""
+"""Every number of the paper's Tables 3 to 6 and 8 to 12 from the sweeps, compared with the published one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ BATCH_SIZE = "batch_size"
 
 
 def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[str, float]]:
-    """rho, maxima and change of a sweep, once for each run that ties for the best (rho depends on the choice).
+    """rho, maxima and change of a sweep, for each run that ties for the best (rho depends on the choice).
 
     Args:
         sweep: The sweep.
@@ -39,7 +39,7 @@ def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[st
 
 
 def of_sweep(sweep: Sweep, variant: Variant) -> dict[str, list[float]]:
-    """Tables 10, 11 and 12 for one sweep; several values where the choice among tied best runs matters."""
+    """Tables 10, 11 and 12 for one sweep; several values if the choice among tied best runs matters."""
     a = sweep.accuracy
     out = {f"rel@{k}": [sens.relative_at(a, k, variant)] for k in sens.KS}
     out |= {f"mean@{k}": [sens.mean_at(a, k, variant)] for k in sens.KS}
@@ -56,10 +56,10 @@ TABLES = {10: ("rel@",), 11: ("mean@", "best", "equivalent"), 12: ("rho", "maxim
 
 
 def values(sweeps: Sequence[Sweep], variant: Variant = "published") -> dict[Key, list[Value]]:
-    """Our values; more than one where several runs tie for the best.
+    """Our values; more than one if several runs tie for the best.
 
     Averages (Tables 3 to 5) are of the printed values of Tables 10 to 12, which `reproduce` gets from the closest
-    candidate, so they are not in here: see `averages`.
+    candidate, and are therefore not included, see `averages`.
     """
     out: dict[Key, list[Value]] = {}
     for s in sweeps:
@@ -84,9 +84,9 @@ OPTIMISATION = (
 
 
 def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
-    """Columns of Tables 8 and 9 for every row of the file that ties for the best, in file order.
+    """Columns of Tables 8 and 9 for all rows of the file that tie for the best, in file order.
 
-    These two tables read the whole file, unlike all others: the Irish LSTM's best row is the 239th.
+    Unlike all others, these two tables use the whole file: the Irish LSTM's best row is the 239th.
     """
     configs = deactivate(sweep.table.space, sweep.file)
     out: dict[str, list[Value]] = {}
@@ -121,7 +121,7 @@ def averages(printed: Mapping[Key, Value]) -> dict[Key, float]:
 
 
 def precision(published: str, quantity: str) -> float:
-    """Half a unit of the last digit that a published number was rounded to.
+    """Half a unit of the last digit of a rounded published number.
 
     Tables 8 and 9 drop trailing zeros: hyperparameters there have two digits after the point, and learning rates in
     scientific notation three significant ones. Whole numbers are exact.
@@ -136,12 +136,12 @@ def precision(published: str, quantity: str) -> float:
 
 @dataclass(frozen=True)
 class Entry:
-    """One published number or word next to ours.
+    """A published value and ours.
 
     Attributes:
-        key: Which.
-        published: As printed.
-        ours: The candidate that comes closest.
+        key: Key of the value.
+        published: The published value.
+        ours: Our closest candidate.
         verdict: Agrees if it equals the published value to its printed precision.
     """
 
@@ -152,7 +152,7 @@ class Entry:
 
 
 def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
-    """A published value next to the closest of our candidates."""
+    """A published value and the closest of our candidates."""
     if isinstance(candidates[0], str):
         word = published if published in candidates else candidates[0]
         return Entry(key, published, word, "agrees" if word == published else "differs")
@@ -164,9 +164,9 @@ def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
 
 
 def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, list[Value]]) -> list[Entry]:
-    """All published values next to ours, in the order of the file.
+    """All published values and ours, in the order of the file.
 
-    A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most values of both is taken.
+    A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most values of both is used.
 
     Args:
         published: As printed.
@@ -192,7 +192,7 @@ def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, li
 
 
 def printed_runs(configs: Mapping[Sweep3, Mapping[str, Sequence[Value]]]) -> dict[Sweep3, int]:
-    """Index of the tied best run that Tables 8 and 9 print, per sweep: the one that agrees in most values.
+    """Index of the tied best run in Tables 8 and 9 for each sweep: the one that agrees in most values.
 
     Args:
         configs: `best_configs` of each (task, language, architecture).

@@ -19,7 +19,7 @@ BOXES = ("hidden_size", "embedding_size", "batch_size")
 
 
 def tables(r: Reproduction) -> list[Record]:
-    """Published values that agree, by table, with the definitions behind them and with those of the text."""
+    """Number of published values that agree, by table, with their own definitions and with those in the text."""
     expected, sweeps = settings.expected(), settings.sweeps()
     published = analysis.entries(expected, analysis.values(sweeps, "published"))
     text = analysis.entries(expected, analysis.values(sweeps, "paper"))
@@ -53,7 +53,7 @@ def cases(n: int = 60, seed: int = 0) -> dict[str, Floats]:
 
 
 def metrics_of_cases() -> list[Record]:
-    """The metrics of each case: performance-based and similarity-based ones rank them differently."""
+    """The metrics of each case, which performance-based and similarity-based ones rank differently."""
     records = []
     for name, a in cases().items():
         result = sens.analyse(np.arange(len(a), dtype=np.float64)[:, None], a, ks=(25, 50), rope=sens.ROPE)
@@ -64,7 +64,7 @@ def metrics_of_cases() -> list[Record]:
 def boxes(sweeps: Sequence[Sweep]) -> list[Record]:
     """Data of figure 2: the best configuration of each sweep, by hyperparameter, task and architecture.
 
-    Where several runs tie for the best, the one that Tables 8 and 9 print counts.
+    If several runs tie for the best, the one in Tables 8 and 9 is used.
     """
     configs = {(s.task, s.lang, s.architecture): analysis.best_configs(s) for s in sweeps}
     printed = analysis.printed_runs(configs)

@@ -1,4 +1,4 @@
-"""Settings: the sweeps, and how the published numbers read them."""
+"""Settings: the sweeps, and their interpretation in the published numbers."""
 
 import functools
 from dataclasses import dataclass
@@ -34,10 +34,10 @@ class Sweep:
         task: `inflection` or `g2p`.
         lang: Language code of Table 6.
         architecture: `lstm` or `transformer`.
-        table: Its table.
-        sampled: (200, 16) values as drawn, inactive ones included.
-        file: (rows, 16) values as drawn, of every row of the file, those beyond the sweep's 200 included.
-        file_accuracy: (rows,) their development accuracy in per cent.
+        table: Table of the sweep.
+        sampled: (200, 16) drawn values, including inactive ones.
+        file: (rows, 16) drawn values of all rows of the file, including those beyond the sweep's 200.
+        file_accuracy: (rows,) development accuracy of these rows in per cent.
         test: Test accuracy of the best run in per cent, as upstream recorded it.
     """
 
@@ -56,10 +56,10 @@ class Sweep:
         return self.table.final("accuracy")
 
     def ranked(self, published: bool) -> Floats:
-        """(200, d) the values that the similarity of runs is computed from.
+        """(200, d) the values used for the similarity of runs.
 
         Args:
-            published: As the published numbers have it, or as the text does.
+            published: Whether as in the published numbers, instead of the text.
         """
         names = [h.name for h in self.table.space]
         if not published:
@@ -88,7 +88,7 @@ SIZES = Path(__file__).with_name("sizes.csv")
 
 
 def sizes() -> list[tuple[str, Published, int]]:
-    """Task, language and quantity of each size of Table 7, the size as printed, and lines of the file."""
+    """Task, language and quantity of each size in Table 7, the published size, and the number of lines of the file."""
     counted = {(row["task"], row["lang"]): row for row in atomic.read_csv(SIZES)}
     printed = [(key, p) for key, p in common.expected("charhpo").items() if key[0] == "7"]
     return [(f"{key[1]} {key[2]} {key[4]}", p, int(counted[key[1], key[2]][key[4]])) for key, p in printed]
@@ -99,6 +99,6 @@ Key = tuple[int, str, str, str, str]
 
 
 def expected() -> dict[Key, Published]:
-    """The published numbers and words of Tables 3 to 6 and 8 to 12, which the sweeps have."""
+    """The published values of Tables 3 to 6 and 8 to 12, which can be computed from the sweeps."""
     found = common.expected("charhpo").items()
     return {(int(key[0]), *key[1:]): p for key, p in found if key[0] != "7"}  # type: ignore[misc]

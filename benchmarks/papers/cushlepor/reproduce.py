@@ -28,7 +28,7 @@ SETTINGS = {
 
 
 def published(r: Reproduction) -> None:
-    """The published numbers next to ours where their data are at hand."""
+    """Compare the published numbers with ours, if their data are available."""
     computed = examples() | to_psqm() | to_labse() | of_systems()
     for (quantity,), p in common.expected("cushlepor").items():
         ours, needs = computed.get(quantity), p.details["needs"]
@@ -46,7 +46,7 @@ def examples() -> dict[str, float]:
 
 
 def to_psqm() -> dict[str, float]:
-    """RMSEs to the pSQM labels of newstest2020, English to German; nothing as long as the labels are not installed."""
+    """RMSEs to the pSQM labels of newstest2020, English to German; empty if the labels are not installed."""
     if store.missing(PSQM):
         return {}
     table = store.load(PSQM)
@@ -60,13 +60,13 @@ def to_psqm() -> dict[str, float]:
 
 
 def to_labse() -> dict[str, float]:
-    """RMSEs to LaBSE's similarities of the same translations; nothing without the texts and the model."""
+    """RMSEs to LaBSE's similarities of the same translations; empty without the texts and the model."""
     table = semantic.of_news(PSQM)
     return {} if table is None else rmses(table, "LaBSE")
 
 
 def of_systems() -> dict[str, float]:
-    """Correlation of systems' means on the rated segments of newstest2021; nothing as long as they are not there."""
+    """Correlation of systems' means on the rated segments of newstest2021; empty if these are not installed."""
     if store.missing(NEWS):
         return {}
     everything = agreement.Agreement(store.load(NEWS), held_out=())
@@ -90,13 +90,13 @@ def human(table: Table) -> Floats:
 
 
 def scores(table: Table, presets: Mapping[str, str]) -> dict[str, Floats]:
-    """(segments,) hLEPOR scores of all segments, in the variant `released`, under the keys of `presets`."""
+    """(segments,) hLEPOR scores of all segments in the variant `released`, by the keys of `presets`."""
     basis = hlepor.Basis(build.statistics(table, "released"))
     return {name: basis.scores(hlepor.preset(preset).vector()) for name, preset in presets.items()}
 
 
 def figures(r: Reproduction) -> None:
-    """Figures 6 and 7: distributions of human scores, the default's and the published tuned ones'."""
+    """Figures 6 and 7: distributions of human scores and of scores with default and published tuned weights."""
     common.drawn(lambda: draw(store.load(TABLE), r.out / "score_distributions"))
 
 

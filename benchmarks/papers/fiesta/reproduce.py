@@ -1,4 +1,4 @@
-"""The paper's tables and figures again, with a verdict on every published number."""
+"""Reproduction of the paper's tables and figures, with a verdict on every published number."""
 
 import functools
 import math
@@ -34,17 +34,17 @@ def note(
     error: float = np.nan,
     runs: int = 0,
 ) -> Record:
-    """A number of ours, next to the published one if there is one.
+    """Record one of our numbers, with the published one if there is one.
 
     Args:
-        r: The reproduction, for which it is compared.
-        where: Table or figure; after a colon, in what it departs from that.
-        row: Of the table.
-        delta: Error rate, if that has any.
-        quantity: Which number of the row.
-        ours: The number.
-        error: Its standard error.
-        runs: That it is the mean of.
+        r: The reproduction.
+        where: Table or figure; after a colon, the deviation from it.
+        row: Row of the table.
+        delta: Error rate, if there is one.
+        quantity: Name of the number in the row.
+        ours: Our value.
+        error: Standard error of our value.
+        runs: Number of runs of our value.
     """
     table, _, departure = where.partition(":")
     level = "" if delta is None else f"{delta:g}"
@@ -62,21 +62,21 @@ def note(
 def verdict(
     quantity: str, ours: float, error: float, n: int, published: common.Published | None
 ) -> common.Verdict | Literal[""]:
-    """Return whether a published number and ours are the same but for chance; empty if none is published.
+    """Return whether a published number and ours agree up to chance; empty if none is published.
 
-    The published number's own standard error is taken to be ours, scaled to its number of runs. Extremes are compared
-    by `selections.scale`, and ours is moved to what is expected of as many runs as the paper's.
+    The standard error of the published number is ours, scaled to its number of runs. Extremes are compared by
+    `selections.scale`, after ours is shifted to its expectation for the paper's number of runs.
 
     Args:
-        quantity: `mean`, `correct`, `min` or `max`; another one of no runs has to be equal.
+        quantity: `mean`, `correct`, `min` or `max`; any other has no runs and has to be equal.
         ours: Our value.
-        error: Its standard error; of an extreme its scale.
-        n: Our runs.
-        published: The paper's value, rounded to a whole number there.
+        error: Standard error of our value; for an extreme, its scale.
+        n: Number of our runs.
+        published: The paper's value, rounded to an integer.
 
     Returns:
-        `agrees` (within three standard errors of the difference, or what a logistic variable stays within as often,
-        plus the rounding), or `differs`.
+        `agrees` (within three standard errors of the difference, or the equivalent quantile of a logistic distribution,
+        plus rounding), or `differs`.
     """
     if published is None:
         return ""
@@ -146,7 +146,7 @@ def figure1(r: Reproduction) -> list[Record]:
 
 
 def _draw_splits(x: npt.NDArray[np.float64], path: Path) -> list[Path]:
-    """Distribution over splits and seeds (left), three single splits (right); not converged runs left out."""
+    """Distribution over splits and seeds (left), three single splits (right), without runs that did not converge."""
     fig, (axes,) = panels(1, 4, (9, 3), sharey=True, width_ratios=(2, 1, 1, 1))
     parts = axes[0].violinplot(
         [r[r > 0.9] for r in x.reshape(2, -1)], showextrema=False, quantiles=[[0.25, 0.5, 0.75]] * 2
@@ -167,7 +167,7 @@ def figure2(r: Reproduction) -> None:
 
 
 def _draw_beliefs(path: Path, seed: int) -> list[Path]:
-    """One run of TTTS to confidence 0.99 on the five Gaussian arms: pi (areas) and shares of evaluations (lines)."""
+    """One run of TTTS to confidence 0.99 on the five Gaussian arms: pi (areas) and fractions of evaluations (lines)."""
     env: Any = gym.make("FIESTA-gaussian-v0", budget=None)
     agent: Any = agents.make("ttts", problem_of(env), seed, confidence=0.99)
     env.reset(seed=seed)
@@ -206,7 +206,7 @@ def _draw_scores(path: Path) -> list[Path]:
 
 
 def figure4(r: Reproduction) -> list[Record]:
-    """Right selections by budget: sequential halving and non-adaptive on twelve models."""
+    """Correct selections by budget: sequential halving and non-adaptive on twelve models."""
     env, rows = "FIESTA-tdsa12-v0", []
     points: dict[str, dict[int, tuple[float, float]]] = {}
     for budget in selections.FIGURE_4_BUDGETS:
@@ -227,7 +227,7 @@ def figure4(r: Reproduction) -> list[Record]:
 
 
 def _draw_budgets(points: dict[str, dict[int, tuple[float, float]]], path: Path) -> list[Path]:
-    """Per cent of right selections and its standard error, by agent and budget."""
+    """Percentage of correct selections and its standard error, by agent and budget."""
     fig, ((ax,),) = panels(1, 1, (6, 3.5))
     for (agent, curve), colour, marker in zip(points.items(), COLOURS, "os", strict=False):
         values, errors = np.array([*curve.values()]).T

@@ -1,4 +1,4 @@
-"""The paper's settings, and ours, as data; and model selections with them through the run loop."""
+"""The paper's settings and ours as data, and model selections with them."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,7 +36,7 @@ CHUNK = 500
 
 @dataclass(frozen=True)
 class Setting:
-    """One agent on one id.
+    """Setting of an agent on an id.
 
     Attributes:
         name: Row label, as in `expected.csv`.
@@ -74,7 +74,7 @@ class Selections:
     """Model selections of one agent.
 
     Attributes:
-        evaluations: (k,) evaluations that each run spent.
+        evaluations: (k,) number of evaluations of each run.
         right: (k,) bool, whether the run selected the best arm.
     """
 
@@ -85,7 +85,7 @@ class Selections:
         return len(self.right)
 
     def summary(self) -> dict[str, tuple[float, float]]:
-        """Value of `min`, `mean`, `max` and `correct` (per cent), with standard errors; of extremes their scale."""
+        """`min`, `mean`, `max` and `correct` (per cent) with standard errors, for extremes with their scale."""
         n, x, p = len(self), np.sort(self.evaluations), float(self.right.mean())
         spread = float(x.std(ddof=1)) if n > 1 else 0.0
         return {
@@ -109,18 +109,18 @@ def scale(x: npt.NDArray[np.int64], count: int = 10) -> float:
 def select(
     r: Reproduction, setting: Setting, usual: int, *, budget: int = ENOUGH, **hyperparameters: Any
 ) -> Selections:
-    """Play one setting once per seed.
+    """Run a setting once per seed.
 
     Args:
-        r: The reproduction, which has the processes.
+        r: The reproduction, with its processes.
         setting: Agent and id.
-        usual: How often the paper ran it.
-        budget: Evaluations.
-        **hyperparameters: Added to the setting's.
+        usual: Number of runs in the paper.
+        budget: Number of evaluations.
+        **hyperparameters: Further hyperparameters.
 
     Returns:
-        Evaluations (less those that the published counts leave out), and whether the arm with the largest mean over
-        all its scores was selected.
+        Numbers of evaluations (without those that the published counts leave out), and whether the arm with the largest
+        mean over all its scores was selected.
     """
     seeds = r.seeds(usual)
     size = min(CHUNK, -(-len(seeds) // r.jobs))

@@ -19,12 +19,12 @@ from hpo_envs.tables.table import Floats, Table
 
 @dataclass(frozen=True)
 class Trace:
-    """One run as figure 10 sees it.
+    """Data of one run for figure 10.
 
     Attributes:
         hours: (k,) simulated hours after each evaluation.
         loss: (k,) L(t): test loss of the cell and epoch with the best validation loss by then.
-        found: Whether that is the best cell of the table in the end.
+        found: Whether that is the best cell of the table at the end.
     """
 
     hours: Floats
@@ -33,11 +33,11 @@ class Trace:
 
 
 def trace(run: Run, env: Any) -> Trace:
-    """Replay a run and read what its agent could not see.
+    """Replay a run and read the held-out results.
 
     Args:
-        run: On the same table; its actions are repeated in the order in which results came back.
-        env: Unwrapped environment with one worker whose cost is seconds.
+        run: Run on the same table; its actions are repeated in the order of the results.
+        env: Unwrapped environment with one worker and seconds as cost.
     """
     env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     hours, losses = np.empty(len(run)), np.empty(len(run))
@@ -65,7 +65,7 @@ def on_grid(traces: Sequence[Trace], grid: Floats) -> Floats:
 
 
 def band(values: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean over runs and its 95 % confidence interval (normal), per column; NaN where a run has no value yet."""
+    """Mean over runs and its 95 % confidence interval (normal), per column; NaN if a run has no value yet."""
     mean, half = values.mean(axis=0), 1.96 * values.std(axis=0, ddof=1) / np.sqrt(len(values))
     return mean, mean - half, mean + half
 
@@ -147,7 +147,7 @@ def correlations(x: Floats, y: Floats) -> Record:
 
 
 def best_losses(table: Table) -> Floats:
-    """(rows,) lowest test loss of any run at any epoch; NaN for rows that have none."""
+    """(rows,) lowest test loss of any run at any epoch; NaN for rows without one."""
     losses = table.values[..., table.metric("test_loss")].reshape(len(table), -1)
     best = np.where(np.isnan(losses), np.inf, losses).min(axis=1)
     return np.where(np.isinf(best), np.nan, best)
@@ -190,7 +190,7 @@ def top_architectures(table: Table, count: int) -> list[Record]:
 def edit_distances(sample: Sequence[cells.Cell], pairs: int, seed: int, seconds: float) -> Floats:
     """(pairs,) upper bounds of the graph edit distance between random pairs of different cells (figure 7).
 
-    The best of networkx's approximations in so many seconds, at most the cost of replacing the whole graph.
+    It is the best of networkx's approximations within `seconds`, at most the cost of replacing the whole graph.
     """
     match, rng = nx.algorithms.isomorphism.categorical_node_match("op", None), np.random.default_rng(seed)
     found = []

@@ -1,4 +1,4 @@
-"""graph2vec (Narayanan et al. 2017): vectors of cells, from which a model predicts the subtrees that each contains.
+"""graph2vec (Narayanan et al. 2017): vectors of cells from which a model predicts their subtrees.
 
 A document of a cell is its Weisfeiler-Lehman subtrees; its vector is trained as a distributed bag of words with
 negative sampling. Upstream's 50 dimensions are of the same words by distributed memory with hierarchical softmax
@@ -24,8 +24,9 @@ WORDS = 4096
 def embed(sample: Sequence[Cell], size: int, seed: int, epochs: int = PASSES) -> Floats:
     """(cells, size) vectors, trained on these cells.
 
-    The loss is that of negative sampling in expectation: sum_w n_dw log s(u_d v_w) + k n_d p_w log s(-u_d v_w) with the
-    count n_dw of a word in a document, the document's length n_d, and p_w proportional to the word's frequency^0.75.
+    The loss is the expectation of that of negative sampling: sum_w n_dw log s(u_d v_w) + k n_d p_w log s(-u_d v_w) with
+    the count n_dw of a word in a document, the document's length n_d, and p_w proportional to the word's
+    frequency^0.75.
     """
     documents = [words(cell) for cell in sample]
     frequent = Counter(word for d in documents for word in d).most_common(WORDS)

@@ -1,6 +1,6 @@
-"""Every number that the paper prints, next to ours where released data give one.
+"""Every published number of the paper, compared with ours if released data give one.
 
-Section 4: what features of an architecture say of divergence and of its final loss.
+Section 4: prediction of divergence and final loss from the features of an architecture.
 """
 
 import numpy as np
@@ -94,7 +94,7 @@ def of_logs(curves: Table) -> dict[Key, float]:
 def half_splits(
     n: int, count: int, seed: int, strata: npt.NDArray[np.bool_] | None = None
 ) -> list[npt.NDArray[np.bool_]]:
-    """`count` random halves of n rows, as masks of the training half; equal shares of `strata` in both halves."""
+    """`count` random halves of n rows, as masks of the training half, stratified by `strata`."""
     rng = np.random.default_rng(seed)
     halves = []
     for _ in range(count):
@@ -106,7 +106,7 @@ def half_splits(
 
 
 def auc_of_divergence(features: Floats, diverged: npt.NDArray[np.bool_], splits: int, seed: int) -> Floats:
-    """(splits,) ROC AUC of a classifier of diverging cells, trained on one half and tested on the other."""
+    """(splits,) ROC AUC of a classifier of divergence, trained on one half and tested on the other."""
     scores = []
     for train in half_splits(len(features), splits, seed, diverged):
         model = HistGradientBoostingClassifier(random_state=0, **TREES).fit(features[train], diverged[train])
@@ -132,7 +132,7 @@ def interval(values: Floats) -> tuple[float, float, float]:
 
 
 def feature_checks(table: Table, splits: int, seed: int) -> dict[str, tuple[float, float, float]]:
-    """The two checks of section 4 on a table's features, as intervals by name; an architecture counts once."""
+    """The two checks of section 4 on a table's features, as intervals by name; each architecture counts once."""
     x, diverged = table.features, np.array([(s == 2).any() for s in table.status])
     loss = table.final("test_loss")
     known = ~np.isnan(loss) & ~diverged
@@ -143,7 +143,7 @@ def feature_checks(table: Table, splits: int, seed: int) -> dict[str, tuple[floa
 
 
 def compare(r: Reproduction) -> None:
-    """Every printed number next to ours, or where what it needs is."""
+    """Compare every published number with ours, or note the data that it needs."""
     final = natural(store.load(FINAL))
     ours: dict[Key, float | Range] = {**of_tables(final, natural(store.load(WIKITEXT2)))}
     if not store.missing(PTB):

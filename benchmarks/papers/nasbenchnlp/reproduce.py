@@ -1,7 +1,7 @@
-"""The paper's figures and tables again, as far as the released data allow.
+"""Reproduction of the paper's figures and tables, as far as the released data allow.
 
-Not here: figure 3 (choice of hyperparameters), whose runs were never released; figures 9 and 13 (word similarity) and
-Table 3 (GLUE), which need the weights of the models: upstream's README links them.
+Not included are figure 3 (choice of hyperparameters), whose runs were not released, and figures 9 and 13 (word
+similarity) and Table 3 (GLUE), which need the weights of the models (linked in upstream's README).
 """
 
 import dataclasses
@@ -28,13 +28,13 @@ EPOCHS = (5, 10, 25, 50)
 
 
 def load(name: str) -> Table:
-    """A table in upstream's order, which the seeds of splits and samples belong to."""
+    """A table in upstream's order, on which the seeds of splits and samples are based."""
     return natural(store.load(name))
 
 
 @functools.cache
 def embedded(dataset: str) -> Table:
-    """A table of curves with 50 graph2vec features of its cells, each scaled by its range, behind its own."""
+    """A table of curves with 50 additional graph2vec features of its cells, each scaled by its range."""
     table = load(f"nasbenchnlp/{dataset}")
     x = graph2vec.embed([Cell.from_text(key.split("#")[0]) for key in table.keys], 50, 0)
     features = np.hstack([table.features, (x - x.min(axis=0)) / np.ptp(x, axis=0)])
@@ -152,7 +152,7 @@ def run_method(method: settings.Method, preset: str, seeds: Sequence[int], datas
 
 
 def _all_seen(seen: set[int], count: int, action: Any, reward: float) -> bool:
-    """Whether every cell was trained: what random search does from then on costs nothing and changes nothing."""
+    """Return whether every cell was trained; further steps of random search have no cost and no effect."""
     seen.add(int(action[0]))
     return len(seen) == count
 
@@ -161,7 +161,7 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Re
     """Figures 10 and 12 of a preset.
 
     Args:
-        r: The reproduction; gets the figures.
+        r: The reproduction.
         preset: Name in `settings.PRESETS`.
         dataset: Part of the id.
 
@@ -192,7 +192,7 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Re
 
 
 def _datasets() -> list[str]:
-    """Data sets of the figures: PTB, as in the paper, only once its full logs are fetched."""
+    """Data sets of the figures; PTB, as in the paper, only if its full logs are fetched."""
     if not store.missing("nasbenchnlp/ptb"):
         return ["wikitext2", "ptb"]
     print("PTB is left out: its curves need the full logs, `hpo-envs fetch nasbenchnlp-ptb-logs`")

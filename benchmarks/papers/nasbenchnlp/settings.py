@@ -29,9 +29,9 @@ class Method:
     """One curve of figure 10.
 
     Attributes:
-        name: As in the figure.
+        name: Name in the figure.
         agent: Registered name.
-        hyperparameters: Of the agent.
+        hyperparameters: Hyperparameters of the agent.
         env: Arguments of the environment.
     """
 
@@ -42,7 +42,7 @@ class Method:
 
 
 def _counted(evaluations: int) -> dict[str, Any]:
-    """An episode of so many trainings, however long each takes."""
+    """Arguments of an episode with a number of trainings, regardless of their duration."""
     return {"cost": "evaluations", "budget": evaluations}
 
 

@@ -19,17 +19,17 @@ Key = tuple[int, str, str, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of Table 3 or 4, ours next to the published one.
+    """One number of Table 3 or 4, ours and the published one.
 
     Attributes:
         table: 3 or 4.
         pair: Language pair.
-        method: Row.
-        score: Column.
-        mean: Ours.
+        method: Row of the table.
+        score: Column of the table.
+        mean: Our mean.
         std: Population standard deviation over our trials.
         trials: Number of our trials.
-        published: Published mean, with its standard deviation; None where the text of the table lacks the cell.
+        published: Published mean, with its standard deviation; None if the text of the table lacks the cell.
     """
 
     table: int
@@ -43,7 +43,7 @@ class Entry:
 
     @property
     def z(self) -> float | None:
-        """Difference in combined standard errors, beyond the half unit that printing may have rounded away.
+        """Difference in combined standard errors, beyond half a unit of rounding in print.
 
         The combined standard error is sqrt(published_std^2 / 100 + std^2 / trials); see `ENOUGH`.
         """
@@ -60,12 +60,12 @@ class Entry:
 
     @property
     def verdict(self) -> common.Verdict:
-        """Agrees within two standard errors; cells that the text of the paper lacks are not at hand."""
+        """Agrees within two standard errors; cells that the text of the paper lacks are not available."""
         return "not at hand" if self.z is None else common.judge(self.z, 2.0)
 
 
 def expected() -> dict[Key, common.Published]:
-    """Published mean of every entry that the text of the paper has; details have its standard deviation."""
+    """Published mean of every entry in the text of the paper; details have its standard deviation."""
     return {(int(t), pair, method, score): p for (t, pair, method, score), p in common.expected("nmthpo").items()}
 
 
@@ -76,14 +76,15 @@ def entries(values: Mapping[Key, Sequence[float]]) -> list[Entry]:
 
 
 def claims(entries: Sequence[Entry], rows: Mapping[str, int]) -> list[common.Record]:
-    """The qualitative claims of sections 6.1.2 (Table 3) and 6.2.2 (Table 4), of the tables that `entries` has.
+    """The qualitative claims of sections 6.1.2 (Table 3) and 6.2.2 (Table 4) on the tables in `entries`.
 
     Args:
-        entries: Of Tables 3 and 4.
+        entries: Entries of Tables 3 and 4.
         rows: Number of configurations of each pair.
 
     Returns:
-        The sentence (`claim`), whether it holds in our numbers (`verdict`, a `common.Claim`), and these (`evidence`).
+        The claim (`claim`), whether our numbers support it (`verdict`, a `common.Claim`), and these numbers
+        (`evidence`).
     """
     mean = {(e.table, e.pair, e.method, e.score): e.mean for e in entries}
     tables = {e.table for e in entries}

@@ -52,7 +52,7 @@ def _pareto(tables: Mapping[str, Table], path: Path) -> None:
 
 
 def common_configurations(tables: Mapping[str, Table]) -> dict[str, list[int]]:
-    """Rows of the configurations that all pairs have, aligned; 30k and 32k BPE symbols count as equal (note 8)."""
+    """Aligned rows of the configurations common to all pairs; 30k and 32k BPE symbols count as equal (note 8)."""
 
     def key(config: Floats) -> tuple[float, ...]:
         return (30000.0 if config[0] in (30000.0, 32000.0) else config[0], *config[1:].tolist())
@@ -109,7 +109,7 @@ def _importance(tables: Mapping[str, Table], path: Path) -> None:
 
 
 class _Watched(Agent):
-    """Records the error of an agent's predictions after every evaluation."""
+    """Wrapper of an agent that records the error of its predictions after every evaluation."""
 
     def __init__(self, inner: Agent, truth: Floats) -> None:
         super().__init__(inner.problem, 0)
@@ -163,7 +163,7 @@ def _course(table: Table, seeds: list[int], path: Path) -> None:
 
 
 def _evolution(table: Table, seed: int, path: Path) -> None:
-    """Figure 7: the front found after 3 and more evaluations by BO_M and GB_M on ru-en."""
+    """Figure 7: the fronts of BO_M and GB_M on ru-en after 3 and more evaluations."""
     figure, axes = _grid(1, 2)
     truth, kwargs = settings.front_rewards(table), {"table": table, "shuffle": False}
     for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):

@@ -41,7 +41,7 @@ _UNITS = (1e3, 1.0, 1.0, 1.0, 1.0, 1e-4)
 
 
 def space(table: Table) -> str:
-    """The line of Table 1: the values that occur."""
+    """The line of Table 1: the values in the table."""
     columns = [np.unique(c / unit) for c, unit in zip(table.configs.T, _UNITS, strict=True)]
     return "; ".join(", ".join(f"{v:.6g}" for v in values) for values in columns)
 
@@ -55,7 +55,7 @@ def best(table: Table) -> tuple[int, float, list[str]]:
 
 
 def compare(pair: str, table: Table) -> list[tuple[str, str, str, str]]:
-    """Tables 1 and 2 of a pair: where, quantity, as printed, ours."""
+    """Tables 1 and 2 of a pair: where, quantity, published and our value."""
     models, bleu, configs = TABLE_2[pair]
     n, top, found = best(table)
     return [
@@ -136,7 +136,7 @@ UNSEEN = (
 
 
 def unseen(r: Reproduction) -> list[Record]:
-    """Mean and final normalised regret of the variants beside `bo` on tables that none of their constants has seen."""
+    """Mean and final normalised regret of the variants and `bo` on tables to which no constants were fitted."""
     methods: dict[str, tuple[str, dict[str, Any]]] = {"random": ("random", {}), "bo": ("bo", {})}
     for method in settings.SINGLE:
         methods |= {f"{method}, {v}": (method, more) for v, more in settings.variants(method).items()}
@@ -197,8 +197,8 @@ def _found(method: str, pair: str, seeds: list[int]) -> list[float]:
 def automl2022(r: Reproduction) -> list[Record]:
     """Pareto points of each method in 200 look-ups of so-en and sw-en: the AutoML-2022 competition on these tables.
 
-    Section "Evaluation" of its pages: ten runs a table, the score is their mean number of points of the front of BLEU
-    and decoding time (fbp of the paper); methods may have learned from the other five tables, each of which is public.
+    Rules (section "Evaluation" of its pages): ten runs per table; the score is the mean number of points found of the
+    front of BLEU and decoding time (fbp of the paper); methods may use the other five public tables.
     """
     seeds = list(r.seeds(settings.COMPETITION_RUNS))
     methods = [*OURS, *LEARNING]

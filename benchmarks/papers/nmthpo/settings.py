@@ -73,10 +73,10 @@ def scores(
 
     Args:
         r: The reproduction.
-        todo: What is run.
-        label: Of the progress bar.
-        first: Added to the seeds.
-        more: Hyperparameters of the agents.
+        todo: Tasks to run.
+        label: Label of the progress bar.
+        first: Offset of the seeds.
+        more: Further hyperparameters of the agents.
     """
     values = {}
     seeds = [first + seed for seed in r.seeds(TRIALS)]
@@ -88,12 +88,12 @@ def scores(
 
 
 def table_of(pair: str) -> Table:
-    """A pair's table in grid order, in which all results were made."""
+    """A pair's table in grid order, in which all results were computed."""
     return natural(store.load(f"nmthpo/{pair}"))
 
 
 def target_row(table: Table, pair: str) -> int:
-    """The row that ftb looks for: the best BLEU; of zh-en, Table 2's of the three tied rows."""
+    """The target row of ftb: the best BLEU; on zh-en, the one of three tied rows in Table 2."""
     if pair == "zhen":
         return int(np.flatnonzero((table.configs == np.array(ZHEN_TARGET)).all(axis=1))[0])
     return int(np.argmax(table.final("bleu")))
@@ -106,12 +106,12 @@ def front_rewards(table: Table) -> np.ndarray:
 
 
 def variants(method: str) -> dict[str, dict[str, Any]]:
-    """Hyperparameters of each variant of a method; of none but graph-based ones."""
+    """Hyperparameters of each variant of a graph-based method; empty for others."""
     return VARIANTS["EIF" if "EIF" in method else ""] if method.startswith("GB_") else {}
 
 
 def evaluate(task: Task, seeds: list[int], more: Mapping[str, Any] = MappingProxyType({})) -> list[dict[str, float]]:
-    """Run a task and score each run; runs stop once the last of their targets is met."""
+    """Run a task and score each run; runs stop once all their targets are reached."""
     number, pair, method = task
     return (_single if number == 3 else _multi)(pair, method, table_of(pair), seeds, more)
 
@@ -124,7 +124,7 @@ def run(
     target: Callable[[Any, float], bool],
     more: Mapping[str, Any],
 ) -> list[Run]:
-    """Run of a method, through the batched run loop, until the target is met or the whole table is read."""
+    """Runs of a method, until the target is reached or the whole table is evaluated."""
     order: dict[str, Any] = {}
     # The paper's graphs break ties of distance in the order of upstream's file. The reading of EIF that comes closest
     # to the paper has the order of the rows instead.

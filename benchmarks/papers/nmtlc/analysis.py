@@ -8,7 +8,7 @@ from hpo_envs.tables.table import Floats, Table
 
 
 def curves(table: Table, metric: str) -> Floats:
-    """(rows, levels) oriented values of a metric, of all runs that have one; after a run's end its last value."""
+    """(rows, levels) values of a metric, higher is better, of all runs that have one; constant after a run's end."""
     values = np.array(table.values[:, 0, :, table.metric(metric)])
     values *= 1.0 if table.metrics[table.metric(metric)].goal == "max" else -1.0
     for j in range(1, values.shape[1]):
@@ -17,21 +17,21 @@ def curves(table: Table, metric: str) -> Floats:
 
 
 def level_at(levels: Floats, resource: npt.ArrayLike) -> Indices:
-    """The last checkpoint at or before a resource, or each of several; the first one where there is none."""
+    """The last checkpoint at or before each resource; the first one if there is none."""
     return np.maximum(np.searchsorted(levels, np.asarray(resource) * (1 + 1e-9), side="right") - 1, 0)
 
 
 def halve(
     promoted_by: Floats, levels: Floats, rows: Indices, eta: float, minimum: float, best: bool = False
 ) -> tuple[Indices, float]:
-    """Successive halving of some rows: the survivors, best first, and the cost as a share of training all of them.
+    """Successive halving of some rows: the survivors, best first, and the cost relative to training all of them.
 
     Args:
-        promoted_by: (rows, levels) what survivors are chosen by, higher is better.
+        promoted_by: (rows, levels) criterion for survivors, higher is better.
         levels: (levels,) resources.
-        rows: Those that start.
-        eta: 1 / eta survive each rung.
-        minimum: Resource of the first rung as a share of the last one.
+        rows: Initial rows.
+        eta: 1 / eta of the rows survive each rung.
+        minimum: Resource of the first rung as a fraction of the last one.
         best: Whether the best value up to a rung counts, instead of its last one.
     """
     seen = np.maximum.accumulate(promoted_by, axis=1) if best else promoted_by
@@ -48,6 +48,6 @@ def halve(
 
 
 def rank_of_winner(promoted_by: Floats, final: Floats, level: int) -> float:
-    """Share of rows that are ahead of the final winner at a checkpoint: 0 if it leads."""
+    """Fraction of rows ahead of the final winner at a checkpoint: 0 if it leads."""
     winner = int(np.argmax(final))
     return float((promoted_by[:, level] > promoted_by[winner, level]).mean())

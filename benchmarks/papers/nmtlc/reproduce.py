@@ -1,6 +1,6 @@
 """`hpo-envs reproduce nmtlc`: the released curves, and the questions of the paper on each of the eight tables.
 
-The text of the paper is not at hand: its questions are known from its title, data and code, its numbers are not.
+The text of the paper is not available: its questions are known from its title, data and code, but not its numbers.
 """
 
 import functools
@@ -49,12 +49,12 @@ def table_of(corpus: str) -> Table:
 
 
 def metrics(table: Table) -> tuple[str, ...]:
-    """What survivors can be chosen by: perplexity, and BLEU where it was measured; the last one is what counts."""
+    """Criteria for survivors: perplexity, and BLEU if it was measured; the last one is the final metric."""
     return tuple(m for m in ("perplexity", "bleu") if m in table.metric_names)
 
 
 def released(r: Reproduction) -> None:
-    """The counts that upstream's README prints."""
+    """The counts in upstream's README."""
     sizes = {}
     for corpus, (task, source, target) in CORPORA.items():
         kind = "fine-tuned" if task == "finetune" else "from scratch"
@@ -68,7 +68,7 @@ def released(r: Reproduction) -> None:
 
 
 def halving(r: Reproduction) -> list[Record]:
-    """Reduction factor, first rung, what survivors are chosen by: mean regret, and cost of training all to the end."""
+    """Mean regret, and cost relative to complete trainings, by reduction factor, first rung and criterion."""
     return [
         row for rows in r.map(_settings, [(c, r.seeds(DRAWS)) for c in CORPORA], "halving", "table") for row in rows
     ]
@@ -100,7 +100,7 @@ def _settings(corpus: str, seeds: range) -> list[Record]:
 
 
 def survivors(r: Reproduction) -> list[Record]:
-    """Share of systems that are ahead of the final winner at each point of training: what has to survive."""
+    """Fraction of systems ahead of the final winner at each point of training, which has to survive."""
     rows: list[Record] = []
     drawn: dict[str, list[float]] = {}
     for corpus in CORPORA:
@@ -119,7 +119,7 @@ def survivors(r: Reproduction) -> list[Record]:
 
 
 def _draw(drawn: dict[str, list[float]], path: Path) -> list[Path]:
-    """Share of training on the horizontal axis, share of systems ahead of the winner on the vertical one."""
+    """Plot the fraction of systems ahead of the winner over the fraction of training."""
     figure, (axes,) = panels(1, 2, (9.6, 4.0), sharey=True)
     for axis, tuned in zip(axes, (False, True), strict=True):
         chosen = [(name, ahead) for name, ahead in drawn.items() if name.startswith("ft-") == tuned]

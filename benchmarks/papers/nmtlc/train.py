@@ -1,7 +1,7 @@
 """Train the networks of `curve-ranker`: `python -m hpo_envs.benchmarks.papers.nmtlc.train`.
 
-Each training step is a rung: random rows of a random table at a random resource, seen as the agent sees them, in all
-pairs. Writes one network for each language that is left out, and one trained on all; needs the extra `live`.
+Each training step is a rung: random rows of a random table at a random resource, observed like by the agent, in all
+pairs. One network per left-out language, and one trained on all, are written; needs the extra `live`.
 """
 
 import json
@@ -26,19 +26,19 @@ ETA, DECIMALS = 3.0, 4
 
 
 def rewards(table: Table) -> tuple[Floats, Floats, Floats]:
-    """(rows, levels) rewards of each run, after its end the last one; (rows,) best of each; (levels,) resources."""
+    """(rows, levels) rewards of each run, its last one after its end; (rows,) best of each; (levels,) resources."""
     values = -np.log(-analysis.curves(table, "perplexity"))
     return values, values.max(axis=1), np.asarray(table.levels, np.float64)
 
 
 def looked_at(levels: Floats, resource: float) -> npt.NDArray[np.intp]:
-    """The `POINTS` checkpoints at which the agent looks at a run up to a resource, in units of the first one."""
+    """The `POINTS` checkpoints at which the agent observes a run up to a resource, in units of the first one."""
     looks = resource * ETA ** (np.arange(1 - ranker.POINTS, 1) / ranker.STEPS)
     return analysis.level_at(levels / levels[0], looks)
 
 
 def rung(data: tuple[Floats, Floats, Floats], rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-    """Inputs of the network for a random rung, (n, POINTS) and (n, 3), and (n,) the best reward of each run."""
+    """Inputs of the network for a random rung, (n, POINTS) and (n, 3), and (n,) best reward of each run."""
     values, best, levels = data
     rows = rng.permutation(len(values))[:TRAINED_ROWS]
     share = float(np.exp(rng.uniform(np.log(levels[0] / levels[-1]), np.log(1.0 / ETA))))

@@ -1,4 +1,4 @@
-"""CellMini: recurrent cells that this project trained, as a table, and trained for real when they are complete."""
+"""CellMini: recurrent cells trained by this project, as a table, and with training in the step."""
 
 from typing import Any
 

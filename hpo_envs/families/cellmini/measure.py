@@ -1,4 +1,4 @@
-"""Trains the cells of the table: what `benchmarks/study/measure.py` calls, training by training."""
+"""Trainings of the table's cells, called by `benchmarks/study/measure.py`."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from hpo_envs.tables.table import Floats
 
 
 def begin(cell: str, seed: int) -> ResumableTraining:
-    """A training of the cell of a text, see `training.run.CellTraining`; torch works with one thread from now on.
+    """Create a training of a cell, given as text, see `training.run.CellTraining`; torch uses one thread from then on.
 
     Raises:
         ModuleNotFoundError: torch is not installed; the message says how to install it.
@@ -24,7 +24,7 @@ def begin(cell: str, seed: int) -> ResumableTraining:
 
 
 def train(task: str) -> dict[str, Any]:
-    """Carry out a training of the table, such as `3-1`, in this process; see `record`."""
+    """Run a training of the table, such as `3-1`, in this process; see `record`."""
     draw, seed = map(int, task.split("-"))
     return record(task, begin(drawn()[draw].text(), seed), EPOCHS)
 

@@ -1,4 +1,4 @@
-"""CharMini: small character models that this project trained, as a table, and trained for real at each step."""
+"""CharMini: small character models trained by this project, as a table, and with training in the step."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def _family(name: str, entry_point: str, **more: Any) -> Family:
 
 
 def _measured(name: str, entry_point: str, **more: Any) -> Family:
-    """Languages on the side that CharHPO has them on, and Greek, Korean and Vietnamese, which it lacks, left out."""
+    """Family with the split of CharHPO's languages, without Greek, Korean and Vietnamese, which it lacks."""
     split = Distribution(name, f"{name}-{{}}-v0", _TASKS, ("arm", "vie"), ("geo", "gre", "kor", "rum"))
     cited = ("wiemerslage2024quantifying", "gorman2020sigmorphon", "lee2020wikipron")
     return _family(name, entry_point, distributions=(split,), references=cited, **more)

@@ -1,4 +1,4 @@
-"""Trains the configurations of the table: what `benchmarks/study/measure.py` calls, training by training."""
+"""Trainings of the table's configurations, called by `benchmarks/study/measure.py`."""
 
 import functools
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from hpo_envs.tables.table import Floats
 
 
 def begin(architecture: str, config: Mapping[str, Any], seed: int, language: str = ENGLISH) -> ResumableTraining:
-    """A training, see `training.run.WordTraining`; torch works with one thread from now on.
+    """Create a training, see `training.run.WordTraining`; torch uses one thread from then on.
 
     Raises:
         ModuleNotFoundError: torch is not installed; the message says how to install it.
@@ -28,7 +28,7 @@ def begin(architecture: str, config: Mapping[str, Any], seed: int, language: str
 
 
 def train(task: str) -> dict[str, Any]:
-    """Carry out a training of the table, such as `eng-lstm-3-1`, in this process; see `record`."""
+    """Run a training of the table, such as `eng-lstm-3-1`, in this process; see `record`."""
     language, architecture, draw, seed = task.split("-")
     return record(task, begin(architecture, configuration(architecture, int(draw)), int(seed), language), EPOCHS)
 

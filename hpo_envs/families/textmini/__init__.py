@@ -1,4 +1,4 @@
-"""TextMini: small models of text on different tasks that this project trained, as tables, and trained at each step."""
+"""TextMini: small text models trained by this project on different tasks, as tables, and with training in the step."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ def _family(name: str, entry_point: str, models: tuple[str, ...] = (), **more: A
 
 
 class _HeldOut(Mapping[str, str]):
-    """What is held out with each task of a class of models, read from the catalogue when it is asked for."""
+    """Held-out languages or task groups of a model class, read from the catalogue on access."""
 
     def __init__(self, model: str) -> None:
         self.model = model
@@ -47,7 +47,7 @@ class _HeldOut(Mapping[str, str]):
 
 
 def _measured(name: str, entry_point: str, **more: Any) -> Family:
-    """Tables of a class of models measured the same configurations: each class is a distribution."""
+    """Family with one distribution per model class, whose tables have the same configurations."""
     splits = (
         Distribution(f"{name}-{model}", f"{name}-{{}}-{model}-v0", _HeldOut(model), *parts)
         for model, parts in DIVIDED.items()

@@ -1,4 +1,4 @@
-"""Trains the configurations of the tables: what `benchmarks/study/measure.py` calls, training by training."""
+"""Trainings of the tables' configurations, called by `benchmarks/study/measure.py`."""
 
 import functools
 import importlib
@@ -26,14 +26,14 @@ MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), **dict
 
 
 def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelity: int = 0) -> ResumableTraining:
-    """A training, see the module of its model class in `training`; one thread from now on.
+    """Create a training, see the module of its model class in `training`; it uses one thread from then on.
 
     Args:
         task: Name of the task.
         model: Model class.
         config: Active natural values.
         repeat: Seed or resample.
-        fidelity: Index of the first size of the training set, where training has no epochs.
+        fidelity: Index of the first size of the training set, if training has no epochs.
 
     Raises:
         ModuleNotFoundError: A package is not installed; the message says how to install it.
@@ -52,7 +52,7 @@ def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelit
 
 
 def train(task: str) -> dict[str, Any]:
-    """Carry out a training of a table, such as `banking-joint-3-1`, in this process; see `record`."""
+    """Run a training of a table, such as `banking-joint-3-1`, in this process; see `record`."""
     name, model, draw, repeat = task.split("-")
     training = begin(name, model, configuration(model, int(draw)), int(repeat))
     return record(task, training, len(module(model).LEVELS), PACKAGES[model])
@@ -76,5 +76,5 @@ GROUP = "TextMini"
 
 @functools.cache
 def suites() -> tuple[Suite, ...]:
-    """One of each task and model class."""
+    """One suite per task and model class."""
     return tuple(suite(task, model) for task in tasks.listed() for model in models(task))

@@ -1,7 +1,7 @@
 """CellMini: 300 recurrent cells as character language models on 100,000 characters, trained by this project.
 
 `cellmini/shakespeare` has the cells of `drawn`, each trained twice for 15 epochs by `benchmarks.study.measure`. The
-numbers ship. Losses are kept to 1e-6 nats.
+results ship. Losses are rounded to 1e-6 nats.
 """
 
 from pathlib import Path
@@ -55,7 +55,7 @@ def shipped(name: str) -> Table:
 
 
 def assemble(arrays: TrainingArrays) -> Table:
-    """The table of what was measured: the first cells that were drawn, as many as have both trainings."""
+    """The table of the measured results: the first drawn cells, up to the last with both trainings."""
     (rows,) = PACKING.complete(arrays).values()
     part = {key: value[:rows] for key, value in arrays.items() if key != "machines"}
     of_rows = drawn.drawn()[:rows]

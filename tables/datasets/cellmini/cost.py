@@ -1,7 +1,7 @@
-"""Formula for the cost of training, the same in the table and live.
+"""Formula for the cost of training, the same in the table and in the live environment.
 
-Seconds of one core are different on every machine and never the same twice, so costs are what a formula says of the
-cell, fitted to the seconds of the trainings that ship.
+Measured seconds differ between machines and repetitions, so costs are computed by a formula from the cell, fitted to
+the seconds of the trainings that ship.
 """
 
 import functools
@@ -16,7 +16,7 @@ of the trainings that ship, which `tests/tables/datasets/cellmini` repeats."""
 
 
 def work(cell: Cell) -> tuple[float, float, float, float, float]:
-    """Operations of an epoch with its evaluation.
+    """Number of operations of an epoch with its evaluation.
 
     Args:
         cell: In canonical form.
@@ -35,11 +35,11 @@ def work(cell: Cell) -> tuple[float, float, float, float, float]:
 
 
 def epoch(cell: Cell) -> float:
-    """Cost of each epoch: about the seconds that it takes a core of the machine that the table was measured on."""
+    """Cost of each epoch: about its seconds on one core of the machine on which the table was measured."""
     return exact.total(c * w for c, w in zip(COEFFICIENTS, work(cell), strict=True))
 
 
 @functools.cache
 def mean() -> float:
-    """Mean cost of an epoch of the cells that were drawn."""
+    """Mean cost of an epoch of the drawn cells."""
     return exact.total(map(epoch, drawn())) / len(drawn())

@@ -1,8 +1,8 @@
 """The cells of CellMini: 300 computations drawn by this package's generator, in the order in which they are trained.
 
-None was taken from a release; some of the smallest are among the released ones too, because there are few of them.
-`cells.npz` has their canonical keys, and their features as integers; `python -m
-hpo_envs.tables.datasets.cellmini.drawn` draws and embeds them again.
+They are independent of the release; some of the smallest are also among the released ones, because there are few of
+that size. `cells.npz` has their canonical keys, and their features as integers; `python -m
+hpo_envs.tables.datasets.cellmini.drawn` recreates it.
 """
 
 import functools
@@ -48,7 +48,7 @@ def _stored() -> dict[str, packs.Array]:
 
 
 def main() -> None:
-    """Draw and embed the cells again."""
+    """Recreate the cells and their features."""
     keys = draw()
     features = packs.scaled(cells.embed([*map(cells.Cell.from_text, keys)]), DECIMALS)
     atomic.write(FILE, packs.to_bytes({"keys": np.array(keys, "S"), "features": features}))

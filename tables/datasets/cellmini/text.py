@@ -1,4 +1,4 @@
-"""The text that CellMini's cells learn to write: the first 100,000 characters of "tiny Shakespeare".
+"""The text of CellMini's language models: the first 100,000 characters of "tiny Shakespeare".
 
 The plays are in the public domain. `text.npz` is the beginning of `data/tinyshakespeare/input.txt` of karpathy/char-rnn
 at commit 6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e, whose sha256 is

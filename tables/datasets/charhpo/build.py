@@ -3,11 +3,11 @@
 Two tasks (morphological inflection in eight languages, grapheme-to-phoneme conversion in four), each with an LSTM and
 a transformer. `charhpo/{task}-{lang}-{architecture}` has the runs of one sweep, language codes as in Table 6.
 
-Rules for the upstream files, which have 205 to 291 rows each: the sweep is the first 200 rows in file order, which is
-what the published numbers were computed from (the Irish LSTM's best row lies beyond). No configuration occurs twice
-among them. No accuracy is missing; a run that never learned has accuracy 0 and is an ordinary run. Upstream's
-scheduler "None" is `none` here. Conditional hyperparameters are 0 where their scheduler was not chosen (appendix A),
-although upstream recorded what was drawn; `recorded` returns the values as drawn, of all rows.
+Rules for the upstream files, which have 205 to 291 rows each: the sweep is the first 200 rows in file order, from which
+the published numbers were computed (the Irish LSTM's best row is beyond). No configuration occurs twice among them. No
+accuracy is missing; runs that did not learn have accuracy 0 and status `ok`. Upstream's scheduler "None" is `none`
+here. Conditional hyperparameters are 0 if their scheduler was not chosen (appendix A), although upstream recorded the
+drawn values; `recorded` returns the drawn values of all rows.
 """
 
 from typing import NamedTuple
@@ -40,11 +40,11 @@ CLOCK = 2.0**-22
 
 
 class SweepRuns(NamedTuple):
-    """The runs of a sweep in the order of upstream's file, those beyond the first `RUNS` included.
+    """The runs of a sweep in the order of upstream's file, including those beyond the first `RUNS`.
 
     Attributes:
         names: (rows,) their names.
-        drawn: (rows, 16) the values that were drawn, conditional hyperparameters included where inactive.
+        drawn: (rows, 16) the drawn values, including those of inactive hyperparameters.
         accuracy: (rows,) development accuracy in per cent.
         runtime: (rows,) seconds.
         test: Test accuracy of the best run in per cent, as upstream recorded it.
@@ -96,7 +96,7 @@ def recorded(name: str) -> SweepRuns:
 
 
 def _nudged(values: npt.NDArray[np.floating], ulps: npt.NDArray[np.int8]) -> Floats:
-    """The doubles that many doubles away."""
+    """The doubles that are `ulps` units in the last place away."""
     return (values.astype(np.float64).view(np.int64) + ulps).view(np.float64)
 
 
@@ -108,6 +108,6 @@ def assemble(
     provenance: Provenance,
     metrics: tuple[Metric, ...] = METRICS,
 ) -> Table:
-    """Put (rows, 16) configurations and (rows, m) values of metrics into a Table whose cost is the runtime."""
+    """Make a Table of (rows, 16) configurations and (rows, m) values of metrics, whose cost is the runtime."""
     axes, values = searched(space(parts(name)[2]), configs), values[:, None, None, :]
     return Table(name, keys, metrics, values, values[..., 1], provenance, "s", **axes)

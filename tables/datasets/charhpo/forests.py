@@ -1,8 +1,8 @@
 """Boosted trees as arrays: fast, exact evaluation of one row or a million without scikit-learn.
 
-All splits on one input are folded into a table: for each interval between its thresholds, one 32-bit word a tree says
-which of the tree's 32 leaves can still be reached (the QuickScorer of Lucchese et al. 2015). The leaf of a row is the
-lowest bit that survives the AND over its inputs. Inputs with few intervals share a table of all their combinations.
+All splits on one input are combined in a table: for each interval between its thresholds, one 32-bit word per tree
+marks the leaves of the tree that can still be reached (the QuickScorer of Lucchese et al. 2015). The leaf of a row is
+the lowest bit that survives the AND over its inputs. Inputs with few intervals share a table of all their combinations.
 Leaves are integers, so sums do not depend on their order.
 """
 
@@ -31,16 +31,16 @@ _BLOCK = 256
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees ready to be evaluated, see `compile_forest`.
+    """Compiled trees, see `compile_forest`.
 
     Attributes:
         order: (columns,) the input columns, those that share a table adjacent.
-        groups: (tables,) where in `order` the columns of each table begin.
-        lookup: (columns * size,) for each column of `order` and value, what it adds to the row of its table.
-        offsets: (columns,) where in `lookup` a column begins.
+        groups: (tables,) index in `order` of the first column of each table.
+        lookup: (columns * size,) for each column of `order` and value, its contribution to the row index of its table.
+        offsets: (columns,) index in `lookup` of the first entry of each column.
         masks: (rows, trees) uint32, leaves that can still be reached.
-        leaves: (trees * 32,) int32.
-        before: (trees,) what is before the first leaf of each tree.
+        leaves: (trees * 32,) int32, values of the leaves.
+        before: (trees,) index before the first leaf of each tree.
     """
 
     order: npt.NDArray[np.intp]
@@ -52,7 +52,7 @@ class Forest:
     before: npt.NDArray[np.intp]
 
     def __call__(self, x: Ints) -> Ints:
-        """(n,) sums of the leaves that (n, columns) inputs reach."""
+        """(n,) sums of the leaves reached by (n, columns) inputs."""
         rows = np.ascontiguousarray(self._rows(x).T)
         out = np.empty(len(x), np.int64)
         both = np.empty((2, min(_BLOCK, len(x)), self.masks.shape[1]), np.uint32)
@@ -66,7 +66,7 @@ class Forest:
         return out
 
     def _rows(self, x: Ints) -> Ints:
-        """(..., tables) the row of each table that (..., columns) inputs lie in."""
+        """(..., tables) row of each table for (..., columns) inputs."""
         found = self.lookup.take(x.take(self.order, axis=-1) + self.offsets)
         return np.asarray(np.add.reduceat(found, self.groups, axis=-1))
 
@@ -140,7 +140,7 @@ def _column(
 
 
 def _joined(counts: Sequence[int]) -> list[list[int]]:
-    """Groups of columns whose intervals have at most `_JOINED` combinations: each joins the first that it fits."""
+    """Groups of columns whose intervals have at most `_JOINED` combinations, filled first-fit."""
     groups: list[list[int]] = []
     sizes: list[int] = []
     for column in sorted(range(len(counts)), key=lambda c: -counts[c]):
@@ -155,7 +155,7 @@ def _joined(counts: Sequence[int]) -> list[list[int]]:
 
 
 def _keep(node: int) -> int:
-    """The leaves left to a row that goes right at a node, as a word: all but those below its left child."""
+    """Mask of the leaves reachable after going right at a node: all except those below its left child."""
     first = last = 2 * node + 1
     while first < SPLITS:
         first, last = 2 * first + 1, 2 * last + 2

@@ -1,4 +1,4 @@
-"""The sixteen hyperparameters of the sweeps, and which of them are active."""
+"""The sixteen hyperparameters of the sweeps, and their conditions."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def number(name: str, low: float, high: float, text: str, condition: Any = None,
 
 
 def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None) -> Hyperparameter:
-    """A hyperparameter with one of some ascending ints."""
+    """A hyperparameter with a list of ascending ints."""
     return Hyperparameter(name, "int", values[0], values[-1], False, values, condition, text)
 
 

@@ -1,15 +1,15 @@
-"""The surrogate of the character transduction sweeps: answers any configuration of any of the 24 tasks.
+"""The surrogate of the character transduction sweeps, for any configuration of any of the 24 tasks.
 
 Accuracy is modelled by rank: boosted trees (one forest an architecture, trained on its twelve tasks together) predict
-the normal score of a run's accuracy within its sweep. A curve of each task says what scores its runs have where the
-forest predicts so much, and another how far they scatter, which seeded noise does again; the task's quantile function
-turns the score into an accuracy. So the share of failed runs, how well a sweep and its top can be predicted, the crowd
-near the top and the spread of a task stay about as measured. A second forest predicts the logarithm of the runtime from
-the configuration, the task and the accuracy's score: a failed run is a short one.
+the normal score of a run's accuracy within its sweep. For each task, a curve maps predictions to the mean score of its
+runs, another to their standard deviation, which seeded noise reproduces; the task's quantile function maps the score to
+an accuracy. Thus the fraction of failed runs, the predictability of a sweep and its top, the density near the top and
+the spread of a task are close to the measured ones. A second forest predicts the logarithm of the runtime from the
+configuration, the task and the accuracy's score: a failed run is a short one.
 
-Inputs, splits and leaves are integers (`hpo_envs.tables.datasets.charhpo.forests`): one configuration alone and the
-same one in a batch of a million get the same answer. `python -m hpo_envs.tables.datasets.charhpo.fit` of commit
-2e1389c7 fits the parameters, with scikit-learn 1.9.1.
+Inputs, splits and leaves are integers (`hpo_envs.tables.datasets.charhpo.forests`): a configuration has the same result
+alone and in a batch of a million. `python -m hpo_envs.tables.datasets.charhpo.fit` of commit 2e1389c7 fits the
+parameters, with scikit-learn 1.9.1.
 """
 
 import functools
@@ -59,15 +59,15 @@ class Surrogate:
     """Fitted parameters.
 
     Axis 0 is the architecture in the order of `names.ARCHITECTURES` for forests, the task in the order of
-    `names.TABLES` for all that is per task; axis 1 of forests is accuracy, runtime.
+    `names.TABLES` for arrays per task; axis 1 of forests is accuracy, runtime.
 
     Attributes:
         features: (2, 2, trees, 31) uint8, feature of each split, see `forest.compile_forest`.
-        thresholds: (2, 2, trees, 31) uint16.
+        thresholds: (2, 2, trees, 31) uint16, threshold of each split.
         leaves: (2, 2, trees, 32) int16, in units of `LEAF`.
         base: (2, 2) prediction before the first tree.
-        level: (24, knots) mean score of the task's runs where the forest predicts the scores `KNOTS`.
-        noise: (24, knots) standard deviation of their scores there.
+        level: (24, knots) mean score of the task's runs at the predicted scores `KNOTS`.
+        noise: (24, knots) standard deviation of their scores at these.
         runtime_noise: (24,) standard deviation of the residual logarithm of the runtime.
         quantile_at: (quantiles,) normal scores.
         quantiles: (24, quantiles) accuracy in per cent at these scores.
@@ -89,11 +89,11 @@ class Surrogate:
         Args:
             tasks: (n,) ints, or one int for all: index into `names.TABLES`.
             configs: (n, 16) raw values in the order of `hyperparameters.space`; inactive hyperparameters are ignored.
-            noise: Whether to add noise, a function of the task and the configuration: the same question always gets
-                the same answer.
+            noise: Whether to add noise, which is a function of the task and the configuration, so that results are
+                deterministic.
 
         Returns:
-            (n, 2) float64: accuracy in per cent, a multiple of what one development word is worth, and runtime in
+            (n, 2) float64: accuracy in per cent, a multiple of the weight of one development word, and runtime in
             seconds, to a tenth.
         """
         task = np.broadcast_to(np.asarray(tasks, dtype=np.int64), (len(configs),))
@@ -121,7 +121,7 @@ class Surrogate:
         return out
 
     def score(self, task: Ints, predicted: Floats, e: Floats) -> Floats:
-        """(n,) normal scores of runs of (n,) tasks, from what their forest predicts and standard normal draws."""
+        """(n,) normal scores of runs of (n,) tasks, from predictions of their forest and standard normal draws."""
         knot = _clip((predicted - KNOTS[0]) / (KNOTS[1] - KNOTS[0]), 0.0, len(KNOTS) - 1.0)
         left = np.minimum(knot.astype(np.intp), len(KNOTS) - 2)
         w = knot - left
@@ -156,7 +156,7 @@ def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, In
 
 
 def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
-    """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, which of the 12 tasks."""
+    """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, the index of the 12 tasks."""
     columns, low, high, span, needs = scaling(arch)
     values = configs[:, columns]
     values[:, space.RATE] = exact.log(values[:, space.RATE])
@@ -168,7 +168,7 @@ def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
 
 
 def with_score(x: Ints, score: Floats) -> Ints:
-    """(n, 18) inputs of the runtime's forest: those of the accuracy's and the accuracy's normal score."""
+    """(n, 18) inputs of the runtime's forest: those of the accuracy's forest and the accuracy's normal score."""
     low, high = SCORES
     out = np.empty((len(x), x.shape[1] + 1), np.int64)
     out[:, :-1] = x
@@ -177,7 +177,7 @@ def with_score(x: Ints, score: Floats) -> Ints:
 
 
 def _clip(x: Floats, low: Any, high: Any) -> Floats:
-    """`np.clip`, which takes longer than its work on few numbers."""
+    """`np.clip` without its overhead on few numbers."""
     return np.asarray(np.minimum(np.maximum(x, low), high))
 
 
@@ -214,7 +214,7 @@ def table(name: str) -> Table:
 
 
 def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:
-    """Two independent standard normal draws a row, from a hash of the task and the (n, 17) inputs."""
+    """Two independent standard normal draws per row, from a hash of the task and the (n, 17) inputs."""
     seeds = (x[:, :17].astype(np.uint64) * ODD).sum(axis=1, dtype=np.uint64)
     # Box and Muller (1958).
     key = mix_many(seeds, task)

@@ -21,7 +21,7 @@ TEST_FILE = "charhpo/TEST_ACCS.tsv"
 
 
 def make() -> packing.Packs:
-    """All runs of each sweep, in file order, with the values that were drawn."""
+    """All runs of each sweep in file order, with the drawn values."""
     lines = [line.split("\t") for line in store.read(TEST_FILE).decode().splitlines()]
     tests = {tuple(line[:3]): float(line[4]) for line in lines}
     return {pack_of(name): _sweep(name, tests[_upstream(name)]) for name in TABLES}
@@ -64,7 +64,7 @@ def _sweep(name: str, test: float) -> dict[str, packs.Array]:
 
 
 def _ulps(values: Floats, near: Floats) -> packs.Array:
-    """Distance of values in units in the last place: printing and parsing cost upstream a digit."""
+    """Distance of values in units in the last place, as upstream lost a digit in printing and parsing."""
     ulps = values.view(np.int64) - near.view(np.int64)
     assert np.abs(ulps).max() < 128
     return ulps.astype(np.int8)

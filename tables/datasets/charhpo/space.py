@@ -1,4 +1,4 @@
-"""The encoding of the search space: points of a cube to configurations, and back."""
+"""Encoding of the search space: points of a cube to configurations, and back."""
 
 import functools
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def configurations(arch: Ints, u: Floats) -> Floats:
 
     Args:
         arch: (n,) architecture of each row, in the order of `names.ARCHITECTURES`.
-        u: (n, 16) in [0, 1].
+        u: (n, 16) points in [0, 1].
     """
     out = np.empty(u.shape)
     for a in range(2):

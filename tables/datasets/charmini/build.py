@@ -1,9 +1,8 @@
 """CharMini: words of several languages pronounced by small LSTMs and transformers, trained by this project.
 
 `charmini/{language}-{architecture}` has 64 configurations drawn uniformly from the ranges of `space` (learning rates
-log-uniformly), each trained three times (English) or twice for 20 epochs by `benchmarks.study.measure`. The
-numbers are measured, and ship: nothing has to be installed, and no surrogate stands in for them. Losses are kept to
-1e-6 nats.
+log-uniformly), each trained three times (English) or twice for 20 epochs by `benchmarks.study.measure`. The measured
+results ship, so nothing has to be installed and no surrogate is used. Losses are rounded to 1e-6 nats.
 """
 
 import numpy as np
@@ -47,7 +46,7 @@ HELD_OUT = ("test_accuracy", "test_phoneme_error_rate")
 
 
 def packing(language: str) -> Packing:
-    """Layout of a language's trainings, which ship; fields are those of an `Epoch` in training."""
+    """Layout of a language's shipped trainings; fields are those of an epoch of the training."""
     return Packing(
         file=MEASURED / f"{language}.npz",
         axes=((language,), ARCHITECTURES, range(ROWS), range(seeds_of(language))),
@@ -64,11 +63,11 @@ def shipped(name: str) -> Table:
 
 
 def assemble(name: str, arrays: TrainingArrays) -> Table:
-    """The table of a language and an architecture: the first configurations drawn, as many as have all their seeds.
+    """The table of a language and an architecture: the first drawn configurations, up to the last with all seeds.
 
     Args:
-        name: Of the table.
-        arrays: What was measured.
+        name: Name of the table.
+        arrays: Measured results.
     """
     language, architecture = parts_of(name)
     at, rows = ARCHITECTURES.index(architecture), packing(language).complete(arrays)[f"{language}-{architecture}"]
@@ -88,7 +87,7 @@ def assemble(name: str, arrays: TrainingArrays) -> Table:
 
 
 def rates(correct: Floats, errors: Floats, language: str, part: str) -> tuple[Floats, Floats]:
-    """Accuracy and capped phoneme error rate in per cent, of words and edits counted in a part: development or test."""
+    """Accuracy and capped phoneme error rate in per cent, from counts in the development or test part."""
     of = facts.of(language)
     words, phonemes = getattr(of, part), getattr(of, f"{part}_phonemes")
     return 100.0 * correct / words, np.minimum(100.0 * errors / phonemes, MOST_ERRORS)

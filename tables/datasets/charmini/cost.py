@@ -1,8 +1,7 @@
-"""Formula for the cost of training, the same in the table and live.
+"""Formula for the cost of training, the same in the table and in the live environment.
 
-Seconds of one core are different on every machine and never the same twice, so costs are what a formula says of the
-configuration. Against the seconds of the trainings that it was fitted to, its median error is 5 per cent (LSTM) and 6
-per cent (transformer).
+Measured seconds differ between machines and repetitions, so costs are computed by a formula from the configuration. Its
+median error on the seconds of the trainings that it was fitted to is 5 per cent (LSTM) and 6 per cent (transformer).
 """
 
 import functools
@@ -22,17 +21,16 @@ COEFFICIENTS = {"lstm": (2.6e-4, 0.051, 0.165), "transformer": (1.33e-3, 0.0313,
 
 
 def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> tuple[float, float, float]:
-    """Operations of an epoch with its evaluation.
+    """Number of operations of an epoch with its evaluation.
 
     Args:
         architecture: `lstm` or `transformer`.
-        config: Natural values.
+        config: Natural values of the hyperparameters.
         language: Code of the language.
 
     Returns:
-        Updates times the sequential steps of one; then, for the LSTM, 10^9 multiplications and additions, and 1 for
-        what all have in common; for the transformer, thousands of numbers computed for a word, and heads times
-        attention layers.
+        Updates times the sequential steps of one; then, for the LSTM, 10^9 multiplications and additions, and 1 (a
+        constant); for the transformer, thousands of numbers computed per word, and heads times attention layers.
     """
     updates = math.ceil(TRAINED_ON / config["batch_size"])
     of = facts.of(language)
@@ -56,14 +54,14 @@ def work(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) 
 
 @functools.cache
 def mean(architecture: str, language: str = ENGLISH) -> float:
-    """Mean cost of an epoch of the configurations that were drawn."""
+    """Mean cost of an epoch of the drawn configurations."""
     return (
         exact.total(epoch(architecture, configuration(architecture, draw), language) for draw in range(DRAWN)) / DRAWN
     )
 
 
 def epoch(architecture: str, config: Mapping[str, Any], language: str = ENGLISH) -> float:
-    """Cost of each epoch: about the seconds that it takes a core of the machine that the table was measured on."""
+    """Cost of each epoch: about its seconds on one core of the machine on which the table was measured."""
     return exact.total(
         c * w for c, w in zip(COEFFICIENTS[architecture], work(architecture, config, language), strict=True)
     )

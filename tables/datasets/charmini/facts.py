@@ -1,6 +1,6 @@
-"""Numbers of the words of each language, which ship where the words do not.
+"""Statistics of the words of each language, which ship even if the words do not.
 
-`python -m hpo_envs.tables.datasets.charmini.facts` counts them again in the installed files.
+`python -m hpo_envs.tables.datasets.charmini.facts` recomputes them from the installed files.
 """
 
 import functools
@@ -16,17 +16,17 @@ _FILE = Path(__file__).with_name("languages.csv")
 
 
 class Facts(NamedTuple):
-    """Numbers of the words of a language.
+    """Statistics of the words of a language.
 
     Attributes:
-        letters: Letters of the alphabet, with the unknown one.
-        phonemes: Phonemes.
-        development: Development words.
-        test: Test words.
-        development_phonemes: Phonemes of all development words together.
-        test_phonemes: Phonemes of all test words together.
-        word: Mean letters of a word of any part, to one decimal.
-        pronunciation: Mean phonemes of a pronunciation, with the end, to two.
+        letters: Number of letters in the alphabet, including the unknown one.
+        phonemes: Number of phonemes.
+        development: Number of development words.
+        test: Number of test words.
+        development_phonemes: Total number of phonemes of the development words.
+        test_phonemes: Total number of phonemes of the test words.
+        word: Mean number of letters of all words, to one decimal.
+        pronunciation: Mean number of phonemes of a pronunciation, including the end, to two decimals.
     """
 
     letters: int
@@ -40,7 +40,7 @@ class Facts(NamedTuple):
 
 
 def of(language: str) -> Facts:
-    """Return the numbers of a language.
+    """Return the statistics of a language.
 
     Raises:
         ValueError: No such language.
@@ -58,7 +58,7 @@ def _read() -> dict[str, Facts]:
 
 
 def counted(language: str) -> Facts:
-    """Count the words of a language.
+    """Compute the statistics from the words of a language.
 
     Raises:
         TableNotInstalled: The words do not ship, and their files are not in the data folder.
@@ -79,7 +79,7 @@ def counted(language: str) -> Facts:
 
 
 def main() -> None:
-    """Write the numbers of all languages."""
+    """Write the statistics of all languages."""
     languages = (ENGLISH, *SHARED_TASK)
     atomic.write_csv(_FILE, [{"language": code} | counted(code)._asdict() for code in languages])
 

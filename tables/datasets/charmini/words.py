@@ -1,14 +1,15 @@
-"""The words that CharMini's models learn to pronounce.
+"""The words for CharMini's models.
 
 English: 2,500 entries of CMUdict. Words of the letters a to z, 4 to 9 of them, with one pronunciation of at most 10
 phonemes, stress removed: 90,215 in all, in the order of a hash. The first 2,500 are `words.csv`, whose licence is in
-`NOTICE.md`; `python -m hpo_envs.tables.datasets.charmini.words` makes it again from the dictionary.
+`NOTICE.md`; `python -m hpo_envs.tables.datasets.charmini.words` recreates it from the dictionary.
 
 Other languages: the entries of at most 9 letters and 10 phonemes in the files of SIGMORPHON 2020, task 1 (Gorman et al.
 2020), which do not ship: `hpo-envs fetch charmini`. Letters are code points of the file, for Korean those of its
 decomposed syllables. The first 1,500 training entries in the order of a hash, and all development and test entries, are
 used as they are: the files list each word once, with one pronunciation. The alphabet is that of the training words and
-one unknown letter. The phonemes are those of all entries, as in English: one that no training word has is never right.
+one unknown letter. The phonemes are those of all entries, as in English: one that is in no training word is never
+predicted.
 """
 
 import collections
@@ -49,10 +50,11 @@ Pronunciation = tuple[str, tuple[str, ...]]
 
 
 def eligible(dictionary: str) -> list[Pronunciation]:
-    """The words of CMUdict that the sample is drawn from, in the order of a hash.
+    """The eligible words of CMUdict, in the order of a hash.
 
     Args:
-        dictionary: Text of `cmudict.dict`: a word, `(2)` after it for a second pronunciation, and phonemes a line.
+        dictionary: Text of `cmudict.dict`: on each line a word, followed by `(2)` for a second pronunciation, and
+            phonemes.
     """
     pronunciations = collections.defaultdict(list)
     for line in dictionary.splitlines():
@@ -66,10 +68,10 @@ def eligible(dictionary: str) -> list[Pronunciation]:
 
 
 def listed(text: str, decompose: bool = False) -> list[Pronunciation]:
-    """Return the entries of a file of the shared task that are short enough, in its order.
+    """Return the short entries of a file of the shared task, in its order.
 
     Args:
-        text: A word, a tab, and phonemes with spaces between them a line.
+        text: On each line a word, a tab, and phonemes separated by spaces.
         decompose: Whether letters are those of the decomposed word (NFD).
     """
     lines = (line.split("\t") for line in text.splitlines())

@@ -41,12 +41,12 @@ SPLITS = ("train", "held-out")
 
 
 def table(pair: str, labels: str, reference: str) -> str:
-    """The table of a pair, of `PAIRS`, with labels of `LABELS` against a reference."""
+    """Name of the table of a pair (of `PAIRS`) with labels (of `LABELS`) and a reference."""
     if not pair.startswith("ted-") or labels != "mqm":
         return f"cushlepor/{pair}-{labels}"
     return f"cushlepor/{pair}" if reference == references(pair)[0] else f"cushlepor/{pair}-{reference.lower()}"
 
 
 def references(pair: str) -> tuple[str, ...]:
-    """References that a pair can be scored against, its default first."""
+    """References of a pair, its default first."""
     return REFERENCES.get(pair, ("A",))

@@ -1,6 +1,6 @@
-"""Agreement of hLEPOR with human scores: a corpus, and the agreement of any setting on it.
+"""Agreement of hLEPOR with the human scores of a corpus.
 
-A setting's numbers do not depend, bit for bit, on the settings that it is evaluated with.
+Results of a setting are bit-identical in any batch of settings.
 """
 
 import functools
@@ -28,7 +28,7 @@ class Split:
 
     Args:
         human: (n,) human scores.
-        systems: (n,) ascending numbers of systems.
+        systems: (n,) ascending indices of systems.
     """
 
     def __init__(self, human: Floats, systems: npt.NDArray[np.intp]) -> None:
@@ -66,7 +66,7 @@ class Split:
 
 
 def _correlation(cross: Floats, square: Floats, other: float, n: float) -> Floats:
-    """Correlations in [-1, 1]; 0 where a side is constant up to rounding."""
+    """Correlations in [-1, 1]; 0 if a side is constant up to rounding."""
     constant = (square <= 1e-20 * n) | (other <= 1e-20 * n)
     result = np.where(constant, 0.0, cross / np.sqrt(np.where(constant, 1.0, square * other)))
     return np.minimum(np.maximum(result, -1.0), 1.0)
@@ -84,15 +84,15 @@ class Agreement:
 
     Args:
         table: Rows are segments, see `hpo_envs.tables.datasets.cushlepor.build`.
-        variant: Reading of the position difference, one of `hlepor.VARIANTS`.
-        held_out: Documents that rewards must not see; None for the table's own split.
+        variant: Form of the position difference, one of `hlepor.VARIANTS`.
+        held_out: Held-out documents, which rewards must not use; None for the table's own split.
 
     Attributes:
         documents: Names of the documents, in the table's order.
         held_out: Names of the held-out ones.
 
     Raises:
-        ValueError: Unknown variant or document, or nothing left to train on.
+        ValueError: The variant or a document is unknown, or no document is left for training.
     """
 
     def __init__(self, table: Table, variant: str = "released", held_out: tuple[str, ...] | None = None) -> None:
@@ -122,8 +122,8 @@ class Agreement:
     def evaluate(self, vectors: Floats, *, kendall: bool = False) -> list[dict[str, Floats]]:
         """Agreement of valid (k, 6) parameter vectors on the training documents, then on the held-out ones if any.
 
-        One setting after the other, on arrays that a processor's cache holds, and never through a matrix product: a
-        setting gets the same bits in any batch and on any processor.
+        Settings are evaluated one at a time, on arrays that fit the processor's cache, without matrix products, so that
+        results are bit-identical in any batch and on any processor.
 
         Returns:
             For each part (k,) float64 each: `pearson`, `system_pearson`, `rmse`, `skill` (1 - MSE / variance, 0 for the
@@ -148,8 +148,8 @@ def _sums(both: Floats, split: Split, systems: Floats, kendall: bool) -> tuple[f
     Args:
         both: (2, n), the scores first; overwritten.
         split: The segments.
-        systems: (systems,), gets the sums of each system.
-        kendall: Whether tau is computed; else 0.
+        systems: (systems,) output array for the sums of each system.
+        kendall: Whether to compute tau; else 0.
     """
     scores, scratch = both
     np.add.reduceat(scores, split.starts, out=systems)
@@ -168,7 +168,7 @@ def _prepared(key: ByHash, variant: str, held_out: tuple[str, ...] | None) -> Ag
 
 
 def prepare(table: Table, variant: str, held_out: Any) -> Agreement:
-    """`Agreement` of a table; cached, because `make` is called often.
+    """`Agreement` of a table; cached, because `gymnasium.make` is called often.
 
     Raises:
         ValueError: As `Agreement`, or a table without segments.

@@ -1,16 +1,16 @@
 """Han et al. 2021: translations with human MQM scores, as the statistics that hLEPOR depends on.
 
-One row per translated segment; a row has no hyperparameters to choose, it says which system, document and segment it
-is. Its metrics are the human score and the sufficient statistics of hLEPOR (`hpo_envs.tables.hlepor`), so that any
-parameter vector can be scored without the text. The environments of `hpo_envs.families.cushlepor.page` do that.
+One row per translated segment; rows have no hyperparameters, their keys are system, document and segment. Its metrics
+are the human score and the sufficient statistics of hLEPOR (`hpo_envs.tables.hlepor`), so that any parameter vector can
+be scored without the text. The environments of `hpo_envs.families.cushlepor.page` do that.
 
-Upstream (google/wmt-mqm-human-evaluation) has two files a test set: error spans with the text, and averaged segment
+Upstream (google/wmt-mqm-human-evaluation) has two files per test set: error spans with the text, and averaged segment
 scores; for newstest2020 also pSQM labels, scores of 0 to 6 by professional translators, on which the paper tuned. Some
 of the files are quoted (`text.quoted`); spans are marked with <v> and </v> in the text. Raters of newstest2020 could
-edit the translation that they rated; `.no-postedits` files have it unedited, and are read unless edits are asked for.
+edit the translation that they rated; `.no-postedits` files have it unedited, and are read unless `edited=True`.
 Segment scores are minus the MQM points (0 best, -25 worst); the human score is 1 + score / 25, or the mean pSQM score /
-6, in [0, 1]. Every system but the references is scored against the reference. References are called ref, ref.A, ref-A,
-refB, Human-A.0 and the like, and not the same in the two files.
+6, in [0, 1]. Every system but the references is scored against the reference. References have names such as ref, ref.A,
+ref-A, refB and Human-A.0, which differ between the two files.
 """
 
 from __future__ import annotations
@@ -105,12 +105,12 @@ def unpacked(data: Mapping[str, packs.Array], name: str) -> Table:
 
 
 def denominator(variant: str, h: Floats, r: Floats) -> Floats:
-    """(rows,) what turns position differences into integers: the mean's denominator, and that of relative positions."""
+    """(rows,) factors that make position differences integers: denominators of the mean and of relative positions."""
     return h if variant == "paper" else h * h * r
 
 
 def segments_of(name: str, read: Callable[[str], bytes]) -> list[Segment]:
-    """The segments of a table, with their text."""
+    """The segments of a table with their text."""
     spans, scores = upstream(name)
     if name.endswith("-psqm"):
         return cushlepor_text.parse_psqm(read(scores), read(spans), scores, spans)
@@ -123,16 +123,16 @@ def from_folder(
     """Build a table from a downloaded folder of the upstream repository, such as `ted/zhen` or `newstest2020/ende`.
 
     The folder must hold one `mqm*.tsv` with spans and text, and may hold a second one, `.no-postedits`.
-    Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or computed from the spans where there is no such file.
+    Averaged scores are read from `mqm*.avg_seg_scores.tsv`, or computed from the spans without such a file.
 
     Args:
-        folder: Where the files are.
+        folder: Folder of the files.
         name: Name of the table, by default `cushlepor/<test set>-<pair>` from the folder's last two parts.
-        reference: Which reference to score against, a letter (`ref` and `ref.A` are A); by default the first.
-        edited: Whether to read the translations with the raters' edits where there is also a file without them.
+        reference: Letter of the reference to score against (`ref` and `ref.A` are A); by default the first.
+        edited: Whether to read the translations with the raters' edits, if there is also a file without them.
 
     Raises:
-        ValueError: Not those files, or no such reference.
+        ValueError: Files are missing, or the reference does not exist.
     """
     where = Path(folder).resolve()
     scores = sorted(where.glob("mqm*.avg_seg_scores.tsv"))
@@ -165,7 +165,7 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
             else the column's own smallest and largest value.
 
     Raises:
-        ValueError: A missing column, a score that is no finite number or outside `score_range`; names the line.
+        ValueError: A column is missing, or a score is not finite or outside `score_range`; the message names the line.
     """
     where = Path(path)
     segments, note = cushlepor_text.parse_tsv(regular(where).read_bytes(), str(where), score_range)
@@ -212,7 +212,7 @@ def assemble(
     held_out: tuple[str, ...] | None,
     provenance: Provenance,
 ) -> Table:
-    """Put the rows into a Table: (rows,) labels and (rows, metrics) values."""
+    """Make a Table of (rows,) labels and (rows, metrics) values."""
     held = set(hold_out(documents) if held_out is None else held_out)
     axes = [tuple(dict.fromkeys(column)) for column in (systems, documents)]
     space = (

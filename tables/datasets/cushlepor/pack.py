@@ -1,7 +1,7 @@
 """Packs the TED talks from upstream's files: `python -m hpo_envs.tables.datasets.packing cushlepor [--check]`.
 
 No word is packed: only human scores, lengths, matches and position differences, and the scores of other metrics. The
-table of these is compared with that of the text. Needs the extra `mt`.
+table made from these is compared with that made from the text. Needs the extra `mt`.
 """
 
 from collections.abc import Sequence

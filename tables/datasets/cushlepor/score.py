@@ -24,7 +24,7 @@ def setting_of(given: str) -> hlepor.Parameters:
     """A published setting by name, or that of a JSON file.
 
     Raises:
-        ValueError: No such setting, or a file without the six numbers.
+        ValueError: The setting is unknown, or the file lacks the six numbers.
     """
     if not given.endswith(".json"):
         return hlepor.preset(given)
@@ -36,7 +36,7 @@ def setting_of(given: str) -> hlepor.Parameters:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Print the scores of a file; exits with status 2 after a wrong argument or file."""
+    """Print the scores of a file; exit with status 2 for an invalid argument or file."""
     parser = argparse.ArgumentParser(
         prog="python -m hpo_envs.tables.datasets.cushlepor.score",
         description=__doc__,

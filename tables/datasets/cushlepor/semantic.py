@@ -1,6 +1,6 @@
 """Semantic similarity as a target instead of human scores: LaBSE (Feng et al. 2022), on which the paper tuned.
 
-Similarities are made from text, so from upstream's files or a user's, never from a pack. The model has 1.9 GB and is
+Similarities are computed from text, from upstream's files or a user's, never from a pack. The model has 1.9 GB and is
 downloaded by its own package: `pip install sentence-transformers`.
 """
 
@@ -27,11 +27,11 @@ def load(model: str = LABSE, *, local: bool = False) -> Any:
 
     Args:
         model: Name on the Hub, or a folder.
-        local: Whether it must be on this machine already.
+        local: Whether only a model on this machine is used.
 
     Raises:
         ModuleNotFoundError: sentence-transformers is missing.
-        OSError: No such model; with `local`, it has not been downloaded.
+        OSError: The model does not exist or, with `local`, was not downloaded.
     """
     try:
         package = importlib.import_module("sentence_transformers")
@@ -53,8 +53,8 @@ def table(segments: Sequence[Segment], name: str, encoder: Any) -> Table:
     """Build a table whose human scores are replaced by similarities.
 
     Args:
-        segments: With text, such as `build.segments_of(name, store.read)`.
-        name: Of the table.
+        segments: Segments with text, such as `build.segments_of(name, store.read)`.
+        name: Name of the table.
         encoder: See `load`.
     """
     scores = similarities(encoder, [s.hypothesis for s in segments], [s.reference for s in segments])
@@ -63,7 +63,7 @@ def table(segments: Sequence[Segment], name: str, encoder: Any) -> Table:
 
 
 def of_news(name: str) -> Table | None:
-    """Table of a test set of news towards LaBSE, or None where its files or the model are not on this machine."""
+    """Table of a test set of news with LaBSE as target, or None if its files or the model are not on this machine."""
     if store.missing(name):
         return None
     try:

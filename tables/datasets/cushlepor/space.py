@@ -29,8 +29,8 @@ class ParameterBox:
     """The map from [-1, 1]^6 to parameters.
 
     Args:
-        bounds: Name of one of `BOUNDS` (`wide` is logarithmic in the weights), or (low, high) by parameter name for
-            a linear box; what is not named keeps its `published` bounds.
+        bounds: Name of one of `BOUNDS` (`wide` is logarithmic in the weights), or (low, high) by parameter name for a
+            linear box; other parameters keep their `published` bounds.
 
     Attributes:
         space: The six parameters as hyperparameters.
@@ -70,7 +70,7 @@ class ParameterBox:
         self._width = np.where(np.isfinite(self._start), end - self._start, 0.0)
 
     def natural(self, actions: Floats) -> Floats:
-        """(k, 6) points of [-1, 1]^6 to (k, 6) parameter vectors; n splits its axis into equal parts."""
+        """Map (k, 6) points of [-1, 1]^6 to (k, 6) parameter vectors; n divides its axis into equal parts."""
         share = (actions + 1.0) * 0.5
         n = np.minimum(np.floor(share[:, 2] * self._choices), self._choices - 1.0) + self.low[2]
         if self.log:
@@ -83,7 +83,7 @@ class ParameterBox:
         return out
 
     def action(self, vector: npt.ArrayLike) -> Floats:
-        """(6,) the point of [-1, 1]^6 for a parameter vector; n goes to the middle of its part.
+        """(6,) the point of [-1, 1]^6 of a parameter vector; n is mapped to the middle of its part.
 
         Raises:
             ValueError: The vector lies outside the box.

@@ -54,8 +54,8 @@ def parse(
 
     Args:
         spans: The file with one line per error span: system, doc, doc_id, seg_id, rater, source, target, ...
-        scores: The file with one line per segment: system, mqm_avg_score (None where not rated), seg_id. Without it
-            the scores are computed from the spans.
+        scores: The file with one line per segment: system, mqm_avg_score (None if not rated), seg_id. Without it the
+            scores are computed from the spans.
         spans_file: Its name, for messages.
         scores_file: Its name, for messages.
         reference: Letter of the reference to score against; None for the first in the alphabet.
@@ -64,7 +64,7 @@ def parse(
         Segments by system (alphabetical), then segment number; unrated ones and the references are left out.
 
     Raises:
-        ValueError: A file has not that form, no such reference, or text is missing for a rated segment.
+        ValueError: A file has another form, the reference does not exist, or the text of a rated segment is missing.
     """
     text, documents = _texts(spans, spans_file)
     rated = span_scores(spans, spans_file) if scores is None else _scores(scores, scores_file)
@@ -79,7 +79,7 @@ def parse(
 def parse_psqm(
     labels: bytes, spans: bytes, labels_file: str, spans_file: str, *, reference: str | None = None
 ) -> list[Segment]:
-    """Read the pSQM labels of a test set: a line for each rating, with the translation and a score of 0 to 6.
+    """Read the pSQM labels of a test set: one line per rating, with the translation and a score of 0 to 6.
 
     Args:
         labels: system, doc, doc_id, seg_id, rater, source, target, score; raters of a segment are averaged.
@@ -146,9 +146,9 @@ def _rows(
 
     Args:
         content: The file.
-        file: Its name, for messages.
-        needed: Columns that it must have.
-        of_segments: Whether it is upstream's: its `seg_id` must be a number, fields at the end of a line may be
+        file: Name of the file, for messages.
+        needed: Required columns.
+        of_segments: Whether it is an upstream file: its `seg_id` must be a number, fields at the end of a line may be
             missing, and it may be `quoted`.
     """
     text = content.decode("utf-8-sig")
@@ -173,16 +173,16 @@ def _rows(
 
 
 def quoted(text: str) -> bool:
-    """Return whether a TSV is quoted like a CSV: inner quotes are doubled, and there is no quote outside of a field.
+    """Return whether a TSV is quoted like a CSV: inner quotes are doubled, and there is no quote outside a field.
 
-    Some of upstream's files are, others have quotes as they occur in the texts. No segment has a line break.
+    Some of upstream's files are, others have unescaped quotes from the texts. No segment has a line break.
     """
     rest, count = _QUOTED.subn(r"\1", text)
     return count > 0 and '"' not in rest
 
 
 def _texts(content: bytes, file: str) -> tuple[dict[tuple[str, int], str], dict[int, str]]:
-    """Text by (system, segment), the most frequent one of its lines, and the document of each segment."""
+    """Text by (system, segment), the most frequent one among its lines, and the document of each segment."""
     versions: dict[tuple[str, int], Counter[str]] = {}
     documents: dict[int, str] = {}
     for number, row in _rows(content, file, ("system", "doc", "seg_id", "target")):
@@ -276,7 +276,7 @@ def _pairs(content: bytes, file: str, *more: str) -> list[tuple[int, dict[str, s
 
 
 def _number(text: str) -> float:
-    """The number that a text is, else NaN."""
+    """The number in a text, or NaN."""
     try:
         return float(text)
     except ValueError:

@@ -20,10 +20,10 @@ TEXT_METRICS = ("sentence BLEU", "chrF")
 
 
 def of_table(name: str) -> dict[str, Floats]:
-    """(rows,) scores of a table's translations, as `sentence_scores`: from its pack, else from its fetched text.
+    """(rows,) scores of a table's translations, as in `sentence_scores`, from its pack or its fetched text.
 
     Raises:
-        TableNotInstalled: The table does not ship, and its files are not there.
+        TableNotInstalled: The table does not ship, and its files are not installed.
         ModuleNotFoundError: As `sentence_scores`.
     """
     if name in PACKED:

@@ -4,11 +4,11 @@
 dimensions) x 500 random splits and seeds, macro F1 (section 5); `fiesta/tdsa8` the first eight of them (without 200
 dimensions, section 5.2). `fiesta/ner` has two LSTM taggers that differ in their character encoder x 150 random splits
 x 5 seeds (section 2); repeat `split * 5 + seed`. `fiesta/gaussian` has the five Gaussian arms of section 4.2: no
-upstream file, each row says mean and deviation.
+upstream file; each row has mean and deviation.
 
 Quirks of the files: scores in one column of the sentiment file correlate across models (about 0.6), so a column is a
-split that all models share. Four runs of the `cnn` tagger have a test F1 below 0.9: they did not converge, and are
-served as they are.
+split shared by all models. Four runs of the `cnn` tagger have a test F1 below 0.9: they did not converge, and are
+included unchanged.
 """
 
 from typing import Any
@@ -57,12 +57,12 @@ def gaussian(
     """A table of Gaussian arms: metrics `score` (its mean) and `deviation`.
 
     Args:
-        means: At least two.
-        deviations: One for all arms, or one each; >= 0.
-        bounds: Lowest and highest score; every mean must lie 8.5 deviations inside, so that no draw is outside.
+        means: At least two means.
+        deviations: Standard deviation >= 0, one for all arms or one for each.
+        bounds: Lowest and highest score; every mean must be 8.5 deviations inside, so that no draw is outside.
 
     Raises:
-        ValueError: An argument out of its range.
+        ValueError: An argument is out of its range.
     """
     mu = numbers(means)
     if mu.ndim != 1 or len(mu) < 2 or not np.isfinite(mu).all():

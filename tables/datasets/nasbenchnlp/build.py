@@ -3,18 +3,18 @@
 `wikitext2`: 345 trainings of 291 cells. One row per distinct recipe (291, where the paper says 289), runs of the same
 recipe as repeats in the order of recipe id, start and experiment id, 50 epochs. Keys are canonical keys of
 `hpo_envs.tables.cells.canonical`: the 291 recipes are 265 computations, and the second, third, ... recipe of one
-computation has `#2`, `#3`, ... after its key. Four runs stopped because the loss became NaN: their last epoch costs its
-seconds and has no losses.
+computation has `#2`, `#3`, ... after its key. Four runs stopped because the loss became NaN: their last epoch has a
+cost but no losses.
 
 `ptb-final`: final losses on the Penn Treebank, from another release than the curves (Serianni and Kalita 2023). It
-trained nothing but lists the last-epoch test loss of 12,341 multi-run ids: one row per architecture, that is per group
-of ids with released features (4,114 rows; 130 groups without features are left out), seeds as repeats. RNN, LSTM and
-GRU are not in it. A loss of NaN is a run that diverged.
+lists the last-epoch test loss of 12,341 multi-run ids: one row per architecture, that is, per group of ids with
+released features (4,114 rows; 130 groups without features are left out), with seeds as repeats. It does not include
+RNN, LSTM and GRU. A run with loss NaN diverged.
 
 `ptb`: curves on the Penn Treebank, one row per architecture with released features (Table: 14,322 generated
 architectures), in the order of their ids, and up to three runs of each: the released single runs and multi runs, of
-which 4,114 were trained with three seeds. Keys are the ids. Its two archives of logs are large and are fetched on their
-own (data set `nasbenchnlp-ptb-logs`). An architecture without an acceptable log has status `failed`. The others ship,
+which 4,114 were trained with three seeds. Keys are the ids. Its two archives of logs are large and fetched separately
+(data set `nasbenchnlp-ptb-logs`). An architecture without an acceptable log has status `failed`. The other tables ship,
 see `pack`.
 """
 
@@ -72,7 +72,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, read: Callable[[str], bytes]) -> Table:
-    """Build `ptb`; `read` gives the content of fetched files, a message about a wrong one names member and rule."""
+    """Build `ptb`; `read` returns the content of fetched files, errors name member and rule."""
     released = read_released(read(RELEASED_FEATURES), RELEASED_FEATURES)
     return build_curves({SINGLE: read(SINGLE), MULTI: read(MULTI)}, released)
 
@@ -172,7 +172,7 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
 def arrays(runs: Sequence[Sequence[TrainingLog]], repeats: int) -> tuple[Floats, Floats, npt.NDArray[np.uint8]]:
     """Values (rows, repeats, epochs, metrics), cumulative seconds and status of the runs of each row.
 
-    A row without runs has failed.
+    A row without runs has status `failed`.
     """
     values = np.full((len(runs), repeats, EPOCHS, len(METRICS)), np.nan)
     cost = np.full(values.shape[:3], np.nan)
@@ -208,7 +208,7 @@ def curves_table(
 
 
 def paired_losses(curves: Table, final: Table) -> tuple[Floats, Floats]:
-    """Final test losses (WikiText-2, PTB) of the recipes that were trained on both and diverged on neither."""
+    """Final test losses (WikiText-2, PTB) of the recipes trained on both that did not diverge."""
     ids, ends = architectures(), curves.values[:, :, -1, curves.metric("test_loss")]
     losses = dict(zip(map(int, final.keys), final.final("test_loss"), strict=True))
     x, y = [], []

@@ -1,8 +1,8 @@
-"""Features of a row: those of its graph, the released ones, and whether they are known.
+"""Features of a row: those of its graph, the released ones, and a flag whether these are known.
 
-50 of the graph (`wl_*`, see `hpo_envs.tables.cells.features`; the first 10 stand alone), the 10 released graph2vec
-features (`g2v_*`, scaled by the range over all 14,322 released ones) and `g2v_known`: 0 where none was released for the
-architecture and a linear function of the other features answers.
+There are 50 of the graph (`wl_*`, see `hpo_envs.tables.cells.features`; the first 10 can be used alone), the 10
+released graph2vec features (`g2v_*`, scaled by the range over all 14,322 released ones) and `g2v_known`: 0 if none was
+released for the architecture, and `g2v_*` are a linear function of the other features.
 
 Quirks of the file: seeds of one architecture have different ids, and only one id of each group has features (see
 `group`).
@@ -28,10 +28,10 @@ FEATURE_NAMES = (*graph.NAMES, *RELEASED_NAMES, "g2v_known")
 
 
 def group(architecture: int) -> int:
-    """The group of an id: the first id of those that seeds of one architecture have.
+    """The group of an id: the first id among the seeds of its architecture.
 
-    1000003 to 1006002 and 1006003 to 1012002 are three seeds each in steps of 2000, the ids from 1012003 on in steps
-    of 735; other ids are on their own.
+    1000003 to 1006002 and 1006003 to 1012002 are three seeds each in steps of 2000, the ids from 1012003 on in steps of
+    735; other ids are single.
     """
     if 1_000_003 <= architecture <= 1_012_002:
         block, place = divmod(architecture - 1_000_003, 6000)
@@ -63,7 +63,7 @@ def row_features(cells: Sequence[Cell], known: Sequence[Floats | None]) -> Float
 
 
 def predicted_released(own: Floats) -> Floats:
-    """(rows, RELEASED) linear predictions of the released features from our own."""
+    """(rows, RELEASED) linear predictions of the released features from the graph features."""
     weights = _released_from_own()
     guess = exact.product(own, weights[1:]) + weights[0]
     return np.asarray(np.round(np.clip(guess, 0.0, 1.0), graph.DECIMALS) + 0.0)

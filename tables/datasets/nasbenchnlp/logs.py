@@ -1,4 +1,4 @@
-"""Training logs as NAS-Bench-NLP released them: one JSON object per run."""
+"""Training logs released with NAS-Bench-NLP: one JSON object per run."""
 
 import io
 import json
@@ -37,9 +37,9 @@ class TrainingLog:
     Attributes:
         architecture: Upstream's recipe id; seeds of one architecture have different ids.
         experiment: Upstream's experiment id.
-        started: Start time as text that sorts.
-        recipe: The recipe as released, a JSON string.
-        cell: The cell it describes.
+        started: Start time as a sortable string.
+        recipe: The released recipe, a JSON string.
+        cell: The cell of the recipe.
         parameters: Trainable parameters as upstream counted them.
         losses: (epochs, 3) validation, test and training log perplexity; NaN where the loss was NaN.
         seconds: (epochs,) wall time of each epoch.
@@ -58,7 +58,7 @@ class TrainingLog:
 
 
 def read_archive(content: bytes, file: str) -> list[TrainingLog]:
-    """Read all logs of an archive, sorted by architecture, start and experiment; an error names member and rule."""
+    """Read all logs of an archive, sorted by architecture, start and experiment; errors name member and rule."""
     logs, refused = read_acceptable(content, file)
     if refused:
         raise ValueError(refused[0])
@@ -66,7 +66,7 @@ def read_archive(content: bytes, file: str) -> list[TrainingLog]:
 
 
 def read_acceptable(content: bytes, file: str) -> tuple[list[TrainingLog], list[str]]:
-    """Read the logs of an archive that are acceptable, by name; return them and the reasons against the others."""
+    """Read the acceptable logs of an archive, sorted by name; return them and the errors of the others."""
     logs: list[TrainingLog] = []
     refused: list[str] = []
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -2,11 +2,11 @@
 
 Fitted to the measured cells by `python -m hpo_envs.tables.fit_cells` of commit d3d760a3, which reproduces it bit by
 bit with OpenBLAS's SkylakeX kernel; `data/cells_report.json` has its held-out error. The probe rounded differently
-then, so that 0.6 % of generated cells now reach other leaves. Five models of curves and seconds are kept, each trained
-without one fifth of the cells. The fold of a cell is a hash of its key, and its prediction comes from the model that
-did not see that fifth: no cell is predicted by a model that was trained on it, and the held-out error is the error of
-what is served. The probability of divergence comes from one model of all cells. Residual noise, drawn once per cell,
-makes the landscape as rugged as the measured one; smaller noise per repeat stands for the training seed.
+then, so that 0.6 % of generated cells now reach other leaves. There are five models of curves and seconds, each trained
+without one fifth of the cells. The fold of a cell is a hash of its key, and its prediction comes from the model trained
+without that fifth, so that the held-out error is the error of the surrogate. The probability of divergence comes from
+one model of all cells. Residual noise, drawn once per cell, makes the landscape as rugged as the measured one; smaller
+noise per repeat represents the training seed.
 """
 
 import functools
@@ -60,7 +60,7 @@ class SimulatedTraining:
         losses: (epochs, 3) validation, test and training log perplexity; the last row is NaN if it diverged.
         seconds: (epochs,) wall time of each epoch.
         diverged: Whether the loss became NaN in the last epoch.
-        divergence_probability: What the model gives for it.
+        divergence_probability: Predicted probability of divergence.
     """
 
     losses: Floats
@@ -111,7 +111,7 @@ def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats
 
     Args:
         x: (d,) inputs.
-        features: (..., trees, 2**DEPTH - 1) input that each inner node looks at.
+        features: (..., trees, 2**DEPTH - 1) input of each inner node.
         thresholds: Same shape; an input at most the threshold goes left.
         leaves: (..., trees, 2**DEPTH).
 
@@ -127,7 +127,7 @@ def evaluate_trees(x: Floats, features: npt.NDArray[np.intp], thresholds: Floats
 
 
 def predict(cell: Cell) -> Floats:
-    """(COMPONENTS + 1,) predicted targets of a cell, by the model that did not see it; no noise."""
+    """(COMPONENTS + 1,) predicted targets of a cell without noise, by the model not trained on it."""
     return _predict(cell).copy()
 
 
@@ -141,7 +141,7 @@ def _predict(cell: Cell) -> Floats:
 
 
 def divergence_probability(cell: Cell) -> float:
-    """Probability that a training diverges (logistic regression on two facts of the cell)."""
+    """Probability that a training diverges (logistic regression on two features of the cell)."""
     if canonical(cell) in CONVENTIONAL:
         return 0.0
     p = _parameters()
@@ -164,12 +164,12 @@ def noise(draws: Floats, p: Mapping[str, Floats]) -> Floats:
 
 @functools.cache
 def _grid(n: int) -> Floats:
-    """(n,) the levels that quantiles are known at."""
+    """(n,) the levels of the known quantiles."""
     return np.linspace(0.0, 1.0, n)
 
 
 def simulate(cell: Cell, repeat: int = 0, name: str = "") -> SimulatedTraining:
-    """Simulate the training of a cell, whose canonical key may be given; each repeat has its training seed."""
+    """Simulate the training of a cell, whose canonical key may be given; each repeat has its own training seed."""
     name, p, n = name or key(cell), _parameters(), COMPONENTS + 1
     # All draws at once: the quantiles of many take hardly longer than those of few.
     draws = [uniforms(n, "cell", name), uniforms(n, "repeat", name, repeat), uniforms(EPOCHS, "seconds", name, repeat)]

@@ -2,7 +2,7 @@
 
 Quirks of the logs: recipe id 1002429 was run twice; the recipe is a JSON string inside the JSON log; losses may be NaN.
 Quirks of `RNN_parameters.csv`: a second header is glued to the end of line 12346; after it come duplicates with NaN for
-ids that are listed before, header lines and names that are no logs. Those of the features are in `features`.
+earlier ids, header lines and names that are not logs. Quirks of the features are in `features`.
 """
 
 import re
@@ -38,12 +38,12 @@ def make() -> packing.Packs:
 
 
 def curves(logs: Sequence[TrainingLog], released: dict[int, Floats]) -> dict[str, packs.Array]:
-    """Run by recipe, recipes in the order of their first run.
+    """Runs grouped by recipe, in the order of the first run.
 
     Returns:
         `keys` (recipes,), `repeats` (recipes,) runs of each, `parameters` (recipes,), `features` (recipes, features);
         `architectures` (runs,) upstream's ids, `losses` (runs, epochs, 3) float32 sums, NaN if there is none,
-        `ticks` (runs, epochs) of `TICK` seconds, 0 for an epoch that was not trained.
+        `ticks` (runs, epochs) in units of `TICK` seconds, 0 for an epoch that was not trained.
     """
     by_recipe: dict[str, list[TrainingLog]] = {}
     for log in logs:
@@ -84,7 +84,7 @@ def unique_keys(cells: Sequence[Cell]) -> list[str]:
 
 
 def final_losses(final: dict[int, tuple[float, float]], released: dict[int, Floats]) -> dict[str, packs.Array]:
-    """Seeds by group, groups in the order of their ids.
+    """Seeds grouped by architecture, in the order of the ids.
 
     Returns:
         `ids` (groups,), `repeats` (groups,) seeds of each, `parameters` (groups,), `features` (groups, features),
@@ -113,7 +113,7 @@ _LINE = re.compile(r"log_stats_model_(\d+)_[^,]*\.json,([^,]+),[^,]+,[^,]+,([^,]
 
 
 def read_final(text: str) -> dict[int, tuple[float, float]]:
-    """(last-epoch test loss or NaN, parameters) of each id; the first line with numbers counts."""
+    """(last-epoch test loss or NaN, parameters) of each id, from its first line with numbers."""
     found: dict[int, tuple[float, float]] = {}
     for line in text.splitlines():
         if match := _LINE.match(line.partition("log name")[0]):

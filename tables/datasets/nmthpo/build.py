@@ -5,9 +5,9 @@ the authors (footnote 7). `nmthpo/{pair}` has the measured cells; `nmthpo/{pair}
 grid order, the last hyperparameter varying fastest, the missing ones with status `failed`, BLEU 0 and the other metrics
 at their worst measured value.
 
-Quirks of the files: a GPU memory of 0 means that it was not recorded (zh-en 1 row, sw-en 25, so-en 9) and is served
-as it is; on zh-en rows that differ in bpe alone often share BLEU and perplexity (76 distinct models in 118 rows), so
-three rows tie for the best.
+Quirks of the files: a GPU memory of 0 means that it was not recorded (zh-en 1 row, sw-en 25, so-en 9) and is kept; on
+zh-en rows that differ only in bpe often share BLEU and perplexity (76 distinct models in 118 rows), so three rows tie
+for the best.
 """
 
 import itertools
@@ -68,7 +68,7 @@ def space(pair: str) -> tuple[Hyperparameter, ...]:
 
 
 def grid(pair: str) -> Floats:
-    """(cells, 6) every configuration of a pair's grid, the last hyperparameter varying fastest."""
+    """(cells, 6) all configurations of a pair's grid, the last hyperparameter varying fastest."""
     return np.array(list(itertools.product(*(h.values for h in space(pair)))), dtype=np.float64)
 
 
@@ -93,7 +93,7 @@ def shipped(name: str) -> Table:
 
 
 def _assemble(name: str, configs: Floats, values: Floats, provenance: Provenance, **status: Any) -> Table:
-    """Put (rows, 6) configurations and (rows, 6) metrics into a Table whose cost is the number of updates."""
+    """Make a Table of (rows, 6) configurations and (rows, 6) metrics, whose cost is the number of updates."""
     hyperparameters = space(_pair(name))
     shown = {v: f"{v:g}" for h in hyperparameters for v in h.values}
     keys = tuple("-".join(map(shown.__getitem__, config)) for config in configs.tolist())

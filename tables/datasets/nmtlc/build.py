@@ -1,9 +1,8 @@
 """Learning curves of machine translation systems, from the data repository of Zhang and Duh (2020, 2024).
 
-One row is one training run, one level is one checkpoint: every checkpoint of the file is a level, so nothing is lost
-by thinning; runs that ended earlier have trailing NaN. Six corpora were trained from scratch (a checkpoint every 2,000
-updates; cost in updates), two are fine-tuned language models (cost in checkpoints: updates and seconds were not
-recorded).
+One row is one training run, one level is one checkpoint: every checkpoint of the file is a level; runs that ended
+earlier have trailing NaN. Six corpora were trained from scratch (a checkpoint every 2,000 updates; cost in updates),
+two are fine-tuned language models (cost in checkpoints: updates and seconds were not recorded).
 
 Quirks of the file, which is a pickled list of 2,483 dicts:
 
@@ -12,7 +11,7 @@ Quirks of the file, which is a pickled list of 2,483 dicts:
   `bpe` is left out there. Keys number the runs of one configuration in file order.
 - A run from scratch stops 16 checkpoints after its best one; a fine-tuning run 11 after. Runs that ended without
   that are `truncated`.
-- Perplexities reach 7e14; they stay as they are. The natural logarithm is a metric of its own.
+- Perplexities reach 7e14 and are kept. The natural logarithm is a separate metric.
 - German-English, announced by the file's page, is not in it; three xglm runs of zh-en are missing.
 """
 
@@ -43,7 +42,7 @@ BLEU = Metric("bleu", "BLEU", "max", 0.0, 100.0, "BLEU on the validation set; fi
 
 
 def space(corpus: str) -> tuple[Hyperparameter, ...]:
-    """The hyperparameters that the file records and that vary on a corpus."""
+    """The recorded hyperparameters that vary on a corpus."""
     if corpus.startswith("ft-"):
         return (
             Hyperparameter("base", "categorical", 0, 1, False, ("bloomz", "xglm"), None, "Language model."),
@@ -95,7 +94,7 @@ def shipped(name: str) -> Table:
 
 
 def _keys(configs: Floats) -> tuple[str, ...]:
-    """One key per row: the configuration, and `#k` for its k-th run."""
+    """One key per row: the configuration, with `#k` for its k-th run."""
     seen: dict[str, int] = {}
     keys = []
     for config in configs:

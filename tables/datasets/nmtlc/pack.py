@@ -19,7 +19,7 @@ _FIELDS |= {"batch_size": "batch_size", "rank": "r"}
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads lists, dicts, text and numbers; admits no class and no function."""
+    """Unpickler of lists, dicts, strings and numbers, without classes and functions."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"must hold plain data only, got the global {module}.{name}")

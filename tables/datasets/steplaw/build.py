@@ -1,8 +1,8 @@
 """Grids of learning rate and batch size for pretraining language models (Li et al. 2025), from upstream's two files.
 
-A table is a model and a number of training tokens: a row for each run of its grid, of which a few are missing. Dense
-models have no times; their cost is 6 N D operations (N parameters, D tokens), the same for all rows of a table. The
-repository states no licence, so nothing ships: `hpo-envs fetch steplaw`.
+A table belongs to a model and a number of training tokens, with one row per run of its grid, of which a few are
+missing. Dense models have no times; their cost is 6 N D operations (N parameters, D tokens), the same for all rows of a
+table. The repository states no licence, so nothing ships: `hpo-envs fetch steplaw`.
 """
 
 import csv
@@ -37,7 +37,7 @@ def build(name: str, read: Callable[[str], bytes]) -> Table:
     """The table of a grid.
 
     Raises:
-        ValueError: No such grid, or the file has no run of it.
+        ValueError: The grid is unknown, or the file has no run of it.
     """
     model, billions = GRIDS[one_of("table", name, TABLES).partition("/")[2]]
     (file,) = files(name)

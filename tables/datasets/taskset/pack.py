@@ -12,7 +12,7 @@ from hpo_envs.tables.files import packs
 
 
 def make() -> packing.Packs:
-    """Configurations as they are stored, and of each table its losses and the checkpoints before runs diverged."""
+    """Stored configurations, and losses and the number of checkpoints before divergence for each table."""
     arrays: dict[str, packs.Array] = {}
     for name, file in FILES.items():
         runs = json.loads(store.read(file))

@@ -45,7 +45,7 @@ def models(task: str) -> tuple[str, ...]:
 
 @functools.cache
 def packing(task: str, model: str) -> Packing:
-    """Layout of the trainings of a table; fields are those of an `Epoch` in training."""
+    """Layout of the trainings of a table; fields are those of an epoch of the training."""
     of, times = module(model), ("seconds", "inference")
     return Packing(
         file=MEASURED / f"{task}-{model}.npz",
@@ -61,7 +61,7 @@ def packing(task: str, model: str) -> Packing:
 def scores(counts: Floats, losses: Floats) -> Floats:
     """(..., 2) scores on the validation and test set in per cent, from counts.
 
-    The harmonic mean of precision and recall (F1), which is the accuracy where everything is predicted once.
+    They are the harmonic mean of precision and recall (F1), which equals the accuracy if everything is predicted once.
     """
     correct, predicted, gold = (counts[..., [i, i + 3]] for i in range(3))
     return np.asarray(200.0 * correct / np.maximum(predicted + gold, 1.0))
@@ -70,8 +70,8 @@ def scores(counts: Floats, losses: Floats) -> Floats:
 def shipped(name: str) -> Table:
     """The measured table.
 
-    The fidelity is the number of epochs, which add up, or the share of the training set, which is trained on anew: what
-    a share costs includes the smaller ones.
+    The fidelity is the number of epochs, which add up, or the fraction of the training set, with a new training each:
+    the cost of a fraction includes the smaller ones.
     """
     task, _, model = name.partition("/")[2].partition("-")
     arrays, levels = packing(task, model).load(), module(model).LEVELS

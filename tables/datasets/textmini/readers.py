@@ -18,7 +18,7 @@ def members(archive: bytes, folder: str, encoding: str = "utf-8") -> dict[str, s
 
 
 def conllu(content: bytes, column: int) -> Iterator[Sentence]:
-    """Sentences of a CoNLL-U file, with a column (0 is the first) as tags; subtypes after a colon are left out."""
+    """Sentences of a CoNLL-U file with a column (0 is the first) as tags, without subtypes after a colon."""
     for block in content.decode().split("\n\n"):
         rows = [line.split("\t") for line in block.splitlines() if line[:1].isdigit()]
         rows = [row for row in rows if row[0].isdigit()]  # neither ranges of contractions nor empty nodes
@@ -39,16 +39,16 @@ def columns(content: bytes) -> Iterator[Sentence]:
 
 
 def inflections(content: bytes) -> Iterator[Sentence]:
-    """Features and letters of a lemma, and the script that makes its form, of a line `lemma, features, form`."""
+    """Features and letters of a lemma, and the edit script of its form, from lines `lemma, features, form`."""
     for line in content.decode().splitlines():
         lemma, features, form = line.split("\t")
         yield (*re.findall(r"[^;(),]+", features), "=", *lemma), script(lemma, form)
 
 
 def script(lemma: str, form: str) -> tuple[str, ...]:
-    """Edits that turn a lemma into a form: letters to drop and to add at its beginning, and at its end.
+    """Edit script from a lemma to a form: letters to remove and to add at the beginning and at the end.
 
-    The longest common substring stays, the leftmost of several.
+    The longest common substring is kept, the leftmost of several.
     """
     kept = difflib.SequenceMatcher(None, lemma, form, autojunk=False).find_longest_match()
     end = kept.a + kept.size

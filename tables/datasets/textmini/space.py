@@ -38,7 +38,7 @@ def space(model: str) -> tuple[Hyperparameter, ...]:
 def drawn(model: str) -> Floats:
     """(rows, d) the configurations in the order in which they are trained, inactive hyperparameters at 0.
 
-    Uniform, on a logarithmic scale where the hyperparameter has one; a list's values are equally likely.
+    Draws are uniform, on the scale of the hyperparameter; the values of a list are equally likely.
     """
     key, shape = draws.mix(_KEY, MODELS.index(model)), (module(model).ROWS, len(space(model)))
     u = draws.uniform_many(draws.mix_many(np.array([[key]], np.uint64), np.arange(np.prod(shape)).reshape(shape)))

@@ -1,1 +1,1 @@
-"""Tables that users saved."""
+"""Saved tables of users."""

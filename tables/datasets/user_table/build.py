@@ -13,7 +13,7 @@ SYNTHETIC = (user.EXAMPLE,)
 
 
 def __getattr__(name: str) -> Any:
-    """`NAMES` changes when a table is saved, so it is looked up each time."""
+    """Look up `NAMES` on each access, because it changes when a table is saved."""
     if name == "NAMES":
         return (user.EXAMPLE, *(user.PREFIX + n for n in user.names()))
     raise AttributeError(name)

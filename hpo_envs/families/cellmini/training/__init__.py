@@ -1,1 +1,1 @@
-"""Trains CellMini's language models, with the same result to the bit wherever CharMini's have it."""
+"""Training of CellMini's language models, bit-identical on the same processors as CharMini's."""

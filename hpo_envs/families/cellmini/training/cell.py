@@ -1,4 +1,4 @@
-"""A recurrent cell of any graph on a stretch of text, forward and backward through time, in double precision."""
+"""A recurrent cell of any graph on a segment of text, forward and backward through time, in double precision."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,15 @@ _LINEAR, _BLEND, _PROD, _SUM, _TANH, _SIGM, _LEAKY = range(len(OPERATIONS))
 
 
 class Graph:
-    """The order in which a cell is computed.
+    """The order of computation of a cell.
 
     Args:
         cell: The cell.
 
     Attributes:
-        cell: The same.
-        linears: Nodes that have weights.
-        at_once: Vectors that depend on no hidden state: `x`, and nodes that are computed for all steps at once.
+        cell: The cell.
+        linears: Nodes with weights.
+        at_once: Vectors independent of hidden states: `x`, and nodes that are computed for all steps at once.
         stepwise: The other nodes.
     """
 
@@ -36,30 +36,30 @@ class Graph:
         self.stepwise = [j for j in range(len(cell.nodes)) if cell.first + j not in self.at_once]
 
     def vectors(self, x: Tensor, nodes: Sequence[Tensor], streams: int) -> list[Tensor]:
-        """(steps x streams, size) views of all vectors; nodes have one step more, in front: the first hidden states."""
+        """(steps x streams, size) views of all vectors; nodes have an additional first step, the initial states."""
         states = [nodes[k - self.cell.first][:-streams] for k in self.cell.outputs]
         return [x, *states, *(node[streams:] for node in nodes)]
 
     def inputs(self, j: int, weights: Sequence[Any], at_once: bool) -> Iterator[tuple[int, Any]]:
-        """The inputs of a node that depend on no hidden state, or the others, each with its entry in `weights`."""
+        """The inputs of a node that are independent of hidden states, or the others, with their `weights`."""
         for k, weight in zip(self.cell.nodes[j][1], weights, strict=True):
             if (k in self.at_once) == at_once:
                 yield k, weight
 
 
 class Unrolled(torch.autograd.Function):
-    """The outputs of a cell at each step."""
+    """Autograd function of the outputs of a cell at each step."""
 
     @staticmethod
     def forward(ctx: Any, graph: Graph, x: Tensor, states: Tensor, *weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Run a cell over a stretch of several streams of text.
+        """Run a cell over a segment of several streams of text.
 
         Args:
-            ctx: Of autograd.
-            graph: Of the cell.
-            x: (steps x streams, size) inputs, step after step.
-            states: (hidden states, streams, size) before the first step; no gradient flows into them.
-            weights: Of each linear the (inputs x size, size) matrices, one below the other, and the (size,) bias.
+            ctx: Context of autograd.
+            graph: Graph of the cell.
+            x: (steps x streams, size) inputs, step by step.
+            states: (hidden states, streams, size) before the first step, without gradient.
+            weights: For each linear the stacked (inputs x size, size) matrices and the (size,) bias.
 
         Returns:
             (steps x streams, size) outputs, and the hidden states after the last step as `states`.
@@ -96,7 +96,7 @@ class Unrolled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *outputs: Tensor) -> Any:
-        """Derivatives of inputs and weights."""
+        """Return the derivatives with respect to inputs and weights."""
         graph, vectors, streams = ctx.graph, ctx.vectors, ctx.streams
         cell, first = graph.cell, graph.cell.first
         x = torch.zeros_like(vectors[0])
@@ -135,7 +135,7 @@ class Unrolled(torch.autograd.Function):
 
 
 def _apply(op: int, a: list[Tensor], out: Tensor) -> None:
-    """An operation without weights."""
+    """Apply an operation without weights."""
     if op == _TANH:
         torch.tanh(a[0], out=out)
     elif op == _SIGM:
@@ -152,7 +152,7 @@ def _apply(op: int, a: list[Tensor], out: Tensor) -> None:
 
 
 def _slopes(op: int, a: list[Tensor], y: Tensor) -> list[Tensor]:
-    """The derivative of an operation without weights by each of its inputs `a`, all of their shape."""
+    """Derivatives of an operation without weights with respect to its inputs `a`, of the same shape."""
     if op == _TANH:
         return [1.0 - y * y]
     if op == _SIGM:

@@ -1,4 +1,4 @@
-"""One training: a cell, a seed, epoch by epoch."""
+"""Training of a cell with a seed, epoch by epoch."""
 
 import math
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ class EpochLosses:
     """Metrics after an epoch: mean negative log-likelihood of a character, in nats.
 
     Attributes:
-        development: Of the development text.
-        loss: Of the training text in the epoch, dropout included.
-        test: Of the test text.
+        development: Loss on the development text.
+        loss: Loss on the training text in the epoch, including dropout.
+        test: Loss on the test text.
     """
 
     development: float
@@ -42,13 +42,14 @@ class EpochLosses:
 class CellTraining(record.ResumableTraining):
     """A language model in training, in this process; the caller sets the number of threads.
 
-    Embeddings, which are the output's weights too (as in NAS-Bench-NLP), one cell, and softmax. Hidden states go on
-    from stretch to stretch, rounded as derivatives are: what processors disagree on does not grow along the text.
+    It has embeddings tied to the output's weights (as in NAS-Bench-NLP), one cell, and softmax. Hidden states are
+    carried from segment to segment, rounded like derivatives, so that differences between processors do not grow along
+    the text.
 
     Args:
-        cell: What is trained: its canonical form.
-        seed: Of initial weights and dropout, together with the cell.
-        train: (characters,) what is learned; default: the training text.
+        cell: The cell, in canonical form.
+        seed: Seed of initial weights and dropout, together with the cell.
+        train: (characters,) text to train on; default: the training text.
     """
 
     def __init__(self, cell: Cell, seed: int, train: Ints | None = None) -> None:
@@ -62,7 +63,7 @@ class CellTraining(record.ResumableTraining):
         self.epochs = 0
 
     def epoch(self) -> EpochLosses:
-        """Train on the whole text once more and evaluate.
+        """Train for an epoch and evaluate.
 
         Raises:
             Diverged: A loss or gradient is not finite.
@@ -104,7 +105,7 @@ class CellTraining(record.ResumableTraining):
         return torch.zeros(self._graph.cell.hidden, STREAMS, UNITS, dtype=torch.float64)
 
     def _loss(self, inputs: Ints, targets: Ints, states: Tensor, drop: Dropout) -> tuple[Tensor, Tensor]:
-        """Mean -log probability of (steps, STREAMS) next characters, and the hidden states after them, rounded."""
+        """Mean negative log probability of (steps, STREAMS) next characters, and the rounded final states."""
         masks = [drop(torch.ones(STREAMS, UNITS, dtype=torch.float64)).repeat(len(inputs), 1) for _ in range(2)]
         x = torch.nn.functional.embedding(torch.from_numpy(inputs.ravel()), self._symbols) * masks[0]
         out, last = Unrolled.apply(self._graph, x, states, *self._weights)
@@ -114,7 +115,7 @@ class CellTraining(record.ResumableTraining):
 
 
 def stretches(part: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """(up to STEPS, STREAMS) characters and those after them, of as many streams that lie one behind the other."""
+    """(up to STEPS, STREAMS) characters and the next ones, of consecutive streams of the text."""
     length = (len(part) - 1) // STREAMS
     inputs, targets = (part[at : at + length * STREAMS].reshape(STREAMS, length).T for at in (0, 1))
     for first in range(0, length, STEPS):

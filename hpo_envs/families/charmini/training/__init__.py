@@ -1,1 +1,1 @@
-"""Trains CharMini's models, with the same result to the bit on every processor tried."""
+"""Training of CharMini's models, bit-identical on every tested processor."""

@@ -1,4 +1,4 @@
-"""Words as arrays, batches of them packed for recurrent and attentive layers, and phoneme errors."""
+"""Words as arrays, packed batches for recurrent and attention layers, and phoneme errors."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Sizes(NamedTuple):
     """Sizes of the inputs and outputs of a model.
 
     Attributes:
-        letters: Letters of the alphabet.
-        phonemes: Phonemes; the boundary, with which a pronunciation begins and ends, is the symbol after the last.
+        letters: Number of letters in the alphabet.
+        phonemes: Number of phonemes; the boundary, with which a pronunciation begins and ends, is the next symbol.
     """
 
     letters: int
@@ -29,7 +29,7 @@ class Sizes(NamedTuple):
 
     @property
     def symbols(self) -> int:
-        """Phonemes and boundary."""
+        """Number of phonemes and the boundary."""
         return self.phonemes + 1
 
 
@@ -38,9 +38,9 @@ class PaddedWords:
     """Words and pronunciations, padded with the boundary.
 
     Attributes:
-        letters: (words, longest) letters from 0 on.
+        letters: (words, longest) indices of letters.
         spelled: (words,) numbers of letters.
-        phonemes: (words, longest) phonemes from 0 on.
+        phonemes: (words, longest) indices of phonemes.
         spoken: (words,) numbers of phonemes.
     """
 
@@ -105,19 +105,19 @@ def _padded(sequences: list[list[int]], boundary: int) -> Ints:
 
 
 class Packed:
-    """Packed sequences: the first symbols of all, then the second of those that have one.
+    """Packed sequences: all first symbols, then all second ones, and so on.
 
     Args:
         lengths: (n,) lengths, at least 1.
 
     Attributes:
-        order: (n,) the sequences, longest first: `words` and `place` count in this order.
-        sizes: Sequences that have a first, second, ... symbol.
+        order: (n,) the sequences, longest first; `words` and `place` use this order.
+        sizes: Numbers of sequences with a first, second, ... symbol.
         words: (symbols,) sequence of each packed symbol.
-        steps: (symbols,) its position there.
-        place: (n, longest) where a symbol is packed; 0 beyond a sequence's end.
+        steps: (symbols,) position of each packed symbol in its sequence.
+        place: (n, longest) packed index of each symbol; 0 beyond a sequence's end.
         inside: (n, longest) whether there is a symbol.
-        mirror: (symbols,) where the symbol is packed that stands there in the reversed sequence.
+        mirror: (symbols,) packed index of the symbol at the same position of the reversed sequence.
     """
 
     def __init__(self, lengths: Ints) -> None:
@@ -131,17 +131,17 @@ class Packed:
         self.place, self.inside = np.ascontiguousarray(place.T), np.ascontiguousarray(inside.T)
 
     def pack(self, padded: Ints) -> Ints:
-        """(symbols,) of (n, longest or more) padded sequences."""
+        """Pack (n, longest or more) padded sequences to (symbols,)."""
         return padded[self.order][self.words, self.steps]
 
 
 def distances(a: Ints, b: Ints, boundary: int) -> Ints:
-    """(n,) least numbers of insertions, deletions and substitutions between rows, padded with the boundary.
+    """(n,) edit distances between rows that are padded with the boundary.
 
     Args:
         a: (n, i) symbols.
         b: (n, j) symbols.
-        boundary: The symbol that is none of a pronunciation.
+        boundary: The padding symbol.
     """
     ends_a, ends_b = (a != boundary).sum(axis=1), (b != boundary).sum(axis=1)
     table = np.empty((a.shape[1] + 1, b.shape[1] + 1, len(a)), np.int64)

@@ -1,4 +1,4 @@
-"""Layers in double precision, with parameters and dropout masks from the suite's draws."""
+"""Layers in double precision, with parameters and dropout masks from the suite's random draws."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ class ParameterArray:
 
     Args:
         shapes: See `Shapes`.
-        key: Of the initial values.
+        key: Key of the initial values.
 
     Attributes:
         flat: (parameters,) float64.
@@ -53,18 +53,18 @@ def _initial(shape: tuple[int, ...], limit: float, key: int) -> npt.NDArray[np.f
 
 
 class Dropout:
-    """Dropout whose masks are draws.
+    """Dropout with masks from the suite's random draws.
 
     Args:
         share: Probability that a number is dropped, in steps of 2^-16.
-        key: Of the masks of one update; None: nothing is dropped.
+        key: Key of the masks of one update; None: nothing is dropped.
     """
 
     def __init__(self, share: float, key: int | None) -> None:
         self._limit, self._key, self._calls = round(share * 2**16), key, 0
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Drop numbers of a tensor and scales the others."""
+        """Drop numbers of a tensor and scale the others."""
         if self._key is None or not self._limit:
             return x
         key = np.array([draws.mix(self._key, self._calls)], np.uint64)
@@ -76,7 +76,7 @@ class Dropout:
 
 
 class PackedLSTM(torch.autograd.Function):
-    """One direction of an LSTM layer on packed sequences, each step on those that still run."""
+    """One direction of an LSTM layer on packed sequences, each step on the unfinished ones."""
 
     @staticmethod
     def forward(
@@ -85,16 +85,16 @@ class PackedLSTM(torch.autograd.Function):
         """Hidden states of all steps.
 
         Args:
-            ctx: Of autograd.
+            ctx: Context of autograd.
             x: (symbols, inputs) packed inputs.
             start: (sequences, hidden) initial hidden states, None for zeros; cells begin at zero.
             wx: (inputs, 4 hidden) weights of the input, forget and output gates and of the new content.
             wh: (hidden, 4 hidden) weights of the hidden state.
-            bias: (4 hidden,).
-            sizes: Sequences at each step, falling.
+            bias: (4 hidden,) bias.
+            sizes: Number of sequences at each step, decreasing.
 
         Returns:
-            (symbols, hidden) packed.
+            (symbols, hidden) packed hidden states.
         """
         width = wh.shape[0]
         gates = torch.addmm(bias, x, wx)
@@ -119,7 +119,7 @@ class PackedLSTM(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *outputs: Tensor) -> Any:
-        """Derivatives of all but the sizes."""
+        """Return the derivatives with respect to all arguments except the sizes."""
         x, start, wx, wh, gates, cells, squashed, out = ctx.saved_tensors
         width = wh.shape[0]
         enter, keep, leave, content = gates.split(width, 1)

@@ -13,10 +13,10 @@ from hpo_envs.tables import Ints
 
 
 class AttentiveLSTM:
-    """An LSTM encoder of `hidden_size`, half of it each direction, and a decoder of one layer.
+    """An LSTM encoder of `hidden_size`, half in each direction, and a decoder of one layer.
 
-    The decoder begins with the encoder's last states. Its output at each step, the encoder's states weighted by
-    general attention, and both through a layer of tanh, give the next phoneme (Luong et al. 2015, equations 5 to 8).
+    The decoder starts from the encoder's last states. Its output at each step and the encoder's states weighted by
+    general attention are combined by a tanh layer to predict the next phoneme (Luong et al. 2015, equations 5 to 8).
     """
 
     def __init__(self, config: Mapping[str, Any], sizes: Sizes) -> None:
@@ -71,7 +71,7 @@ class AttentiveLSTM:
         return _next(p, context.flatten(0, 1)[flat], h, drop)
 
     def greedy(self, p: Mapping[str, Tensor], words: PaddedWords, longest: int) -> Ints:
-        """(words, longest) the likeliest phonemes one by one, the boundary from where a pronunciation ends."""
+        """(words, longest) phonemes by greedy decoding, padded with the boundary."""
         nothing, boundary = Dropout(0.0, None), self._sizes.phonemes
         letters, states, hidden = self.encode(p, words, nothing)
         memory, outside = states[torch.from_numpy(letters.place)], torch.from_numpy(~letters.inside)
@@ -107,7 +107,7 @@ def _lstm(p: Mapping[str, Tensor], name: str, x: Tensor, start: Tensor | None, p
 
 
 def _attend(queries: Tensor, memory: Tensor, outside: Tensor) -> Tensor:
-    """(n, t, width) means of (n, s, width) states, weighted by their likeness to (n, t, width) queries."""
+    """(n, t, width) means of (n, s, width) states, weighted by their similarity to (n, t, width) queries."""
     scores = torch.bmm(queries, memory.transpose(1, 2)).masked_fill(outside[:, None], -torch.inf)
     return torch.bmm(torch.softmax(scores, 2), memory)
 

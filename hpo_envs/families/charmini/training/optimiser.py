@@ -18,8 +18,8 @@ class Adam:
     """Kingma and Ba's (2015) algorithm 1, elementwise.
 
     Args:
-        config: With `learning_rate`, `beta1`, `beta2`, and those of the scheduler.
-        parameters: (n,) what is changed in place.
+        config: Hyperparameters `learning_rate`, `beta1`, `beta2`, and those of the scheduler.
+        parameters: (n,) parameters, changed in place.
     """
 
     def __init__(self, config: Mapping[str, Any], parameters: Floats) -> None:
@@ -55,7 +55,7 @@ class Adam:
         self._parameters -= buffer
 
     def rate(self) -> float:
-        """The learning rate now."""
+        """The current learning rate."""
         config, rate = self._config, self._config["learning_rate"]
         if config["scheduler"] == "warmupinvsqrt":
             share = self._samples / config["warmup_samples"]
@@ -65,7 +65,7 @@ class Adam:
         return float(rate)
 
     def epoch(self, correct: int) -> None:
-        """Tell the scheduler how many development words are right after an epoch."""
+        """Report the number of correct development words after an epoch to the scheduler."""
         self._bad = 0 if correct > self._best else self._bad + 1
         self._best = max(self._best, correct)
         if self._config["scheduler"] == "reduceonplateau" and self._bad > self._config["patience"]:

@@ -1,4 +1,4 @@
-"""One training: a configuration, a seed, epoch by epoch."""
+"""Training of a configuration with a seed, epoch by epoch."""
 
 import math
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ class WordScores:
     """Metrics after an epoch.
 
     Attributes:
-        correct: Development words that are exactly right.
-        errors: Edits between their pronunciations and the right ones.
+        correct: Number of development words that are exactly right.
+        errors: Number of edits between their pronunciations and the right ones.
         nll: Mean negative log-likelihood of their phonemes and ends, in nats.
-        loss: Mean training loss of the epoch, label smoothing and dropout included, in nats.
-        test_correct: Test words that are exactly right.
-        test_errors: Edits between their pronunciations and the right ones.
+        loss: Mean training loss of the epoch in nats, including label smoothing and dropout.
+        test_correct: Number of test words that are exactly right.
+        test_errors: Number of edits between their pronunciations and the right ones.
     """
 
     correct: int
@@ -52,8 +52,8 @@ class SequenceModel(record.ResumableTraining):
     Args:
         architecture: `lstm` or `transformer`.
         config: Active natural values of the hyperparameters.
-        of: What is learned, and what it is evaluated on.
-        key: Of initial weights, order of the words, and dropout.
+        of: Training and evaluation data.
+        key: Key of initial weights, order of the words, and dropout.
     """
 
     def __init__(self, architecture: str, config: Mapping[str, Any], of: Corpus, key: int) -> None:
@@ -100,10 +100,11 @@ class WordTraining(SequenceModel):
 
     Args:
         architecture: `lstm` or `transformer`.
-        config: Natural values of the hyperparameters; inactive ones change nothing.
-        seed: Of initial weights, order of the words, and dropout, together with the configuration and the language.
+        config: Natural values of the hyperparameters; inactive ones have no effect.
+        seed: Seed of initial weights, order of the words, and dropout, together with the configuration and the
+            language.
         language: Code of the language.
-        train: What is learned; default: all training words.
+        train: Words to train on; default: all training words.
     """
 
     def __init__(
@@ -121,7 +122,7 @@ class WordTraining(SequenceModel):
         self._train = self._train if train is None else train
 
     def epoch(self) -> WordScores:
-        """Train on all words once more and evaluate.
+        """Train for an epoch and evaluate.
 
         Raises:
             Diverged: A loss is not finite.

@@ -1,4 +1,4 @@
-"""The pre-norm transformer (Vaswani et al. 2017; Xiong et al. 2020), its tokens packed wherever they stand alone."""
+"""The pre-norm transformer (Vaswani et al. 2017; Xiong et al. 2020), with packed tokens outside attention."""
 
 import math
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ _POSITIONS = 64
 class Transformer:
     """Layers of `embedding_size` with feed-forward layers of `hidden_size`.
 
-    Dropout is of embeddings, of what each sublayer adds, and within the feed-forward layers. Keys have no bias, which
-    would change no weight of attention.
+    Dropout is applied to embeddings, to the output of each sublayer, and within the feed-forward layers. Keys have no
+    bias, which would not change attention weights.
     """
 
     def __init__(self, config: Mapping[str, Any], sizes: Sizes) -> None:
@@ -82,7 +82,7 @@ class Transformer:
         return _dense(p, "out", _norm(p, "decoder.norm", x))
 
     def greedy(self, p: Mapping[str, Tensor], words: PaddedWords, longest: int) -> Ints:
-        """(words, longest) the likeliest phonemes one by one, the boundary from where a pronunciation ends."""
+        """(words, longest) phonemes by greedy decoding, padded with the boundary."""
         nothing, boundary = Dropout(0.0, None), self._sizes.phonemes
         letters, states = self._encode(p, words, nothing)
         place, outside = torch.from_numpy(letters.place), torch.from_numpy(~letters.inside)[:, None, None]
@@ -146,16 +146,16 @@ class Transformer:
         return x.unflatten(2, (self._heads, -1)).transpose(1, 2).contiguous()
 
     def _look(self, query: Tensor, seen: list[Tensor], outside: Tensor | None) -> Tensor:
-        """(n, width) what one query of each word attends to, by keys and values."""
+        """(n, width) attention of one query per word to keys and values."""
         q = query.unflatten(1, (self._heads, 1, -1))
         return _weighted(q, seen[0], seen[1], outside).flatten(1)
 
 
 class _Pads:
-    """Tokens of a batch from packed to padded, and back.
+    """Conversion of the tokens of a batch from packed to padded, and back.
 
     Args:
-        packed: How they are packed.
+        packed: Packing of the tokens.
     """
 
     def __init__(self, packed: Packed) -> None:
@@ -163,7 +163,7 @@ class _Pads:
         self._flat = torch.from_numpy(packed.words * packed.place.shape[1] + packed.steps)
 
     def pad(self, x: Tensor) -> Tensor:
-        """(n, longest, width) of (symbols, width)."""
+        """Pad (symbols, width) to (n, longest, width)."""
         return _take(x, self._place)
 
     def attend(self, q: Tensor, keys: Tensor, values: Tensor, outside: Tensor, heads: int) -> Tensor:

@@ -1,1 +1,1 @@
-"""Trains TextMini's models: one module per kind of model."""
+"""Training of TextMini's models, one module per kind of model."""

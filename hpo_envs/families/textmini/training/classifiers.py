@@ -1,4 +1,4 @@
-"""The classifiers of the joint space: from weights of n-grams to a prediction and a size."""
+"""The classifiers of the joint space, on weights of n-grams."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,9 +27,9 @@ def fit(x: sparse.csr_matrix, y: Ints, config: Mapping[str, Any], key: int) -> C
 
     Args:
         x: (texts, n-grams) weights.
-        y: (texts,) classes from 0 on, each of which some text has.
-        config: Natural values.
-        key: Of the random draws.
+        y: (texts,) class indices, each of which occurs.
+        config: Natural values of the hyperparameters.
+        key: Key of the random draws.
     """
     return _FITS[config["classifier"]](x, y, config, key)
 
@@ -67,7 +67,7 @@ def _bayes(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
 
 
 def _lsa(x: Any, size: int, key: int) -> tuple[Callable[[Any], Floats], int]:
-    """Latent semantic analysis of two n-grams or more: a second one that no text has, where there is one only."""
+    """Latent semantic analysis of at least two n-grams; a single one is complemented by one that no text has."""
 
     def wide(z: Any) -> Any:
         return sparse.csr_matrix((z.data, z.indices, z.indptr), (z.shape[0], max(2, z.shape[1])))
@@ -118,7 +118,7 @@ def _forest(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
 
 
 def _embeddings(x: Any, y: Ints, config: Mapping[str, Any], key: int) -> Classifier:
-    """Weighted sums of learned vectors and softmax (Joulin et al. 2017), trained by AdaGrad on rounded derivatives."""
+    """Softmax on weighted sums of learned vectors (Joulin et al. 2017), trained by AdaGrad on rounded derivatives."""
     size, right = config["embeddings_size"], np.eye(y.max() + 1)[y]
     u = draws.uniform_many(draws.sequence(np.array([key], np.uint64), x.shape[1] * size))
     vectors, output = (2.0 * u.reshape(-1, size) - 1.0) / size, np.zeros((size, right.shape[1]))

@@ -21,7 +21,7 @@ _SEED = 1
 
 
 class Features(NamedTuple):
-    """Features of the sentences of each part, their tags, and the mean processor time of a sentence in seconds."""
+    """Features of the sentences of each part, their tags, and the mean CPU seconds per sentence."""
 
     sentences: Mapping[str, Sequence[Any]]
     tags: Mapping[str, Sequence[Sequence[str]]]
@@ -30,7 +30,7 @@ class Features(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def features(task: str, window: int, prefixes: int, suffixes: int, shape: bool, bigrams: bool, lower: bool) -> Features:
-    """The features of a task's words; cached, since repeats differ in sentences and not in features."""
+    """The features of a task's words; cached, as repeats differ in sentences and not in features."""
     parts, start = tasks.of(task).parts(), time.process_time()
     made = {}
     for name, part in parts.items():
@@ -66,7 +66,7 @@ class Training(record.ResumableTraining):
     Args:
         task: Name of the task.
         config: Active natural values.
-        repeat: The training sentences.
+        repeat: Index of the resample of training sentences.
     """
 
     def __init__(self, task: str, config: Mapping[str, Any], repeat: int) -> None:
@@ -78,7 +78,7 @@ class Training(record.ResumableTraining):
 
     @property
     def size(self) -> int:
-        """Features of the model that was trained last that have a weight."""
+        """Number of features with a weight in the last trained model."""
         return self._size
 
     def epoch(self) -> PredictionCounts:

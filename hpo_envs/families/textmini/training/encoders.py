@@ -1,4 +1,4 @@
-"""Encoders of sequences, in double precision with CharMini's parameters and dropout: average, CNN, GRU, transformer."""
+"""Sequence encoders in double precision with CharMini's parameters and dropout: average, CNN, GRU, transformer."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ _GRU = ("ih", "hh", "bih", "bhh")
 
 
 class Encoder:
-    """An encoder: adds up the embeddings of the symbols of each position, and makes states and scores of them.
+    """An encoder: sums of the embeddings of the symbols at each position, states and scores.
 
     Args:
-        config: Natural values.
-        symbols: Known symbols, with those for padding (0) and unknown ones (1).
-        outputs: Classes or tags.
-        pooled: Whether a sequence has one vector of scores, and not each position.
+        config: Natural values of the hyperparameters.
+        symbols: Number of symbols, including padding (0) and the unknown one (1).
+        outputs: Number of classes or tags.
+        pooled: Whether there is one vector of scores per sequence, instead of one per position.
     """
 
     def __init__(self, config: Mapping[str, Any], symbols: int, outputs: int, pooled: bool) -> None:

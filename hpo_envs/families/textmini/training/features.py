@@ -1,4 +1,4 @@
-"""N-grams of texts as numbers: counted once, selected and weighted for each training set with reproducible bits."""
+"""N-grams of texts as numbers: counted once, then selected and weighted for each training set, bit-identically."""
 
 import functools
 import time
@@ -18,7 +18,7 @@ WEIGHT_BITS = 24
 
 
 class Counted(NamedTuple):
-    """(texts, n-grams) counts of all parts, one after the other, and seconds of the processor that a text took."""
+    """(texts, n-grams) concatenated counts of all parts, and CPU seconds per text."""
 
     counts: sparse.csr_matrix
     seconds: float
@@ -26,7 +26,7 @@ class Counted(NamedTuple):
 
 @functools.lru_cache(maxsize=1)
 def counted(task: str, analyzer: str, shortest: int, longest: int, lowercase: bool) -> Counted:
-    """Count the n-grams of a task's texts; cached, since repeats differ in texts and not in n-grams."""
+    """Count the n-grams of a task's texts; cached, as repeats differ in texts and not in n-grams."""
     texts = [text for part in tasks.of(task).parts().values() for text, _ in part]
     start = time.process_time()
     pattern = {"token_pattern": r"(?u)\b\w+\b|[^\w\s]"} if analyzer == "word" else {}
@@ -36,7 +36,7 @@ def counted(task: str, analyzer: str, shortest: int, longest: int, lowercase: bo
 
 
 def count(task: str, config: Mapping[str, Any]) -> Counted:
-    """Count the n-grams that a configuration has."""
+    """Count the n-grams of a configuration."""
     if config["analyzer"] == "word":
         shortest, _, longest = config["word_ngrams"].partition("-")
         ends = int(shortest), int(longest or shortest)

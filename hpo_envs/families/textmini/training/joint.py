@@ -21,12 +21,13 @@ from hpo_envs.tables.datasets.textmini.spaces.joint import LEVELS
 class Training(record.ResumableTraining):
     """Trainings on 1/9, 1/3 and all of the examples of a repeat.
 
-    A part without n-grams gives the most frequent class; where even the largest has none, the training fails.
+    On a part without n-grams the prediction is the most frequent class; if even the largest part has none, the training
+    fails.
 
     Args:
         task: Name of the task.
         config: Active natural values.
-        repeat: The training examples, and the key of random draws.
+        repeat: Index of the resample of training examples and of the random draws.
     """
 
     def __init__(self, task: str, config: Mapping[str, Any], repeat: int) -> None:
@@ -44,7 +45,7 @@ class Training(record.ResumableTraining):
 
     @property
     def size(self) -> int:
-        """Size of the model that was trained last."""
+        """Size of the last trained model."""
         return self._size
 
     def epoch(self) -> PredictionCounts:

@@ -1,4 +1,4 @@
-"""An attentive LSTM that inflects words: CharMini's, on the symbols of a task."""
+"""CharMini's attentive LSTM for inflection, on the symbols of a task."""
 
 import functools
 import math
@@ -21,7 +21,7 @@ class Training(run.SequenceModel):
     Args:
         task: Name of the task.
         config: Active natural values.
-        seed: Of initial weights, order of the forms, and dropout, with the configuration and the task.
+        seed: Seed of initial weights, order of the forms, and dropout, with the configuration and the task.
     """
 
     model = "lstm"
@@ -32,7 +32,7 @@ class Training(run.SequenceModel):
         self._longest = 2 + max(int(words.spoken.max()) for words in of.parts.values())
 
     def epoch(self) -> PredictionCounts:
-        """Train on all forms once more and evaluate.
+        """Train for an epoch and evaluate.
 
         Raises:
             Diverged: A loss is not finite.
@@ -56,7 +56,7 @@ class Training(run.SequenceModel):
 
 @functools.cache
 def corpus(task: str) -> Corpus:
-    """The examples of a task as arrays; the symbols are those of all parts, unknown ones of the input the last."""
+    """The examples of a task as arrays; symbols are those of all parts, the last input is the unknown one."""
     parts = tasks.of(task).parts()
     known = {symbol for inputs, _ in parts["train"] for symbol in inputs}
     made = {symbol for part in parts.values() for _, outputs in part for symbol in outputs}

@@ -34,7 +34,7 @@ class Training(record.ResumableTraining):
     Args:
         task: Name of the task.
         config: Active natural values.
-        seed: Of initial weights, order of the examples, and dropout, with the configuration and the task.
+        seed: Seed of initial weights, order of the examples, and dropout, with the configuration and the task.
     """
 
     model = "neural"
@@ -56,7 +56,7 @@ class Training(record.ResumableTraining):
         self.epochs = 0
 
     def epoch(self) -> PredictionCounts:
-        """Train on all examples once more and evaluate.
+        """Train for an epoch and evaluate.
 
         Raises:
             Diverged: A loss is not finite.
@@ -116,7 +116,7 @@ class Training(record.ResumableTraining):
 
 
 def _padded(texts: Sequence[Sequence[Sequence[int]]]) -> torch.Tensor:
-    """(n, longest, symbols of a position) symbols, 0 where a text has ended."""
+    """(n, longest, symbols per position) symbols, padded with 0."""
     ids: npt.NDArray[np.int64] = np.zeros((len(texts), max(map(len, texts)), len(texts[0][0])), np.int64)
     for row, text in zip(ids, texts, strict=True):
         row[: len(text)] = text

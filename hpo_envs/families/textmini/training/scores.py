@@ -1,4 +1,4 @@
-"""Counts that scores are computed from, and the parts of the training set that repeats see."""
+"""Counts for scores, and the resamples of the training set."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ SHARE = 0.8
 
 @dataclass(frozen=True)
 class PredictionCounts:
-    """What was measured after a fidelity: counts of predictions, and seconds of the processor.
+    """Results at a fidelity: counts of predictions, and CPU seconds.
 
     Attributes:
-        correct: Predictions on the validation set that are right: texts, tokens, spans or forms.
-        predicted: Predictions on the validation set.
-        gold: What is to be predicted there.
-        test_correct: Of the test set, as the others.
-        test_predicted: Of the test set.
-        test_gold: Of the test set.
-        seconds: Training, with the features of the texts.
-        inference: Predictions of the validation set, with the features of its texts.
+        correct: Number of correct predictions on the validation set: texts, tokens, spans or forms.
+        predicted: Number of predictions on the validation set.
+        gold: Number of gold items in the validation set.
+        test_correct: As `correct`, on the test set.
+        test_predicted: As `predicted`, on the test set.
+        test_gold: As `gold`, on the test set.
+        seconds: Seconds of training, including the features of the texts.
+        inference: Seconds of predictions on the validation set, including the features of its texts.
     """
 
     correct: int
@@ -40,18 +40,18 @@ class PredictionCounts:
 
 
 def resample(task: str, repeat: int, count: int) -> npt.NDArray[np.int64]:
-    """The training examples of a repeat, 80 % of all, in an order whose beginnings are smaller training sets."""
+    """The training examples of a repeat, 80 % of all, in an order whose prefixes are smaller training sets."""
     key = np.array([key_of("resample", task, repeat)], np.uint64)
     order = np.argsort(draws.sequence(key, count), kind="stable")
     return order[: round(SHARE * count)]
 
 
 def counts(predicted: Sequence[Any], gold: Sequence[Any], unit: str) -> tuple[int, int, int]:
-    """Numbers of correct predictions, predictions and right answers.
+    """Numbers of correct predictions, predictions and gold items.
 
     Args:
-        predicted: A class or form of each example, or its tags.
-        gold: The same that is right.
+        predicted: Predicted class or form of each example, or its tags.
+        gold: Gold class or form of each example, or its tags.
         unit: See `TextTask.unit`.
     """
     if unit in ("texts", "forms"):
@@ -64,7 +64,7 @@ def counts(predicted: Sequence[Any], gold: Sequence[Any], unit: str) -> tuple[in
 
 
 def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
-    """(first, last + 1, type) of the spans of BIO tags; one that begins with I counts (Tjong Kim Sang 2002)."""
+    """(first, last + 1, type) of the spans of BIO tags; one that begins with I also counts (Tjong Kim Sang 2002)."""
     found, first, last = [], 0, ""
     for i, tag in enumerate([*tags, "O"]):
         kind, _, of = tag.partition("-")
@@ -77,6 +77,6 @@ def spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def shape(word: str) -> str:
-    """Kinds of the characters of a word, runs of one kind as one."""
+    """Shape of a word: kinds of its characters, with repetitions of a kind collapsed."""
     kinds = ["A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else "." for c in word]
     return "".join(kind for i, kind in enumerate(kinds) if not i or kind != kinds[i - 1])

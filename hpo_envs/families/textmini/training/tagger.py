@@ -1,4 +1,4 @@
-"""A neural tagger: the positions are words, with their suffixes and shapes."""
+"""A neural tagger of words, with their suffixes and shapes as features."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A transformer that inflects words: CharMini's, on the symbols of a task."""
+"""CharMini's transformer for inflection, on the symbols of a task."""
 
 from hpo_envs.families.textmini.training import lstm
 

@@ -11,17 +11,17 @@ def number(name: str, low: float, high: float, text: str, condition: Any = None,
 
 
 def grid(name: str, values: tuple[int, ...], text: str, condition: Any = None, log: bool = False) -> Hyperparameter:
-    """A hyperparameter with one of some ascending ints."""
+    """A hyperparameter with a list of ascending ints."""
     return Hyperparameter(name, "int", values[0], values[-1], log, values, condition, text)
 
 
 def choice(name: str, values: tuple[Any, ...], text: str, condition: Any = None) -> Hyperparameter:
-    """A hyperparameter without order."""
+    """A categorical hyperparameter."""
     return Hyperparameter(name, "categorical", 0, len(values) - 1, False, values, condition, text)
 
 
 def switch(name: str, text: str, condition: Any = None) -> Hyperparameter:
-    """A hyperparameter that is on or off."""
+    """A Boolean hyperparameter."""
     return choice(name, (False, True), text, condition)
 
 

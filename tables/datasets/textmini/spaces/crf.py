@@ -1,4 +1,4 @@
-"""Conditional random fields: the training algorithm with its hyperparameters, and the features of a word."""
+"""Conditional random fields: the training algorithm with its hyperparameters, and the features of words."""
 
 from hpo_envs.tables.datasets.textmini.spaces import SIZES, choice, grid, number, switch
 

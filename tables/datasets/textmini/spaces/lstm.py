@@ -1,4 +1,4 @@
-"""Attentive LSTMs that write a sequence after reading one: CharMini's, in ranges for fewer updates."""
+"""Attentive LSTM encoder-decoders: CharMini's space with ranges for fewer updates."""
 
 from hpo_envs.tables.datasets.charhpo import SCHEDULERS
 from hpo_envs.tables.datasets.charhpo.hyperparameters import IF_WARMUP, PLATEAU

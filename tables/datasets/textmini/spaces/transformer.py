@@ -1,4 +1,4 @@
-"""Pre-norm transformers that write a sequence after reading one: the space of `lstm`, and two more."""
+"""Pre-norm transformer encoder-decoders: the space of `lstm` with two more hyperparameters."""
 
 from hpo_envs.tables.datasets.textmini.spaces import grid, lstm
 

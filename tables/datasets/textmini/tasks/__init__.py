@@ -1,4 +1,4 @@
-"""The tasks of TextMini: one module each, here or in a folder of a kind, with a `TextTask` called `TASK`."""
+"""The tasks of TextMini: one module each, here or in a subfolder, with a `TextTask` named `TASK`."""
 
 import functools
 import hashlib
@@ -22,12 +22,12 @@ class TextTask:
     """A data set with an annotation.
 
     Attributes:
-        kind: What is learned: a class of a text, a tag of each word, a sequence of symbols.
+        kind: Kind of prediction: a class of a text, a tag of each word, or a sequence of symbols.
         language: Code of the language (ISO 639-3), `mul` for several.
-        unit: What is counted: `texts`, `tokens`, `spans` (of BIO tags) or `forms`.
-        files: Upstream's, as in the catalogue.
-        read: Examples of each part, from the verified bytes of the files in their order.
-        sizes: Most examples of training, validation and test: texts or forms, or tokens of whole sentences.
+        unit: Counted unit: `texts`, `tokens`, `spans` (of BIO tags) or `forms`.
+        files: Upstream files in the catalogue.
+        read: Function from the verified bytes of the files, in order, to the examples of each part.
+        sizes: Largest numbers of training, validation and test examples: texts or forms, or tokens of whole sentences.
     """
 
     kind: Literal["classification", "tagging", "inflection"]
@@ -38,7 +38,7 @@ class TextTask:
     sizes: tuple[int, int, int]
 
     def parts(self) -> dict[str, Examples]:
-        """Examples of each part in the order of a hash, no more than `sizes`.
+        """Examples of each part in the order of a hash, at most `sizes`.
 
         Raises:
             TableNotInstalled: The files are not in the data folder.
@@ -64,7 +64,7 @@ def _hash(example: Any) -> bytes:
 
 
 def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> dict[str, Examples]:
-    """Divide examples at random, by a hash: the first are for testing, the next for validation."""
+    """Split examples at random, by a hash: the first are for testing, the next for validation."""
     ordered = sorted(dict.fromkeys(examples), key=lambda example: _hash(("split", example)))
     held = test + validation
     return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}

@@ -8,7 +8,7 @@ _CASE = re.compile(r"(?:N|ADJ);(NOM|GEN|DAT|ACC|INS|ESS)\(")
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, Examples]:
-    """The forms of all parts, which share no lemma but many endings, with one case each: the first that is listed."""
+    """The forms of all parts, which share endings but no lemmas, with one case each: the first listed."""
     cases: dict[str, str] = {}
     for line in b"\n".join((train, development, test)).decode().splitlines():
         features, _, form = line.partition("\t")[2].partition("\t")

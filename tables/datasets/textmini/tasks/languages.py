@@ -1,4 +1,4 @@
-"""Language of 25 characters of the Universal Declaration of Human Rights, among 24 that are similar in groups."""
+"""Language identification from 25 characters of the Universal Declaration of Human Rights: 24 languages."""
 
 import re
 
@@ -15,7 +15,7 @@ LENGTH = 25
 
 
 def read(archive: bytes) -> dict[str, Examples]:
-    """Consecutive stretches of the declaration in each language, white space as one blank."""
+    """Consecutive segments of the declaration in each language, with normalised white space."""
     texts, found = members(archive, "udhr2"), []
     for language in LANGUAGES:
         text = re.sub(r"\s+", " ", texts[f"{language}.txt"]).strip()

@@ -1,4 +1,4 @@
-"""Whether a message in social media mentions a named entity (WNUT17)."""
+"""Detection of messages in social media that mention a named entity (WNUT17)."""
 
 from hpo_envs.tables.datasets.textmini.readers import columns
 from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask

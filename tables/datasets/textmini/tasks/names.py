@@ -1,4 +1,4 @@
-"""Lists of female and male first names (Kantrowitz and Ross 1994): on which of them a name is; some are on both."""
+"""Gender of first names by the lists of Kantrowitz and Ross (1994); some names are on both."""
 
 from hpo_envs.tables.datasets.textmini.readers import members
 from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask, split

@@ -1,4 +1,4 @@
-"""Punctuation of Maltese text that is given without it: the mark after each word (Universal Dependencies, MUDT)."""
+"""Punctuation restoration of Maltese text: the mark after each word (Universal Dependencies, MUDT)."""
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
 from hpo_envs.tables.datasets.textmini.tasks import TextTask
@@ -19,7 +19,7 @@ def _unmarked(sentence: Sentence) -> Sentence:
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
-    """Texts of five sentences, since the end of one is part of what is predicted, in upstream's parts."""
+    """Texts of five sentences in upstream's parts, as the end of a sentence is predicted, too."""
     found: dict[str, list[Sentence]] = {}
     for name, content in {"train": train, "validation": development, "test": test}.items():
         sentences = [_unmarked(sentence) for sentence in conllu(content, 3)]

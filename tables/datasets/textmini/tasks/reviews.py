@@ -1,4 +1,4 @@
-"""Sentences of product reviews: with praise, with blame, or without an opinion (Hu and Liu 2004)."""
+"""Sentences of product reviews: positive, negative or without an opinion (Hu and Liu 2004)."""
 
 import re
 

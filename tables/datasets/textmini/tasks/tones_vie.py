@@ -1,4 +1,4 @@
-"""Tones of Vietnamese syllables that are written without tone marks (Universal Dependencies, VTB)."""
+"""Tones of Vietnamese syllables written without tone marks (Universal Dependencies, VTB)."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Words of Vietnamese text: where each begins among the syllables (Universal Dependencies, VTB)."""
+"""Word segmentation of Vietnamese text: the first syllable of each word (Universal Dependencies, VTB)."""
 
 from hpo_envs.tables.datasets.textmini.readers import Sentence, conllu
 from hpo_envs.tables.datasets.textmini.tasks import TextTask

@@ -1,11 +1,11 @@
-"""Inflected forms of words (UniMorph, SIGMORPHON 2023 shared task): the edits that make one of a lemma."""
+"""Inflected forms of words (UniMorph, SIGMORPHON 2023 shared task), as edits of the lemma."""
 
 from hpo_envs.tables.datasets.textmini.readers import inflections
 from hpo_envs.tables.datasets.textmini.tasks import Examples, TextTask
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, Examples]:
-    """Forms in upstream's parts, which share no lemma."""
+    """Forms in upstream's parts, which share no lemmas."""
     parts = {"train": train, "validation": development, "test": test}
     return {part: list(inflections(content)) for part, content in parts.items()}
 
