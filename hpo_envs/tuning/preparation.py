@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import inspect
+import itertools
 import json
 import re
 import warnings
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs import agents
-from hpo_envs.agents import Agent, Problem
+from hpo_envs.agents import Agent, Problem, Source
 from hpo_envs.agents.registry import load
 from hpo_envs.benchmarks.analysis.scales import Scales
 from hpo_envs.benchmarks.runs.limits import one_blas_thread
@@ -38,6 +39,10 @@ ELSEWHERE = {
     "catch": "tolerate",
 }  # fmt: skip
 """Names that other packages have for arguments of `tune`."""
+
+
+KNOWN = 4
+"""Known bests of sources that are evaluated first."""
 
 
 def external(config: Mapping[str, Any]) -> float:
@@ -99,7 +104,7 @@ class Preparation:
         sources, agent = tuple(sources), agent or "auto"
         budget, epochs, candidates, seed = map(scalar, (budget, epochs, candidates, seed))
         unit = budget_unit or ("evaluations" if epochs is None or function is None else "epochs")
-        actions = _actions(agent, None if function is None else epochs, candidates, objective, sources, function)
+        actions = _actions(agent, None if function is None else epochs, candidates, objective, function)
         count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
         params = FunctionParams.of(
             external if function is None else function,
@@ -118,7 +123,8 @@ class Preparation:
             candidate_seed=seed,
             checkpoints=folder / "checkpoints",
         )
-        problem = Problem(**params.problem(), sources=tuple(prior.source(s, params) for s in sources))
+        handed, known = _sources(sources, params)
+        problem = Problem(**params.problem(), sources=handed)
         with one_blas_thread(), _unknown_names():
             made = _hire(agent, problem, seed, hyperparameters, workers)
         header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
@@ -127,7 +133,12 @@ class Preparation:
         _warn(header["run"])
         if agent == "auto":
             header["picked"] = load("hpo_envs.agents.transfer.auto:chosen")(problem, hyperparameters.get("late", True))
-        return cls(params, made, _points(points, params, made), header, epochs)
+        name = header.get("picked", agent)
+        if sources and params.kind != "box" and isinstance(name, str) and not _transfers(name):
+            warnings.warn(f"{name} does not learn from sources", stacklevel=5)
+        begin = _points(points, params, made)
+        begin += [config for config in known if config not in begin and made.listens]
+        return cls(params, made, begin, header, epochs)
 
 
 def _warn(run: Mapping[str, Any]) -> None:
@@ -170,23 +181,48 @@ def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: 
         raise ValueError(f"points must be in the search space: {error}") from None
 
 
-def _actions(
-    agent: Any, epochs: int | None, candidates: Any, objective: Any, sources: tuple[Any, ...], function: Any
-) -> str:
+def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, function: Any) -> str:
     """Return whether actions are values of hyperparameters (`box`) or candidates, by what the agent works on.
 
-    The default searches the whole space unless it has sources, epochs or more than two objectives to learn from.
+    The default searches the whole space unless it has epochs or more than two objectives.
     """
     if not isinstance(agent, str) or candidates is not None:
         return "candidates"
     reports = epochs is not None and takes_trial(resolve(function))
     if agent == "auto":
         few = isinstance(objective, str) or len(objective) <= 2
-        return "box" if not sources and few and (epochs is None or reports) else "candidates"
+        return "box" if few and (epochs is None or reports) else "candidates"
     supports = {*agents.entry(agent).supports}
     if epochs is not None:
         return "box" if "box" in supports and (reports or "levels" not in supports) else "candidates"
     return "candidates" if {"rows", "objectives"} & supports else "box"
+
+
+def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Source, ...], list[dict[str, Any]]]:
+    """Sources for the agent, and of a box the known bests, the best of each source first.
+
+    Raises:
+        ValueError: A source has nothing in this space, even if it is moved into it.
+    """
+    handed, bests, moved = list[Source](), list[list[dict[str, Any]]](), list[str]()
+    for each in given:
+        found, said = prior.bests(each, params, -(-KNOWN // len(given))) if params.kind == "box" else ([], [])
+        bests.append(found)
+        moved += said
+        try:
+            handed.append(prior.source(each, params))
+        except ValueError:
+            if not found:
+                raise
+    if moved:
+        warnings.warn(f"known bests are moved into the search space: {', '.join(moved)}", stacklevel=6)
+    rounds = itertools.chain.from_iterable(itertools.zip_longest(*bests))
+    return tuple(handed), [config for config in rounds if config is not None]
+
+
+def _transfers(agent: str) -> bool:
+    """Whether an agent learns from sources."""
+    return agents.entry(agent).sources or agent in ("learned", "freeze-thaw")
 
 
 def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | None) -> int:

@@ -8,7 +8,8 @@ import numpy as np
 
 from hpo_envs.agents import Source
 from hpo_envs.core.engines.function.params import FunctionParams
-from hpo_envs.tables.table import Table, feature_matrix
+from hpo_envs.tables.table import Table, feature_matrix, is_number
+from hpo_envs.tables.user.points import Points
 from hpo_envs.tuning.tuned import Tuned, load
 
 Known = tuple[Mapping[str, Any], Mapping[str, Any], float]
@@ -47,6 +48,69 @@ def source(given: Any, params: FunctionParams) -> Source:
     raw = np.array(rows)
     features = 2.0 * points.unit(raw) - 1.0 if params.kind == "box" else feature_matrix(points.space, raw)[1]
     return Source(name, features, np.array(rewards), np.array(costs))
+
+
+def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """The best configurations of another search, moved into this space, and what was moved.
+
+    Args:
+        given: As of `source`.
+        params: The search; hyperparameters that the other one did not have are in the middle.
+        count: The most configurations.
+    """
+    points = params.points
+    if isinstance(given, Source):
+        units = (given.features + 1.0) / 2.0
+        raw = points.raw(units) if units.shape[1] == len(points.space) else np.empty((0, len(points.space)))
+        scored = [(float(r.sum()), points.config(row)) for r, row in zip(given.rewards, raw, strict=False)]
+    else:
+        known = _read(given, params.objectives)[1]
+        scored = [(_total(metrics, params), dict(config)) for config, metrics, _ in known]
+    found, said = list[dict[str, Any]](), list[str]()
+    for score, config in sorted(scored, key=lambda pair: -pair[0]):
+        moved = list[str]()
+        fitted = _fitted(config, points, moved) if np.isfinite(score) else None
+        if fitted is not None and fitted not in found:
+            found.append(fitted)
+            said += moved
+        if len(found) == count:
+            break
+    return found, said
+
+
+def _total(metrics: Mapping[str, Any], params: FunctionParams) -> float:
+    """Sum of the rewards; minus infinity if one is missing or no finite number."""
+    try:
+        total = sum(m.sign * float(metrics[m.name]) for m in params.rewarded)
+    except (KeyError, TypeError, ValueError):
+        return -np.inf
+    return total if np.isfinite(total) else -np.inf
+
+
+def _fitted(config: Mapping[str, Any], points: Points, moved: list[str]) -> dict[str, Any] | None:
+    """A configuration in a space, with numbers clipped; None for an unknown choice, or if it shares no name."""
+    if not any(h.name in config for h in points.space):
+        return None
+    middle = points.raw(np.full((1, len(points.space)), 0.5))[0]
+    raw = np.zeros(len(points.space))
+    for j, h in enumerate(points.space):
+        if not points.active(raw[None])[0, j]:
+            continue
+        value: Any = config.get(h.name)
+        if (value is None and None not in h.values) or (isinstance(value, float) and np.isnan(value)):
+            raw[j] = middle[j]
+            continue
+        try:
+            raw[j] = h.stored(value)
+        except ValueError:
+            if h.kind == "categorical" or not is_number(value):
+                return None
+            number, ends = float(value), np.array(h.values or (h.low, h.high), np.float64).tolist()
+            near = min(ends, key=lambda v: abs(v - number))
+            inside = near if h.values or not h.low <= number <= h.high else float(round(number))
+            raw[j] = h.stored(int(inside) if h.kind == "int" else inside)
+            moved.append(f"{h.name} {number:g} to {inside:g}")
+    return points.config(raw)
 
 
 def _read(given: Any, objectives: tuple[str, ...]) -> tuple[str, Iterator[Known]]:

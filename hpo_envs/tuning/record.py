@@ -8,6 +8,7 @@ An evaluation that began and did not end is retried; one that ended never is, un
 `UNSYNCED` seconds of evaluations.
 """
 
+import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -170,7 +171,7 @@ class SearchRecord:
                 raise ValueError(
                     f"a resumed search must have the settings of the stored one: {self.folder} has {key} {old!r}, "
                     f"got {given!r}. Choose another folder"
-                    + ("; sources=[...] learns from this one" * (key == "space"))
+                    + ("; sources=[...] or accept_changed=True learns from this one" * (key == "space"))
                 )
         if keep:
             return {key: v for key in CODE_KEYS if (v := new["run"].get(key)) != self.header["run"].get(key)}
@@ -384,6 +385,13 @@ def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]
     if not (folder / NAME).is_file() or code_of(SearchRecord(folder).header["run"]) == code:
         return folder, {**header}
     return folder / code, {**header, "code": code}
+
+
+def other_space(folder: Path, header: Mapping[str, Any]) -> Path | None:
+    """Subfolder for a search, named after its space, where `folder` has one in another space; else None."""
+    if not (folder / NAME).is_file() or SearchRecord(folder).header["space"] == header["space"]:
+        return None
+    return folder / hashlib.sha256(json.dumps(header["space"], sort_keys=True).encode()).hexdigest()[:8]
 
 
 def folders(folder: Path) -> Iterator[Path]:

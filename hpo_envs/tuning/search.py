@@ -27,7 +27,7 @@ from hpo_envs.tables.table import is_number
 from hpo_envs.tuning.constraints import violations
 from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
-from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, plain
+from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, other_space, plain
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tuned import Tuned
 from hpo_envs.tuning.workers import Job, JobResult
@@ -107,7 +107,11 @@ class Search:
             self._stack.enter_context(locked(folder, wait=False))
         except BlockingIOError:
             raise ValueError(f"out must be a folder that no other process tunes in, got {folder}") from None
+        given["sources"] = tuple(given.get("sources", ()))
         prepared = Preparation.of(folder, function, space, budget=budget, **given)
+        if accept_changed and (apart_by_space := other_space(folder, prepared.header)) is not None:
+            given["sources"], folder = (*given["sources"], folder), apart_by_space
+            prepared = Preparation.of(folder, function, space, budget=budget, **given)
         params, header = prepared.params, prepared.header
         keep = accept_changed == "keep"
         if accept_changed and not keep:

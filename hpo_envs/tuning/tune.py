@@ -83,8 +83,9 @@ def tune(
         seconds: How long an evaluation may take; None: as long as it takes.
         timeout: Seconds after which no evaluation begins; those that run then are finished and kept.
         seed: Of the agent, and of the candidates.
-        sources: What is known from elsewhere, for agents that transfer: tables, frames, Optuna studies, earlier
-            searches or their folders.
+        sources: What is known from elsewhere: tables, frames, Optuna studies, earlier searches or their folders. Their
+            best configurations are evaluated first, moved into the space if they are outside of it; agents that
+            transfer learn from all of their evaluations.
         points: Configurations to begin with, for agents that search the whole space, as the default one does.
         constraints: Metric -> (`<=` or `>=`, bound): numbers that the function must return besides the objectives. The
             best evaluation satisfies all; agents that do not model constraints observe the others as failed.

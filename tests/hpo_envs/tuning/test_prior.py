@@ -10,7 +10,7 @@ import pytest
 from hpo_envs import agents
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables import user
-from hpo_envs.tuning import tune
+from hpo_envs.tuning import load, tune
 from hpo_envs.tuning.prior import source
 from tests.hpo_envs.tuning import helpers
 
@@ -102,3 +102,33 @@ def test_default_agent_begins_with_what_was_best_in_few_observations() -> None:
 
 def float_of_x(config: Any) -> float:
     return float(config["x"])
+
+
+def test_known_bests_are_evaluated_first_and_moved_into_space(tmp_path: Path) -> None:
+    tune(helpers.train, helpers.SPACE, agent="random", budget=12, out=tmp_path, progress=False)
+    frame = pd.DataFrame({"x": [0.2, 3.0], "kind": ["bad", "good"], "depth": [np.nan, 9], "score": [9.0, 8.0]})
+    space = {**helpers.SPACE, "x": (0.0, 0.25), "new": (0.0, 2.0)}
+    with pytest.warns(UserWarning, match="known bests are moved into the search space: x .* to 0.25"):
+        tuned = tune(helpers.train, space, budget=6, sources=[tmp_path, frame], progress=False)
+    old = sorted(load(tmp_path), key=lambda e: -e.score)
+    expected = {**old[0].config, "x": min(old[0].config["x"], 0.25), "new": 1.0}
+    assert [e.given for e in tuned] == [True] * 4 + [False] * 2
+    assert tuned.evaluations[0].config == expected
+    assert tuned.evaluations[1].config == {"x": 0.2, "kind": "bad", "new": 1.0}
+    assert tuned.evaluations[3].config == {"x": 0.25, "kind": "good", "depth": 3, "new": 1.0}
+    assert tuned.header["picked"] == "box-bo"
+    with pytest.warns(UserWarning, match="bo-spread does not learn from sources"):
+        tune(helpers.train, helpers.SPACE, agent="bo-spread", budget=1, sources=[tmp_path], progress=False)
+
+
+def test_changed_space_begins_search_with_old_one_as_source(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"out": tmp_path, "progress": False}
+    old = tune(helpers.train, helpers.SPACE, budget=8, **given)
+    wider = {**helpers.SPACE, "x": (-1.0, 2.0)}
+    with pytest.raises(ValueError, match=r"has space .* learns from this one"):
+        tune(helpers.train, wider, budget=8, **given)
+    for budget in (3, 5):
+        new = tune(helpers.train, wider, budget=budget, accept_changed=True, **given)
+        assert (new.folder.parent, len(new)) == (tmp_path, budget)
+        assert new.evaluations[0].config == pytest.approx(old.best.config)
+    assert len(load(tmp_path)) == 8
