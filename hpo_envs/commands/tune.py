@@ -31,13 +31,13 @@ examples:
   hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
   hpo-envs tune --command "Rscript fit.R {lr} {layers}" --space space.toml --out mine/     any program, see the guide
   hpo-envs tune --salvage mine/                                    after a damage: what is valid
-  hpo-envs tune train:epochs --space space.toml --epochs 27 --agent asha --out mine/      pauses and resumes trainings
+  hpo-envs tune train:epochs --space space.toml --epochs 27 --out mine/                   stops trainings early
 
 `hpo-envs report mine/` writes the search as an HTML page."""
 
 TUNE_OPTIONS = (
     "agent", "budget_unit", "workers", "out", "executor", "epochs", "seconds", "timeout", "seed",
-    "identical_failures", "tolerate", "accept_changed",
+    "identical_failures", "confirm", "tolerate", "accept_changed",
 )  # fmt: skip
 """Options that are arguments of `tune`."""
 
@@ -78,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--constraint", action="append", default=[], metavar="METRIC<=BOUND", help="of a returned metric; repeatable")
     add("--timeout", type=float, help="seconds after which no evaluation begins")
     add("--identical-failures", type=int, help="stop after so many in a row for one cause (default: %(default)s)")
+    add("--confirm", type=int, help="evaluate the three best so many times again, within the budget")
     add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
     add("--tolerate", action="store_true", help="continue if all first evaluations fail with the same error")
     add("--seed", type=int, help="seed of agent and candidates (default: %(default)s)")

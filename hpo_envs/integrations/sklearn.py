@@ -10,7 +10,7 @@ from sklearn.model_selection._search import BaseSearchCV  # its `_run_search` is
 from sklearn.utils import check_random_state
 
 from hpo_envs.tuning.search import Search
-from hpo_envs.tuning.trial import REDUCTION, Trial
+from hpo_envs.tuning.trial import Trial
 
 
 class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
@@ -133,15 +133,20 @@ class HalvingTuneSearchCV(TuneSearchCV):
         self, evaluate_candidates: Callable[..., dict[str, Any]], search: Search, trials: list[Trial]
     ) -> dict[str, Any] | None:
         results: dict[str, Any] | None = None
+        if trials[0].number == 0:
+            self._reached: list[list[float]] = [[] for _ in range(LEVELS)]
         for trial in trials:
             for level in range(LEVELS):
                 fraction = REDUCTION ** (level + 1.0 - LEVELS)
                 results = self._fit(evaluate_candidates, [trial.config], fraction)
                 (score,) = self._scores(results, 1)
-                trial.report(score, REDUCTION**level)
-                if trial.should_stop:
+                self._reached[level].append(score)
+                better = sum(other > score for other in self._reached[level])
+                if np.isnan(score) or better >= max(1, len(self._reached[level]) // REDUCTION):
                     break
-            search.tell(trial, error=None if trial.curve else self._failed or "score is NaN")
+            search.tell(trial, score) if np.isfinite(score) else search.tell(
+                trial, error=self._failed or "score is NaN"
+            )
         return results
 
     @staticmethod
@@ -153,8 +158,8 @@ class HalvingTuneSearchCV(TuneSearchCV):
         return int(np.nanargmax(scores))
 
 
-LEVELS = 3
-"""Parts of the training set that `HalvingTuneSearchCV` fits: 1/9, 1/3, all of it."""
+LEVELS, REDUCTION = 3, 3
+"""Number and ratio of the parts of the training set that `HalvingTuneSearchCV` fits: 1/9, 1/3, all of it."""
 
 
 class TrainingPart:

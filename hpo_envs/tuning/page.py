@@ -71,11 +71,16 @@ def _answer(tuned: Any) -> str:
     if "constraints" in tuned.header:
         said += f"; the best of {sum(e.feasible for e in tuned)} with {described(tuned.header['constraints'])}"
     lines = ",\n    ".join(f"{name!r}: {value!r}" for name, value in best.config.items())
+    found = tuned.recommended
+    interval = "" if np.isnan(found.low) else f", 95 % interval [{found.low:.6g}, {found.high:.6g}]"
+    same = "this configuration" if found.config == best.config else repr(found.config)
+    model = f"Best predicted mean: {found.mean:.6g}{interval}, {count(found.count, 'evaluation')}: {same}."
     return _section(
         "answer",
         f"Best: {names[0]} {best.metrics[names[0]]:.6g}",
         f"<pre><code>{{\n    {escape(lines)},\n}}</code></pre>"
-        f'<p class="soft">Evaluation {best.number}: {escape(said)}; {number(best.seconds)} s.</p>',
+        f'<p class="soft">Evaluation {best.number}: {escape(said)}; {number(best.seconds)} s.</p>'
+        f"<p>{escape(model)}</p>",
     )
 
 

@@ -127,7 +127,7 @@ class Preparation:
         problem = Problem(**params.problem(), sources=handed)
         with one_blas_thread(), _unknown_names():
             made = _hire(agent, problem, seed, hyperparameters, workers)
-        header = {**_header(params, agent, hyperparameters, seed), "candidates": count}
+        header = {**_header(params, agent, hyperparameters, seed, epochs), "candidates": count}
         if constraints:
             header["constraints"] = checked(constraints)
         _warn(header["run"])
@@ -184,14 +184,15 @@ def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: 
 def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, function: Any) -> str:
     """Return whether actions are values of hyperparameters (`box`) or candidates, by what the agent works on.
 
-    The default searches the whole space unless it has epochs or more than two objectives.
+    The default searches the whole space unless it has more than two objectives, or more than one and epochs.
     """
     if not isinstance(agent, str) or candidates is not None:
         return "candidates"
     reports = epochs is not None and takes_trial(resolve(function))
     if agent == "auto":
         few = isinstance(objective, str) or len(objective) <= 2
-        return "box" if few and (epochs is None or reports) else "candidates"
+        single = isinstance(objective, str)
+        return "box" if (few if epochs is None else single) else "candidates"
     supports = {*agents.entry(agent).supports}
     if epochs is not None:
         return "box" if "box" in supports and (reports or "levels" not in supports) else "candidates"
@@ -252,7 +253,11 @@ def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, An
 
 
 def _header(
-    params: FunctionParams, agent: str | Callable[..., Agent], hyperparameters: dict[str, Any], seed: int
+    params: FunctionParams,
+    agent: str | Callable[..., Agent],
+    hyperparameters: dict[str, Any],
+    seed: int,
+    epochs: int | None,
 ) -> dict[str, Any]:
     """The search space as plain data."""
     p, table = params, params.table
@@ -267,7 +272,7 @@ def _header(
         "space": [{k: encoded(v) for k, v in dataclasses.asdict(h).items()} for h in p.points.space],
         "objectives": list(p.objectives),
         "goals": [m.goal for m in p.rewarded],
-        "epochs": None if p.levels is None else len(p.levels),
+        "epochs": epochs,
         "agent": run["agent"],
         "hyperparameters": run["hyperparameters"],
         "seed": seed,

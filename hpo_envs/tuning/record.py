@@ -58,6 +58,8 @@ class Evaluation:
         ended: Place in the order in which they ended.
         given: Whether it is an initial configuration of the user.
         curve: [step, score] of each report of a training that may be stopped early.
+        forecast: Score at the end of a training that was stopped early, as far as others foretell it.
+        repeats: Number of the evaluation that it repeats, to confirm its score; -1: none.
         violations: By how much it violates each constraint, which holds where 0 or negative.
     """
 
@@ -78,6 +80,8 @@ class Evaluation:
     given: bool = False
     curve: list[list[float]] = field(default_factory=list)
     violations: list[float] = field(default_factory=list)
+    forecast: float | None = None
+    repeats: int = -1
 
     def __repr__(self) -> str:
         came = ", ".join(f"{name} {value:.6g}" for name, value in self.metrics.items()) or self.error.strip()[-80:]
@@ -89,9 +93,19 @@ class Evaluation:
         return self.rewards is not None and all(v <= 0.0 for v in self.violations)
 
     @property
+    def whole(self) -> bool:
+        """Whether it is not a training that was stopped early, whose end is not known."""
+        return self.status != "truncated" or not self.curve
+
+    @property
     def score(self) -> float:
         """Sum of the rewards; minus infinity if there are none."""
         return float(sum(self.rewards)) if self.rewards is not None else -np.inf
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """By which the best is chosen: whole trainings first, then by score."""
+        return self.whole, self.score
 
 
 def by(header: Mapping[str, Any]) -> str:
@@ -207,7 +221,7 @@ class SearchRecord:
             action: Any = record.get("action")
             parts = action if isinstance(action, list) else [action]
             alike = not self.evaluations or np.shape(action) == np.shape(self.evaluations[0].action)
-            known = {"what", "number", "action", "config"} == record.keys() - {"given"} and isinstance(
+            known = {"what", "number", "action", "config"} == record.keys() - {"given", "repeats"} and isinstance(
                 record["config"], dict
             )
             return known and number == len(self.evaluations) and all(map(_is_number, parts)) and alike
@@ -230,7 +244,12 @@ class SearchRecord:
             and isinstance(metrics, dict)
             and isinstance(violations, list)
             and len(violations) in (0, len(self.header.get("constraints", ())))
-            and all(map(_is_number, [*scores, *metrics.values(), best or 0.0, *violations, *points]))
+            and all(
+                map(
+                    _is_number,
+                    [*scores, *metrics.values(), best or 0.0, *violations, record.get("forecast", 0.0), *points],
+                )
+            )
             and all(_is_number(record.get(key, 0.0), 0.0) for key in ("spent", "cost", "seconds"))
             and _is_number(record.get("started", 0.0), 0.0, 2.0**33)
             and all(isinstance(record.get(key, ""), str) for key in ("error", "worker"))
@@ -265,16 +284,18 @@ class SearchRecord:
             self.ended.append(evaluation)
             self.spent += evaluation.spent
             self.failed += evaluation.rewards is None
-            if evaluation.feasible and (self.best is None or evaluation.score > self.best.score):
+            if evaluation.feasible and (self.best is None or evaluation.rank > self.best.rank):
                 self.best = evaluation
         self.steps.append((number, record["what"] == "ended"))
 
-    def begin(self, action: Any, config: Mapping[str, Any], given: bool = False) -> Evaluation:
+    def begin(self, action: Any, config: Mapping[str, Any], given: bool = False, repeats: int = -1) -> Evaluation:
         """Record the start of an evaluation."""
+        more: dict[str, Any] = {"given": True} if given else {}
+        more |= {"repeats": repeats} if repeats >= 0 else {}
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
         values = {name: encoded(value) for name, value in config.items()}
         facts = {"number": len(self.evaluations), "action": listed, "config": values}
-        self._add({"what": "begun", **facts, **({"given": True} if given else {})})
+        self._add({"what": "begun", **facts, **more})
         return self.evaluations[-1]
 
     def end(self, number: int, **facts: Any) -> Evaluation:

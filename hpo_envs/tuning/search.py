@@ -27,6 +27,7 @@ from hpo_envs.tables.table import is_number
 from hpo_envs.tuning.constraints import violations
 from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
+from hpo_envs.tuning.recommendation import FINALISTS, to_confirm
 from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, other_space, plain
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tuned import Tuned
@@ -55,6 +56,7 @@ class Search:
         seconds: See `tune`.
         timeout: See `tune`.
         identical_failures: See `tune`.
+        confirm: See `tune`.
         tolerate: See `tune`.
         accept_changed: See `tune`.
         **given: Other arguments of `tune`: `agent`, `objective`, `goal`, `epochs`, `seed`, `points`, `sources`, ...
@@ -79,12 +81,14 @@ class Search:
         seconds: float | None = None,
         timeout: float | None = None,
         identical_failures: int = 5,
+        confirm: int = 0,
         tolerate: bool = False,
         accept_changed: bool | str = False,
         **given: Any,
     ) -> None:
         self._seconds, timeout = (_duration(n, v) for n, v in (("seconds", seconds), ("timeout", timeout)))
         self._identical = whole("identical_failures", identical_failures, 1)
+        self._confirm = whole("confirm", confirm, 0)
         self._until = math.inf if timeout is None else time.monotonic() + timeout
         if accept_changed not in (False, True, "keep"):
             raise ValueError(f"accept_changed must be False, True or 'keep', got {accept_changed!r}")
@@ -117,6 +121,10 @@ class Search:
         if accept_changed and not keep:
             folder, header = apart(folder, header)
             params = dataclasses.replace(params, folder=folder / "checkpoints")
+        if self._confirm and (params.kind == "fidelity" or params.vector or not prepared.agent.listens):
+            raise ValueError(
+                f"confirm must be 0 for several objectives, {params.kind} actions or plans, got {self._confirm}"
+            )
         self._params, self._agent, self._steps = params, prepared.agent, prepared.steps
         self._constraints = header.get("constraints", {})
         self._returned = (*params.objectives, *(name for name in self._constraints if name not in params.objectives))
@@ -161,7 +169,7 @@ class Search:
         """Whether nothing is left to evaluate but what is pending."""
         if self.stuck or time.monotonic() >= self._until:
             return True
-        return not (self._retries or (self._left() > 0 and not self._agent.done and self._untried != set()))
+        return not (self._retries or self._continues or self._repeated() is not None)
 
     @property
     def result(self) -> Tuned:
@@ -213,9 +221,7 @@ class Search:
                 raise ValueError("score must be given for a trial without reports, got None")
             outcome = read(trial.curve[-1][1] if score is None else score, self._returned, seconds)
         place = f"{platform.node()}:{os.getpid()}"
-        return self.finish(
-            JobResult(trial.number, ((0, outcome),), started, place, tuple(trial.curve), trial.should_stop)
-        )
+        return self.finish(JobResult(trial.number, ((0, outcome),), started, place).reported(trial))
 
     def _replay(self) -> None:
         """Repeat the recorded calls of ask and tell; once the agent suggests something else, call only tell."""
@@ -229,7 +235,7 @@ class Search:
             if ended:
                 self._note(evaluation)
                 self._tell(evaluation)
-            elif follows and not evaluation.given:
+            elif follows and not evaluation.given and evaluation.repeats < 0:
                 asked = self._ask()
                 follows = np.array_equal(asked, evaluation.action)
                 if not follows and not self._agent.listens:
@@ -298,7 +304,27 @@ class Search:
         with one_blas_thread():
             return self._check(self._agent.ask())
 
+    @property
+    def _continues(self) -> bool:
+        """Whether the agent has another suggestion, besides what the budget keeps for repeats."""
+        ended = max(len(self._record.ended), 1)
+        each = self._record.spent / ended if self._params.budget_unit == self._params.cost_unit else 1.0
+        repeats = sum(e.repeats >= 0 for e in self._record.evaluations)
+        kept = each * max(0, FINALISTS * self._confirm - repeats) if self._confirm else 0.0
+        return self._left() > kept and not self._agent.done and self._untried != set()
+
+    def _repeated(self) -> int | None:
+        """Number of the evaluation to repeat next, if any."""
+        if not self._confirm or self._left() <= 0:
+            return None
+        return to_confirm(self._record.header, self._record.evaluations, self._confirm)
+
     def _begin(self) -> Evaluation:
+        if not self._continues:
+            number = self._repeated()
+            assert number is not None
+            first = self._record.evaluations[number]
+            return self._record.begin(first.action, first.config, first.given, number)
         if self._points:
             config = self._points.pop(0)
             return self._try(self._record.begin(self._params.action_of(config), config, given=True))
@@ -352,6 +378,8 @@ class Search:
             status = "truncated"
         cost = math.fsum(o.price for o in outcomes)
         more: dict[str, Any] = {"curve": [list(point) for point in done.curve]} if done.curve else {}
+        if status == "truncated" and done.forecast is not None:
+            more["forecast"] = done.forecast
         if self._constraints and last.status == "ok":
             more["violations"] = violations(self._constraints, last.metrics)
         evaluation = self._record.end(
@@ -408,6 +436,8 @@ class Search:
         if evaluation.rewards is not None:
             hidden = not (evaluation.feasible or self._agent.constrained)
             rewards, status = (p.low, "failed") if hidden else (np.array(evaluation.rewards), status)
+            if evaluation.forecast is not None and not hidden:
+                rewards = np.array([p.rewarded[0].sign * evaluation.forecast])
         info = {"cost": evaluation.spent, "metrics": dict(evaluation.metrics), "status": status}
         info |= {"config": dict(evaluation.config), "finished": True}
         if evaluation.violations:

@@ -6,20 +6,27 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.special import stdtrit
+
 from hpo_envs.tables.checks import scalar
 
-REDUCTION = 3
-"""Of the evaluations that reach a rung, one in this many continues; steps of the rungs grow by this factor."""
+CHECKS = (1 / 9, 2 / 9, 1 / 3, 1 / 2, 2 / 3)
+"""Parts of a training after which it may be stopped."""
 
-MOST_RUNGS = 3
-"""Rungs of a training of known length: a shorter start says little about its end."""
+WHOLE = 4
+"""Trainings to the end before one is stopped."""
+
+LEVEL = 0.975
+"""Probability that the end is below the bound that is compared with the best end."""
 
 
 class Trial:
     """One evaluation between `ask` and `tell`.
 
-    A training that reports a score after each step is stopped early by asynchronous successive halving (Li et al.
-    2020, in its stopping form): at a rung, unless its score is in the best third of those reported there so far.
+    A training that reports a score after each step is stopped early if its end would not be the best: the ends of
+    trainings that were not stopped are regressed on their scores at the same step, and the upper end of the prediction
+    interval must reach the best of them. Where early scores say little about the end, nothing is stopped.
 
     Args:
         number: Of the evaluation.
@@ -35,9 +42,9 @@ class Trial:
         config: See above.
         limit: See above.
         objective: See above.
-        rungs: Steps at which it may be stopped, ascending.
         curve: (step, score) of each report.
         should_stop: Whether the training should end now; what it reported last is its score.
+        forecast: Expected score at the end, if it is stopped early; else None.
     """
 
     def __init__(
@@ -53,8 +60,9 @@ class Trial:
         self.number, self.config = number, dict(config)
         self.curve: list[tuple[int, float]] = []
         self.should_stop = False
+        self.forecast: float | None = None
         self.objective, self.limit, self._folder, self._sign = objective, limit, folder, sign
-        self.rungs = rungs(steps)
+        self._steps = steps
 
     def __repr__(self) -> str:
         return f"<Trial {self.number}: {self.config}>"
@@ -82,36 +90,54 @@ class Trial:
         with open(self._folder / str(self.number), "a" if self.curve else "w", encoding="ascii") as stream:
             stream.write(json.dumps([at, float(value)]) + "\n")
         self.curve.append((at, float(value)))
-        reached = [rung for rung in self.rungs if last < rung <= at]
-        out = self.limit is not None and at >= self.limit
-        self.should_stop = self.should_stop or out or (bool(reached) and self._is_behind(reached[-1]))
+        over = self.limit is not None and at >= self.limit
+        self.should_stop = self.should_stop or over or self._is_behind(last, at)
 
-    def _is_behind(self, rung: int) -> bool:
-        """Whether the score at a rung is not among the best of all evaluations that reached it."""
+    def _is_behind(self, last: int, at: int) -> bool:
+        """Whether the end, as far as scores at this step foretell it, is below the best of those known."""
         if not self._sign:
             return False
-        known = [curve for path in self._folder.iterdir() if path.name.isdigit() and (curve := read_curve(path))]
-        scores = [self._sign * score for curve in known for score in [_at(curve, rung)] if score is not None]
-        mine = self._sign * self.curve[-1][1]
-        return sum(score > mine for score in scores) >= max(1, len(scores) // REDUCTION)
+        curves = [read_curve(path) for path in self._folder.iterdir() if path.name.isdigit()]
+        curves = [curve for curve in curves if curve]
+        end = self._steps or max(curve[-1][0] for curve in curves)
+        if not any(last < part * end <= at for part in CHECKS):
+            return False
+        whole = [curve for curve in curves if curve[-1][0] >= end]
+        if len(whole) < WHOLE:
+            return False
+        now = self._sign * np.array([next(score for step, score in curve if step >= at) for curve in whole])
+        ends = self._sign * np.array([curve[-1][1] for curve in whole])
+        expected, bound = forecast(now, ends, self._sign * self.curve[-1][1])
+        self.forecast = self._sign * expected
+        return bool(bound < ends.max())
 
 
-def rungs(steps: int | None) -> tuple[int, ...]:
-    """Steps at which a training may be stopped, ascending.
+def forecast(now: Any, ends: Any, score: float) -> tuple[float, float]:
+    """Expected end of a training, and the upper end of its prediction interval.
 
     Args:
-        steps: Of a whole training; None: unknown.
+        now: (n,) scores of others at this step, as rewards.
+        ends: (n,) their scores at the end.
+        score: Its own at this step.
     """
-    if steps is None:
-        return tuple(REDUCTION**k for k in range(20))
-    return tuple(sorted({max(1, steps // REDUCTION**k) for k in range(1, MOST_RUNGS + 1)} - {steps}))
+    centred = now - now.mean()
+    spread = float(centred @ centred)
+    slope = float(centred @ ends) / spread if spread > 0.0 else 0.0
+    offset = score - float(now.mean())
+    residuals = ends - ends.mean() - slope * centred
+    degrees = len(now) - 2
+    variance = float(residuals @ residuals) / degrees
+    leverage = 1.0 + 1.0 / len(now) + (offset**2 / spread if spread > 0.0 else 0.0)
+    expected = float(ends.mean()) + slope * offset
+    return expected, expected + float(stdtrit(degrees, LEVEL)) * math.sqrt(variance * leverage)
+
+
+def checks(steps: int) -> list[int]:
+    """Steps at which a training of known length may be stopped, then its last one."""
+    return sorted({max(1, math.ceil(part * steps)) for part in CHECKS} | {steps})
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:
     """The reports of a file; a last line that is still being written is left out."""
     text = path.read_text(encoding="ascii")
     return [(int(step), float(score)) for step, score in map(json.loads, text[: text.rfind("\n") + 1].splitlines())]
-
-
-def _at(curve: list[tuple[int, float]], rung: int) -> float | None:
-    return next((score for step, score in curve if step >= rung), None)

@@ -44,6 +44,7 @@ def tune(
     points: Iterable[Mapping[str, Any]] = (),
     constraints: Mapping[str, tuple[str, float]] | None = None,
     identical_failures: int = 5,
+    confirm: int = 0,
     tolerate: bool = False,
     progress: bool | None = None,
     accept_changed: bool | str = False,
@@ -90,6 +91,8 @@ def tune(
         constraints: Metric -> (`<=` or `>=`, bound): numbers that the function must return besides the objectives. The
             best evaluation satisfies all; agents that do not model constraints observe the others as failed.
         identical_failures: The search stops after this many failures in a row for one cause, and keeps everything.
+        confirm: How often each of the three configurations with the best predicted mean is evaluated again, at the end
+            and within the budget; for scores with noise, see `recommended`.
         tolerate: Whether to continue after them, and where the first evaluations, as many as there are workers, all
             fail for the same mistake: a NameError, TypeError, KeyError or the like, or no score. Otherwise the search
             stops, and nothing of it is kept.
@@ -132,6 +135,7 @@ def tune(
         points=points,
         constraints=constraints,
         identical_failures=identical_failures,
+        confirm=confirm,
         tolerate=tolerate,
         accept_changed=accept_changed,
         **hyperparameters,

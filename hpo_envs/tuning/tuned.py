@@ -14,10 +14,10 @@ from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.benchmarks.analysis.forest_importance import Dimension, varying
 from hpo_envs.benchmarks.plots import COLOURS, axes_of
 from hpo_envs.tables.files import atomic
-from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tuning.constraints import described
-from hpo_envs.tuning.record import Evaluation, SearchRecord, by, decoded
+from hpo_envs.tuning.recommendation import Recommendation, points_of, ranked
+from hpo_envs.tuning.record import Evaluation, SearchRecord, by
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,12 +60,22 @@ class Tuned:
             least = min(good, key=lambda e: sum(max(v, 0.0) for v in e.violations))
             rule = described(self.header["constraints"])
             raise ValueError(f"evaluations must satisfy {rule}, got {len(good)} that do not; the nearest is {least!r}")
-        return max(feasible, key=lambda e: e.score)
+        return max(feasible, key=lambda e: e.rank)
 
     @property
     def best_config(self) -> dict[str, Any]:
         """Natural values of the best evaluation's active hyperparameters, as passed to the function."""
         return dict(self.best.config)
+
+    @functools.cached_property
+    def recommended(self) -> Recommendation:
+        """The configuration with the best predicted mean, which with noise is better than the best score.
+
+        Raises:
+            ValueError: As of `best`.
+        """
+        _ = self.best
+        return ranked(self.header, self.evaluations)[0]
 
     @property
     def pareto(self) -> list[Evaluation]:
@@ -82,7 +92,7 @@ class Tuned:
     @functools.cached_property
     def stored(self) -> tuple[Points, npt.NDArray[np.float64]]:
         """The search space, and (successes, d) stored numbers of their configurations, 0 where inactive."""
-        points = Points(tuple(map(_hyperparameter, self.header["space"])))
+        points = points_of(self.header)
         rows = [points.row(e.config) for e in self.successes]
         return points, np.array(rows).reshape(-1, len(points.space))
 
@@ -184,8 +194,3 @@ def load(folder: Path | str) -> Tuned:
     """
     record = SearchRecord(folder)
     return Tuned(record.header, tuple(record.evaluations), Path(folder))
-
-
-def _hyperparameter(plain: dict[str, Any]) -> Hyperparameter:
-    """One of the header of a record."""
-    return Hyperparameter(**{name: decoded(value) for name, value in plain.items()})

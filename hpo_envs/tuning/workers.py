@@ -12,7 +12,7 @@ import traceback
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from hpo_envs.benchmarks.runs import limits
 from hpo_envs.benchmarks.runs.executors import Calls, PooledCalls, WorkerLost
 from hpo_envs.core.engines.function.calls import Form, Function, Outcome, PausableTraining, call, name_of
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tuning.trial import Trial
+from hpo_envs.tuning.trial import Trial, checks
 
 GUARD = "programs that tune with processes must keep to `if __name__ == '__main__':`"
 
@@ -74,6 +74,7 @@ class JobResult:
         worker: Host and process.
         curve: (step, score) of each report.
         stopped: Whether it was stopped early.
+        forecast: Expected score at the end, if it was.
     """
 
     number: int
@@ -82,6 +83,11 @@ class JobResult:
     worker: str
     curve: tuple[tuple[int, float], ...] = ()
     stopped: bool = False
+    forecast: float | None = None
+
+    def reported(self, trial: Trial) -> "JobResult":
+        """The same with what a trial reported."""
+        return replace(self, curve=tuple(trial.curve), stopped=trial.should_stop, forecast=trial.forecast)
 
 
 _paused: OrderedDict[tuple[str, int], PausableTraining] = OrderedDict()
@@ -108,8 +114,8 @@ def perform(job: Job) -> JobResult:
         outcomes = [(job.epoch, lost)]
     if os.getpid() != process:  # a child that the function forked has returned, too: the parent has the result
         os._exit(0)
-    curve, stopped = ((), False) if job.trial is None else (tuple(job.trial.curve), job.trial.should_stop)
-    return JobResult(job.number, tuple(outcomes), started, f"{platform.node()}:{process}", curve, stopped)
+    done = JobResult(job.number, tuple(outcomes), started, f"{platform.node()}:{process}")
+    return done if job.trial is None else done.reported(job.trial)
 
 
 def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
@@ -140,7 +146,7 @@ def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
     training = PausableTraining(job.function, job.config, job.objectives, job.folder)
     outcomes: list[tuple[int, Outcome]] = []
     last = trial.limit or 1
-    for epoch in range(1, last + 1) if job.folder is None else sorted({*trial.rungs, last}):
+    for epoch in range(1, last + 1) if job.folder is None else sorted({step for step in checks(last) if step <= last}):
         outcomes += training.until(min(epoch, last))
         if training.ended:
             break

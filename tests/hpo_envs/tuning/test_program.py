@@ -110,7 +110,6 @@ def test_reports_of_program_stop_it_early(tmp_path: Path) -> None:
         "x = float(sys.argv[1])\nfor e in range(1, 10): print(json.dumps({'score': x - 1 / e, 'epoch': e}), flush=True)"
     )
     tuned = tune(program(tmp_path, body), {"x": (0.0, 1.0)}, agent="random", budget=8, progress=False)
-    assert {len(e.curve) for e in tuned} <= {1, 3, 9}
     assert any(e.status == "truncated" for e in tuned)
     best = max(tuned, key=lambda e: e.config["x"])
     assert best.score == best.config["x"] - 1 / 9

@@ -1,0 +1,111 @@
+"""Configurations by the mean that a model predicts, not by their luckiest evaluation."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.models.gp.box import PRIOR, BoxGP
+from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
+from hpo_envs.agents.search.bo_box import BoxSpace
+from hpo_envs.agents.space import Axis
+from hpo_envs.tables.table import Hyperparameter
+from hpo_envs.tables.user.points import Points, axes_of
+from hpo_envs.tuning.record import Evaluation, decoded
+
+FINALISTS = 3
+"""Configurations that are confirmed."""
+
+MODELLED = 300
+"""Evaluations in the model, at most: the best two thirds of them, and others drawn at random."""
+
+NOISY = KernelPrior(length=PRIOR.length, spread=PRIOR.spread, noise=0.1, noise_spread=1.5)
+"""Prior of the kernel, with more noise than the agent's, whose search small noise serves better."""
+
+WIDTH = 1.96
+"""Standard deviations on each side of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A configuration with the mean of its score, in native units.
+
+    Attributes:
+        evaluation: Its first evaluation.
+        mean: Posterior mean of a Gaussian process on all evaluations.
+        low: Lower end of the 95 % interval of the mean; NaN where there are too few evaluations for a model.
+        high: Its upper end.
+        count: How often the configuration was evaluated.
+    """
+
+    evaluation: Evaluation
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Natural values of the active hyperparameters."""
+        return dict(self.evaluation.config)
+
+
+def points_of(header: Mapping[str, Any]) -> Points:
+    """The search space of a header."""
+    return Points(tuple(Hyperparameter(**{k: decoded(v) for k, v in h.items()}) for h in header["space"]))
+
+
+def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list[Recommendation]:
+    """Feasible configurations of a search with one objective, the best mean first; those stopped early come last."""
+    good = [e for e in evaluations if e.rewards is not None]
+    good = [e for e in good if e.status == "ok"] or good
+    if not any(e.feasible for e in good):
+        return []
+    points = points_of(header)
+    rows = np.array([points.row(e.config) for e in good])
+    y = np.array([e.score for e in good])
+    _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    which = which.reshape(-1)
+    mean = np.array([y[which == i].mean() for i in range(len(first))])
+    deviation = np.full(len(first), np.nan)
+    if len(first) >= FINALISTS and np.ptp(y) > 0.0:
+        mean, deviation = _posterior(points, rows, y, first)
+    sign = 1.0 if header["goals"][0] == "max" else -1.0
+    found = []
+    for i in np.argsort(-mean, kind="stable").tolist():
+        low, high = sorted(float(sign * mean[i] + side * WIDTH * deviation[i]) for side in (-1.0, 1.0))
+        if all(good[j].feasible for j in np.flatnonzero(which == i)):
+            count = int((which == i).sum())
+            found.append(Recommendation(good[first[i]], float(sign * mean[i]), low, high, count))
+    return found
+
+
+def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
+    """Means and standard deviations of the score, as a reward, at some of the rows."""
+    space = BoxSpace([Axis(**axis) for axis in axes_of(points.space)])
+    x = space.snap(points.unit(rows))
+    kept = np.argsort(-y, kind="stable")
+    if len(kept) > MODELLED:
+        best, rest = np.split(kept, [2 * MODELLED // 3])
+        kept = np.concatenate([best, np.random.default_rng(0).choice(rest, MODELLED - len(best), replace=False)])
+    # Far below the median, scores say nothing about the best; a linear scale keeps the noise what it is.
+    known = np.maximum(y[kept], 3.0 * np.median(y) - 2.0 * y.max())
+    centre, scale = known.mean(), known.std()
+    z = (known - centre) / scale
+    model = BoxGP(
+        space, x[kept], z, KernelFit.estimate("matern52", space.inputs(x[kept]), z, NOISY, None, space.groups)
+    )
+    mean, deviation = model.predict(x[at])
+    return centre + scale * mean, scale * deviation
+
+
+def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation], times: int) -> int | None:
+    """Number of the evaluation to repeat next; None once each of the finalists was repeated so many times."""
+    counts = Counter(e.repeats for e in evaluations if e.repeats >= 0)
+    chosen = [*counts]
+    if len(chosen) < FINALISTS:
+        others = [r.evaluation.number for r in ranked(header, [e for e in evaluations if e.repeats < 0])]
+        chosen += [number for number in others if number not in counts][: FINALISTS - len(chosen)]
+    return min((n for n in chosen if counts[n] < times), key=lambda n: counts[n], default=None)

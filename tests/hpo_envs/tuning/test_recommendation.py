@@ -1,0 +1,60 @@
+"""Recommendations: with noise the predicted mean beats the luckiest score, and finalists are evaluated again."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpo_envs.tuning import Search, load, tune
+
+SPACE: dict[str, Any] = {"x": (0.0, 1.0), "kind": ["a", "b"]}
+
+
+def truth(config: Any) -> float:
+    return float(-((config["x"] - 0.3) ** 2) - 0.1 * (config["kind"] == "b"))
+
+
+def noisy(seed: int, **given: Any) -> Search:
+    """A told search whose noise is larger than the differences near the optimum."""
+    rng = np.random.default_rng(seed)
+    search = Search(SPACE, seed=seed, budget=24, **given)
+    for trial in search:
+        search.tell(trial, 10.0 - truth(trial.config) + rng.normal(0.0, 0.1))
+    return search
+
+
+def test_recommended_is_better_than_luckiest_draw() -> None:
+    lucky, recommended, covered = [], [], 0
+    for seed in range(8):
+        tuned = noisy(seed, goal="min").result
+        found = tuned.recommended
+        lucky.append(truth(tuned.best_config))
+        recommended.append(truth(found.config))
+        assert found.low < found.mean < found.high
+        covered += found.low <= 10.0 - truth(found.config) <= found.high
+    assert np.mean(recommended) > np.mean(lucky)
+    assert covered >= 6
+
+
+def test_finalists_are_confirmed_within_budget(tmp_path: Path) -> None:
+    tuned = noisy(0, goal="min", confirm=3, out=tmp_path).result
+    repeats = [e.repeats for e in tuned]
+    assert len(tuned) == 24
+    assert repeats[:15] == [-1] * 15
+    assert sorted(repeats[15:].count(n) for n in {*repeats[15:]}) == [3, 3, 3]
+    for e in tuned.evaluations[15:]:
+        assert e.config == tuned.evaluations[e.repeats].config
+    assert load(tmp_path).recommended.count >= 1
+    assert "Best predicted mean: " in load(tmp_path).report().read_text()
+    with Search(SPACE, budget=24, goal="min", confirm=3, out=tmp_path) as again:
+        assert again.done
+
+
+def test_few_or_equal_scores_have_no_interval() -> None:
+    tuned = tune(lambda config: 1.0, SPACE, budget=5, progress=False)
+    assert (tuned.recommended.mean, np.isnan(tuned.recommended.low)) == (1.0, True)
+    with pytest.raises(ValueError, match="confirm must be 0 for several objectives"):
+        Search(SPACE, objective=("a", "b"), confirm=2)
+    with pytest.raises(ValueError, match=r"use .pareto"):
+        _ = Search(SPACE, objective=("a", "b")).result.recommended
