@@ -74,7 +74,9 @@ class Nevergrad(ExternalOptimizer):
     def _start(self) -> None:
         """Create an optimizer for the number of workers and report the known outcomes, if it accepts them."""
         if self._workers > 1 and self._make.no_parallelization:
-            raise ValueError(f"workers must be 1 for sequential optimizer={self._name!r}, got {self._workers}")
+            raise ValueError(
+                f"workers must be 1 for optimizer={self._name!r}, which is sequential, got {self._workers}"
+            )
         self._parameter = parameter_of(self.space)
         self._parameter.value = self._first
         self._optimizer = self._make(self._parameter, budget=self._budget, num_workers=self._workers)

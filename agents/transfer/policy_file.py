@@ -139,7 +139,7 @@ def read(file: str, sha256: str | None = None) -> Contents:
     except Exception as error:  # zipfile, zlib and json have a dozen of their own for bytes that someone made up
         reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
         raise ValueError(
-            f"policy must be a file by hpo_envs.integrations.candidate_policy.save_policy, got {file} ({reason})"
+            f"policy must be a file of hpo_envs.integrations.candidate_policy.save_policy, got {file} ({reason})"
         ) from None
     if sha256 not in (None, found.sha256):
         raise ValueError(f"{file} must have sha256 {sha256}, got {found.sha256}")

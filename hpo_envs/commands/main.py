@@ -195,7 +195,7 @@ def _message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"out of memory{f': {error}' if str(error) else ''}; the same command resumes what it stored"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{os.fsdecode(error.filename)} must be a file or folder that can be used, got: {error.strerror.lower()}"
+        return f"{os.fsdecode(error.filename)} must be a usable file or folder, got {error.strerror.lower()}"
     return str(error)
 
 

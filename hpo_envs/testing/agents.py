@@ -229,16 +229,16 @@ def _late_results(subject: _Subject) -> None:
     try:
         result = subject.play([0], factory, workers=3)[0]
     except ValueError as error:
-        require(subject.waits, f"must go on while results are pending (waits=False), got {error}")
-        require("workers must be 1 for" in str(error), f"must refuse with 'workers must be 1 for ...', got {error}")
+        require(subject.waits, f"must continue while results are pending (waits=False), got {error}")
+        require("workers must be 1 for" in str(error), f"must raise 'workers must be 1 for ...', got {error}")
         return
-    require(not subject.waits, "must refuse steps that only submit something (waits=True): ValueError in tell")
+    require(not subject.waits, "must raise ValueError in tell for steps that only submit (waits=True), got none")
     (witness,) = made
     require(len(result) == len(witness.told) > 10, f"must evaluate more than 10 actions once, got {len(result)}")
     told = dict(witness.told)
-    require({*told} <= {*witness.asked}, "must be told nothing that it did not ask for")
+    require({*told} <= {*witness.asked}, "must receive outcomes of its own actions only, got others")
     first = witness.asked[:12]
-    require(len(set(first)) == len(first), f"must not ask again for what a worker already has, got {first}")
+    require(len(set(first)) == len(first), f"must not suggest a pending action again, got {first}")
     recommended = tuple(int(a) for a in np.atleast_1d(result.recommended))
     require(
         told.get(recommended) == max(reward for _, reward in witness.told),

@@ -165,9 +165,7 @@ def _private(subject: Subject) -> None:
             continue
         a, b = clean.step(action), dirty.step(action)
         for x, y in zip(a, b, strict=True):
-            require(
-                same(x, y), f"what a step returned must be the caller's: after writing into it, got {y!r} for {x!r}"
-            )
+            require(same(x, y), f"results of a step must be copies: after writing into them, got {y!r} for {x!r}")
 
 
 def _copies(subject: Subject) -> None:

@@ -50,9 +50,9 @@ def section(page: str, heading: str) -> str:
 
 def _record(family: Family) -> None:
     require(family.ids, "ids must not be empty")
-    require(family.short, "short must make an episode a few steps long, got no argument")
+    require(family.short, "short must limit an episode to a few steps, got no argument")
     for spec in family.ids:
-        require(spec.tables, f"tables of {spec.id} must name what answers, got none")
+        require(spec.tables, f"tables of {spec.id} must name at least one table, got none")
 
 
 def _headings(family: Family) -> None:

@@ -47,7 +47,7 @@ def refuses(call: Callable[[], Any], pattern: str, what: str, error: type[Except
     try:
         call()
     except error as raised:
-        require(re.search(pattern, str(raised)), f"{what} must be refused with '{pattern}', got {raised}")
+        require(re.search(pattern, str(raised)), f"{what} must raise an error with '{pattern}', got {raised}")
         return
     raise AssertionError(f"{what} must raise a {error.__name__}, got none")
 

@@ -44,7 +44,7 @@ def _provenance(table: Table) -> None:
         )
     for field in ("upstream", "licence", "citation"):
         require(getattr(p, field), f"provenance.{field} must not be empty")
-    require(p.kind == "measured" or p.notes, "provenance.notes must say how a surrogate was made, got none")
+    require(p.kind == "measured" or p.notes, "provenance.notes must describe the surrogate, got none")
 
 
 def _laws(table: Table) -> None:

@@ -180,7 +180,7 @@ ENVS: list[tuple[str, type[NMTHPOEnv], type[NMTHPOVectorEnv] | None, str]] = [
     ("bounds", Infinite, None, "rewards must be finite, got inf"),
     ("bounds", Free, None, r"info\['cost'\] must be >= 0, got None"),
     ("repeatable", Unseeded, None, "the same seed must give the same trajectory"),
-    ("private", Sharing, None, "what a step returned must be the caller's"),
+    ("private", Sharing, None, "results of a step must be copies"),
     ("copies", Closure, None, "(pickle|PicklingError|AttributeError)"),
     ("time-limit", Short, None, "RuntimeError: one step is enough"),
     ("reset-needed", Restarting, None, "a step after the end must raise a ResetNeeded, got none"),
@@ -304,16 +304,16 @@ class Strict(Plain):
 AGENTS: list[tuple[str, type, str, dict[str, Any], str]] = [
     ("interface", Speechless, "rows", {}, "must have ask, tell, recommend and done, got .* without recommend"),
     ("interface", Undecided, "rows", {}, "done must be a bool, got None"),
-    ("actions", Outside, "rows", {}, r"recommends must be an int in \[0, 118\), got -1"),
+    ("actions", Outside, "rows", {}, r"recommendation of .* must be an int in \[0, 118\), got -1"),
     ("actions", Beyond, "rows", {}, r"ValueError: action 0 of Beyond on .* must be an int in \[0, 118\), got 1000000"),
     ("repeatable", Common, "rows", {}, "a seed must give the same run alone and among others, got other actions"),
     ("seeded", Deterministic, "rows", {}, "different seeds must give different runs, got 12 equal ones"),
     ("hidden-state", Cheat, "rows", {}, "runs must not depend on the global generators"),
     ("late-results", Impatient, "levels", {}, "must recommend the best evaluated action"),
-    ("late-results", Repeating, "levels", {}, "must not ask again for what a worker already has"),
-    ("late-results", Strict, "levels", {}, r"must go on while results are pending \(waits=False\), got no"),
-    ("late-results", Strict, "levels", {"waits": True}, "must refuse with 'workers must be 1 for ...', got no"),
-    ("late-results", Plain, "levels", {"waits": True}, "must refuse steps that only submit something"),
+    ("late-results", Repeating, "levels", {}, "must not suggest a pending action again"),
+    ("late-results", Strict, "levels", {}, r"must continue while results are pending \(waits=False\), got no"),
+    ("late-results", Strict, "levels", {"waits": True}, "must raise 'workers must be 1 for ...', got no"),
+    ("late-results", Plain, "levels", {"waits": True}, "must raise ValueError in tell for steps that only submit"),
 ]
 
 
@@ -370,11 +370,7 @@ TABLES: list[tuple[str, Callable[[], Table], str]] = [
     ("provenance", lambda: zhen(name="zhen"), "name must be dataset/table, got 'zhen'"),
     ("provenance", lambda: zhen(commit="main"), "provenance.commit must be 40 hex digits, got 'main'"),
     ("provenance", lambda: zhen(licence=""), "provenance.licence must not be empty"),
-    (
-        "provenance",
-        lambda: zhen(kind="surrogate", notes=()),
-        "provenance.notes must say how a surrogate was made, got none",
-    ),
+    ("provenance", lambda: zhen(kind="surrogate", notes=()), "provenance.notes must describe the surrogate, got none"),
     ("laws", lambda: tampered("values", False), "the content must be that of its sha256, got "),
     ("read-only", lambda: tampered("values", True), "values must be read-only"),
 ]
@@ -440,7 +436,7 @@ def toy(entry: str = "ToyEnv", **changes: Any) -> Family:
 
 
 FAMILIES: list[tuple[str, Callable[[], Family], str]] = [
-    ("record", lambda: toy(short={}), "short must make an episode a few steps long, got no argument"),
+    ("record", lambda: toy(short={}), "short must limit an episode to a few steps, got no argument"),
     ("headings", lambda: toy("BareEnv"), r"headings of \S+:BareEnv must be Description, .*, got .*, Reward, "),
     ("information", toy, "section Information of ToyEnv-zhen-v0 must name every key, got none of "),
     ("arguments", toy, "section Arguments of ToyEnv-zhen-v0 must name objective"),

@@ -135,7 +135,7 @@ def test_non_action_is_rejected_with_agent_id_seed_rule_and_value(value: Any) ->
 @pytest.mark.parametrize("value", [None, "best", 1e9, [1, 2], np.nan])
 def test_non_recommendation_is_rejected(value: Any) -> None:
     agent = type("Recommends", (RandomSearch,), {"recommend": lambda self: value})
-    with pytest.raises(ValueError, match="what Recommends on NMTHPO-zhen-v0, seed 5, recommends must be an int"):
+    with pytest.raises(ValueError, match="recommendation of Recommends on NMTHPO-zhen-v0, seed 5, must be an int"):
         run(agent, "NMTHPO-zhen-v0", [5])
 
 
@@ -267,7 +267,7 @@ WHY = {
     "Undecided": "must be True or False, got 'no'",
     "Interrupts": "must not raise KeyboardInterrupt",
     "Swells": "MemoryError",
-    "Recommends": "recommends must be an int in [0, 94), got 'garbage'",
+    "Recommends": "must be an int in [0, 94), got 'garbage'",
 }
 HANG = ("Sleeps", "Spins")
 

@@ -50,7 +50,7 @@ def test_a_full_disk_behind_an_output_is_named(capsys: pytest.CaptureFixture[str
         assert main(["list"]) == 2
         with contextlib.suppress(OSError):
             full.close()
-    assert "/dev/full must be a file or folder that can be used, got: no space left" in capsys.readouterr().err
+    assert "/dev/full must be a usable file or folder, got no space left" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("what", ["agent", "column", "folder", "argument", "unknown"])

@@ -32,7 +32,7 @@ NO_ROWS = {
     "features": np.zeros((0, 4)), "status": np.zeros((0, 2)),
 }  # fmt: skip
 LAWS: list[tuple[Any, str]] = [
-    (broken(keys=(), **NO_ROWS), "must have at least one row"),
+    (broken(keys=(), **NO_ROWS), "must have at least one row, got 0"),
     (broken(keys=("a", "a", "c", "d", "e", "f")), "keys must be unique"),
     (broken(values=np.zeros((6, 2, 2))), "values must be (rows, repeats, levels, metrics), got (6, 2, 2)"),
     (broken(values=np.zeros((6, 2, 3, 2))), "values must be (6, 2, 2, 2), got (6, 2, 3, 2)"),
@@ -40,20 +40,23 @@ LAWS: list[tuple[Any, str]] = [
     (broken(values=np.zeros((5, 2, 2, 2))), "values must be (6, 2, 2, 2), got (5, 2, 2, 2)"),
     (broken(cost=np.ones((6, 2, 1))), "cost must be (6, 2, 2), got (6, 2, 1)"),
     (broken(status=np.zeros((6, 1), np.uint8)), "status must be (6, 2), got (6, 1)"),
-    (broken(status=np.full((6, 2), 4, np.uint8)), "status must index ('ok', 'failed', 'diverged', 'truncated')"),
+    (broken(status=np.full((6, 2), 4, np.uint8)), "status must index ('ok', 'failed', 'diverged', 'truncated'), got 4"),
     (broken(configs=np.ones((6, 3))), "configs must be (6, 2), got (6, 3)"),
     (broken(features=np.ones((6, 1))), "features must be (6, 4), got (6, 1)"),
     (broken(configs=np.full((6, 2), np.inf)), "configs must be finite"),
     (broken(features=np.full((6, 4), 1.01)), "features must lie in [0, 1]"),
     (broken(features=np.full((6, 4), -0.01)), "features must lie in [0, 1]"),
-    (broken(levels=np.array([2.0, 2.0])), "levels must be finite and increasing"),
-    (broken(levels=np.array([1.0, np.inf])), "levels must be finite and increasing"),
+    (broken(levels=np.array([2.0, 2.0])), "levels must be finite and increasing, got [2.0, 2.0]"),
+    (broken(levels=np.array([1.0, np.inf])), "levels must be finite and increasing, got [1.0, inf]"),
     (broken(metrics=(METRICS[0], METRICS[0])), "metric names must be unique, got ('score', 'score')"),
-    (broken(metrics=(METRICS[0], Metric("m", "", "max", 1.0, 1.0))), "bounds of m must be finite"),
-    (broken(metrics=(METRICS[0], Metric("m", "", "max", -np.inf, 1.0))), "bounds of m must be finite"),
-    (broken(values=np.full((6, 2, 2, 2), -np.inf)), "values must be finite or NaN"),
-    (broken(cost=np.full((6, 2, 2), np.inf)), "cost must be finite or NaN"),
-    (broken(cost=np.full((6, 2, 2), -1e-9)), "cost must be >= 0"),
+    (broken(metrics=(METRICS[0], Metric("m", "", "max", 1.0, 1.0))), "bounds of m must be low < high, got 1 to 1"),
+    (
+        broken(metrics=(METRICS[0], Metric("m", "", "max", -np.inf, 1.0))),
+        "bounds of m must be low < high, got -inf to 1",
+    ),
+    (broken(values=np.full((6, 2, 2, 2), -np.inf)), "values must be finite or NaN, got inf"),
+    (broken(cost=np.full((6, 2, 2), np.inf)), "cost must be finite or NaN, got inf"),
+    (broken(cost=np.full((6, 2, 2), -1e-9)), "cost must be >= 0, got a negative one"),
     (broken(values=nan_at(0, 1, 0, 1)), "NaN must be trailing along levels, never inside"),
     (broken(values=nan_at(0, 0)), "NaN must be trailing along repeats, never inside"),
     (broken(cost=np.full((6, 2, 2), NAN)), "cost must be known where a value is"),
@@ -166,7 +169,7 @@ def test_what_table_answers() -> None:
         one.row("aa")
     assert error.value.args == ("key must be a row of table toy/one, got 'aa', did you mean 'a'?",)
     assert [one.row(k) for k in "abcdef"] == list(range(6))
-    with raises("table toy/one: must have at least one row"):
+    with raises("table toy/one: must have at least one row, got 0"):
         one.subset([])
     part = one.subset([4, 1], "toy/part")
     assert (part.name, part.keys) == ("toy/part", ("e", "b"))

@@ -38,7 +38,7 @@ def test_file_returns_what_was_written(file: str) -> None:
     assert (found.features, found.candidates, found.hidden) == (FEATURES, 32, 4)
     for name, array in expected.members[0].items():
         np.testing.assert_array_equal(found.members[0][name], array.astype(np.float16))
-    with pytest.raises(ValueError, match="file must have sha256 00"):
+    with pytest.raises(ValueError, match="must have sha256 00"):
         policy_file.read(file, "00")
     policy_file.write(file, [trained(("deu",))])  # trained again
     assert policy_file.read(file).trained[0].languages == {"deu"}

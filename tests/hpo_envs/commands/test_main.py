@@ -186,7 +186,7 @@ def test_errors_of_system_name_file_first(tmp_path: Path, monkeypatch: pytest.Mo
     for words in (["report", "nosuch"], ["compare", "nosuch.toml"], ["tune", "a:b", "--space", "nosuch.toml"]):
         assert "Errno" not in error_of(capsys, *words)
     error = FileNotFoundError(2, "No such file or directory", "nosuch.csv")
-    said = "nosuch.csv must be a file or folder that can be used, got: no such file or directory"
+    said = "nosuch.csv must be a usable file or folder, got no such file or directory"
     assert main._message(error) == said
 
 

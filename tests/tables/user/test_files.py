@@ -22,8 +22,8 @@ from tests.tables.user.helpers import from_text
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.parquet", b"PAR1", "a.parquet must be parquet, got a file that is none"),
-        ("a.arrow", b"x", "a.arrow must be arrow, got a file that is none"),
+        ("a.parquet", b"PAR1", "a.parquet must be parquet, got another file"),
+        ("a.arrow", b"x", "a.arrow must be arrow, got another file"),
         ("a.csv.gz", b"x,y", "must be a gzip file"),
         ("a.zip", b"x", "must be a zip file"),
         ("a.csv", b"a,b\n1,\xff\n", "must be UTF-8 text, got byte 0xff"),

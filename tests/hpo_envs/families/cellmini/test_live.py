@@ -28,7 +28,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def train(self: Trainer, of: dict[str, Any], epochs: int) -> dict[str, Any]:
         calls.append({**of, "epochs": epochs})
         if of["seed"] == 8:
-            raise TimeoutError("a training must end within 1 s, got none")
+            raise TimeoutError("a training must end within 1 s, got no result")
         made = [{"development": 3.0 / e, "loss": 4.0 / e, "test": 5.0 / e} for e in range(1, epochs + 1)]
         if of["seed"] == 7:
             return {"diverged": True, "epochs": made[:2], "seconds": 1.5}
@@ -63,7 +63,7 @@ def test_complete_cell_is_trained_and_said_what_table_would_say(asked: list[Any]
 
 @pytest.mark.parametrize(
     ("seed", "status", "curve", "error"),
-    [(7, "diverged", [3.0, 1.5, 50.0], ""), (8, "failed", [50.0] * 3, "a training must end within 1 s, got none")],
+    [(7, "diverged", [3.0, 1.5, 50.0], ""), (8, "failed", [50.0] * 3, "a training must end within 1 s, got no result")],
 )
 def test_trainings_without_result_have_worst_reward_and_cost(
     asked: list[Any], seed: int, status: str, curve: list[float], error: str
