@@ -6,7 +6,7 @@ code, on the Gaussian process of `learned`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, Indices
+from hpo_envs.agents.models.gp.averaged import AveragedGP
 from hpo_envs.agents.models.gp.kernels import of_square_distances
 from hpo_envs.agents.models.gp.stacked import (
     FLOOR,
@@ -26,14 +27,19 @@ from hpo_envs.agents.models.gp.stacked import (
     standardised,
 )
 
-GROUPS = {"hyperparameters": 64, "observed": 2, "posterior": 3, "prior": 2, "stacked": 3, "history": 4 + 64}
+GROUPS = {
+    "hyperparameters": 64, "observed": 2, "posterior": 11, "prior": 2, "stacked": 3, "history": 4 + 64,
+}  # fmt: skip
 """Columns of each group of features, by name:
 
 - `hyperparameters`: the candidates' features from [0, 1] on [-1, 1], then zeros (cells have 61);
 - `observed`: the standardised reward of evaluated candidates, and the correlation with the nearest evaluated one;
-- `posterior`: mean above the incumbent, deviation and log expected improvement of a Gaussian process of the episode;
+- `posterior`: how typical a candidate is; the means above the incumbent, the deviations and the log expected
+  improvements of Gaussian processes of the episode with length-scales of three kinds, averaged as in `gp.averaged`; and
+  the log expected improvement of all;
 - `prior`: mean and deviation of what source tasks predict;
-- `stacked`: as `posterior`, of a Gaussian process stacked on the source tasks, as `learned` is;
+- `stacked`: mean above the incumbent, deviation and log expected improvement of a Gaussian process stacked on the
+  source tasks, as `learned` is;
 - `history`: of each evaluation in order, 1, its reward standardised by those so far, its cost and the budget left after
   it, as shares of the budget, then its features as in `hyperparameters`; zeros where none was made yet.
 
@@ -58,9 +64,6 @@ NEARNESS = 1
 
 BOUND = 8.0
 """Largest absolute value of a column."""
-
-ALONE = {"log expectation": -60.0, "log deviations": -60.0, "slope": 0.0}
-"""Numbers of a `StackedGP` that ignores source tasks."""
 
 
 def width(features: tuple[str, ...]) -> int:
@@ -184,15 +187,16 @@ class CandidateSet:
         self.rows, self.rewards = np.zeros((e, 0), np.intp), np.zeros((e, 0))
         self._each, self._near = np.arange(e), np.zeros((e, n), np.float32)
         stacked = START | dict(numbers or {})
-        models = {"posterior": START | ALONE, "stacked": stacked}
-        self._models = [name for name in models if name in features]
-        given = np.array([[*models[name].values()] for name in self._models])
-        self._gp = StackedGP(given, tables, self._correlations, 24) if self._models else None
-        if self._models:
+        self._gp = self._averaged = None
+        if "stacked" in features:
+            self._gp = StackedGP(np.array([[*stacked.values()]]), tables, lambda rows: self._last[None], 24)
             self._last, self._precision = np.zeros((e, LENGTHS, n)), 1.0 / np.square(space.lengths)
         mean, apart = tables.expected(np.array([stacked["similarity"]]))
         self._prior, self._apart = mean[0], np.sqrt(np.square(apart[0]).sum(axis=1))
         self._shown = np.zeros((e, n, self._width), np.float32)
+        if "posterior" in features:
+            self._averaged = AveragedGP(space.x, space.widths)
+            self._typical = self._averaged.typicality(tables.valid)
         if "prior" in features:
             self._show(self._shown, "prior", (self._prior, self._apart))
         if {*APART} & {*features}:
@@ -205,10 +209,6 @@ class CandidateSet:
             self._squares = np.einsum("end,end->en", self._scaled, self._scaled)
         self._past, self._left = np.zeros((e, budget, GROUPS["history"]), np.float32), np.ones(e)
 
-    def _correlations(self, rows: Indices) -> Floats:
-        """(P, E, LENGTHS, n) of the candidates observed last, which all models observe."""
-        return np.broadcast_to(self._last, (len(rows), *self._last.shape))
-
     def observe(self, rows: Indices, rewards: Floats) -> None:
         """Add the (E,) rewards, in any unit, higher is better, of (E,) candidates."""
         if "observed" in self._features:
@@ -216,6 +216,8 @@ class CandidateSet:
             apart = self._squares + self._squares[self._each, rows][:, None] - 2.0 * (x @ at[:, :, None])[:, :, 0]
             self._near = np.maximum(self._near, of_square_distances("matern52", np.maximum(apart, 0.0)))
             self._near[self._each, rows] = 1.0
+        if self._averaged is not None:
+            self._averaged.observe(rows)
         if self._gp is not None:
             squares = np.square(self._space.x - self._space.x[self._each, rows][:, None])
             self._last = of_square_distances("matern52", self._precision @ np.swapaxes(squares, 1, 2))
@@ -225,7 +227,7 @@ class CandidateSet:
         self.rows = np.concatenate([self.rows, rows[:, None]], axis=1)
         self.rewards = np.concatenate([self.rewards, np.asarray(rewards, np.float64)[:, None]], axis=1)
         if self._gp is not None:
-            self._gp.observe(np.broadcast_to(rows, (len(self._models), len(rows))))
+            self._gp.observe(rows[None])
 
     def observation(self, left: Floats) -> dict[str, npt.NDArray[np.float32]]:
         """`candidates` (E, n, width), `mask` (E, n) of those not evaluated, `context` (E, CONTEXT), all float32.
@@ -238,9 +240,14 @@ class CandidateSet:
         at, out, seen = self._each[:, None], self._shown.copy(), np.zeros(self._near.shape, np.float32)
         z = standardised(self.rewards) if self.rows.size else self.rewards
         seen[at, self.rows], out[at, self.rows, 0] = z, 1.0
-        for name, columns in (self._posteriors(left) | {"observed": (seen, self._near)}).items():
-            if name in self._features:
-                self._show(out, name, columns)
+        shown: dict[str, Callable[[], Iterable[npt.NDArray[Any]]]] = {
+            "observed": lambda: (seen, self._near),
+            "posterior": lambda: self._posterior(z),
+            "stacked": lambda: self._stacked(left),
+        }
+        for name in self._features:
+            if name in shown:
+                self._show(out, name, shown[name]())
         context = np.clip(self._context(z, left), -BOUND, BOUND).astype(np.float32)
         found = {"candidates": out, "mask": self.free.astype(np.float32), "context": context}
         if "hyperparameters" in self._features:
@@ -263,21 +270,27 @@ class CandidateSet:
         for j, values in enumerate(columns):
             out[..., first + j] = np.clip(values, -BOUND, BOUND) * self._space.tables.valid
 
-    def _posteriors(self, left: Floats) -> dict[str, tuple[Floats, ...]]:
-        """By group: (E, n) mean above the incumbent, deviation, and log expected improvement below the largest one."""
-        if self._gp is None:
-            return {}
+    def _posterior(self, z: Floats) -> tuple[Floats, ...]:
+        """(E, n) columns of `posterior`."""
+        assert self._averaged is not None
+        mean, deviation, gain = self._averaged.posteriors(z)
+        best = z.max(axis=1)[:, None] if z.shape[1] else 0.0
+        return (self._typical, *(mean - best), *deviation, *self._below_largest(np.log(np.maximum(gain, 1e-30))))
+
+    def _stacked(self, left: Floats) -> tuple[Floats, ...]:
+        """(E, n) columns of `stacked`."""
+        assert self._gp is not None
         if not self._gp.count:
-            mean = np.stack([self._gp.expected[i] * (m == "stacked") for i, m in enumerate(self._models)])
-            above, spread, gain = mean - mean.max(axis=2, keepdims=True), np.sqrt(self._gp.variance.mean(axis=2)), mean
-        else:
-            y = np.broadcast_to(self.rewards, (len(self._models), *self.rewards.shape))
-            means, _, weights, best = self._gp.predict(y)
-            above = ((means - best[..., None]) * weights[..., None]).sum(axis=2)
-            spread = np.sqrt((self._gp.variance * weights[..., None]).sum(axis=2))
-            gain = self._gp.log_improvement(y, left)
-        gain = (gain - np.where(self.free, gain, -1e300).max(axis=2, keepdims=True)) / 4.0
-        return {name: (above[i], spread[i], gain[i]) for i, name in enumerate(self._models)}
+            mean, deviation = self._gp.expected[0], np.sqrt(self._gp.variance[0].mean(axis=1))
+            return mean - mean.max(axis=1, keepdims=True), deviation, self._below_largest(mean)
+        means, _, weights, best = (part[0] for part in self._gp.predict(self.rewards[None]))
+        above = ((means - best[..., None]) * weights[..., None]).sum(axis=1)
+        deviation = np.sqrt((self._gp.variance[0] * weights[..., None]).sum(axis=1))
+        return above, deviation, self._below_largest(self._gp.log_improvement(self.rewards[None], left)[0])
+
+    def _below_largest(self, gain: Floats) -> Floats:
+        """(..., E, n) a quarter of the distance from the largest one that is free."""
+        return np.asarray((gain - np.where(self.free, gain, -1e300).max(axis=-1, keepdims=True)) / 4.0)
 
     def _context(self, z: Floats, left: Floats) -> Floats:
         """(E, CONTEXT)."""

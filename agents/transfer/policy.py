@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats, candidate_net
-from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet, joined
+from hpo_envs.agents.models.candidate_set import CandidateArrays, joined
 from hpo_envs.agents.models.gp.stacked import distance
 from hpo_envs.agents.problem import Problem
-from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.agents.transfer.learned import LARGEST, LONGEST, chosen, fit_sources, unseen
-from hpo_envs.agents.transfer.policy_file import PolicyWeights
+from hpo_envs.agents.transfer.learned import LARGEST, chosen, fit_sources, unseen
+from hpo_envs.agents.transfer.observing import ObservingAgent
+from hpo_envs.agents.transfer.policy_file import IN_CONTEXT, PolicyWeights
 
 
-class Policy(CandidateAgent):
+class Policy(ObservingAgent):
     """A policy trained by reinforcement learning, which draws each candidate from its probabilities.
 
     The policy's input is the observation of `tasks.CandidateObservation`, computed by the same code: features of each
@@ -79,24 +78,17 @@ class Policy(CandidateAgent):
         member: int | None = None,
         blind: bool = False,
     ) -> None:
-        super().__init__(problem, seed, initial=1, design="random")
-        if problem.objectives != 1:
-            raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
         used = chosen(known(file, sha256), () if seen else problem.held_out, weights)
+        super().__init__(problem, seed, used.features, LARGEST, used.numbers)
         if unfit(problem, used):
             raise ValueError(f"policy must be used {unfit(problem, used)}")
-        self.trained_on, self.random_first = used.languages, 0
+        self.trained_on, self._deterministic, self._blind = used.languages, deterministic, blind
         self._used, self._members = used, used.members if member is None else (used.members[member],)
-        self._deterministic, self._blind = deterministic, blind
-        n, self._spent = len(self.features), 0.0
-        self._pool = np.arange(n) if n <= LARGEST else np.sort(self.rng.choice(n, LARGEST, replace=False))
-        self._at = {int(k): i for i, k in enumerate(self._pool)}
-        self._space = self._space_of(seen)
-        self._set = self._fresh()
+        self.observe_space(self._space_of(seen))
 
     def _space_of(self, seen: bool) -> CandidateArrays:
         """The candidates, with predictions of source tasks or a shipped prior."""
-        x, sources = self.features[self._pool], [s for s in self.problem.sources if not s.feature_names]
+        x, sources = self.features[self.pool], [s for s in self.problem.sources if not s.feature_names]
         if not {"prior", "stacked"} & set(self._used.features):
             return CandidateArrays.of(x)
         if sources:
@@ -111,38 +103,20 @@ class Policy(CandidateAgent):
                 return CandidateArrays.of(x, None, prior.predict(x), prior.distances(x), fitted)
         return CandidateArrays.of(x)
 
-    def _fresh(self) -> CandidateSet:
-        return CandidateSet(self._space, self._used.features, self._used.numbers)
-
-    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Observe the outcome and the cost of one candidate."""
-        self._spent += float(info.get("cost", 1.0))
-        super().tell(action, reward, info)
-
-    def _first(self) -> int:
-        return self._suggest()
-
-    def _observe(self, row: int, rewards: Floats) -> None:
-        if row in self._at and self._set.rows.shape[1] < LONGEST:
-            self._set.observe(np.array([self._at[row]]), rewards[:1])
-
     def _suggest(self) -> int:
-        free = self.free[self._pool]
+        free = self.free[self.pool]
         if not free.any():
             return self.candidates.draw(self.rng)
         probability = np.exp(self.log_probabilities(free))
         if self._deterministic:
-            return self.best_free(probability, self._pool)
+            return self.best_free(probability, self.pool)
         edge = min(self._used.candidates, int(free.sum()))
         probability[probability < np.partition(probability, -edge)[-edge]] = 0.0
-        return int(self._pool[self.rng.choice(len(probability), p=probability / probability.sum())])
+        return int(self.pool[self.rng.choice(len(probability), p=probability / probability.sum())])
 
     def log_probabilities(self, free: npt.NDArray[np.bool_]) -> Floats:
         """(n,) log probabilities of the candidates, -inf for those that are not `free` (n,)."""
-        budget = self.problem.budget
-        left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
-        known = self._fresh() if self._blind else self._set
-        seen = {k: v[0] for k, v in known.observation(np.array([min(max(left, 0.0), 1.0)])).items()}
+        seen = {k: v[0] for k, v in self.observation(self._blind).items()}
         total = np.zeros(len(free))
         for member in self._members:
             scores = candidate_net.scores(member, joined(seen), seen["mask"] > 0.5, seen["context"])
@@ -150,6 +124,53 @@ class Policy(CandidateAgent):
             total += scores - scores.max()
         total /= len(self._members)
         return np.asarray(total - np.log(np.exp(total).sum()))
+
+
+class InContext(Policy):
+    """A network that learned to search from the history of a run, on tasks of other families.
+
+    It scores every candidate from what Gaussian processes with random length-scales of three kinds expect of it, how
+    typical it is, and the evaluated ones; it knows no hyperparameter by name, so that all that it finds out about a
+    problem comes from the run. Scores are learned expected gains: states of searches on tables and on random functions
+    were recorded, and the network trained to draw candidates with a large gain over the best evaluation so far
+    (`python -m hpo_envs.benchmarks.learned.in_context`). Weights are those that have seen most languages and task
+    groups but none of the problem's. The first candidate is random.
+
+    Formula:
+        next = argmax_i mean over seeds of log p_seed(i)
+        p ~ exp f(c_i, two attention-pooled sums over all candidates, one over the evaluated ones)
+        f = argmax E[sum_i p(i) max(y_i - incumbent, 0)] over recorded states
+
+    Paper: of our own. Yutian Chen et al. Learning to Learn without Gradient Descent by Gradient Descent. ICML 2017
+    trains on expected improvement; Samuel Muller et al. PFNs4BO: In-Context Learning for Bayesian Optimization. ICML
+    2023, on draws of a prior.
+
+    Complexity: O(n (h^2 + 28 t)) a suggestion, t observations, n candidates, h units.
+
+    Example:
+        from hpo_envs import run
+        runs = run("in-context", "NMTHPO-swen-v0", seeds=range(2), budget=8)
+        runs.best()
+
+    Args:
+        problem: A finite problem with features and one objective.
+        seed: Seed of `self.rng`, which draws the first candidate.
+        file: Other weights of the same training; None: the shipped ones.
+        deterministic: Whether the most probable candidate is suggested instead of a sampled one.
+        **more: Other arguments of `Policy`.
+
+    Raises:
+        ValueError: See `Policy`.
+    """
+
+    def __init__(
+        self, problem: Problem, seed: int, *, file: str | None = None, deterministic: bool = True, **more: Any
+    ) -> None:
+        super().__init__(problem, seed, file=file or str(IN_CONTEXT), deterministic=deterministic, **more)
+        self.random_first = 1
+
+    def _first(self) -> int:
+        return self.candidates.draw(self.rng)
 
 
 def known(file: str | None, sha256: str | None = None) -> tuple[PolicyWeights, ...]:
@@ -180,3 +201,8 @@ def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> boo
     weights = known(hyperparameters.get("file"), hyperparameters.get("sha256"))
     excluded = () if seen else problem.held_out
     return unfit(problem, chosen(weights, excluded, hyperparameters.get("weights"))) is None
+
+
+def has_unseen_context(problem: Problem, **hyperparameters: Any) -> bool:
+    """Return whether there are weights of `InContext` that may be used on a problem."""
+    return has_unseen(problem, **{"file": str(IN_CONTEXT)} | hyperparameters)

@@ -27,6 +27,9 @@ MOST_BYTES = 16 << 20
 
 SHIPPED = Path(__file__).parent / "data" / "policy.npz"
 
+IN_CONTEXT = SHIPPED.with_name("in_context.npz")
+"""Weights of the agent `in-context`."""
+
 
 @dataclass(frozen=True)
 class PolicyWeights:

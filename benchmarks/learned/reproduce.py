@@ -11,6 +11,7 @@ from hpo_envs.agents.transfer.policy import Policy
 from hpo_envs.benchmarks.analysis import intervals, regret
 from hpo_envs.benchmarks.comparison.summary import groups_of
 from hpo_envs.benchmarks.learned import tasks
+from hpo_envs.benchmarks.learned.adaptation import adaptation
 from hpo_envs.benchmarks.learned.policy import SKIP
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
@@ -149,7 +150,7 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
     common.show("differences, by the rule of docs/statistics.md", differences)
 
 
-PARTS: common.Parts = {"agents": agents, "policy": policy}
+PARTS: common.Parts = {"agents": agents, "policy": policy, "adaptation": adaptation}
 
 QUICK = 2
 """Trials of `--quick`."""

@@ -91,7 +91,8 @@ def pools(
 def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
     """(rows,) whether a configuration is in a half of its space: by a hash of its values, so in all tables alike."""
     key = draws.mix_many(np.array([_HALVES], np.uint64), np.zeros(len(table)))
-    for column in np.asarray(table.configs, np.float64).T + 0.0:  # no negative zero
+    values = table.configs if table.space else table.features
+    for column in np.asarray(values, np.float64).T + 0.0:  # no negative zero
         key = draws.mix_many(key, column.copy().view(np.uint64))
     return np.asarray((key >> np.array(63, np.uint64)).astype(int) == half)
 

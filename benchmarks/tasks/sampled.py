@@ -285,6 +285,11 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         """Names of the running episodes' tasks: table and metric, or `function`."""
         return tuple(self._stock.pools[i].name for i in self._drawn.pool)
 
+    @property
+    def rewards(self) -> Floats:
+        """(num_envs, candidates) rewards of all candidates of the running episodes, for losses; no policy sees them."""
+        return self._drawn.rewards
+
     def candidates(self) -> CandidateArrays:
         """The candidates of the running episodes."""
         return self._stock.space(self._drawn)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from hpo_envs.agents.models import candidate_net
 from hpo_envs.agents.models.candidate_set import JOINED
 from hpo_envs.agents.transfer import policy_file
+from hpo_envs.agents.transfer.scoring_network import ScoringNetwork
 from hpo_envs.families.registry import held_out_of
 from hpo_envs.wrappers.candidates import ObservedCandidates
 
@@ -26,44 +26,24 @@ except ModuleNotFoundError:
 
 
 class CandidateNetwork(BaseFeaturesExtractor):
-    """`candidate_net.scores` in PyTorch: (batch, n + hidden), scores of the candidates and the state of the episode.
+    """`ScoringNetwork` as an extractor: (batch, n + hidden), scores of the candidates and the state of the episode.
 
     Args:
         observation_space: Of `wrappers.CandidateObservation`.
         hidden: Units of each layer.
-        skip: Weight of the last column in every score before training: a multiple of log expected improvement, where
-            the last group of features is a Gaussian process.
+        skip: See `ScoringNetwork`.
     """
 
     def __init__(self, observation_space: spaces.Dict, hidden: int = 16, skip: float = 0.0) -> None:
         shapes = {name: space.shape or () for name, space in observation_space.items()}
         n, columns = shapes["candidates"][0], sum(shapes.get(name, (0, 0))[1] for name in JOINED)
         super().__init__(observation_space, n + hidden)
-        layers = candidate_net.shapes(columns, hidden)
-        for name in dict.fromkeys(key.partition(".")[0] for key in layers):
-            out, into = layers[f"{name}.weight"]
-            setattr(self, name, nn.Linear(into, out, bias=f"{name}.bias" in layers))
-        for zero in (self.score, self.skip):  # without `skip` the policy starts uniform
-            nn.init.zeros_(zero.weight)
-        nn.init.constant_(self.skip.weight[:, -1:], skip)
+        self.network = ScoringNetwork(columns, hidden, skip)
 
     def forward(self, observation: dict[str, torch.Tensor]) -> torch.Tensor:
         """Scores and state."""
-        shown = [observation[name] for name in JOINED if name in observation]
-        x, context = torch.cat(shown, dim=2), observation["context"]
-        columns = x.shape[2]
-        weight, bias = self.inner.weight, self.inner.bias
-        base = context @ weight[:, columns:].T + bias
-        code = torch.relu(self.outer(torch.relu(x @ weight[:, :columns].T + base[:, None])))
-        seen = x[:, :, 0] > 0.5
-        every = (observation["mask"] > 0.5) | seen
-        present = torch.stack([every, every, seen], dim=1)
-        logits = self.pool(code).transpose(1, 2).masked_fill(~present, -1e9)
-        pooled = (torch.softmax(logits, dim=2) @ code) * present.any(dim=2, keepdim=True)
-        state = torch.relu(self.state(pooled.flatten(1)))
-        each = torch.relu(self.head(code) + state[:, None])
-        scores = self.score(each)[..., 0] + self.skip(x)[..., 0]
-        return torch.cat([scores, state], dim=1)
+        x = torch.cat([observation[name] for name in JOINED if name in observation], dim=2)
+        return torch.cat(self.network(x, observation["mask"] > 0.5, observation["context"]), dim=1)
 
 
 class _Parts(nn.Module):
@@ -91,7 +71,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):
         action_space: `Discrete`, a candidate each.
         lr_schedule: Of the learner.
         hidden: Units of each layer.
-        skip: See `CandidateNetwork`.
+        skip: See `ScoringNetwork`.
         **more: Other arguments of `MaskableActorCriticPolicy`, such as `optimizer_class`.
     """
 
@@ -121,7 +101,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):
 
     def weights(self) -> dict[str, np.ndarray]:
         """Arrays of `candidate_net.shapes`."""
-        return {name: p.detach().cpu().numpy() for name, p in self.features_extractor.named_parameters()}
+        return dict(self.features_extractor.network.arrays())
 
 
 def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:

@@ -1,0 +1,76 @@
+"""Base of agents that act on the observations of `wrappers.CandidateObservation`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import Floats
+from hpo_envs.agents.models.candidate_set import CandidateArrays, CandidateSet
+from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.search.base import CandidateAgent
+from hpo_envs.agents.transfer.learned import LONGEST
+
+
+class ObservingAgent(CandidateAgent):
+    """Observes some of the candidates as a policy does in training, by the same code.
+
+    Args:
+        problem: A finite problem with features and one objective.
+        seed: Seed of `self.rng`, which draws the candidates that are observed.
+        features: Groups of columns, see `candidate_set.GROUPS`.
+        most: Candidates observed at most; of more, a random subset.
+        numbers: Of the stacked process.
+
+    Attributes:
+        pool: (n,) candidates observed, ascending.
+
+    Raises:
+        ValueError: More than one objective.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        features: tuple[str, ...],
+        most: int,
+        numbers: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(problem, seed, initial=1, design="random")
+        if problem.objectives != 1:
+            raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
+        n = len(self.features)
+        self.random_first, self._columns, self._numbers = 0, features, numbers
+        self.pool = np.arange(n) if n <= most else np.sort(self.rng.choice(n, most, replace=False))
+        self._at, self._spent = {int(k): i for i, k in enumerate(self.pool)}, 0.0
+
+    def observe_space(self, space: CandidateArrays) -> None:
+        """Begin with these candidates, of which nothing was evaluated."""
+        budget = int(self.problem.budget or len(self.features)) if "history" in self._columns else 0
+        self._space, self._budget = space, budget
+        self._set = self._fresh()
+
+    def _fresh(self) -> CandidateSet:
+        return CandidateSet(self._space, self._columns, self._numbers, self._budget)
+
+    def observation(self, blind: bool = False) -> dict[str, npt.NDArray[np.float32]]:
+        """The arrays of `CandidateObservation` with a batch axis of 1; `blind`: as before the first evaluation."""
+        budget = self.problem.budget
+        left = 1.0 - (self._spent / budget if budget else len(self.rows) / len(self.features))
+        return (self._fresh() if blind else self._set).observation(np.array([min(max(left, 0.0), 1.0)]))
+
+    def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
+        """Observe the outcome and the cost of one candidate."""
+        self._spent += float(info.get("cost", 1.0))
+        super().tell(action, reward, info)
+
+    def _first(self) -> int:
+        return self._suggest()
+
+    def _observe(self, row: int, rewards: Floats) -> None:
+        if row in self._at and self._set.rows.shape[1] < LONGEST:
+            self._set.observe(np.array([self._at[row]]), rewards[:1])

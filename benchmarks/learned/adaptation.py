@@ -1,0 +1,179 @@
+"""Adaptation: what learned optimizers gain from the history of a run; a part of `hpo-envs reproduce learned`.
+
+The adaptation gain of an agent is the mean regret of its best rival that does not adapt, minus its own. Rivals are the
+same weights blind, which follow a fixed order, and weights that were trained blind.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.agents.transfer import policy_file
+from hpo_envs.benchmarks.analysis import intervals, regret
+from hpo_envs.benchmarks.learned import in_context
+from hpo_envs.benchmarks.papers import common
+from hpo_envs.benchmarks.papers.common import Reproduction
+from hpo_envs.benchmarks.runs import run
+from hpo_envs.benchmarks.tasks import pools, priors
+from hpo_envs.families import registry
+from hpo_envs.tables import store, user
+from hpo_envs.tables.table import Floats, Table
+
+TRIALS, BUDGET, FUNCTIONS, STEPS, SEARCHES = 10, 20, 12, 200, 512
+"""Subsamples of each table, evaluations, random functions, gradient steps of each network, searches of each part."""
+
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "NMTHPO": ("NMTHPO-*",),
+    "TaskSet": ("TaskSet-*",),
+    "TextMini, classification": ("TextMini-*-joint-v0", "TextMini-*-neural-v0"),
+    "TextMini, sequences": ("TextMini-*-crf-v0", "TextMini-*-lstm-v0", "TextMini-*-tagger-v0"),
+    "cells": ("CellMini-v0", "NASBenchNLP-ptb-final-v0"),
+    "functions": (),
+}
+"""Families that are left out, with the ids that test on them; functions are `function_table`s."""
+
+HALVES = tuple(f"charmini/{language}-{model}" for language in ("eng", "fre", "hun", "vie", "jpn", "rum")
+               for model in ("lstm", "transformer"))  # fmt: skip
+"""Tables of which one half of the configurations is seen in training, and the other is a test."""
+
+RIVALS = {
+    "in-context": ("in-context, blind", "in-context, trained blind"),
+    "learned-policy": ("learned-policy, blind",),
+}
+
+PLAIN = ("random", "bo", "bo-spread")
+
+Method = tuple[str, dict[str, Any]]
+
+
+def ids(family: str) -> list[str]:
+    """Ids of a family whose action is a configuration, with one objective."""
+    every = [i for pattern in FAMILIES[family] for i in fnmatch.filter(registry.SPECS, pattern)]
+    return [i for i in every if "-mo-" not in i and i != "NMTHPO-v0"]
+
+
+def function_table(k: int) -> Table:
+    """300 points of a random space, and a draw of a Gaussian process (even k) or of random trees on them."""
+    import pandas as pd
+
+    rng = np.random.default_rng(1000 + k)
+    x = priors.points(300, rng)
+    y = (priors.stepwise if k % 2 else priors.smooth)(x, 1, rng)[0]
+    frame = pd.DataFrame(x.round(6), columns=[f"x{j}" for j in range(x.shape[1])]).assign(score=y)
+    return user.from_frame(frame.drop_duplicates(), score="score", goal="max", name=f"function-{k}")
+
+
+def methods(files: Mapping[str, str], level: str) -> dict[str, Method]:
+    """Agents and their rivals.
+
+    Args:
+        files: Weights of `in-context`: shipped ones are None, those of a half and those that were trained blind.
+        level: `family` or `configurations`.
+    """
+    half = {"file": files["half"], "seen": True} if level == "configurations" else {}
+    blind = {"file": files[f"blind, {level}"]} | ({"seen": True} if half else {})
+    return {
+        **{name: (name, {}) for name in PLAIN},
+        "in-context": ("in-context", half),
+        "in-context, blind": ("in-context", {**half, "blind": True}),
+        "in-context, trained blind": ("in-context", blind | {"blind": True}),
+        "learned-policy": ("learned-policy", {}),
+        "learned-policy, blind": ("learned-policy", {"blind": True}),
+    }
+
+
+def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
+    """(2, seeds) mean and final normalised regret.
+
+    Args:
+        task: An id, `function K`, or a name of `HALVES`.
+        agent: Its name.
+        given: Its arguments.
+        seeds: Of the runs.
+    """
+    env_id, more = task, dict(given)
+    kwargs: dict[str, Any] = {"subsample": 0.8}
+    if task.startswith("function "):
+        k = int(task.rpartition(" ")[2])
+        env_id, kwargs = "TableHPO-v0", kwargs | {"table": function_table(k)}
+        more |= {"weights": "without functions"} if agent == "in-context" else {}
+    elif task in HALVES:
+        table = store.load(task)
+        kwargs |= {"table": table.subset(np.flatnonzero(pools.in_half(table, 1)))}
+        env_id = f"CharMini-{task.rpartition('/')[2]}-v0"
+        more |= {"weights": "all"} if agent == "in-context" else {}
+    runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, **more)
+    found = [regret.after(r)[:BUDGET] for r in runs]
+    curves = np.array([np.pad(c, (0, BUDGET - len(c)), mode="edge") for c in found])
+    return np.stack([curves.mean(axis=1), curves[:, -1]])
+
+
+def trained(folder: Path) -> dict[str, str]:
+    """Files of weights: blind rivals, and weights that have seen one half of each space."""
+    found = {}
+    for name, half, blind in (("blind, family", None, True), ("half", 0, False), ("blind, configurations", 0, True)):
+        states = {part: in_context.record(part, SEARCHES, half=half) for part in in_context.PARTS}
+        parts = (None,) if half == 0 else (None, *in_context.PARTS)
+        made = [in_context.train(states, without, 3, STEPS, blind) for without in parts]
+        found[name] = str(policy_file.write(folder / f"{name}.npz", made))
+    return found
+
+
+def adaptation(r: Reproduction) -> None:
+    """Regret on unseen families and configurations, beside rivals that do not adapt."""
+    with tempfile.TemporaryDirectory() as folder:
+        files, seeds = trained(Path(folder)), list(r.seeds(TRIALS))
+        tasks = [("family", f, i) for f in FAMILIES for i in ids(f)]
+        tasks += [("family", "functions", f"function {k}") for k in range(FUNCTIONS)]
+        tasks += [("configurations", "CharMini", name) for name in HALVES]
+        todo = [(level, f, i, m, how) for level, f, i in tasks for m, how in methods(files, level).items()]
+        done = r.map(scores, [(i, *how, seeds) for *_, i, _, how in todo], "adaptation", "table")
+    found = {(level, f, i, m): s for (level, f, i, m, _), s in zip(todo, done, strict=True)}
+    r.write("adaptation_tables", [
+        {"level": level, "family": f, "task": i, "method": m,
+         "mean": f"{s[0].mean():.4f}", "final": f"{s[1].mean():.4f}", "seeds": len(seeds)}
+        for (level, f, i, m), s in found.items()
+    ])  # fmt: skip
+    rows = summary(found)
+    r.write("adaptation", rows)
+    common.show("mean normalised regret by family, and adaptation gains", rows)
+
+
+def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:
+    """Mean regret of each family and of all, and differences with intervals over task groups.
+
+    Args:
+        found: (level, family, task, method) -> (2, seeds).
+    """
+    rows = []
+    for level in dict.fromkeys(k[0] for k in found):
+        tasks = list(dict.fromkeys(k[1:3] for k in found if k[0] == level))
+        of = {m: np.array([found[level, f, i, m][0] for f, i in tasks]) for m in dict.fromkeys(k[3] for k in found)}
+        families = np.array([f for f, _ in tasks])
+        labels = families.tolist() if len({*families}) > 1 else [i for _, i in tasks]
+        for m, values in of.items():
+            each = {f: f"{values[families == f].mean():.3f}" for f in dict.fromkeys(families.tolist())}
+            rows.append(
+                {"level": level, "method": m, **each, "mean": f"{intervals.grouped(values.mean(1), labels).mean():.3f}"}
+            )
+        for m, rivals in RIVALS.items():
+            best = min(rivals, key=lambda rival: intervals.grouped(of[rival].mean(axis=1), labels).mean())
+            rows += [_difference(level, f"gain of {m}: {best} minus it", of[best] - of[m], labels, families)]
+        for other in PLAIN:
+            apart = of["in-context"] - of[other]
+            rows += [_difference(level, f"in-context minus {other}", apart, labels, families)]
+    return rows
+
+
+def _difference(level: str, name: str, apart: Floats, labels: Sequence[str], families: Any) -> dict[str, str]:
+    each = {f: f"{apart[families == f].mean():.3f}" for f in dict.fromkeys(families.tolist())}
+    here, there = intervals.fixed_tasks(apart), intervals.across_tasks(apart, labels)
+    shown = {"mean": f"{there.mean:.3f}", "low": f"{there.low:.3f}", "high": f"{there.high:.3f}"}
+    fixed = {"on these tasks": f"{here.mean:.3f}", "low here": f"{here.low:.3f}", "high here": f"{here.high:.3f}"}
+    return {"level": level, "method": name, **each, **shown, **fixed}

@@ -1,0 +1,191 @@
+"""Training of the agent `in-context`: `python -m hpo_envs.benchmarks.learned.in_context`.
+
+Supervised: states of searches on sampled tasks are recorded once; networks learn to choose the candidate with the
+largest gain over the best evaluation so far, of which the loss knows the rewards and the network the history. Writes
+`in_context.npz`, with weights for each part of `PARTS` that was left out, and weights trained on all parts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import candidate_net, candidate_set
+from hpo_envs.agents.transfer import policy_file
+from hpo_envs.agents.transfer.policy_file import PolicyWeights
+from hpo_envs.benchmarks.tasks import pools
+from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks
+from hpo_envs.tables import screen
+from hpo_envs.wrappers import for_training
+
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "characters": ("CharHPO", "CharMini"),
+    "translation": ("NMTHPO", "NMTLC"),
+    "TaskSet": ("TaskSet",),
+    "TextMini": ("TextMini",),
+    "cells": ("CellMini", "NASBenchNLP"),
+    "functions": (),
+}
+"""Families of each part that is left out as a whole; functions are draws of Gaussian processes and of random trees."""
+
+FEATURES = ("posterior",)
+
+CANDIDATES, EVALUATIONS, HIDDEN, BATCH = 64, 20, 16, 128
+
+FUNCTIONS = 2
+"""Share of functions in a batch; every other part has 1."""
+
+TEMPERATURES, FREQUENCIES = (0.0, 4.0, 12.0, 40.0), (0.15, 0.35, 0.25, 0.25)
+"""Inverse temperatures of the searches that are recorded, which choose by expected improvement; 0: at random."""
+
+SKIP, RATE, WARMING = 4.0, 4e-3, 50
+"""Weight of log expected improvement before training, learning rate, and steps in which it rises."""
+
+
+@dataclass(frozen=True)
+class States:
+    """Recorded states of E searches of T evaluations over n candidates.
+
+    Attributes:
+        columns: (E, T, n, columns) float16, before each evaluation.
+        context: (E, T, CONTEXT) float16.
+        free: (E, T, n) which were not evaluated.
+        gains: (E, T, n) float16, what each candidate would add to the best reward so far.
+        words: (E,) language or task group of the table; empty for functions.
+    """
+
+    columns: npt.NDArray[np.float16]
+    context: npt.NDArray[np.float16]
+    free: npt.NDArray[np.bool_]
+    gains: npt.NDArray[np.float16]
+    words: npt.NDArray[np.str_]
+
+    def without(self, words: set[str]) -> States:
+        """The searches on tables of no such language or task group."""
+        kept = ~np.isin(self.words, sorted(words))
+        return States(*(array[kept] for array in vars(self).values()))
+
+
+def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> States:
+    """Search on sampled tasks of a part, by expected improvement at several temperatures.
+
+    Args:
+        part: One of `PARTS`.
+        searches: E.
+        seed: Of all draws.
+        half: Only configurations in one half of each space, see `pools.in_half`.
+    """
+    found = pools.pools(PARTS[part], half=half) if PARTS[part] else []
+    how = Draws((0.3, 1.0), 0.25, 0.0 if found else 1.0, 0.5, (0.0, 0.0))
+    tasks = SampledTasks(searches, found, CANDIDATES, EVALUATIONS, how)
+    envs, rng = for_training(tasks, CANDIDATES, FEATURES), np.random.default_rng(seed)
+    observation, info = envs.reset(seed=seed)
+    words = np.array(["" if i < 0 else found[i].held_out[0] for i in info["task"]])
+    temperature = rng.choice(TEMPERATURES, (searches, 1), p=FREQUENCIES)
+    careless = rng.choice([0.0, 0.15], (searches, 1))
+    rewards, best, states = tasks.rewards, np.zeros(searches), []
+    for _ in range(EVALUATIONS):
+        columns, free = observation["candidates"], observation["mask"] > 0.5
+        gains = np.maximum(rewards - best[:, None], 0.0) * free
+        states.append((columns.astype(np.float16), observation["context"].astype(np.float16), free, gains))
+        scores = columns[..., -1] * temperature + rng.gumbel(size=free.shape)
+        scores = np.where(rng.random((searches, 1)) < careless, rng.random(free.shape), scores)
+        observation, gain, *_ = envs.step(np.where(free, scores, -np.inf).argmax(axis=1))
+        best += gain
+    columns, context, free, gains = (np.stack(parts, axis=1) for parts in zip(*states, strict=True))
+    return States(columns, context, free, gains.astype(np.float16), words)
+
+
+def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False) -> candidate_net.NetArrays:
+    """Train one network, by the expected gain of the candidate that it draws.
+
+    A gain counts in the mean of the best rewards so far from its step on, and half in the last one.
+
+    Args:
+        states: By part.
+        seed: Of the initial weights and of batches.
+        steps: Gradient steps.
+        blind: Whether the network sees the candidates as before the first evaluation, a rival without adaptation.
+    """
+    import torch
+
+    from hpo_envs.agents.transfer.scoring_network import ScoringNetwork
+
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    network = ScoringNetwork(candidate_set.columns(FEATURES), HIDDEN, 0.0 if blind else SKIP)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=1e-3)
+    shares = {part: FUNCTIONS if part == "functions" else 1 for part in states}
+    for step in range(steps):
+        parts = []
+        for part, s in states.items():
+            size = BATCH * shares[part] // sum(shares.values())
+            e, t = rng.integers(len(s.words), size=size), rng.integers(1, EVALUATIONS, size)
+            late = (EVALUATIONS - t) / EVALUATIONS + 0.5
+            shown = 0 * t if blind else t
+            parts.append((s.columns[e, shown], s.free[e, t], s.context[e, shown], s.gains[e, t] * late[:, None]))
+        x, free, context, gains = (torch.as_tensor(np.concatenate(p)) for p in zip(*parts, strict=True))
+        scores, _ = network(x.float(), free, context.float())
+        chosen = torch.softmax(scores.masked_fill(~free, -1e9), dim=1)
+        loss = -(chosen * gains.float()).sum(dim=1).mean()
+        for group in optimiser.param_groups:
+            group["lr"] = RATE * min(1.0, (step + 1) / WARMING) * (1.0 - step / steps)
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call,unused-ignore]
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimiser.step()
+    return network.arrays()
+
+
+def train(
+    states: Mapping[str, States], without: str | None, seeds: int, steps: int, blind: bool = False
+) -> PolicyWeights:
+    """Train weights without a part, and without what shares a language or task group with it.
+
+    Args:
+        states: By part.
+        without: One of `PARTS`; None: none is left out.
+        seeds: Number of networks, whose log probabilities are averaged.
+        steps: Gradient steps of each.
+        blind: See `fit`.
+    """
+    families = PARTS[without] if without else ()
+    left_out = {word for p in pools.pools(families) for word in p.held_out} if families else set()
+    kept = {part: s.without(left_out) for part, s in states.items() if part != without}
+    words = frozenset(word for s in kept.values() for word in s.words if word)
+    members = tuple(fit(kept, seed, steps, blind) for seed in range(seeds))
+    name = "all" if without is None else f"without {without}"
+    return PolicyWeights(name, words, FEATURES, CANDIDATES, HIDDEN, members)
+
+
+@screen.on()
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Record states, train networks for each part left out, and save them."""
+    parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.in_context", description=__doc__)
+    parser.add_argument("--searches", type=int, default=512, help="recorded for each part (default: %(default)s)")
+    parser.add_argument("--steps", type=int, default=200, help="of each network (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="networks for each part (default: %(default)s)")
+    parser.add_argument("--half", type=int, choices=(0, 1), help="only configurations in one half of each space")
+    parser.add_argument("--blind", action="store_true", help="networks without history, as rivals")
+    parser.add_argument("--out", type=Path, default=Path("runs/in-context"), help="folder (default: %(default)s)")
+    args = parser.parse_args(arguments)
+    begun = time.process_time()
+    states = {part: record(part, args.searches, half=args.half) for part in PARTS}
+    print(f"{sum(len(s.words) for s in states.values())} searches: {time.process_time() - begun:.0f} s", flush=True)
+    made = []
+    for without in (None, *PARTS):
+        made.append(train(states, without, args.seeds, args.steps, args.blind))
+        print(f"{made[-1].name}: {time.process_time() - begun:.0f} s", flush=True)
+    args.out.mkdir(parents=True, exist_ok=True)
+    print(policy_file.write(args.out / "in_context.npz", made))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

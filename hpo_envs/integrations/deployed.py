@@ -1,0 +1,95 @@
+"""Any trained policy as an agent: a callable on arrays, TorchScript (extra `rl`) or ONNX (extra `interop`).
+
+runs = run(Deployed, "NMTHPO-swen-v0", seeds=range(10), policy="policy.onnx", features=("observed", "posterior"))
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import candidate_set
+from hpo_envs.agents.models.candidate_set import CandidateArrays
+from hpo_envs.agents.problem import Problem
+from hpo_envs.agents.transfer.observing import ObservingAgent
+from hpo_envs.tables.checks import extra_module, regular
+
+Observation = Mapping[str, npt.NDArray[np.float32]]
+PolicyFunction = Callable[[dict[str, npt.NDArray[np.float32]]], Any]
+
+
+class Deployed(ObservingAgent):
+    """A policy that was trained on `wrappers.CandidateObservation`, as an agent on the same observations.
+
+    It gets a dict of float32 arrays with a batch axis of 1, and returns a score for each candidate, of which the
+    largest that was not evaluated is chosen, or the index of a candidate. Of more candidates than in training a random
+    subset is observed, fewer are filled up, both as in training. TorchScript gets tensors in one dict, ONNX the arrays
+    that its inputs name. A TorchScript file is a program: load only those that you trust.
+
+    Args:
+        problem: A finite problem with features and one objective.
+        seed: Seed of `self.rng`, which draws the candidates that are observed.
+        policy: The callable, or a file with suffix `.pt` (TorchScript) or `.onnx`.
+        features: Groups of columns of the training, see `hpo_envs.agents.models.candidate_set.GROUPS`.
+        candidates: Size of the set in training.
+
+    Raises:
+        ValueError: More than one objective, no such file, or a policy that fails on these observations or returns
+            anything else.
+        ModuleNotFoundError: What the file needs is not installed.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seed: int,
+        *,
+        policy: PolicyFunction | str | Path,
+        features: tuple[str, ...] = candidate_set.DEFAULT,
+        candidates: int = 64,
+    ) -> None:
+        super().__init__(problem, seed, tuple(features), candidates)
+        self._policy = policy if callable(policy) else _loaded(str(policy))
+        self.observe_space(CandidateArrays.of(self.features[self.pool], candidates))
+
+    def _suggest(self) -> int:
+        free = self.free[self.pool]
+        if not free.any():
+            return self.candidates.draw(self.rng)
+        seen = self.observation()
+        try:
+            found = np.asarray(self._policy(seen), np.float64).reshape(-1)
+        except Exception as error:  # of whatever library
+            shapes = ", ".join(f"{name} {values.shape}" for name, values in seen.items())
+            reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+            raise ValueError(f"policy must take observations {shapes}, got {reason}") from None
+        if len(found) not in (1, seen["mask"].shape[1]) or not np.isfinite(found[: len(free)]).all():
+            raise ValueError(
+                f"policy must return an index or {seen['mask'].shape[1]} finite scores, got {found.shape} of "
+                f"{found[:3].tolist()}"
+            )
+        if len(found) == 1:
+            return int(self.pool[int(found[0]) % len(self.pool)])
+        return int(self.pool[np.where(free, found[: len(free)], -np.inf).argmax()])
+
+
+@functools.lru_cache(maxsize=8)
+def _loaded(file: str) -> PolicyFunction:
+    path = regular(Path(file))
+    if path.suffix == ".onnx":
+        runtime = extra_module("onnxruntime", "interop", "ONNX policies")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1
+        session = runtime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+        names = [given.name for given in session.get_inputs()]
+        return lambda seen: session.run(None, {name: seen[name] for name in names})[0]
+    if path.suffix == ".pt":
+        torch = extra_module("torch", "rl", "TorchScript policies")
+        module = torch.jit.load(str(path), map_location="cpu").eval()
+        return lambda seen: module({name: torch.as_tensor(values) for name, values in seen.items()}).detach().numpy()
+    raise ValueError(f"policy must be a callable or a file .pt or .onnx, got {file!r}")

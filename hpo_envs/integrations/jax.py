@@ -1,0 +1,244 @@
+"""Look-ups and learning curves of any tables in JAX: one batch of arrays and pure functions (extra `jax`).
+
+batch = export(["CharHPO-g2p-hun-lstm-v0", ("NMTLC-zhen-v0", {"budget": 1e6})])
+states = jax.vmap(functools.partial(reset, batch))(jax.random.split(jax.random.key(0), 16_384))
+states, reward, done = jax.vmap(functools.partial(step, batch))(states, actions)
+
+Functions are of one episode; `jax.vmap` makes them those of many. Rewards are those of the environments, bit for bit,
+in float64 (`jax.config.update("jax_enable_x64", True)`), else rounded to float32. PyTorch reads all arrays by DLPack:
+`torch.from_dlpack(batch.values)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+from hpo_envs.agents.models.candidate_set import BOUND
+from hpo_envs.agents.models.gp.stacked import TAIL
+from hpo_envs.core.engines.curves.params import CurveParams
+from hpo_envs.core.engines.lookup.params import LookupParams
+
+try:
+    import jax
+    import jax.numpy as jnp
+    from jax import Array
+except ModuleNotFoundError:
+    raise ModuleNotFoundError('hpo_envs.integrations.jax needs jax: pip install "hpo_envs[jax]"') from None
+
+
+class TaskBatch(NamedTuple):
+    """T tables of at most R configurations, L fidelities and D features, padded with zeros.
+
+    Attributes:
+        values: (T, R, L) rewards, higher is better; those of several repeats are averaged.
+        costs: (T, R, L) of training up to each fidelity, in the unit of the budget.
+        ends: (T, R) fidelity at which a run ends.
+        features: (T, R, D) float32 in [0, 1].
+        rows: (T,) configurations.
+        budgets: (T,) of an episode.
+        limits: (T,) steps after which an episode ends whatever its budget.
+        paid: (T,) whether an evaluation costs again when it is repeated: look-ups.
+        scales: (T, 2) median and best final reward, for normalised rewards in training.
+    """
+
+    values: Array
+    costs: Array
+    ends: Array
+    features: Array
+    rows: Array
+    budgets: Array
+    limits: Array
+    paid: Array
+    scales: Array
+
+
+class Episode(NamedTuple):
+    """The state of an episode, with room for its first H evaluations.
+
+    Attributes:
+        task: Index of the table.
+        reached: (R,) fidelity that each configuration is trained to, plus 1; (0,) where all tables are look-ups.
+        evaluated: (H,) configurations evaluated, ascending, then R.
+        rows: (H,) configuration of each evaluation, in order.
+        rewards: (H,) their rewards.
+        paid: (H,) their costs.
+        steps: Count of evaluations.
+        spent: Of the budget.
+        best: Largest reward.
+    """
+
+    task: Array
+    reached: Array
+    evaluated: Array
+    rows: Array
+    rewards: Array
+    paid: Array
+    steps: Array
+    spent: Array
+    best: Array
+
+
+def export(tasks: Sequence[str | tuple[str, Mapping[str, Any]]]) -> TaskBatch:
+    """The tables of some ids as arrays on the default device.
+
+    Args:
+        tasks: Ids, or ids with arguments of `gym.make` (`table=`, `objective=`, `budget=`, ...): look-ups of rows and
+            learning curves, with one objective, one worker and all configurations in order.
+
+    Raises:
+        ValueError: Another environment.
+    """
+    parts = [_arrays(task, {}) if isinstance(task, str) else _arrays(*task) for task in tasks]
+    r, levels = (max(part["values"].shape[axis] for part in parts) for axis in (0, 1))
+    d = max(part["features"].shape[1] for part in parts)
+    wide = {"values": (r, levels), "costs": (r, levels), "ends": (r,), "features": (r, d)}
+    found = {}
+    for name in TaskBatch._fields:
+        arrays = [np.asarray(part[name]) for part in parts]
+        if name in wide:
+            sizes = wide[name]
+            edge = [[(0, 0)] * (a.ndim - 1) + [(0, sizes[-1] - a.shape[-1])] for a in arrays]
+            if name in ("values", "costs"):  # further fidelities repeat the last one
+                arrays = [np.pad(a, pad, "edge") for a, pad in zip(arrays, edge, strict=True)]
+            arrays = [np.pad(a, [(0, n - k) for n, k in zip(sizes, a.shape, strict=True)]) for a in arrays]
+        found[name] = jnp.asarray(np.stack(arrays))
+    return TaskBatch(**found)
+
+
+def _arrays(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    p = getattr(gym.make(env_id, disable_env_checker=True, **kwargs).unwrapped, "params", None)
+    curves = isinstance(p, CurveParams)
+    if not (isinstance(p, LookupParams | CurveParams) and p.kind != "grid" and len(p.tables) == 1) or p.vector:
+        raise ValueError(f"tasks must be look-ups or curves of one table and one objective, got {env_id}")
+    if not p.view.whole or (isinstance(p, CurveParams) and p.workers > 1):
+        raise ValueError(f"tasks must have all configurations in order and one worker, got {env_id} {dict(kwargs)}")
+    if isinstance(p, CurveParams):
+        grid = np.stack(np.meshgrid(np.arange(p.rows), np.arange(len(p.levels)), indexing="ij"), axis=-1).reshape(-1, 2)
+        values = p.truth(0, grid).reshape(p.rows, -1)
+        kept = np.arange(p.repeats) < p.count[:, None]
+        costs = p.costs.reshape(p.rows, p.repeats, -1).mean(axis=1, where=kept[..., None])
+        ends = p.ends.reshape(p.rows, -1).max(axis=1, where=kept, initial=0)
+    else:
+        values = p.truth(0, np.arange(p.rows))[:, None]
+        kept = np.arange(p.max_repeats) < p.repeats[:, None]
+        costs = p.costs.reshape(p.rows, -1).mean(axis=1, where=kept)[:, None]
+        ends = np.zeros(p.rows, np.int64)
+    final = values[:, -1]
+    return {
+        "values": values,
+        "costs": costs,
+        "ends": ends.astype(np.int32),
+        "features": p.table.features.astype(np.float32),
+        "rows": np.int32(p.rows),
+        "budgets": np.float64(p.budget),
+        "limits": np.int32(p.steps),
+        "paid": not curves,
+        "scales": np.array([np.median(final), final.max()]),
+    }
+
+
+def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = None) -> Episode:
+    """Begin an episode on a table: `task`, or a random one. `horizon` is H, the evaluations that are remembered."""
+    tables, rows, levels = batch.values.shape
+    zeros = jnp.zeros(horizon, batch.values.dtype)
+    return Episode(
+        jax.random.randint(key, (), 0, tables) if task is None else jnp.asarray(task),
+        jnp.zeros(rows if levels > 1 else 0, jnp.int32),
+        jnp.full(horizon, rows, jnp.int32),
+        jnp.zeros(horizon, jnp.int32),
+        zeros,
+        zeros,
+        jnp.int32(0),
+        jnp.zeros((), batch.values.dtype),
+        jnp.asarray(-jnp.inf, batch.values.dtype),
+    )
+
+
+def step(batch: TaskBatch, state: Episode, row: Array, level: Array | None = None) -> tuple[Episode, Array, Array]:
+    """Evaluate a configuration, at a fidelity (default: the last): the next state, the reward, and whether it ends."""
+    task, levels, row = state.task, batch.values.shape[2], jnp.asarray(row, jnp.int32)
+    level = jnp.asarray(levels - 1 if level is None else level, jnp.int32)
+    value, costs, reached = batch.values[task, row, level], batch.costs[task, row], state.reached
+    if levels > 1:
+        before = jnp.where(batch.paid[task], 0, reached[row])
+        now = jnp.maximum(before, jnp.minimum(level, batch.ends[task, row]) + 1)
+        cost = jnp.where(now > before, costs[now - 1] - jnp.where(before > 0, costs[before - 1], 0), 0)
+        reached = reached.at[row].set(now)
+    else:
+        cost = costs[0]
+    at, h = state.steps, state.rows.shape[0]
+    place = (state.evaluated < row).sum()
+    known = state.evaluated[jnp.minimum(place, h - 1)] == row
+    index = jnp.arange(h)
+    inserted = jnp.where(index == place, row, jnp.where(index > place, jnp.roll(state.evaluated, 1), state.evaluated))
+    after = Episode(
+        task,
+        reached,
+        jnp.where(known, state.evaluated, inserted),
+        state.rows.at[at].set(row, mode="drop"),
+        state.rewards.at[at].set(value, mode="drop"),
+        state.paid.at[at].set(cost, mode="drop"),
+        at + 1,
+        state.spent + cost,
+        jnp.maximum(state.best, value),
+    )
+    return after, value, (after.spent >= batch.budgets[task]) | (after.steps >= batch.limits[task])
+
+
+def free(batch: TaskBatch, state: Episode) -> Array:
+    """(R,) bool: which configurations the episode has and did not evaluate."""
+    rows = jnp.arange(batch.values.shape[1])
+    found: Array = (rows < batch.rows[state.task]) & ~(rows[:, None] == state.evaluated).any(axis=1)
+    return found
+
+
+def random_row(batch: TaskBatch, state: Episode, key: Array) -> Array:
+    """A configuration that was not evaluated, uniformly: the k-th free one, found in O(H), without a mask."""
+    left = batch.rows[state.task] - (state.evaluated < batch.values.shape[1]).sum()
+    k = jnp.floor(jax.random.uniform(key) * left).astype(jnp.int32)
+    row: Array = jax.lax.fori_loop(0, len(state.evaluated), lambda i, at: at + (state.evaluated[i] <= at), k)
+    return row
+
+
+def sample(key: Array, scores: Array, mask: Array) -> Array:
+    """A configuration with probability proportional to exp(score) where `mask`, by one random number."""
+    p = jnp.where(mask, jnp.exp(scores - jnp.max(scores, where=mask, initial=-jnp.inf)), 0)
+    total, rows = jnp.cumsum(p), jnp.arange(len(p))
+    found = (total <= jax.random.uniform(key) * total[-1]).sum()
+    return jnp.minimum(found, jnp.where(mask, rows, 0).max())  # rounding may go beyond the last one
+
+
+def standardised(state: Episode) -> Array:
+    """(H,) rewards so far with mean 0 and deviation 1, lower tail cut as in `CandidateObservation`; zeros after."""
+    y, seen = state.rewards, jnp.arange(state.rewards.shape[0]) < state.steps
+    t = jnp.maximum(seen.sum(), 1)
+    ordered = jnp.sort(jnp.where(seen, y, jnp.inf))
+    median = 0.5 * (ordered[(t - 1) // 2] + ordered[t // 2])
+    lead = state.best - median
+    cut = jnp.where(lead > 0, jnp.maximum(y, median - TAIL * lead), y)
+    apart = jnp.where(seen, cut - jnp.where(seen, cut, 0).sum() / t, 0)
+    spread = jnp.sqrt(jnp.square(apart).sum() / t)
+    floor = 1e-9 * jnp.maximum(1.0, jnp.abs(jnp.where(seen, y, 0)).max())
+    return jnp.clip(apart / jnp.where(spread > floor, spread, 1), -BOUND, BOUND)
+
+
+def observed(batch: TaskBatch, state: Episode) -> Array:
+    """(R, 2): whether a configuration was evaluated, and its last standardised reward."""
+    z, seen = standardised(state), jnp.arange(state.rows.shape[0]) < state.steps
+    rows = jnp.where(seen, state.rows, batch.values.shape[1])
+    columns = jnp.stack([jnp.ones_like(z), z], axis=1)
+    return jnp.zeros((batch.values.shape[1], 2), z.dtype).at[rows].set(columns, mode="drop")
+
+
+def history(batch: TaskBatch, state: Episode) -> Array:
+    """(H, 4 + D), of each evaluation 1, standardised reward, cost and budget left after it, features on [-1, 1]."""
+    seen = (jnp.arange(state.rows.shape[0]) < state.steps)[:, None]
+    budget = batch.budgets[state.task]
+    left = jnp.maximum(1 - jnp.cumsum(state.paid) / budget, 0)
+    x = 2 * batch.features[state.task, state.rows] - 1
+    numbers = jnp.stack([jnp.ones_like(left), standardised(state), state.paid / budget, left], axis=1)
+    return jnp.where(seen, jnp.concatenate([numbers, x], axis=1), 0)
