@@ -25,10 +25,10 @@ from hpo_envs.families import registry
 from hpo_envs.tables import store, user
 from hpo_envs.tables.table import Floats, Table
 
-TRIALS, BUDGET, FUNCTIONS, STEPS, SEARCHES = 10, 20, 12, 200, 512
+TEST_SEEDS, TEST_BUDGET, TEST_FUNCTIONS, STEPS, SEARCHES = 10, 20, 12, 200, 512
 """Subsamples of each table, evaluations, random functions, gradient steps of each network, searches of each part."""
 
-FAMILIES: Mapping[str, tuple[str, ...]] = {
+LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "NMTHPO": ("NMTHPO-*",),
     "TaskSet": ("TaskSet-*",),
     "TextMini, classification": ("TextMini-*-joint-v0", "TextMini-*-neural-v0"),
@@ -49,12 +49,12 @@ RIVALS = {
 
 PLAIN = ("random", "bo", "bo-spread")
 
-Method = tuple[str, dict[str, Any]]
+AgentSetting = tuple[str, dict[str, Any]]
 
 
 def ids(family: str) -> list[str]:
     """Ids of a family whose action is a configuration, with one objective."""
-    every = [i for pattern in FAMILIES[family] for i in fnmatch.filter(registry.SPECS, pattern)]
+    every = [i for pattern in LEFT_OUT[family] for i in fnmatch.filter(registry.SPECS, pattern)]
     return [i for i in every if "-mo-" not in i and i != "NMTHPO-v0"]
 
 
@@ -69,7 +69,7 @@ def function_table(k: int) -> Table:
     return user.from_frame(frame.drop_duplicates(), score="score", goal="max", name=f"function-{k}")
 
 
-def methods(files: Mapping[str, str], level: str) -> dict[str, Method]:
+def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
     """Agents and their rivals.
 
     Args:
@@ -108,9 +108,9 @@ def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]
         kwargs |= {"table": table.subset(np.flatnonzero(pools.in_half(table, 1)))}
         env_id = f"CharMini-{task.rpartition('/')[2]}-v0"
         more |= {"weights": "all"} if agent == "in-context" else {}
-    runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, **more)
-    found = [regret.after(r)[:BUDGET] for r in runs]
-    curves = np.array([np.pad(c, (0, BUDGET - len(c)), mode="edge") for c in found])
+    runs = run(agent, env_id, seeds, budget=TEST_BUDGET, env_kwargs=kwargs, **more)
+    found = [regret.after(r)[:TEST_BUDGET] for r in runs]
+    curves = np.array([np.pad(c, (0, TEST_BUDGET - len(c)), mode="edge") for c in found])
     return np.stack([curves.mean(axis=1), curves[:, -1]])
 
 
@@ -118,8 +118,8 @@ def trained(folder: Path) -> dict[str, str]:
     """Files of weights: blind rivals, and weights that have seen one half of each space."""
     found = {}
     for name, half, blind in (("blind, family", None, True), ("half", 0, False), ("blind, configurations", 0, True)):
-        states = {part: in_context.record(part, SEARCHES, half=half) for part in in_context.PARTS}
-        parts = (None,) if half == 0 else (None, *in_context.PARTS)
+        states = {part: in_context.record(part, SEARCHES, half=half) for part in in_context.TRAINING_PARTS}
+        parts = (None,) if half == 0 else (None, *in_context.TRAINING_PARTS)
         made = [in_context.train(states, without, 3, STEPS, blind) for without in parts]
         found[name] = str(policy_file.write(folder / f"{name}.npz", made))
     return found
@@ -128,9 +128,9 @@ def trained(folder: Path) -> dict[str, str]:
 def adaptation(r: Reproduction) -> None:
     """Regret on unseen families and configurations, beside rivals that do not adapt."""
     with tempfile.TemporaryDirectory() as folder:
-        files, seeds = trained(Path(folder)), list(r.seeds(TRIALS))
-        tasks = [("family", f, i) for f in FAMILIES for i in ids(f)]
-        tasks += [("family", "functions", f"function {k}") for k in range(FUNCTIONS)]
+        files, seeds = trained(Path(folder)), list(r.seeds(TEST_SEEDS))
+        tasks = [("family", f, i) for f in LEFT_OUT for i in ids(f)]
+        tasks += [("family", "functions", f"function {k}") for k in range(TEST_FUNCTIONS)]
         tasks += [("configurations", "CharMini", name) for name in HALVES]
         todo = [(level, f, i, m, how) for level, f, i in tasks for m, how in methods(files, level).items()]
         done = r.map(scores, [(i, *how, seeds) for *_, i, _, how in todo], "adaptation", "table")

@@ -2,7 +2,7 @@
 
 Supervised: states of searches on sampled tasks are recorded once; networks learn to choose the candidate with the
 largest gain over the best evaluation so far, of which the loss knows the rewards and the network the history. Writes
-`in_context.npz`, with weights for each part of `PARTS` that was left out, and weights trained on all parts.
+`in_context.npz`, with weights for each part of `TRAINING_PARTS` that was left out, and weights trained on all parts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import numpy.typing as npt
 from hpo_envs.agents.models import candidate_net, candidate_set
 from hpo_envs.agents.transfer import policy_file
 from hpo_envs.agents.transfer.policy_file import PolicyWeights
+from hpo_envs.benchmarks.learned.policy import CANDIDATES, EVALUATIONS, SKIP
 from hpo_envs.benchmarks.tasks import pools
 from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks
 from hpo_envs.tables import screen
 from hpo_envs.wrappers import for_training
 
-PARTS: Mapping[str, tuple[str, ...]] = {
+TRAINING_PARTS: Mapping[str, tuple[str, ...]] = {
     "characters": ("CharHPO", "CharMini"),
     "translation": ("NMTHPO", "NMTLC"),
     "TaskSet": ("TaskSet",),
@@ -34,18 +35,18 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 }
 """Families of each part that is left out as a whole; functions are draws of Gaussian processes and of random trees."""
 
-FEATURES = ("posterior",)
+INPUTS = ("posterior",)
 
-CANDIDATES, EVALUATIONS, HIDDEN, BATCH = 64, 20, 16, 128
+HIDDEN, BATCH = 16, 128
 
-FUNCTIONS = 2
+FUNCTION_SHARE = 2
 """Share of functions in a batch; every other part has 1."""
 
 TEMPERATURES, FREQUENCIES = (0.0, 4.0, 12.0, 40.0), (0.15, 0.35, 0.25, 0.25)
 """Inverse temperatures of the searches that are recorded, which choose by expected improvement; 0: at random."""
 
-SKIP, RATE, WARMING = 4.0, 4e-3, 50
-"""Weight of log expected improvement before training, learning rate, and steps in which it rises."""
+RATE, WARMING = 4e-3, 50
+"""Learning rate, and steps in which it rises."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +77,15 @@ def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> 
     """Search on sampled tasks of a part, by expected improvement at several temperatures.
 
     Args:
-        part: One of `PARTS`.
+        part: One of `TRAINING_PARTS`.
         searches: E.
         seed: Of all draws.
         half: Only configurations in one half of each space, see `pools.in_half`.
     """
-    found = pools.pools(PARTS[part], half=half) if PARTS[part] else []
+    found = pools.pools(TRAINING_PARTS[part], half=half) if TRAINING_PARTS[part] else []
     how = Draws((0.3, 1.0), 0.25, 0.0 if found else 1.0, 0.5, (0.0, 0.0))
     tasks = SampledTasks(searches, found, CANDIDATES, EVALUATIONS, how)
-    envs, rng = for_training(tasks, CANDIDATES, FEATURES), np.random.default_rng(seed)
+    envs, rng = for_training(tasks, CANDIDATES, INPUTS), np.random.default_rng(seed)
     observation, info = envs.reset(seed=seed)
     words = np.array(["" if i < 0 else found[i].held_out[0] for i in info["task"]])
     temperature = rng.choice(TEMPERATURES, (searches, 1), p=FREQUENCIES)
@@ -119,9 +120,9 @@ def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False
 
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    network = ScoringNetwork(candidate_set.columns(FEATURES), HIDDEN, 0.0 if blind else SKIP)
+    network = ScoringNetwork(candidate_set.columns(INPUTS), HIDDEN, 0.0 if blind else SKIP)
     optimiser = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=1e-3)
-    shares = {part: FUNCTIONS if part == "functions" else 1 for part in states}
+    shares = {part: FUNCTION_SHARE if part == "functions" else 1 for part in states}
     for step in range(steps):
         parts = []
         for part, s in states.items():
@@ -150,18 +151,18 @@ def train(
 
     Args:
         states: By part.
-        without: One of `PARTS`; None: none is left out.
+        without: One of `TRAINING_PARTS`; None: none is left out.
         seeds: Number of networks, whose log probabilities are averaged.
         steps: Gradient steps of each.
         blind: See `fit`.
     """
-    families = PARTS[without] if without else ()
+    families = TRAINING_PARTS[without] if without else ()
     left_out = {word for p in pools.pools(families) for word in p.held_out} if families else set()
     kept = {part: s.without(left_out) for part, s in states.items() if part != without}
     words = frozenset(word for s in kept.values() for word in s.words if word)
     members = tuple(fit(kept, seed, steps, blind) for seed in range(seeds))
     name = "all" if without is None else f"without {without}"
-    return PolicyWeights(name, words, FEATURES, CANDIDATES, HIDDEN, members)
+    return PolicyWeights(name, words, INPUTS, CANDIDATES, HIDDEN, members)
 
 
 @screen.on()
@@ -176,10 +177,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("runs/in-context"), help="folder (default: %(default)s)")
     args = parser.parse_args(arguments)
     begun = time.process_time()
-    states = {part: record(part, args.searches, half=args.half) for part in PARTS}
+    states = {part: record(part, args.searches, half=args.half) for part in TRAINING_PARTS}
     print(f"{sum(len(s.words) for s in states.values())} searches: {time.process_time() - begun:.0f} s", flush=True)
     made = []
-    for without in (None, *PARTS):
+    for without in (None, *TRAINING_PARTS):
         made.append(train(states, without, args.seeds, args.steps, args.blind))
         print(f"{made[-1].name}: {time.process_time() - begun:.0f} s", flush=True)
     args.out.mkdir(parents=True, exist_ok=True)

@@ -15,12 +15,12 @@ import jax
 import jax.numpy as jnp
 
 import hpo_envs  # noqa: F401  registers the ids
-from hpo_envs.integrations.jax import Episode, TaskBatch, export, free, reset, sample, standardised, step
+from hpo_envs.integrations.jax import EpisodeState, TaskBatch, export, free, reset, sample, standardised, step
 
 HORIZON, SCALES, HIDDEN = 20, (0.4, 1.2), 16
 
 
-def columns(batch: TaskBatch, state: Episode) -> jax.Array:
+def columns(batch: TaskBatch, state: EpisodeState) -> jax.Array:
     """(R, 6): rewards of near evaluations at two length-scales, how near they are, budget left, 1."""
     x = batch.features[state.task]
     seen = jnp.arange(HORIZON) < state.steps
@@ -42,7 +42,7 @@ def episode(batch: TaskBatch, w: dict[str, jax.Array], key: jax.Array, blind: bo
     start = reset(batch, first, HORIZON)
     low, high = batch.scales[start.task]
 
-    def one(state: Episode, key: jax.Array) -> tuple[Episode, tuple[jax.Array, jax.Array]]:
+    def one(state: EpisodeState, key: jax.Array) -> tuple[EpisodeState, tuple[jax.Array, jax.Array]]:
         mask = free(batch, state)
         s = jnp.where(
             mask, scores(w, columns(batch, state._replace(steps=0 * state.steps) if blind else state)), -jnp.inf

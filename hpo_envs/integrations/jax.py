@@ -56,7 +56,7 @@ class TaskBatch(NamedTuple):
     scales: Array
 
 
-class Episode(NamedTuple):
+class EpisodeState(NamedTuple):
     """The state of an episode, with room for its first H evaluations.
 
     Attributes:
@@ -141,11 +141,11 @@ def _arrays(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = None) -> Episode:
+def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = None) -> EpisodeState:
     """Begin an episode on a table: `task`, or a random one. `horizon` is H, the evaluations that are remembered."""
     tables, rows, levels = batch.values.shape
     zeros = jnp.zeros(horizon, batch.values.dtype)
-    return Episode(
+    return EpisodeState(
         jax.random.randint(key, (), 0, tables) if task is None else jnp.asarray(task),
         jnp.zeros(rows if levels > 1 else 0, jnp.int32),
         jnp.full(horizon, rows, jnp.int32),
@@ -158,7 +158,9 @@ def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = 
     )
 
 
-def step(batch: TaskBatch, state: Episode, row: Array, level: Array | None = None) -> tuple[Episode, Array, Array]:
+def step(
+    batch: TaskBatch, state: EpisodeState, row: Array, level: Array | None = None
+) -> tuple[EpisodeState, Array, Array]:
     """Evaluate a configuration, at a fidelity (default: the last): the next state, the reward, and whether it ends."""
     task, levels, row = state.task, batch.values.shape[2], jnp.asarray(row, jnp.int32)
     level = jnp.asarray(levels - 1 if level is None else level, jnp.int32)
@@ -175,7 +177,7 @@ def step(batch: TaskBatch, state: Episode, row: Array, level: Array | None = Non
     known = state.evaluated[jnp.minimum(place, h - 1)] == row
     index = jnp.arange(h)
     inserted = jnp.where(index == place, row, jnp.where(index > place, jnp.roll(state.evaluated, 1), state.evaluated))
-    after = Episode(
+    after = EpisodeState(
         task,
         reached,
         jnp.where(known, state.evaluated, inserted),
@@ -189,14 +191,14 @@ def step(batch: TaskBatch, state: Episode, row: Array, level: Array | None = Non
     return after, value, (after.spent >= batch.budgets[task]) | (after.steps >= batch.limits[task])
 
 
-def free(batch: TaskBatch, state: Episode) -> Array:
+def free(batch: TaskBatch, state: EpisodeState) -> Array:
     """(R,) bool: which configurations the episode has and did not evaluate."""
     rows = jnp.arange(batch.values.shape[1])
     found: Array = (rows < batch.rows[state.task]) & ~(rows[:, None] == state.evaluated).any(axis=1)
     return found
 
 
-def random_row(batch: TaskBatch, state: Episode, key: Array) -> Array:
+def random_row(batch: TaskBatch, state: EpisodeState, key: Array) -> Array:
     """A configuration that was not evaluated, uniformly: the k-th free one, found in O(H), without a mask."""
     left = batch.rows[state.task] - (state.evaluated < batch.values.shape[1]).sum()
     k = jnp.floor(jax.random.uniform(key) * left).astype(jnp.int32)
@@ -212,7 +214,7 @@ def sample(key: Array, scores: Array, mask: Array) -> Array:
     return jnp.minimum(found, jnp.where(mask, rows, 0).max())  # rounding may go beyond the last one
 
 
-def standardised(state: Episode) -> Array:
+def standardised(state: EpisodeState) -> Array:
     """(H,) rewards so far with mean 0 and deviation 1, lower tail cut as in `CandidateObservation`; zeros after."""
     y, seen = state.rewards, jnp.arange(state.rewards.shape[0]) < state.steps
     t = jnp.maximum(seen.sum(), 1)
@@ -226,7 +228,7 @@ def standardised(state: Episode) -> Array:
     return jnp.clip(apart / jnp.where(spread > floor, spread, 1), -BOUND, BOUND)
 
 
-def observed(batch: TaskBatch, state: Episode) -> Array:
+def observed(batch: TaskBatch, state: EpisodeState) -> Array:
     """(R, 2): whether a configuration was evaluated, and its last standardised reward."""
     z, seen = standardised(state), jnp.arange(state.rows.shape[0]) < state.steps
     rows = jnp.where(seen, state.rows, batch.values.shape[1])
@@ -234,7 +236,7 @@ def observed(batch: TaskBatch, state: Episode) -> Array:
     return jnp.zeros((batch.values.shape[1], 2), z.dtype).at[rows].set(columns, mode="drop")
 
 
-def history(batch: TaskBatch, state: Episode) -> Array:
+def history(batch: TaskBatch, state: EpisodeState) -> Array:
     """(H, 4 + D), of each evaluation 1, standardised reward, cost and budget left after it, features on [-1, 1]."""
     seen = (jnp.arange(state.rows.shape[0]) < state.steps)[:, None]
     budget = batch.budgets[state.task]

@@ -1,7 +1,7 @@
 """Gaussian processes averaged over random length-scales by their marginal likelihood; many episodes at once.
 
 Few observations do not settle which hyperparameters matter. A maximum of the likelihood picks one answer; here each of
-`KERNELS` answers, drawn once for each number of features, keeps the weight that the observations give it.
+`KINDS` answers, drawn once for each number of features, keeps the weight that the observations give it.
 """
 
 import functools
@@ -13,30 +13,30 @@ from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances
 
-KERNELS = {"equal": 4, "few": 16, "different": 8}
+KINDS = {"equal": 4, "few": 16, "different": 8}
 """Length-scales of each kind: equal ones, long ones but for a few features, and different ones of all features."""
 
-CONSTANT, NOISE = 1.0, 0.02
+CONSTANT, NOISE_VARIANCE = 1.0, 0.02
 """Variance of the mean, and of observations; that of the Matern part is 1."""
 
 LONG = 10.0
 """Length-scale of a feature that does not matter."""
 
-_STARTS = np.cumsum([0, *KERNELS.values()])[:-1]
-_COUNT = sum(KERNELS.values())
+_STARTS = np.cumsum([0, *KINDS.values()])[:-1]
+_COUNT = sum(KINDS.values())
 
 
 @functools.cache
 def length_scales(width: int) -> Floats:
     """(kernels, width) length-scales; distances grow with the root of the number of features that matter."""
     rng, unit = np.random.default_rng(width), np.sqrt(width / 6.0)
-    equal = np.geomspace(0.4, 1.6, KERNELS["equal"])[:, None] * np.full(width, unit)
-    few = np.full((KERNELS["few"], width), LONG)
+    equal = np.geomspace(0.4, 1.6, KINDS["equal"])[:, None] * np.full(width, unit)
+    few = np.full((KINDS["few"], width), LONG)
     for row in few:
         k = min(width, int(rng.geometric(0.3)) + 1)
         row[rng.choice(width, k, replace=False)] = np.sqrt(k / 6.0) * rng.lognormal(0.0, 0.7, k)
-    level = np.exp(rng.normal(0.0, 0.5, (KERNELS["different"], 1)))
-    different = unit * level * rng.lognormal(0.0, 1.0, (KERNELS["different"], width))
+    level = np.exp(rng.normal(0.0, 0.5, (KINDS["different"], 1)))
+    different = unit * level * rng.lognormal(0.0, 1.0, (KINDS["different"], width))
     return np.concatenate([equal, few, different])
 
 
@@ -71,7 +71,7 @@ class AveragedGP:
         squares = np.square(self._x - self._x[e, rows][:, None])
         column = of_square_distances("matern52", self._precision @ np.swapaxes(squares, 1, 2)) + np.float32(CONSTANT)
         past = self._v[e, :, :t, rows]
-        pivot = np.sqrt(np.maximum(CONSTANT + 1.0 + NOISE - np.square(past).sum(axis=2), NOISE))
+        pivot = np.sqrt(np.maximum(CONSTANT + 1.0 + NOISE_VARIANCE - np.square(past).sum(axis=2), NOISE_VARIANCE))
         row = (column - (past[:, :, None] @ self._v[:, :, :t])[:, :, 0]) / pivot[..., None]
         self._v[:, :, t] = row
         self._inverse[:, :, t, :t] = -(past[:, :, None] @ self._inverse[:, :, :t, :t])[:, :, 0] / pivot[..., None]
@@ -86,7 +86,7 @@ class AveragedGP:
         Args:
             z: (E, t) observations with mean 0 and deviation 1.
         """
-        t, counts = self.count, [*KERNELS.values()]
+        t, counts = self.count, [*KINDS.values()]
         seen = (self._inverse[:, :, :t, :t] @ z[:, None, :, None].astype(np.float32))[..., 0]
         log = -0.5 * np.square(seen).sum(axis=2) - self._log_det
         mean, deviation = (seen[:, :, None] @ self._v[:, :, :t])[:, :, 0], np.sqrt(self._variance)

@@ -5,7 +5,8 @@ import pytest
 
 from hpo_envs.agents.models import candidate_net
 from hpo_envs.benchmarks.learned import in_context
-from hpo_envs.benchmarks.learned.in_context import CANDIDATES, EVALUATIONS, FEATURES, PARTS
+from hpo_envs.benchmarks.learned.in_context import INPUTS, TRAINING_PARTS
+from hpo_envs.benchmarks.learned.policy import CANDIDATES, EVALUATIONS
 from hpo_envs.benchmarks.tasks import pools
 from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks
 from hpo_envs.wrappers import for_training
@@ -16,7 +17,7 @@ pytest.importorskip("torch", reason="extra rl is not installed")
 def regret(weights: candidate_net.NetArrays, blind: bool = False) -> np.ndarray:
     """(64,) mean regret on random functions of the most probable candidates, after a random one."""
     tasks = SampledTasks(64, [], CANDIDATES, EVALUATIONS, Draws(functions=1.0))
-    envs = for_training(tasks, CANDIDATES, FEATURES)
+    envs = for_training(tasks, CANDIDATES, INPUTS)
     first, _ = envs.reset(seed=100)
     best, lost, (observation, gain, *_) = np.zeros(64), [], envs.step(np.zeros(64, int))
     for _ in range(EVALUATIONS - 1):
@@ -49,9 +50,9 @@ def test_recorded_gains_are_those_above_the_incumbent_of_what_is_free() -> None:
 
 def test_weights_have_seen_nothing_of_the_part_that_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_context, "BATCH", 16)
-    states = {part: in_context.record(part, 24) for part in PARTS}
+    states = {part: in_context.record(part, 24) for part in TRAINING_PARTS}
     found = in_context.train(states, "translation", seeds=1, steps=1)
-    pairs = {word for p in pools.pools(PARTS["translation"]) for word in p.held_out}
+    pairs = {word for p in pools.pools(TRAINING_PARTS["translation"]) for word in p.held_out}
     assert {"jpn", "rus", "swa"} <= pairs
     assert not found.languages & pairs
     assert found.languages

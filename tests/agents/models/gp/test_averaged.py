@@ -24,14 +24,14 @@ def test_posteriors_are_evidence_weighted_means_of_dense_ones_in_episodes_of_any
         for scale in length_scales(int(width)):
             a = x[e, :, :width] / scale
             k = of_square_distances("matern52", square_distances(a, a)) + averaged.CONSTANT
-            seen = k[np.ix_(rows[e], rows[e])] + averaged.NOISE * np.eye(t)
+            seen = k[np.ix_(rows[e], rows[e])] + averaged.NOISE_VARIANCE * np.eye(t)
             solved = np.linalg.solve(seen, k[rows[e]])
             mean.append(z[e] @ solved)
             variance.append(k.diagonal() - (k[rows[e]] * solved).sum(axis=0))
             log.append(-0.5 * z[e] @ np.linalg.solve(seen, z[e]) - 0.5 * np.linalg.slogdet(seen)[1])
         m, v, w = np.array(mean), np.array(variance), np.exp(np.array(log) - max(log))
         gain, start = expected_improvement(m, np.sqrt(v), z[e].max()), 0
-        for i, count in enumerate(averaged.KERNELS.values()):
+        for i, count in enumerate(averaged.KINDS.values()):
             at = slice(start, start := start + count)
             share = w[at] / w[at].sum()
             np.testing.assert_allclose(means[i, e], share @ m[at], atol=2e-3)
