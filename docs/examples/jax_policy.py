@@ -7,6 +7,7 @@ Trains on CharHPO's sweeps by REINFORCE and prints the mean regret on two unseen
 """
 
 import argparse
+import fnmatch
 import functools
 import time
 
@@ -92,7 +93,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=16_384)
     parser.add_argument("--updates", type=int, default=60)
     args = parser.parse_args()
-    sweeps = [i for i in gym.registry if i.startswith("CharHPO-") and i.endswith(("-lstm-v0", "-transformer-v0"))]
+    sweeps = fnmatch.filter(gym.registry, "CharHPO-*-*-*-v0")
     sweeps = [i for i in sweeps if "hai-lstm" not in i and "geo-lstm" not in i]  # best = median
     unseen = [i for i in sweeps if "-rom-" in i or "-geo-" in i]
     batch, test = export([i for i in sweeps if i not in unseen]), export(unseen)

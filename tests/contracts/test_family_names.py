@@ -20,7 +20,7 @@ NAMES = {f.name for f in FAMILIES.values()} | {f.dataset for f in FAMILIES.value
 ABOUT = (
     "docs/stories/",
     "hpo_envs/benchmarks/comparison/neutrality.py",
-    "hpo_envs/benchmarks/learned/policy.py",
+    "hpo_envs/benchmarks/learned/",
     "tests/agents/transfer/test_learned.py",
     "tests/benchmarks/learned/",
     "tests/benchmarks/papers/",
