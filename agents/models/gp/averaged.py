@@ -22,8 +22,7 @@ CONSTANT, NOISE_VARIANCE = 1.0, 0.02
 LONG = 10.0
 """Length-scale of a feature that does not matter."""
 
-_STARTS = np.cumsum([0, *KINDS.values()])[:-1]
-_COUNT = sum(KINDS.values())
+*_STARTS, _COUNT = np.cumsum([0, *KINDS.values()]).tolist()
 
 
 @functools.cache
