@@ -124,12 +124,20 @@ class _Worker:
             ready = connection.wait([self.pipe, self.process.sentinel], TICK)
             age += min(time.monotonic() - start, 2 * TICK)  # less than the clock says where all were stopped
             if self.pipe in ready:
+                left = threading.TIMEOUT_MAX if limit is None else max(0.0, limit[0] + limits.GRACE - age)
+                kill, start = threading.Timer(left, self.process.kill), time.monotonic()
                 try:
+                    if limit is not None:
+                        kill.start()  # what an agent wrote into the pipe may announce more than comes
                     kind, *facts = self.pipe.recv()
                 except (EOFError, OSError):
+                    if limit is not None and time.monotonic() - start >= left:
+                        raise limits.WorkerLost(call, limit[1]) from None
                     raise ChildProcessError("the worker died") from None
                 except Exception as error:  # what was returned or raised cannot be read here
                     return False, error
+                finally:
+                    kill.cancel()
                 if kind == "limit":
                     limit, age = facts[0], 0.0
                 elif facts[0] == self._number:  # else of another call

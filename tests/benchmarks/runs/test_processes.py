@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import sys
 import time
 
 import pytest
@@ -29,6 +30,23 @@ def endless(code: Code) -> None:
                 time.sleep(60)
             except BaseException:
                 continue
+
+
+def garbled(code: Code) -> None:
+    with limits.deadline(0.5, "must end within {:g} s"):
+        for fd in range(3, 64):
+            if os.path.exists(f"/proc/self/fd/{fd}") and os.readlink(f"/proc/self/fd/{fd}").startswith("socket"):
+                os.write(fd, b"\0\xff\xff\xff announces more than comes")
+        time.sleep(60)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_worker_whose_pipe_is_garbled_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "GRACE", 0.1)
+    with Processes(1) as pool:
+        with pytest.raises(WorkerLost, match="must end within 0.5 s"):
+            pool.submit(garbled, Code(None)).result(timeout=60)
+        assert pool.submit(abs, -3).result() == 3
 
 
 def test_worker_of_foreign_code_runs_nothing_else() -> None:
