@@ -16,7 +16,7 @@ from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.mistakes import cause
 from hpo_envs.tuning.record import Evaluation, by
 
-LOOKS = {"evaluations": 0, "best so far": 1}
+LOOKS = {"evaluations": 0, "best so far": 1, "failed": 2, "infeasible": 3, "Pareto front": 1}
 """Colours of the series."""
 
 FEWEST, MOST = 8, 256
@@ -85,19 +85,71 @@ def _answer(tuned: Any) -> str:
 
 
 def _curve(tuned: Any, drawn: Drawn) -> str:
-    """Each objective against the order in which evaluations ended."""
-    ended = sorted(tuned.successes, key=lambda e: e.ended)
-    x, figures = [e.ended + 1 for e in ended], ""
-    for k, (name, goal) in enumerate(zip(tuned.header["objectives"], tuned.header["goals"], strict=True)):
-        values = _shown([e.metrics[name] for e in ended], goal)
-        best = (np.maximum if goal == "max" else np.minimum).accumulate(values)
-        panel = {"x": x, "agents": {"best so far": [best.tolist()], "evaluations": [values]}}
-        found = x[best.tolist().index(best[-1])]
-        title = f"Best {name}: {number(float(best[-1]))} after {found} of {x[-1]} evaluations"
-        look = {"step": True, "points": ["evaluations"], "notes": [*map(_note, ended)]}
-        note = f"{'Higher' if goal == 'max' else 'Lower'} is better. Points are evaluations, far ones at the edge."
+    """Each objective against the order in which evaluations ended; two of them against each other."""
+    ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.ended)
+    x, notes, figures = [e.ended + 1 for e in ended], [*map(_note, ended)], ""
+    names, goals = tuned.header["objectives"], tuned.header["goals"]
+    for k, (name, goal) in enumerate(zip(names, goals, strict=True)):
+        series = _series(ended, name, goal)
+        best, held = [], np.nan
+        for e, value in zip(ended, series["evaluations"], strict=True):
+            if e.feasible and e.whole and value is not None:
+                held = value if np.isnan(held) else (max if goal == "max" else min)(held, value)
+            best.append(None if np.isnan(held) else held)
+        if best[-1] is None:
+            continue
+        panel = {"x": x, "agents": {"best so far": [best], **{n: [v] for n, v in series.items()}}}
+        title = f"Best {name}: {number(best[-1])} after {x[best.index(best[-1])]} of {x[-1]} evaluations"
+        look: dict[str, Any] = {"step": True, "points": [*series], "notes": notes}
+        better = "Higher" if goal == "max" else "Lower"
+        note = f"{better} is better. Points are evaluations, far and failed ones at the edge."
         figures += figure(f"curve-{k}", [chart(title, "evaluations", name, panel, **look)], note, drawn)
-    return _section("curve", "Score against evaluations", f'<div class="grid">{figures}</div>')
+    if len(names) == 2 and tuned.pareto:
+        good = sorted((e for e in ended if e.rewards is not None), key=lambda e: e.metrics[names[0]])
+        front = {e.number for e in tuned.pareto}
+        y = [e.metrics[names[1]] for e in good]
+        lines = {
+            "Pareto front": [v if e.number in front else None for e, v in zip(good, y, strict=True)],
+            "evaluations": y,
+        }
+        panel = {"x": [e.metrics[names[0]] for e in good], "agents": {n: [v] for n, v in lines.items()}}
+        look = {"points": ["evaluations"], "notes": [*map(_note, good)]}
+        figures += figure(
+            "pareto",
+            [chart("Pareto front", names[0], names[1], panel, **look)],
+            "Feasible evaluations on a line.",
+            drawn,
+        )
+    return _section(
+        "curve", "Score against evaluations", f'<div class="grid">{figures}{_trainings(tuned, drawn)}</div>'
+    )
+
+
+def _series(evaluations: Sequence[Evaluation], name: str, goal: str) -> dict[str, list[float | None]]:
+    """Scores of evaluations as points: those with a score, infeasible ones, and failed ones at the worst end."""
+    good = [e for e in evaluations if e.rewards is not None]
+    shown = dict(zip([e.number for e in good], _shown([e.metrics[name] for e in good], goal), strict=True))
+    edge = (min if goal == "max" else max)(shown.values(), default=0.0)
+    found: dict[str, list[float | None]] = {
+        "evaluations": [shown[e.number] if e.feasible else None for e in evaluations],
+        "infeasible": [shown[e.number] if e.rewards is not None and not e.feasible else None for e in evaluations],
+        "failed": [edge if e.rewards is None else None for e in evaluations],
+    }
+    return {n: v for n, v in found.items() if n == "evaluations" or any(value is not None for value in v)}
+
+
+def _trainings(tuned: Any, drawn: Drawn) -> str:
+    """Learning curves of the evaluations that report after each epoch."""
+    curves = [e for e in sorted(tuned.successes, key=lambda e: e.score) if e.curve]
+    if not curves:
+        return ""
+    steps = sorted({int(step) for e in curves for step, _ in e.curve})
+    lines = {_note(e): [[dict(map(tuple, e.curve)).get(step) for step in steps]] for e in curves}
+    shades = {_note(e): colour(i / max(len(curves) - 1, 1)) for i, e in enumerate(curves)}
+    name = tuned.header["objectives"][0]
+    stopped = sum(not e.whole for e in curves)
+    drawing = chart("Learning curves", "epoch or step", name, {"x": steps, "agents": lines}, shades=shades)
+    return figure("trainings", [drawing], f"Dark: better scores. {count(stopped, 'training')} stopped early.", drawn)
 
 
 def _shown(values: Sequence[float], goal: str) -> list[float]:
@@ -144,7 +196,7 @@ def _configurations(tuned: Any, drawn: Drawn) -> str:
     name, active, figures = tuned.header["objectives"][0], points.active(raw), ""
     score = np.array([e.score for e in good])
     rank = score.argsort(kind="stable").argsort(kind="stable") / max(len(good) - 1, 1)
-    values, notes = _shown([e.metrics[name] for e in good], tuned.header["goals"][0]), [*map(_note, good)]
+    notes = [*map(_note, good)]
     names, places = [h.name for h in points.space], np.where(active, points.unit(raw), np.nan)
     if len(names) > 1:
         order = np.argsort(rank).tolist()  # the best above the others
@@ -154,11 +206,13 @@ def _configurations(tuned: Any, drawn: Drawn) -> str:
         panel = {"x": [*range(len(names))], "agents": lines}
         parallel = chart("Parallel coordinates", "hyperparameter", "lowest to highest value", panel, **across)
         figures += figure("parallel", [parallel], "Dark: better scores; without a point: inactive.", drawn)
-    slices = []
+    slices, ended = [], [e for e in tuned if e.ended >= 0]
+    every, series = np.array([points.row(e.config) for e in ended]), _series(ended, name, tuned.header["goals"][0])
+    notes, active = [*map(_note, ended)], points.active(every)
     for j, h in enumerate(points.space):
         on = np.flatnonzero(active[:, j]).tolist()
-        panel = {"x": raw[on, j].tolist(), "agents": {"evaluations": [[values[i] for i in on]]}}
-        look: dict[str, Any] = {"points": ["evaluations"], "notes": [notes[i] for i in on], "xlog": h.log}
+        panel = {"x": every[on, j].tolist(), "agents": {n: [[v[i] for i in on]] for n, v in series.items()}}
+        look: dict[str, Any] = {"points": [*series], "notes": [notes[i] for i in on], "xlog": h.log}
         if h.kind == "categorical":
             look["labels"] = [*map(str, h.values)]
         slices.append(chart(h.name, h.name, name, panel, **look))
@@ -169,19 +223,38 @@ def _configurations(tuned: Any, drawn: Drawn) -> str:
 def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
     names = [h["name"] for h in tuned.header["space"]]
     metrics = [*dict.fromkeys(name for e in ended for name in e.metrics)]
+    epochs = [_epoch(e) for e in ended]
+    trained = any(epochs)
     rows = [
         [
             num(e.number),
             text(e.status if e.feasible or e.rewards is None else "infeasible"),
             *(num(e.metrics.get(m), f"{e.metrics[m]:.6g}" if m in e.metrics else "") for m in metrics),
             *(_cell(e.config.get(n, "")) for n in names),
+            *([num(epoch)] if trained else []),
             num(e.seconds),
         ]
-        for e in ended
+        for e, epoch in zip(ended, epochs, strict=True)
     ]
-    columns = [("n", "number"), ("", "status"), *(("n", m) for m in metrics), *(("", n) for n in names), ("n", "s")]
+    epoch_column = [("n", "epoch")] if trained else []
+    columns = [
+        ("n", "number"),
+        ("", "status"),
+        *(("n", m) for m in metrics),
+        *(("", n) for n in names),
+        *epoch_column,
+        ("n", "s"),
+    ]
     shown = table("evaluations", "All evaluations, in the order in which they ended", columns, rows)
     return _section("all", "Evaluations", shown + download("evaluations", "Evaluations"))
+
+
+def _epoch(evaluation: Evaluation) -> int:
+    """Epochs up to which a configuration was trained; 0 if it was not by epochs."""
+    if evaluation.curve:
+        return int(evaluation.curve[-1][0])
+    action = evaluation.action
+    return action[1] + 1 if isinstance(action, list) and len(action) == 2 and type(action[1]) is int else 0
 
 
 def _cell(value: Any) -> str:

@@ -60,7 +60,7 @@ function ticks(low, high, log) {
   const raw = (high - low) / 5, power = 10 ** Math.floor(Math.log10(raw || 1));
   const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= raw) || 1;
   const found = [];
-  for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + 1e-9 * step; t += step) found.push(+t.toPrecision(10));
+  for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + 1e-9 * step; t += step) found.push(Math.abs(t) < step / 1e6 ? 0 : +t.toPrecision(10));
   return found;
 }
 

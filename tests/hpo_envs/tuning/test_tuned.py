@@ -17,7 +17,7 @@ import hpo_envs
 from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.commands import report
 from hpo_envs.commands.main import main
-from hpo_envs.tuning import Tuned, tune
+from hpo_envs.tuning import Tuned, page, tune
 from hpo_envs.tuning.record import NAME
 from tests.hpo_envs.tuning import helpers
 
@@ -69,6 +69,11 @@ def test_the_search_is_plotted(tuned: Tuned) -> None:
     assert len(axes.lines) == 2
 
 
+def charts_of(text: str) -> Any:
+    packed = re.findall(r'<script type="application/gzip" id="data">(.*?)</script>', text)[0]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))["charts"]
+
+
 def test_page_has_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     assert tuned.folder is not None
     assert main(["report", str(tuned.folder)]) == 0
@@ -82,8 +87,7 @@ def test_page_has_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureF
         "Best", "Score against evaluations", "What mattered", "Configurations", "Evaluations", "Failures",
         "Load it",
     ]  # fmt: skip
-    packed = re.findall(r'<script type="application/gzip" id="data">(.*?)</script>', text)[0]
-    charts = json.loads(gzip.decompress(base64.b64decode(packed)))["charts"]
+    charts = charts_of(text)
     assert set(re.findall('data-chart="(.*?)"', text)) == {*charts} == {"curve-0", "parallel", "slices"}
     assert charts["curve-0"][0]["series"]["best so far"][0] == tuned.to_frame()["incumbent"].tolist()
     assert [len(c["x"]) for c in charts["slices"]] == [8, 8, sum("depth" in e.config for e in tuned)]
@@ -157,6 +161,15 @@ def test_failures_and_fronts_are_on_page(tmp_path: Path, capsys: pytest.CaptureF
     text = tuned.report().read_text(encoding="utf-8")
     assert '<h2 id="answer">Pareto front</h2>' in text
     failed = sum(e.rewards is None for e in tuned)
+    charts = charts_of(text)
+    for place in ("curve-0", "curve-1", "slices"):  # at the worst score shown
+        series = charts[place][0]["series"]
+        (at,) = {v for v in series["failed"][0] if v is not None}
+        assert at == min(v for v in series["evaluations"][0] if v is not None)
+        assert sum(v is not None for v in series["failed"][0]) == failed
+    assert [v for v in charts["pareto"][0]["series"]["Pareto front"][0] if v is not None] == sorted(
+        (e.metrics["b"] for e in tuned.pareto), reverse=True
+    )
     assert f"{failed} × MemoryError: &lt;out of memory&gt; (" in text
     assert len(tuned.pareto) == 5 - failed  # a gain in a is a loss in b
     with pytest.raises(ValueError, match="best must be of a search with one objective, got a, b: use .pareto"):
@@ -165,6 +178,18 @@ def test_failures_and_fronts_are_on_page(tmp_path: Path, capsys: pytest.CaptureF
     assert main(["describe", str(tmp_path), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["best"], facts["pareto"]) == (None, 5 - failed)
+
+
+def test_learning_curves_and_epochs_are_on_page() -> None:
+    tuned = tune(helpers.epochs, helpers.SPACE, epochs=9, budget=60, progress=False)
+    text = page.render(tuned)
+    series = charts_of(text)["trainings"][0]["series"]
+    assert len(series) == len(tuned)
+    for e in tuned:
+        assert [v for v in series[repr(e)[1:-1]][0] if v is not None] == [score for _, score in e.curve]
+    stopped = sum(e.status == "truncated" for e in tuned)
+    assert f"{stopped} trainings stopped early" in text
+    assert "epoch</" in text
 
 
 def test_shares_of_importance_have_intervals() -> None:
