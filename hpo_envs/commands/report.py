@@ -20,7 +20,8 @@ examples:
   hpo-envs report runs/ --paper paper/                  also LaTeX tables, PDF pictures, appendix and CSV
   hpo-envs report runs/ --summary scores.json           also the scores and curves behind it, without evaluations
   hpo-envs report scores.json --out page.html           the page of a summary
-  hpo-envs report mine/                                 the page of a search by hpo-envs tune --out mine/"""
+  hpo-envs report mine/                                 the page of a search by hpo-envs tune --out mine/
+  hpo-envs report mine/ --live                          the same while it runs, at an address of this machine"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +33,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--paper", type=Path, metavar="DIR", help="also write LaTeX tables, PDF pictures, appendix, CSV"
     )
     parser.add_argument("--summary", type=Path, metavar="FILE", help="also write scores and curves as JSON")
+    parser.add_argument("--live", action="store_true", help="serve the page of a search on this machine, refreshed")
+    parser.add_argument("--port", type=int, default=0, help="of --live (default: any that is free)")
+    parser.add_argument("--host", default="127.0.0.1", help="of --live; others than this machine need its token")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the page and the requested files."""
+    if args.live:
+        from hpo_envs.tuning.pages.live import LivePage
+
+        with LivePage(args.runs, args.port, args.host) as server:
+            print(f"page: {server.url} (Ctrl-C ends it)", flush=True)
+            server.serve_forever()
+        return 0
     if _is_search(args.runs):
         return _search(args)
     from hpo_envs.benchmarks.comparison import summary

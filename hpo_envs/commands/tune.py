@@ -21,8 +21,8 @@ from typing import Any
 from hpo_envs.commands import words
 from hpo_envs.tables.checks import parsed
 from hpo_envs.tuning.constraints import parsed_constraints
-from hpo_envs.tuning.program import Program
-from hpo_envs.tuning.workers import KINDS
+from hpo_envs.tuning.execution.program import Program
+from hpo_envs.tuning.execution.workers import KINDS
 
 EPILOG = """\
 examples:

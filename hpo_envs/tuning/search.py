@@ -25,13 +25,13 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 from hpo_envs.tables.table import is_number
 from hpo_envs.tuning.constraints import violations
+from hpo_envs.tuning.execution.workers import Job, JobResult
 from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.recommendation import FINALISTS, to_confirm
 from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, other_space, plain
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tuned import Tuned
-from hpo_envs.tuning.workers import Job, JobResult
 
 SMALL = 10_000
 """Most points of a search space that may be exhausted."""

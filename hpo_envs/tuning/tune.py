@@ -13,11 +13,11 @@ from hpo_envs.agents import Agent
 from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks.runs.executors import Calls, WorkerLost
 from hpo_envs.core.engines.function.calls import Outcome
+from hpo_envs.tuning.execution.workers import Job, JobResult, check_main, executor_of, perform
 from hpo_envs.tuning.mistakes import cause, named
 from hpo_envs.tuning.record import Evaluation
 from hpo_envs.tuning.search import Search
 from hpo_envs.tuning.tuned import Tuned
-from hpo_envs.tuning.workers import Job, JobResult, check_main, executor_of, perform
 
 
 def tune(

@@ -159,7 +159,7 @@ class Tuned:
         """
         if path is None and self.folder is None:
             raise ValueError("path must be given for a search that is in no folder (out=None), got None")
-        from hpo_envs.tuning import page
+        from hpo_envs.tuning.pages import page
 
         out = Path(path) if self.folder is None else atomic.inside(self.folder, path or self.folder / "report.html")  # type: ignore[arg-type]
         atomic.write(out, page.render(self))

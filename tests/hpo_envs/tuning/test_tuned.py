@@ -17,7 +17,8 @@ import hpo_envs
 from hpo_envs.benchmarks.analysis import forest_importance
 from hpo_envs.commands import report
 from hpo_envs.commands.main import main
-from hpo_envs.tuning import Tuned, page, tune
+from hpo_envs.tuning import Tuned, tune
+from hpo_envs.tuning.pages import page
 from hpo_envs.tuning.record import NAME
 from tests.hpo_envs.tuning import helpers
 
@@ -94,7 +95,7 @@ def test_page_has_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureF
     assert len(charts["parallel"][0]["series"]) == 8
     assert tuned.report(tuned.folder / "mine.html").read_text(encoding="utf-8") == text
     with pytest.raises(ValueError, match="--title, --paper and --summary must be left out for a search"):
-        report.run(argparse.Namespace(runs=tuned.folder, title="x", paper=None, summary=None, out=None))
+        report.run(argparse.Namespace(runs=tuned.folder, title="x", paper=None, summary=None, out=None, live=False))
 
 
 def test_loaded_search_is_what_tune_returned(tuned: Tuned) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hpo_envs.benchmarks.report.tables import download, head, num, table, text
 from hpo_envs.tuning.constraints import described
 from hpo_envs.tuning.mistakes import cause
 from hpo_envs.tuning.record import Evaluation, by
+from hpo_envs.tuning.trial import read_curve
 
 LOOKS = {"evaluations": 0, "best so far": 1, "failed": 2, "infeasible": 3, "Pareto front": 1}
 """Colours of the series."""
@@ -36,6 +38,7 @@ def render(tuned: Any) -> str:
     parts = [_answer(tuned)] if tuned.pareto else [f"<p>No evaluation succeeded yet{escape(rule)}.</p>"]
     if good:
         parts += [_curve(tuned, drawn), _importance(tuned), _configurations(tuned, drawn)]
+    parts += [_running(tuned)] if any(e.ended < 0 for e in tuned) else []
     parts += [_evaluations(tuned, ended), _failures(failed), _again(tuned)]
     body = f'<header><h1>{escape(name)}</h1><p>{escape(lead)}</p></header><main id="main">{"".join(parts)}</main>'
     rows = json.loads(tuned.to_frame().to_json(orient="records", date_format="iso"))
@@ -247,6 +250,18 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
     ]
     shown = table("evaluations", "All evaluations, in the order in which they ended", columns, rows)
     return _section("all", "Evaluations", shown + download("evaluations", "Evaluations"))
+
+
+def _running(tuned: Any) -> str:
+    """Evaluations that have begun, with the last report of each."""
+    names, rows = [h["name"] for h in tuned.header["space"]], []
+    for e in (e for e in tuned if e.ended < 0):
+        file = Path(tuned.folder or "") / "reports" / str(e.number)
+        step, score = (read_curve(file) or [(0, np.nan)])[-1] if file.is_file() else (0, np.nan)
+        shown = [num(step), num(score, f"{score:.6g}")] if step else [text(""), text("")]
+        rows.append([num(e.number), *shown, *(_cell(e.config.get(n, "")) for n in names)])
+    columns = [("n", "number"), ("n", "epoch"), ("n", "last score"), *(("", n) for n in names)]
+    return _section("running", f"Running: {len(rows)}", table("running", "Begun and not ended", columns, rows))
 
 
 def _epoch(evaluation: Evaluation) -> int:

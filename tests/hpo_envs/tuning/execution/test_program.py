@@ -11,7 +11,7 @@ import pytest
 
 from hpo_envs.commands.main import main
 from hpo_envs.tuning import load, tune
-from hpo_envs.tuning.program import Program
+from hpo_envs.tuning.execution.program import Program
 
 SPACE: dict[str, Any] = {"x": (0.0, 1.0), "kind": ["a", "b"], "depth": {"low": 1, "high": 3, "if": {"kind": ["a"]}}}
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hpo_envs.benchmarks.runs.executors import PooledCalls, WorkerLost
-from hpo_envs.tuning.workers import Job, executor_of, not_importable, perform, processes
+from hpo_envs.tuning.execution.workers import Job, executor_of, not_importable, perform, processes
 from tests.hpo_envs.tuning import helpers
 
 

@@ -1,0 +1,1 @@
+"""Pages of a search: as a file, and while it runs."""

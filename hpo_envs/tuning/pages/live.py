@@ -1,0 +1,101 @@
+"""A page of a running search on this machine: the only module that listens.
+
+It answers nothing but GET of one page, which it makes of the record on the disk, and changes nothing.
+"""
+
+import hmac
+import ipaddress
+import secrets
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from hpo_envs.tuning.pages import page
+from hpo_envs.tuning.record import NAME
+from hpo_envs.tuning.tuned import load
+
+REFRESH = 3
+"""Seconds after which a browser asks for the page again."""
+
+LOOPBACK = "127.0.0.1"
+
+
+class LivePage(ThreadingHTTPServer):
+    """A server of the page of a search, which browsers refresh by themselves.
+
+    Args:
+        folder: Of the search, which may not have begun.
+        port: 0: any that is free.
+        host: Address to listen on; beyond this machine a random token is part of the address.
+
+    Attributes:
+        url: Address of the page, with the token.
+
+    Raises:
+        ValueError: There is no such folder.
+        OSError: The port is not free.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path | str, port: int = 0, host: str = LOOPBACK) -> None:
+        self._folder = Path(folder)
+        if not self._folder.is_dir():
+            raise ValueError(f"folder must be that of a search, got {self._folder}")
+        self.open = not ipaddress.ip_address(host).is_loopback
+        self.token = secrets.token_urlsafe(24) if self.open else ""
+        self._made: tuple[Any, bytes] = (None, b"")
+        self._lock = threading.Lock()
+        super().__init__((host, port), _Handler)
+        self.url = f"http://{host}:{self.server_address[1]}/" + (f"?token={self.token}" if self.open else "")
+
+    def content(self) -> bytes:
+        """The page as HTML, made anew if the search has changed."""
+        files = [self._folder / NAME, *sorted((self._folder / "reports").glob("*"))]
+        state = [(path.name, path.stat().st_size) for path in files if path.is_file()]
+        with self._lock:
+            if self._made[0] != state:
+                text = page.render(load(self._folder)) if files[0].is_file() else "<p>The search has not begun.</p>"
+                self._made = state, text.encode()
+            return self._made[1]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers of the page to those who know its token, or are on this machine."""
+
+    server: LivePage
+    server_version, sys_version = "hpo_envs", ""
+
+    def do_GET(self) -> None:
+        """Send the page."""
+        asked = urlsplit(self.path)
+        token = parse_qs(asked.query).get("token", [""])[0]
+        # A foreign page whose name resolves to this machine sends its own name as host.
+        name = urlsplit(f"//{self.headers.get('Host', '')}").hostname
+        local = name in ("localhost", self.server.server_address[0])
+        known = hmac.compare_digest(token.encode(), self.server.token.encode()) if self.server.open else local
+        if not known or asked.path != "/":
+            self.send_error(HTTPStatus.FORBIDDEN if not known else HTTPStatus.NOT_FOUND)
+            return
+        try:
+            body = self.server.content()
+        except (ValueError, OSError) as error:
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain=str(error))
+            return
+        self.send_response(HTTPStatus.OK)
+        headers = {
+            "Content-Type": "text/html; charset=utf-8",
+            "Content-Length": str(len(body)),
+            "Refresh": str(REFRESH),
+        }
+        headers |= {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+        for key, value in headers.items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
