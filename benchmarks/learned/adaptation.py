@@ -156,7 +156,7 @@ def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str,
         tasks = list(dict.fromkeys(k[1:3] for k in found if k[0] == level))
         of = {m: np.array([found[level, f, i, m][0] for f, i in tasks]) for m in dict.fromkeys(k[3] for k in found)}
         families = np.array([f for f, _ in tasks])
-        labels = families.tolist() if len({*families}) > 1 else [i for _, i in tasks]
+        labels = families.tolist() if len({*families}) > 1 else [i.partition("-")[0] for _, i in tasks]
         for m, values in of.items():
             each = {f: f"{values[families == f].mean():.3f}" for f in dict.fromkeys(families.tolist())}
             rows.append(

@@ -149,6 +149,8 @@ def shorter(text: str) -> str:
         re.sub(r"(?<!classes=)range\([1-9]\d+\)", "range(3)", text)
         .replace("make_vec(64", "make_vec(16")
         .replace("192_000", "6_400")
+        .replace("searches=256", "searches=32")
+        .replace("steps=150", "steps=5")
     )
 
 

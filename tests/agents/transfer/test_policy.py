@@ -12,8 +12,8 @@ import pytest
 
 from hpo_envs.agents.models import candidate_net, candidate_set
 from hpo_envs.agents.transfer import policy_file
-from hpo_envs.agents.transfer.policy import Policy
-from hpo_envs.agents.transfer.policy_file import PolicyWeights
+from hpo_envs.agents.transfer.policy import InContext, Policy
+from hpo_envs.agents.transfer.policy_file import IN_CONTEXT, PolicyWeights
 from hpo_envs.agents.transfer.ridge import Ridge, fit, terms
 from hpo_envs.benchmarks import problem_of, run
 from hpo_envs.commands.main import main
@@ -138,7 +138,7 @@ def test_policies_stay_off_languages_and_hyperparameters_that_they_must_not_see(
         Policy(zhen, 0, file=file)
     assert Policy(zhen, 0, file=file, seen=True).trained_on == {"chi"}
     other = str(policy_file.write(tmp_path / "other", [trained(names=zhen.feature_names)]))
-    with pytest.raises(ValueError, match="policy must be run on the hyperparameters that it was trained on, bpe"):
+    with pytest.raises(ValueError, match="policy must be used on the hyperparameters that it was trained on, bpe"):
         Policy(dutch, 0, file=other)
     with pytest.raises(ValueError, match="problem must have one objective for this agent, got 2"):
         Policy(problem_of(gym.make("NMTHPO-ruen-mo-v0")), 0, file=file)
@@ -182,3 +182,34 @@ def test_ridge_recovers_a_quadratic_function() -> None:
     assert np.corrcoef(terms(grid) @ coefficients, truth)[0, 1] > 0.95
     with pytest.raises(ValueError, match="sources must have all"):
         Ridge(problem_of(gym.make("NMTHPO-zhen-v0")), 0)
+
+
+def test_in_context_begins_as_random_search_with_weights_that_have_seen_nothing_of_the_problem() -> None:
+    ids = ("NMTHPO-swen-v0", "TaskSet-gru128-v0", "TextMini-names-joint-v0", "CharMini-jpn-lstm-v0", "CellMini-v0")
+    for env_id in ids:
+        problem = problem_of(gym.make(env_id))
+        agent = InContext(problem, 0)
+        assert agent.trained_on
+        assert not agent.trained_on & {*problem.held_out}
+        assert [r.actions[0] for r in run("in-context", env_id, [0, 1], budget=2)] == [
+            r.actions[0] for r in run("random", env_id, [0, 1], budget=2)
+        ]
+    assert {w.name for w in policy_file.read(str(IN_CONTEXT)).trained} >= {"all", "without functions"}
+    assert IN_CONTEXT.stat().st_size < 2**20
+
+
+def test_in_context_acts_on_rewards_in_any_unit_and_blind_on_none() -> None:
+    problem = problem_of(gym.make("NMTHPO-ruen-v0"))
+    asked = {}
+    for name, blind, scale in (
+        ("as is", False, 1.0),
+        ("scaled", False, 1e3),
+        ("blind", True, 1.0),
+        ("other", True, -1.0),
+    ):
+        agent, asked[name] = InContext(problem, 1, blind=blind), []
+        for _ in range(8):
+            asked[name].append(agent.ask())
+            agent.tell(asked[name][-1], scale * float(np.sin(asked[name][-1])) - scale, {"cost": 1.0})
+    assert asked["as is"] == asked["scaled"] != asked["blind"]
+    assert asked["blind"] == asked["other"]
