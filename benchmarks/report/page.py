@@ -90,7 +90,7 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
 
     Args:
         title: Title of the page.
-        body: Complete HTML; tables of the class `sort` are sortable, and the button `everything` saves the data.
+        body: HTML of the body; tables of the class `sort` are sortable, and the button `everything` saves the data.
         data: Plain data: `charts` by the key of their figure, `rows` of long tables, `looks` of agents, and the rest.
     """
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))

@@ -16,7 +16,7 @@ class Spec(NamedTuple):
     """One id.
 
     Attributes:
-        id: What `gym.make` takes.
+        id: Id for `gym.make`.
         tables: Names of the tables.
         kwargs: Arguments that the id fixes; callers may override them.
         entry_point: `module:Class` of the scalar form; if empty in a family's record, that of the family.

@@ -1,4 +1,4 @@
-"""CellMini: recurrent cells trained by this project, as a table, and with training in the step."""
+"""CellMini: recurrent cells trained by this project: a table, and an environment that trains in the step."""
 
 from typing import Any
 

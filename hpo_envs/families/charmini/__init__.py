@@ -1,4 +1,4 @@
-"""CharMini: small character models trained by this project, as a table, and with training in the step."""
+"""CharMini: small character models trained by this project: a table, and environments that train in the step."""
 
 from typing import Any
 

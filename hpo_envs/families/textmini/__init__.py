@@ -1,4 +1,4 @@
-"""TextMini: small text models trained by this project on different tasks, as tables, and with training in the step."""
+"""TextMini: small text models trained by this project: tables, and environments that train in the step."""
 
 import functools
 from collections.abc import Iterator, Mapping

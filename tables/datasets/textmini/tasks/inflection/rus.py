@@ -1,4 +1,4 @@
-"""Russian."""
+"""Inflection of Russian words."""
 
 from hpo_envs.tables.datasets.textmini.tasks.inflection import task
 

@@ -1,4 +1,4 @@
-"""Swahili."""
+"""Inflection of Swahili words."""
 
 from hpo_envs.tables.datasets.textmini.tasks.inflection import task
 
