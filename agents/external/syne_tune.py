@@ -16,9 +16,9 @@ from hpo_envs.tables.checks import one_of
 
 METRIC, RESOURCE = "loss", "resource"
 WHOLE = ("CQR", "REA", "TPE", "RandomSearch")
-"""Schedulers that are told of complete runs only."""
+"""Schedulers that receive the losses of complete runs only."""
 CURVES = ("ASHA", "ASHACQR", "BOHB")
-"""Schedulers that are told of every checkpoint and may stop a run."""
+"""Schedulers that receive the loss of every checkpoint and may stop a run."""
 NEEDS = {"CQR": "xgboost", "ASHACQR": "xgboost", "BOHB": "statsmodels", "TPE": "statsmodels"}
 """Packages that schedulers need besides Syne Tune, which imports them late."""
 

@@ -17,7 +17,7 @@ MANY_ROWS = 1000
 """Number of rows from which forests beat Gaussian processes."""
 
 OBSERVED = 20
-"""Observations of a source from which on a model of it is asked, not its best observations alone."""
+"""Observations of a source from which on agents fit a model to it, instead of using only its best observations."""
 
 
 class Auto(Agent):

@@ -21,7 +21,7 @@ TREES = 32
 """Number of trees for each source."""
 
 SHARE, LEAST = 0.7, 4
-"""Share of the features that a split may ask about, and rows below which a node is not split."""
+"""Share of the features that are candidates for a split, and rows below which a node is not split."""
 
 
 class TransferAgent(CandidateAgent):

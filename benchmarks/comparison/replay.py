@@ -54,7 +54,7 @@ class Replay:
     checked: int = 0
     unchecked: dict[str, str] = field(default_factory=dict)
     _kept: dict[str, _Problems] = field(default_factory=dict)
-    """What other agents were asked, too: their parts come one after the other. The last is the one asked last."""
+    """Problems of earlier agents, for the next one: their parts come one after the other. The last was used last."""
 
     def __call__(self, part: Path, block: Block) -> None:
         """Check the runs of a part.

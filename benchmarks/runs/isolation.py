@@ -32,10 +32,10 @@ HERE = Path(__file__).parents[2]
 """Folder of this package."""
 
 MOST_BYTES = 1 << 24
-"""Maximum length of an answer."""
+"""Maximum length of an answer, in bytes."""
 
 SUPPORTS_SECONDS = 300.0
-"""How long an agent may take to say what it works on, the import of its module included."""
+"""Seconds that an agent may take to return what it supports, the import of its module included."""
 
 KEPT = (
     "PATH",

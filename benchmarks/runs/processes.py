@@ -22,7 +22,7 @@ from hpo_envs.benchmarks.runs import limits
 from hpo_envs.tables import screen
 
 TICK = 1.0
-"""Seconds between two looks at workers that say nothing."""
+"""Seconds between two checks of workers that have not answered yet."""
 
 
 class Processes(concurrent.futures.Executor):

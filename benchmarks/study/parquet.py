@@ -30,7 +30,7 @@ MOST = 2**28
 """Bytes that the runs in the metadata may have, uncompressed."""
 
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, OSError, MemoryError)
-"""Errors of files that are damaged or lie."""
+"""Errors of reading files that are damaged or forged."""
 
 
 def encode(block: Block) -> bytes:

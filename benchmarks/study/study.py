@@ -156,7 +156,7 @@ SUBSAMPLE = 0.8
 """Default `subsample`: each seed sees a random 80 % of the configurations."""
 
 SEEDS, SLOW_SEEDS = 100, 20
-"""Replicates, where nothing else is asked for: and of agents where they take more than a second a run."""
+"""Default numbers of replicates: of agents in general, and where they take more than a second a run."""
 
 LONGEST_NAME = 120
 """Characters of an agent's name as it is part of file names, which may have 255."""

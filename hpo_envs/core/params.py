@@ -453,7 +453,7 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
 
 
 Checker = Callable[[Any], Any]
-"""Takes an action; returns it as an int or as a new array, or raises a ValueError that says what it must be."""
+"""Takes an action; returns it as an int or as a new array, or raises a ValueError with the rule."""
 
 
 def checker(space: gym.Space[Any]) -> Checker:

@@ -32,7 +32,7 @@ START = {
     "incumbent": 0.0,
     "incumbent, early": 0.0,
 }
-"""The numbers of the model before any training, by name; `StackedGP` says what they do."""
+"""The numbers of the model before any training, by name; see `StackedGP`."""
 
 TAIL = 1.5
 """Observations further below the median than this many times the best's lead over it are moved up to there: a

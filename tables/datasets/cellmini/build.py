@@ -19,7 +19,7 @@ TABLE = "cellmini/shakespeare"
 NAMES = (TABLE,)
 
 COMMIT = "93bb48bd846630747638cd99483b9f99d67e79e7"
-"""Since this commit of this project, what trains (`families/cellmini/training` and what it uses) is what it is."""
+"""Commit of this project since which the training code (`families/cellmini/training` and what it uses) is unchanged."""
 
 CAP = 50.0
 """Nats at which a loss is capped, as in NAS-Bench-NLP's tables."""

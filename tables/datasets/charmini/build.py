@@ -26,7 +26,7 @@ from hpo_envs.tables.table import Floats, Metric, Table, searched
 NAMES = TABLES
 
 COMMIT = "5a3af321fd09f309dcae186fc92a3cd2ad49d116"
-"""Since this commit of this project, what trains (`families/charmini/training` and `words.py`) is what it is."""
+"""Commit of this project since which the training code (`families/charmini/training` and `words.py`) is unchanged."""
 
 MOST_ERRORS = 200.0
 """Per cent at which the phoneme error rate is capped."""

@@ -16,7 +16,7 @@ from hpo_envs.tables.table import Floats, Metric, Table, searched
 NAMES = tuple(f"textmini/{label}" for label in LABELS)
 
 COMMIT = "35b4ce4775a3214fdd21b912c40e70e6c0268df5"
-"""Since this commit of this project, what trains (`families/textmini/training` and `tasks`) is what it is."""
+"""Commit of this project since which the training code (`families/textmini/training` and `tasks`) is unchanged."""
 
 MODELS_OF = {"classification": ("joint", "neural"), "tagging": ("crf", "tagger"), "inflection": ("lstm", "transformer")}
 """Model classes of each kind of task."""
