@@ -61,7 +61,7 @@ class DEHB(ExternalOptimizer):
             self._dehb = dehb.DEHB(
                 cs=configspace_of(self.space, own), eta=eta, n_workers=1,
                 min_fidelity=float(levels[0]), max_fidelity=float(levels[self._rows.top]),
-                seed=own, output_path=folder, log_level="ERROR",
+                seed=own, output_path=folder, log_level="ERROR", save_freq="end",
             )  # fmt: skip
             self._dehb.logger.remove()
 

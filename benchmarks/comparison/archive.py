@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import dataclasses
 import io
+import sys
 import tempfile
 import tomllib
 import zipfile
@@ -134,7 +135,10 @@ def main(argv: Sequence[str] | None = None) -> int:
                 study, agents=tuple(e for a in args.agents.split(",") for e in entrants(a, False))
             )
         with executors.of_jobs(args.jobs) as executor, progress() as watch:
-            return int(bool(conduct(study, args.runs, executor, watch=watch).errors))
+            errors = conduct(study, args.runs, executor, watch=watch).errors
+        for (env, agent), error in errors.items():
+            print(f"{agent} on {env}: {error.strip().splitlines()[-1]}", file=sys.stderr)
+        return int(bool(errors))
     archive, table = build(args.runs, args.track)
     atomic.write_all({args.out: archive} | ({args.table: table} if args.table else {}))
     print(f"{args.out}: {len(archive) / 1e6:.1f} MB; its table of runs has {len(table) / 1e6:.1f} MB")
