@@ -21,10 +21,9 @@ class BTS(ConfidentAgent):
         I_1, ..., I_B ~ pi independently, pi_m = probability that arm m's mean is the largest
         stop when max_m pi_m > confidence at the end of a batch
 
-    Paper: Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of
-    State-of-The-Art models using adaptive bandit algorithms. ACL 2019, section 4.3. Kirthevasan Kandasamy, Akshay
-    Krishnamurthy, Jeff Schneider and Barnabas Poczos. Parallelised Bayesian Optimisation via Thompson Sampling.
-    AISTATS 2018.
+    Paper: Henry B. Moss, Andrew Moore, David S. Leslie and Paul Rayson. FIESTA: Fast IdEntification of State-of-The-Art
+    models using adaptive bandit algorithms. ACL 2019, section 4.3. Kirthevasan Kandasamy, Akshay Krishnamurthy, Jeff
+    Schneider and Barnabas Poczos. Parallelised Bayesian Optimisation via Thompson Sampling. AISTATS 2018.
 
     Complexity: one arm's quadrature an evaluation, O(arms x nodes); O(arms) a draw.
 

@@ -81,7 +81,7 @@ class Policy(ObservingAgent):
         used = chosen(known(file, sha256), () if seen else problem.held_out, weights)
         super().__init__(problem, seed, used.features, LARGEST, used.numbers)
         if unfit(problem, used):
-            raise ValueError(f"policy must be run {unfit(problem, used)}")
+            raise ValueError(f"policy must be used {unfit(problem, used)}")
         self.trained_on, self._deterministic, self._blind = used.languages, deterministic, blind
         self._used, self._members = used, used.members if member is None else (used.members[member],)
         self.observe_space(self._space_of(seen))

@@ -196,8 +196,7 @@ def importance(
 def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Floats:
     """(2, d) bounds of 95 % bootstrap intervals of the main effects.
 
-    They use `RESAMPLES` forests of 15 trees, each on runs drawn with replacement. Arguments are those of
-    `importance`.
+    They use `RESAMPLES` forests of 15 trees, each on runs drawn with replacement. Arguments are those of `importance`.
     """
     rng, shares = np.random.default_rng(0), []
     for k in range(RESAMPLES):

@@ -158,8 +158,7 @@ def performance_correlation(
 def maxima(ranks: npt.ArrayLike, scores: npt.ArrayLike) -> int:
     """Number of runs with a better score than both neighbours in rank (section 3.3).
 
-    Runs are sorted by rank and, within equal ranks, from the best to the worst score. A maximum is strict and
-    interior.
+    Runs are sorted by rank and, within equal ranks, from the best to the worst score. A maximum is strict and interior.
 
     Raises:
         ValueError: NaN or unequal lengths.
