@@ -293,7 +293,8 @@ class Comparison:
         made: dict[str, bytes | str] = {"runs.parquet": parquet.bytes_of(runs)}
         asked = [*self.commands, command or f"Comparison.load({str(self.folder)!r}).paper({str(out)!r})"]
         made |= paper.files(self.scores["tracks"], [_flat(c) for c in self.scores["cells"]], *tables, facts, asked)
-        paths = {atomic.inside(out, Path(out) / name): content for name, content in made.items()}
+        folder = self.folder or out
+        paths = {atomic.inside(out, atomic.inside(folder, Path(out) / n)): content for n, content in made.items()}
         Path(out).mkdir(parents=True, exist_ok=True)
         for path, content in paths.items():
             atomic.write(path, content)

@@ -39,14 +39,14 @@ def salvage(path: Path) -> tuple[int, Path] | None:
         Number of lines lost, and the new path of the damaged file; None if the journal is not damaged.
 
     Raises:
-        ValueError: Not even the first line is valid.
+        ValueError: Not even the first line is valid, or the journal is a symbolic link.
     """
     try:
         Journal(path)
     except DamagedError as damage:
         if not damage.whole:
             raise
-        data = path.read_bytes()
+        data = atomic.inside(path.parent, path).read_bytes()
         lines = data.splitlines(keepends=True)
         aside = path.with_name(f"{path.name}.damaged-{hashlib.sha256(data).hexdigest()[:CHECKSUM_LENGTH]}")
         atomic.write(aside, data)

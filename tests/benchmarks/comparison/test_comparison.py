@@ -145,6 +145,9 @@ def test_report_rejects_to_write_through_symbolic_links(tmp_path: Path, capsys: 
     assert main(["report", str(runs), "--out", str(tmp_path / "page.html"), "--paper", str(runs / "paper")]) == 2
     assert f"got a symbolic link to {mine}" in capsys.readouterr().err
     assert mine.read_text() == "precious"
+    (runs / "linked").symlink_to(tmp_path)
+    assert main(["report", str(runs), "--out", str(tmp_path / "page.html"), "--paper", str(runs / "linked")]) == 2
+    assert f"got a symbolic link to {tmp_path}" in capsys.readouterr().err
 
 
 @pytest.mark.hostile

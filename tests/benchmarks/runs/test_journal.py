@@ -134,3 +134,13 @@ def test_damaged_journal_keeps_its_valid_beginning(tmp_path: Path) -> None:
     path.write_bytes(b"damaged from the beginning\n")
     with pytest.raises(ValueError, match="line 1: must match its checksum"):
         salvage(path)
+
+
+def test_salvage_writes_through_no_symbolic_link(tmp_path: Path) -> None:
+    path, theirs = tmp_path / "run.jsonl", tmp_path / "theirs"
+    theirs.write_bytes(filled(path).path.read_bytes()[:-9] + b"damaged\n\n")
+    path.unlink()
+    path.symlink_to(theirs)
+    with pytest.raises(ValueError, match="got a symbolic link"):
+        salvage(path)
+    assert theirs.read_bytes().endswith(b"damaged\n\n")
