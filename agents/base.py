@@ -91,6 +91,13 @@ class Agent(abc.ABC):
                 `violations`: (c,) the violation of each, 0 or negative if it holds.
         """
 
+    def pend(self, action: Any) -> None:  # noqa: B027
+        """Receive an action that another process evaluates; by default nothing is made of it before its outcome.
+
+        Args:
+            action: The action that is pending.
+        """
+
     @abc.abstractmethod
     def recommend(self) -> Any:
         """Return the action that the agent would choose if the run stopped now."""

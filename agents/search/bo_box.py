@@ -98,6 +98,10 @@ class BoxBayesianOptimisation(Agent):
         self._pending.append(self._point(action))
         return action
 
+    def pend(self, action: Any) -> None:
+        """Count an evaluation of another process as pending."""
+        self._pending.append(self._point(action))
+
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Add an observation; a failed evaluation counts as the worst one."""
         violations = None if lost(info) else info.get("violations")

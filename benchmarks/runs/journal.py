@@ -59,7 +59,8 @@ class Journal:
     """Records of one run, in the order in which they were added.
 
     Args:
-        path: The file, created with the first record. Its folder must exist. One process writes, any may read.
+        path: The file, created with the first record. Its folder must exist. One process writes, or several in
+            turn, each of which calls `follow` before; any may read.
 
     Raises:
         ValueError: The file is damaged, or not a journal.
@@ -102,6 +103,15 @@ class Journal:
             self._extend(line, sync)
         self._chain, self._size, self._last, self._rest = chain, self._size + len(line), line, b""
         self.records.append(plain)
+
+    def follow(self) -> list[dict[str, Any]]:
+        """Read what another process has added; each must hold the lock on the folder while it reads or appends."""
+        before = len(self.records)
+        if self.path.exists():
+            with open(self.path, "rb") as stream:
+                stream.seek(self._size)
+                self._read(stream.read())
+        return self.records[before:]
 
     def _extend(self, line: bytes, sync: bool) -> None:
         with naming(self.path), open(self.path, "r+b") as stream:

@@ -30,6 +30,7 @@ examples:
   hpo-envs tune train:train --space space.toml --budget 100 --workers 4 --out mine/       continues to 100
   hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
   hpo-envs tune --command "Rscript fit.R {lr} {layers}" --space space.toml --out mine/     any program, see the guide
+  hpo-envs tune --join mine/                                       on each of several machines that share the folder
   hpo-envs tune --salvage mine/                                    after a damage: what is valid
   hpo-envs tune train:epochs --space space.toml --epochs 27 --out mine/                   stops trainings early
 
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--score-pattern", help="regular expression with the score as its group, in what the program prints")
     add("--memory", type=float, metavar="GIB", help="memory limit of the program")
     add("--space", type=Path, metavar="FILE.toml", help="the search space")
+    add("--join", type=Path, metavar="DIR", help="evaluate for the search in this folder, beside other processes")
     add("--salvage", type=Path, metavar="DIR", help="tune nothing; keep the valid beginning of a damaged search")
     add("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
     add(
@@ -97,6 +99,12 @@ def run(args: argparse.Namespace) -> int:
     """Tune, and print the best configuration."""
     if args.salvage is not None:
         return _salvage(args.salvage)
+    from hpo_envs.tuning.tune import join
+
+    if args.join is not None:
+        sys.path.insert(0, str(Path.cwd()))
+        _show(args, join(args.join, args.workers, args.executor, args.seconds), args.join)
+        return 0
     if (args.function is None) == (args.command_line is None):
         raise ValueError("either a function or --command must be given, got both or none")
     if args.space is None:
@@ -125,16 +133,21 @@ def run(args: argparse.Namespace) -> int:
         if args.out is not None:
             print(f"\nstopped; finished evaluations are in {args.out}/, the same command resumes", file=sys.stderr)
         raise
+    _show(args, result, args.out)
+    return 0
+
+
+def _show(args: argparse.Namespace, result: Any, out: Path) -> None:
+    """Print the best evaluation, or the front."""
     several = len(result.header["objectives"]) > 1
     best = result.pareto if several and result.pareto else [result.best]
     if args.json:
         facts: list[dict[str, Any]] = [{"config": e.config, "metrics": e.metrics, "number": e.number} for e in best]
         found = {"pareto": facts} if several else facts[0]
         print(json.dumps(found | {"evaluations": len(result), "folder": str(result.folder)}, indent=2))
-        return 0
+        return
     print(repr(result)[1:-1])
-    print(f"record: {result.folder}; `hpo-envs report {args.out}` makes a page of it")
-    return 0
+    print(f"record: {result.folder}; `hpo-envs report {out}` makes a page of it")
 
 
 def _salvage(folder: Path) -> int:

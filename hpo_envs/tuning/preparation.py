@@ -94,9 +94,12 @@ class Preparation:
         sources: Iterable[Any] = (),
         points: Iterable[Mapping[str, Any]] = (),
         constraints: Mapping[str, tuple[str, float]] | None = None,
+        salt: int = 0,
         **hyperparameters: Any,
     ) -> "Preparation":
         """Make the parts of a search in a folder from arguments of `tune`, without a function for one by ask and tell.
+
+        With a `salt`, the agent's random numbers are others than those of processes that share the search.
 
         Raises:
             ValueError: An argument breaks its rule.
@@ -126,7 +129,7 @@ class Preparation:
         handed, known = _sources(sources, params)
         problem = Problem(**params.problem(), sources=handed)
         with one_blas_thread(), _unknown_names():
-            made = _hire(agent, problem, seed, hyperparameters, workers)
+            made = _hire(agent, problem, seed + salt, hyperparameters, workers)
         header = {**_header(params, agent, hyperparameters, seed, epochs), "candidates": count}
         if constraints:
             header["constraints"] = checked(constraints)
@@ -279,6 +282,8 @@ def _header(
         "budget": float(p.budget),
         "budget_unit": p.budget_unit,
         "cost_unit": p.cost_unit,
+        "actions": p.kind,
+        **({"program": p.function.options} if hasattr(p.function, "options") else {}),
         "run": run,
     }
     plain: dict[str, Any] = json.loads(json.dumps(header, default=str))

@@ -59,6 +59,7 @@ class Evaluation:
         given: Whether it is an initial configuration of the user.
         curve: [step, score] of each report of a training that may be stopped early.
         forecast: Score at the end of a training that was stopped early, as far as others foretell it.
+        owner: Of several processes that share the search, the one that evaluates it.
         repeats: Number of the evaluation that it repeats, to confirm its score; -1: none.
         violations: By how much it violates each constraint, which holds where 0 or negative.
     """
@@ -82,6 +83,7 @@ class Evaluation:
     violations: list[float] = field(default_factory=list)
     forecast: float | None = None
     repeats: int = -1
+    owner: str = ""
 
     def __repr__(self) -> str:
         came = ", ".join(f"{name} {value:.6g}" for name, value in self.metrics.items()) or self.error.strip()[-80:]
@@ -221,10 +223,15 @@ class SearchRecord:
             action: Any = record.get("action")
             parts = action if isinstance(action, list) else [action]
             alike = not self.evaluations or np.shape(action) == np.shape(self.evaluations[0].action)
-            known = {"what", "number", "action", "config"} == record.keys() - {"given", "repeats"} and isinstance(
-                record["config"], dict
-            )
+            known = {"what", "number", "action", "config"} == record.keys() - {
+                "given",
+                "repeats",
+                "owner",
+            } and isinstance(record["config"], dict)
             return known and number == len(self.evaluations) and all(map(_is_number, parts)) and alike
+        if what == "taken":
+            known = record.keys() == {"what", "number", "owner"} and isinstance(record["owner"], str)
+            return known and number in self._running
         if (
             what != "ended"
             or number not in self._running
@@ -278,6 +285,9 @@ class SearchRecord:
             facts["config"] = {name: decoded(config[name]) for name in names}
             self.evaluations.append(Evaluation(number, **facts))
             self._running[number] = self.evaluations[-1]
+        elif record["what"] == "taken":
+            self._running[number].owner = facts["owner"]
+            return
         else:
             evaluation = self._running.pop(number)
             evaluation.__dict__.update(facts, ended=len(self.ended))
@@ -288,10 +298,9 @@ class SearchRecord:
                 self.best = evaluation
         self.steps.append((number, record["what"] == "ended"))
 
-    def begin(self, action: Any, config: Mapping[str, Any], given: bool = False, repeats: int = -1) -> Evaluation:
-        """Record the start of an evaluation."""
-        more: dict[str, Any] = {"given": True} if given else {}
-        more |= {"repeats": repeats} if repeats >= 0 else {}
+    def begin(self, action: Any, config: Mapping[str, Any], given: bool = False, **more: Any) -> Evaluation:
+        """Record the start of an evaluation; `more` are attributes of it."""
+        more |= {"given": True} if given else {}
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
         values = {name: encoded(value) for name, value in config.items()}
         facts = {"number": len(self.evaluations), "action": listed, "config": values}
@@ -302,6 +311,20 @@ class SearchRecord:
         """Record the result of an evaluation: the attributes of `Evaluation` by name."""
         self._add({"what": "ended", "number": number, **facts})
         return self.evaluations[number]
+
+    def take(self, number: int, owner: str) -> Evaluation:
+        """Record that another process evaluates what a dead one began."""
+        self._add({"what": "taken", "number": number, "owner": owner})
+        return self.evaluations[number]
+
+    def follow(self) -> list[tuple[int, bool]]:
+        """Read what other processes have added; return the new `steps`. The caller holds the lock on the folder."""
+        before, known = len(self.steps), len(self._journal.records)
+        for number, record in enumerate(self._journal.follow(), known):
+            if not self._follows(record):
+                self._refuse(number)
+            self._take(record)
+        return self.steps[before:]
 
     def _add(self, record: dict[str, Any]) -> None:
         unsynced = self._unsynced + record.get("seconds", 0.0)

@@ -25,6 +25,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.files.lock import locked
 from hpo_envs.tables.table import is_number
 from hpo_envs.tuning.constraints import violations
+from hpo_envs.tuning.execution.membership import Membership, lives
 from hpo_envs.tuning.execution.workers import Job, JobResult
 from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
@@ -32,6 +33,9 @@ from hpo_envs.tuning.recommendation import FINALISTS, to_confirm
 from hpo_envs.tuning.record import NAME, Evaluation, SearchRecord, apart, other_space, plain
 from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tuned import Tuned
+
+POLL = 0.5
+"""Seconds between two looks at what other processes do."""
 
 SMALL = 10_000
 """Most points of a search space that may be exhausted."""
@@ -57,6 +61,7 @@ class Search:
         timeout: See `tune`.
         identical_failures: See `tune`.
         confirm: See `tune`.
+        join: See `tune`.
         tolerate: See `tune`.
         accept_changed: See `tune`.
         **given: Other arguments of `tune`: `agent`, `objective`, `goal`, `epochs`, `seed`, `points`, `sources`, ...
@@ -82,6 +87,7 @@ class Search:
         timeout: float | None = None,
         identical_failures: int = 5,
         confirm: int = 0,
+        join: bool = False,
         tolerate: bool = False,
         accept_changed: bool | str = False,
         **given: Any,
@@ -92,7 +98,9 @@ class Search:
         self._until = math.inf if timeout is None else time.monotonic() + timeout
         if accept_changed not in (False, True, "keep"):
             raise ValueError(f"accept_changed must be False, True or 'keep', got {accept_changed!r}")
-        self._out, self.tolerate = out, tolerate
+        if join and out is None:
+            raise ValueError("out must be a folder that the processes share with join=True, got None")
+        self._out, self.tolerate, self._join = out, tolerate, join
         self._stack = contextlib.ExitStack()
         with contextlib.ExitStack() as undo:
             undo.callback(self._stack.close)
@@ -100,17 +108,33 @@ class Search:
             undo.pop_all()
 
     def _open(self, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]) -> None:
-        """Lock the folder, make the agent, and bring it to where the record ends."""
+        """Lock the folder and load the search in it."""
         if (out := self._out) is None:
             out = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-"))
         folder = Path(out)
         folder.mkdir(parents=True, exist_ok=True)
         for name in (NAME, "checkpoints", "reports"):
             atomic.inside(folder, folder / name)
+        self._member = None
+        if self._join:
+            self._member = Membership(folder)
+            self._stack.callback(self._member.close)
+            given["salt"] = int(self._member.name[-6:], 16)
+            with locked(folder):
+                self._load(folder, space, function, budget, accept_changed, given)
+            return
         try:
             self._stack.enter_context(locked(folder, wait=False))
         except BlockingIOError:
             raise ValueError(f"out must be a folder that no other process tunes in, got {folder}") from None
+        self._load(folder, space, function, budget, accept_changed, given)
+        if any(e.owner and lives(folder, e.owner) for e in self._retries):
+            raise ValueError(f"out must be a folder that no other process tunes in, or join=True, got {folder}")
+
+    def _load(
+        self, folder: Path, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]
+    ) -> None:
+        """Make the agent, and bring it to where the record ends."""
         given["sources"] = tuple(given.get("sources", ()))
         prepared = Preparation.of(folder, function, space, budget=budget, **given)
         if accept_changed and (apart_by_space := other_space(folder, prepared.header)) is not None:
@@ -125,6 +149,8 @@ class Search:
             raise ValueError(
                 f"confirm must be 0 for several objectives, {params.kind} actions or plans, got {self._confirm}"
             )
+        if self._join and (params.kind == "fidelity" or not prepared.agent.listens):
+            raise ValueError("join must be False for agents that plan alone or pause trainings, got True")
         self._params, self._agent, self._steps = params, prepared.agent, prepared.steps
         self._constraints = header.get("constraints", {})
         self._returned = (*params.objectives, *(name for name in self._constraints if name not in params.objectives))
@@ -146,7 +172,7 @@ class Search:
         self._replay()
         for evaluation in record.evaluations:
             self._try(evaluation)
-        self._retries, self._before = record.running, len(record.ended)
+        self._retries, self._before = [] if self._join else record.running, len(record.ended)
         self.stuck, self.first = "", 1
 
     def __enter__(self) -> Self:
@@ -160,13 +186,46 @@ class Search:
         self._stack.close()
 
     def __iter__(self) -> Iterator[Trial]:
-        """Ask for trials until the search is `done`."""
-        while not self.done:
-            yield self.ask()
+        """Ask for trials until the search is `done`; of a shared one, until others have ended what they began."""
+        while True:
+            if (trial := self.begin()) is not None:
+                yield trial
+            elif self.trials or not self.waits():
+                return
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """This process's turn, of several that share the search: it knows all that the others have recorded."""
+        if not self._join:
+            yield
+            return
+        with locked(self._record.folder):
+            for number, ended in self._record.follow():
+                evaluation = self._record.evaluations[number]
+                if ended:
+                    self._note(evaluation)
+                    self._tell(evaluation)
+                else:
+                    self._agent.pend(np.asarray(evaluation.action, self._params.action_space.dtype))
+                    self._try(evaluation)
+                    self._points = [p for p in self._points if not evaluation.given or plain(p) != evaluation.config]
+            yield
+
+    def waits(self) -> bool:
+        """Wait a moment for other processes that share the search; False if none evaluates anything."""
+        if not self._join or self.stuck or time.monotonic() >= self._until:
+            return False
+        with self._turn():
+            left = bool(self._record.running)
+        if left:
+            time.sleep(POLL)
+        return left
 
     @property
     def done(self) -> bool:
         """Whether nothing is left to evaluate but what is pending."""
+        if self._member is not None:
+            self._retries = [e for e in self._record.running if not self._member.lives(e.owner)]
         if self.stuck or time.monotonic() >= self._until:
             return True
         return not (self._retries or self._continues or self._repeated() is not None)
@@ -183,12 +242,23 @@ class Search:
         Raises:
             ValueError: The search is `done`.
         """
-        if self.done:
+        trial = self.begin()
+        if trial is None:
             if self.stuck:
                 raise ValueError(self.stuck)
             used = f"{self._record.spent:g} of {self._params.budget:g} {self._params.budget_unit}"
             raise ValueError(f"search must have something left to evaluate, got one with {used} used")
+        return trial
+
+    def begin(self) -> Trial | None:
+        """Begin the next evaluation; None if the search is `done`."""
+        with self._turn():
+            return None if self.done else self._trial()
+
+    def _trial(self) -> Trial:
         evaluation = self._retries.pop(0) if self._retries else self._begin()
+        if self._member is not None and evaluation.owner != self._member.name:
+            self._record.take(evaluation.number, self._member.name)
         rewarded, limit = self._params.rewarded, self._steps
         if limit is not None and self._params.budget_unit == "epochs":
             limit = int(max(1.0, min(limit, self._left() + self._share(evaluation))))
@@ -235,6 +305,8 @@ class Search:
             if ended:
                 self._note(evaluation)
                 self._tell(evaluation)
+            elif self._join:
+                self._agent.pend(np.asarray(evaluation.action, self._params.action_space.dtype))
             elif follows and not evaluation.given and evaluation.repeats < 0:
                 asked = self._ask()
                 follows = np.array_equal(asked, evaluation.action)
@@ -271,9 +343,16 @@ class Search:
         Raises:
             ValueError: The function has a mistake, see `tolerate` of `tune`.
         """
-        evaluation = self._end(done)
+        with self._turn():
+            return self._finish(done)
+
+    def _finish(self, done: JobResult) -> Evaluation:
         del self.trials[done.number], self._asked[done.number]
-        if len(self._record.ended) == self.first and not self.tolerate:
+        known = self._record.evaluations[done.number]
+        if known.ended >= 0 or (self._member is not None and known.owner != self._member.name):
+            return known  # another process took it over, because this one did not show that it lives
+        evaluation = self._end(done)
+        if len(self._record.ended) == self.first and not (self.tolerate or self._join):
             self._refuse_mistakes()
         self._tell(evaluation)
         last = self._record.ended[self._before :][-self._identical :]
@@ -313,6 +392,10 @@ class Search:
         kept = each * max(0, FINALISTS * self._confirm - repeats) if self._confirm else 0.0
         return self._left() > kept and not self._agent.done and self._untried != set()
 
+    @property
+    def _owner(self) -> dict[str, Any]:
+        return {} if self._member is None else {"owner": self._member.name}
+
     def _repeated(self) -> int | None:
         """Number of the evaluation to repeat next, if any."""
         if not self._confirm or self._left() <= 0:
@@ -324,12 +407,14 @@ class Search:
             number = self._repeated()
             assert number is not None
             first = self._record.evaluations[number]
-            return self._record.begin(first.action, first.config, first.given, number)
+            return self._record.begin(first.action, first.config, first.given, repeats=number, **self._owner)
         if self._points:
             config = self._points.pop(0)
-            return self._try(self._record.begin(self._params.action_of(config), config, given=True))
+            return self._try(self._record.begin(self._params.action_of(config), config, given=True, **self._owner))
         action = self._ask()
-        return self._try(self._record.begin(action, self._params.points.config(self._params.stored(action))))
+        return self._try(
+            self._record.begin(action, self._params.points.config(self._params.stored(action)), **self._owner)
+        )
 
     def _try(self, evaluation: Evaluation) -> Evaluation:
         """Note that a configuration is evaluated, where all of the space may be."""
@@ -427,7 +512,7 @@ class Search:
             under_way = len(running) * spent / max(len(self._record.ended), 1)
         else:
             under_way = math.fsum(map(self._share, running))
-        return self._params.budget - spent - under_way
+        return float(self._record.header["budget"]) - spent - under_way
 
     def _tell(self, evaluation: Evaluation) -> None:
         p = self._params

@@ -13,9 +13,11 @@ from hpo_envs.agents import Agent
 from hpo_envs.agents.base import whole
 from hpo_envs.benchmarks.runs.executors import Calls, WorkerLost
 from hpo_envs.core.engines.function.calls import Outcome
+from hpo_envs.tuning.execution.program import Program
 from hpo_envs.tuning.execution.workers import Job, JobResult, check_main, executor_of, perform
 from hpo_envs.tuning.mistakes import cause, named
-from hpo_envs.tuning.record import Evaluation
+from hpo_envs.tuning.recommendation import points_of
+from hpo_envs.tuning.record import Evaluation, SearchRecord
 from hpo_envs.tuning.search import Search
 from hpo_envs.tuning.tuned import Tuned
 
@@ -45,6 +47,7 @@ def tune(
     constraints: Mapping[str, tuple[str, float]] | None = None,
     identical_failures: int = 5,
     confirm: int = 0,
+    join: bool = False,
     tolerate: bool = False,
     progress: bool | None = None,
     accept_changed: bool | str = False,
@@ -93,6 +96,8 @@ def tune(
         identical_failures: The search stops after this many failures in a row for one cause, and keeps everything.
         confirm: How often each of the three configurations with the best predicted mean is evaluated again, at the end
             and within the budget; for scores with noise, see `recommended`.
+        join: Whether other processes tune in the same folder at the same time, each with this call, also of other
+            machines that share it. An evaluation whose process is dead is taken over.
         tolerate: Whether to continue after them, and where the first evaluations, as many as there are workers, all
             fail for the same mistake: a NameError, TypeError, KeyError or the like, or no score. Otherwise the search
             stops, and nothing of it is kept.
@@ -136,15 +141,53 @@ def tune(
         constraints=constraints,
         identical_failures=identical_failures,
         confirm=confirm,
+        join=join,
         tolerate=tolerate,
         accept_changed=accept_changed,
         **hyperparameters,
     )
     with search:
-        if not search.done:
+        if join or not search.done:
             with _inner_threads(workers), executor_of(executor, workers, search.function) as pool:
                 _run(search, pool, workers, _Progress(search, progress))
         return search.result
+
+
+def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float | None = None) -> Tuned:
+    """Evaluate for a search that has begun, with the settings of its record; the function must be importable by name.
+
+    Args:
+        folder: Of the search.
+        workers: See `tune`.
+        executor: See `tune`.
+        seconds: See `tune`.
+
+    Raises:
+        FileNotFoundError: The folder holds no search.
+        ValueError: As of `tune`, such as for other code.
+    """
+    h = SearchRecord(folder).header
+    names, goals = h["objectives"], h["goals"]
+    whole_budget = h["budget"] == int(h["budget"]) and h["budget_unit"] != h["cost_unit"]
+    return tune(
+        Program(**h["program"]) if "program" in h else h["function"],
+        points_of(h).space,
+        agent=h["agent"],
+        budget=int(h["budget"]) if whole_budget else h["budget"],
+        budget_unit="cost" if h["budget_unit"] == h["cost_unit"] else h["budget_unit"],
+        workers=workers,
+        out=folder,
+        executor=executor,
+        objective=names[0] if len(names) == 1 else tuple(names),
+        goal=goals[0] if len(names) == 1 else tuple(goals),
+        epochs=h["epochs"],
+        candidates=None if h.get("actions") == "box" else h["candidates"],
+        seconds=seconds,
+        seed=h["seed"],
+        constraints=h.get("constraints"),
+        join=True,
+        **h["hyperparameters"],
+    )
 
 
 def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> None:
@@ -158,10 +201,12 @@ def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> No
     search.first = most
     with progress:
         while True:
-            while out < most and not search.done:
-                pool.submit(perform, search.job(search.ask()))
+            while out < most and (trial := search.begin()) is not None:
+                pool.submit(perform, search.job(trial))
                 out += 1
             if not out:
+                if search.waits():
+                    continue
                 break
             try:
                 done: JobResult = pool.next()

@@ -40,6 +40,9 @@ class Program:
             groups; None: the last line of JSON on standard output, a number or an object.
         memory: Most bytes of address space; None: no limit. On Linux and macOS.
 
+    Attributes:
+        options: The arguments, by name.
+
     Raises:
         ValueError: The program does not exist, both a file and a pattern, or a pattern without a group.
     """
@@ -48,6 +51,7 @@ class Program:
         self, command: str, file: str | None = None, pattern: str | None = None, memory: float | None = None
     ) -> None:
         self.__qualname__ = command
+        self.options = {"command": command, "file": file, "pattern": pattern, "memory": memory}
         self._arguments = shlex.split(command)
         if not self._arguments or shutil.which(self._arguments[0]) is None:
             raise ValueError(f"command must begin with a program that exists, got {command!r}")

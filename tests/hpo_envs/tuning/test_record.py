@@ -103,6 +103,22 @@ def test_emptied_record_is_rejected(tmp_path: Path) -> None:
         SearchRecord(tmp_path, HEADER)
 
 
+def test_turns_of_several_processes_are_one_journal(tmp_path: Path) -> None:
+    one, other = SearchRecord(tmp_path, HEADER), SearchRecord(tmp_path, HEADER)
+    one.begin(1, {"x": 1}, owner="a")
+    assert other.follow() == [(0, False)]
+    other.take(0, "b")
+    other.begin(2, {"x": 2}, owner="b")
+    with pytest.raises(ValueError, match="must have one writer, got changes"):
+        one.begin(2, {})
+    assert (one.follow(), one.evaluations[0].owner) == ([(1, False)], "b")
+    ended(one, 1, 2.0)
+    assert other.follow() == [(1, True)]
+    assert other.evaluations == one.evaluations == SearchRecord(tmp_path).evaluations
+    with pytest.raises(ValueError, match="must continue with a valid record"):
+        one.take(1, "c")
+
+
 def test_another_search_is_rejected_larger_budget_is_not(tmp_path: Path) -> None:
     SearchRecord(tmp_path, HEADER)
     assert SearchRecord(tmp_path, {**HEADER, "budget": 9.0}).header["budget"] == 9.0

@@ -57,7 +57,7 @@ def test_too_few_open_files_are_named_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "space.toml").write_text("x = { low = 0.0, high = 1.0 }", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "hpo_envs", "tune", "mine:f", "--space", "space.toml", "--workers", "3"],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
         cwd=tmp_path,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (14, 14)),
         capture_output=True,

@@ -1,0 +1,80 @@
+"""Processes that share a search: each shows that it lives, so that what a dead one began is taken over."""
+
+import os
+import platform
+import secrets
+import threading
+from pathlib import Path
+
+BEAT, STALE = 5.0, 60.0
+"""Seconds between signs of life, and without one after which a process of another machine counts as dead."""
+
+
+class Membership:
+    """This process among those that share a search.
+
+    Args:
+        folder: Of the search.
+
+    Attributes:
+        name: Host, process and a random part.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "workers"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self.name = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._ended = threading.Event()
+        self._touch()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def _touch(self) -> None:
+        _file(self._folder, self.name).touch()
+
+    def _beat(self) -> None:
+        while not self._ended.wait(BEAT):
+            self._touch()
+
+    def lives(self, name: str) -> bool:
+        """Whether a process of the search runs, this one included."""
+        self._touch()
+        return name == self.name or lives(self._folder.parent, name)
+
+    def close(self) -> None:
+        """Leave."""
+        self._ended.set()
+        _file(self._folder, self.name).unlink(missing_ok=True)
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / name.replace(":", "_").replace("/", "_")
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of this machine runs; one that ended and waits for its parent does not."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    status = Path(f"/proc/{process}/stat")
+    return not status.exists() or status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+
+
+def lives(folder: Path, name: str) -> bool:
+    """Whether a process runs: known on the same machine, elsewhere by its last sign of life.
+
+    Args:
+        folder: Of the search.
+        name: Of the process.
+    """
+    file = _file(folder / "workers", name)
+    if not file.exists():
+        return False
+    host, _, process = name.rpartition(":")[0].rpartition(":")
+    if host == platform.node() and process.isdigit():
+        return _runs(int(process))
+    clock = folder / "workers" / ".clock"
+    clock.touch()  # the time of the file system, whatever this machine's is
+    return clock.stat().st_mtime - file.stat().st_mtime < STALE
