@@ -1,0 +1,137 @@
+"""Histories of runs on many tables in one Parquet data set, for offline learning of optimizers.
+
+`candidates.parquet` has the features of all configurations, once for each table: `table`, `sha256`, `row`, `features`.
+`histories.parquet` has one row for each run: `agent`, `env`, `table`, `seed`, `budget`, `candidates` (rows of the table
+that the episode had, in the order of their indices), and lists with one entry for each evaluation: `rows`, `rewards`,
+`costs`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models.candidate_set import GROUPS
+from hpo_envs.agents.models.gp.stacked import standardised
+from hpo_envs.benchmarks.runs import Run, Runs
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.table import Table
+
+RULE = "runs must have configurations as actions and one objective, got one on "
+
+
+@dataclass(frozen=True, eq=False)
+class RunHistory:
+    """One run.
+
+    Attributes:
+        agent: Its name.
+        table: Name of the table.
+        seed: Of the run.
+        budget: Of the episode.
+        features: (k, d) float32 of the candidates of the episode, in [0, 1].
+        actions: (T,) index of the candidate of each evaluation.
+        rewards: (T,) float64.
+        costs: (T,) float64.
+    """
+
+    agent: str
+    table: str
+    seed: int
+    budget: float
+    features: npt.NDArray[np.float32]
+    actions: npt.NDArray[np.intp]
+    rewards: npt.NDArray[np.float64]
+    costs: npt.NDArray[np.float64]
+
+    def observations(self) -> npt.NDArray[np.float32]:
+        """(T, T, 68) group `history` of `CandidateObservation` before each evaluation."""
+        t, d, most = len(self.actions), self.features.shape[1], GROUPS["history"]
+        found = np.zeros((t, t, most), np.float32)
+        past = np.zeros((t, most), np.float32)
+        past[:, 0], past[:, 2] = 1.0, self.costs / self.budget
+        past[:, 3] = 1.0 - np.cumsum(self.costs) / self.budget
+        past[:, 4 : 4 + d] = 2.0 * self.features[self.actions] - 1.0
+        for k in range(1, t):
+            found[k, :k] = past[:k]
+            found[k, :k, 1] = np.clip(standardised(self.rewards[:k]), -8.0, 8.0)
+        return found
+
+
+def write(runs: Sequence[Run], folder: Path | str) -> Path:
+    """Write runs on any number of ids; rows and rewards are those of the runs.
+
+    Args:
+        runs: With configurations of tables with features as actions, and one objective.
+        folder: Where to; created.
+
+    Raises:
+        ValueError: No runs, or of other environments.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path, rows = Path(folder), []
+    tables: dict[str, Table] = {}
+    envs: dict[str, Any] = {}
+    for r in runs:
+        h = r.header
+        if r.rewards.ndim != 1 or r.actions.ndim != 1:
+            raise ValueError(RULE + h["env"])
+        key = json.dumps([h["env"], h["env_kwargs"], h.get("shuffle"), h.get("subsample"), h["sha256"]])
+        if key not in envs:
+            how = {name: h[name] for name in ("shuffle", "subsample") if h.get(name) is not None}
+            given = runs.tables.get(h["sha256"]) if isinstance(runs, Runs) else None
+            how |= {"table": given} if given is not None else {}
+            envs[key] = gym.make(h["env"], disable_env_checker=True, **h["env_kwargs"], **how).unwrapped
+        env: Any = envs[key]
+        if not hasattr(env, "rows") or not env.table.feature_names:
+            raise ValueError(RULE + h["env"])
+        env.reset(seed=r.reset_seed)
+        tables.setdefault(env.table.name, env.table)
+        if tables[env.table.name].provenance.sha256 != h["sha256"]:
+            raise ValueError(f"runs must be on one table of each name, got two of {env.table.name}")
+        rows.append({
+            "agent": h["agent"], "env": h["env"], "table": env.table.name, "seed": r.seed, "budget": h["budget"],
+            "candidates": np.asarray(env.rows, np.int32), "rows": r.actions.astype(np.int32), "rewards": r.rewards,
+            "costs": np.asarray(r.costs, np.float64),
+        })  # fmt: skip
+    if not rows:
+        raise ValueError("runs must be at least one, got none")
+    candidates = [
+        {"table": t.name, "sha256": t.provenance.sha256, "row": i, "features": x.astype(np.float32)}
+        for t in tables.values()
+        for i, x in enumerate(t.features)
+    ]
+    path.mkdir(parents=True, exist_ok=True)
+    for name, records in (("candidates", candidates), ("histories", rows)):
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(records), sink, compression="zstd")
+        atomic.write(path / f"{name}.parquet", sink.getvalue().to_pybytes())
+    return path
+
+
+def read(folder: Path | str) -> list[RunHistory]:
+    """Read what `write` wrote.
+
+    Raises:
+        OSError: There are no such files.
+    """
+    import pyarrow.parquet as pq
+
+    candidates = pq.read_table(Path(folder) / "candidates.parquet").to_pandas()
+    features = {name: np.stack(part["features"].to_list()) for name, part in candidates.groupby("table", sort=False)}
+    found = []
+    for h in pq.read_table(Path(folder) / "histories.parquet").to_pylist():
+        at = {row: i for i, row in enumerate(h["candidates"])}
+        actions = np.array([at[row] for row in h["rows"]], np.intp)
+        x, rewards, costs = features[h["table"]][h["candidates"]], np.array(h["rewards"]), np.array(h["costs"])
+        found.append(RunHistory(h["agent"], h["table"], h["seed"], h["budget"], x, actions, rewards, costs))
+    return found

@@ -1,0 +1,47 @@
+"""Histories of runs on many tables as one data set."""
+
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+from hpo_envs import wrappers
+from hpo_envs.benchmarks import run
+from hpo_envs.benchmarks.runs import Runs
+from hpo_envs.integrations import histories
+from hpo_envs.tables import store
+
+HOW = {"budget": 6, "env_kwargs": {"subsample": 0.5}}
+
+
+def test_runs_on_several_tables_come_back_with_candidates_and_the_history_that_a_policy_observes(
+    tmp_path: Path,
+) -> None:
+    ids = {"NMTHPO-zhen-v0": "nmthpo/zhen", "CharHPO-g2p-hun-lstm-v0": "charhpo/g2p-hun-lstm"}
+    runs = [r for agent in ("random", "bo-ei-rbf") for i in ids for r in run(agent, i, [3, 5], **HOW)]
+    found = histories.read(histories.write(runs, tmp_path / "data"))
+    assert [(h.agent, h.seed) for h in found] == [(r.header["agent"], r.seed) for r in runs]
+    for h, r in zip(found, runs, strict=True):
+        table = store.load(ids[r.header["env"]])
+        assert h.table == table.name
+        assert len(h.features) == len(table) // 2
+        assert np.array_equal(h.features[h.actions], table.features[r.actions].astype(np.float32))
+        assert np.array_equal(h.rewards, r.rewards)
+        assert np.array_equal(h.costs, r.costs)
+    h, r = found[-1], runs[-1]
+    kwargs = {"budget": 6, "subsample": 0.5, "shuffle": True}
+    env = wrappers.CandidateObservation(gym.make(r.header["env"], **kwargs), len(h.features), ("history",))
+    seen, _ = env.reset(seed=r.reset_seed)
+    for k, action in enumerate(h.actions):
+        np.testing.assert_allclose(h.observations()[k], seen["history"], atol=1e-5)
+        seen, *_ = env.step(int(np.flatnonzero(env.rule._picked[0] == action)[0]))
+
+
+def test_runs_without_configurations_of_one_objective_are_refused(tmp_path: Path) -> None:
+    for env_id in ("NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "CushLEPOR-ted-ende-v0"):
+        runs = run("random", env_id, [0], env_kwargs={"budget": 5})
+        with pytest.raises(ValueError, match="runs must have configurations as actions and one objective, got one on"):
+            histories.write(runs, tmp_path)
+    with pytest.raises(ValueError, match="runs must be at least one, got none"):
+        histories.write(Runs(), tmp_path)
