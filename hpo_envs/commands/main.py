@@ -190,10 +190,16 @@ def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
     return parser, module
 
 
+NO_THREAD = "can't start new thread"
+"""Message of Python's `RuntimeError` at the limit of processes."""
+
+
 def _message(error: Exception) -> str:
     """Message of an error; for errors of the system, the file comes first."""
     if isinstance(error, MemoryError):
         return f"out of memory{f': {error}' if str(error) else ''}; the same command resumes what it stored"
+    if str(error) == NO_THREAD:
+        return f"the system must allow more processes and threads (`ulimit -u`), got {error}"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{os.fsdecode(error.filename)} must be a usable file or folder, got {error.strerror.lower()}"
     return str(error)
@@ -201,7 +207,7 @@ def _message(error: Exception) -> str:
 
 def _is_users(error: Exception) -> bool:
     """Return whether an error is caused by the user: raised by checks, the system or Gymnasium's `make`."""
-    if advice(error):
+    if advice(error) or str(error) == NO_THREAD:
         return True
     return isinstance(error, (ValueError, OSError, MemoryError)) or type(error).__module__.startswith("gymnasium.")
 

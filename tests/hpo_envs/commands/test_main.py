@@ -120,6 +120,14 @@ def test_running_out_of_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, caps
     assert "out of memory" in error_of(capsys, "list")
 
 
+def test_too_few_threads_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(_: Any) -> int:
+        raise RuntimeError("can't start new thread")  # what the interpreter raises at the limit of processes
+
+    monkeypatch.setattr(importlib.import_module("hpo_envs.commands.list"), "run", fail)
+    assert "ulimit -u" in error_of(capsys, "list")
+
+
 def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from hpo_envs.commands import fetch
 
