@@ -38,7 +38,7 @@ examples:
 
 TUNE_OPTIONS = (
     "agent", "budget_unit", "workers", "out", "executor", "epochs", "seconds", "timeout", "seed",
-    "identical_failures", "confirm", "tolerate", "accept_changed",
+    "identical_failures", "confirm", "log", "tolerate", "accept_changed",
 )  # fmt: skip
 """Options that are arguments of `tune`."""
 
@@ -81,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=float, help="seconds after which no evaluation begins")
     add("--identical-failures", type=int, help="stop after so many in a row for one cause (default: %(default)s)")
     add("--confirm", type=int, help="evaluate the three best so many times again, within the budget")
+    add("--log", choices=("mlflow", "wandb"), help="also log each evaluation there")
     add("--points", type=Path, metavar="FILE.json", help="initial configurations, a JSON list")
     add("--tolerate", action="store_true", help="continue if all first evaluations fail with the same error")
     add("--seed", type=int, help="seed of agent and candidates (default: %(default)s)")

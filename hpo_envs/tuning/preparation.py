@@ -107,7 +107,7 @@ class Preparation:
         sources, agent = tuple(sources), agent or "auto"
         budget, epochs, candidates, seed = map(scalar, (budget, epochs, candidates, seed))
         unit = budget_unit or ("evaluations" if epochs is None or function is None else "epochs")
-        actions = _actions(agent, None if function is None else epochs, candidates, objective, function)
+        actions = _actions(agent, None if function is None else epochs, candidates, objective, function, budget)
         count = _count(folder, candidates, budget, epochs if unit == "epochs" else None)
         params = FunctionParams.of(
             external if function is None else function,
@@ -184,10 +184,11 @@ def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: 
         raise ValueError(f"points must be in the search space: {error}") from None
 
 
-def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, function: Any) -> str:
+def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, function: Any, budget: Any) -> str:
     """Return whether actions are values of hyperparameters (`box`) or candidates, by what the agent works on.
 
-    The default searches the whole space unless it has more than two objectives, or more than one and epochs.
+    The default searches the whole space unless it has more than two objectives, or more than one and epochs;
+    without a budget, agents for both search the whole space, as candidates come to an end.
     """
     if not isinstance(agent, str) or candidates is not None:
         return "candidates"
@@ -199,7 +200,7 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, fu
     supports = {*agents.entry(agent).supports}
     if epochs is not None:
         return "box" if "box" in supports and (reports or "levels" not in supports) else "candidates"
-    return "candidates" if {"rows", "objectives"} & supports else "box"
+    return "candidates" if {"rows", "objectives"} & supports and (budget or "box" not in supports) else "box"
 
 
 def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Source, ...], list[dict[str, Any]]]:

@@ -26,6 +26,7 @@ from hpo_envs.tables.files.lock import locked
 from hpo_envs.tables.table import is_number
 from hpo_envs.tuning.constraints import violations
 from hpo_envs.tuning.execution.membership import Membership, lives
+from hpo_envs.tuning.execution.tracking import tracker_of
 from hpo_envs.tuning.execution.workers import Job, JobResult
 from hpo_envs.tuning.mistakes import TEXT, cause, in_a_row, mistake, shortened
 from hpo_envs.tuning.preparation import Preparation
@@ -62,6 +63,7 @@ class Search:
         identical_failures: See `tune`.
         confirm: See `tune`.
         join: See `tune`.
+        log: See `tune`.
         tolerate: See `tune`.
         accept_changed: See `tune`.
         **given: Other arguments of `tune`: `agent`, `objective`, `goal`, `epochs`, `seed`, `points`, `sources`, ...
@@ -88,6 +90,7 @@ class Search:
         identical_failures: int = 5,
         confirm: int = 0,
         join: bool = False,
+        log: str | None = None,
         tolerate: bool = False,
         accept_changed: bool | str = False,
         **given: Any,
@@ -100,6 +103,7 @@ class Search:
             raise ValueError(f"accept_changed must be False, True or 'keep', got {accept_changed!r}")
         if join and out is None:
             raise ValueError("out must be a folder that the processes share with join=True, got None")
+        self._log = None if log is None else tracker_of(log)
         self._out, self.tolerate, self._join = out, tolerate, join
         self._stack = contextlib.ExitStack()
         with contextlib.ExitStack() as undo:
@@ -355,7 +359,9 @@ class Search:
         if len(self._record.ended) == self.first and not (self.tolerate or self._join):
             self._refuse_mistakes()
         self._tell(evaluation)
-        last = self._record.ended[self._before :][-self._identical :]
+        if self._log is not None:
+            self._log(self._record.header["function"].rpartition(":")[2], evaluation)
+        last = self._record.ended[max(self._before, len(self._record.ended) - self._identical) :]
         if not self.tolerate and in_a_row(last) == self._identical:
             self.stuck = (
                 f"function must run, got the same failure {self._identical} times in a row: {cause(evaluation.error)}. "
@@ -386,10 +392,12 @@ class Search:
     @property
     def _continues(self) -> bool:
         """Whether the agent has another suggestion, besides what the budget keeps for repeats."""
-        ended = max(len(self._record.ended), 1)
-        each = self._record.spent / ended if self._params.budget_unit == self._params.cost_unit else 1.0
-        repeats = sum(e.repeats >= 0 for e in self._record.evaluations)
-        kept = each * max(0, FINALISTS * self._confirm - repeats) if self._confirm else 0.0
+        kept = 0.0
+        if self._confirm:
+            mean = self._record.spent / max(len(self._record.ended), 1)
+            each = mean if self._params.budget_unit == self._params.cost_unit else 1.0
+            repeats = sum(e.repeats >= 0 for e in self._record.evaluations)
+            kept = each * max(0, FINALISTS * self._confirm - repeats)
         return self._left() > kept and not self._agent.done and self._untried != set()
 
     @property

@@ -48,6 +48,7 @@ def tune(
     identical_failures: int = 5,
     confirm: int = 0,
     join: bool = False,
+    log: str | None = None,
     tolerate: bool = False,
     progress: bool | None = None,
     accept_changed: bool | str = False,
@@ -98,6 +99,7 @@ def tune(
             and within the budget; for scores with noise, see `recommended`.
         join: Whether other processes tune in the same folder at the same time, each with this call, also of other
             machines that share it. An evaluation whose process is dead is taken over.
+        log: `mlflow` or `wandb`: each evaluation also becomes a run there, with its configuration, metrics and reports.
         tolerate: Whether to continue after them, and where the first evaluations, as many as there are workers, all
             fail for the same mistake: a NameError, TypeError, KeyError or the like, or no score. Otherwise the search
             stops, and nothing of it is kept.
@@ -142,6 +144,7 @@ def tune(
         identical_failures=identical_failures,
         confirm=confirm,
         join=join,
+        log=log,
         tolerate=tolerate,
         accept_changed=accept_changed,
         **hyperparameters,

@@ -225,6 +225,12 @@ def test_ask_and_tell_is_search_of_tune(tmp_path: Path) -> None:
         search.ask()
 
 
+def test_search_without_budget_has_no_end() -> None:
+    with Search({"x": (0.0, 1.0)}, agent="random") as search:
+        assert len({search.tell(search.ask(), 1.0).config["x"] for _ in range(520)}) == 520  # 500 are candidates
+        assert not search.done
+
+
 def test_trials_may_be_told_late_and_as_failures() -> None:
     search = Search(helpers.SPACE, objective=("a", "b"), goal=("max", "min"))
     first, second, third = (search.ask() for _ in range(3))

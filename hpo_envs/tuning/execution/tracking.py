@@ -1,0 +1,57 @@
+"""Each evaluation as a run of MLflow or Weights & Biases, by their own clients."""
+
+import math
+from collections.abc import Callable
+
+from hpo_envs.tables.checks import one_of
+from hpo_envs.tuning.record import Evaluation
+
+
+def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
+    """A function of the search's name and an evaluation that ended, which logs it.
+
+    The client's settings count, such as `MLFLOW_TRACKING_URI` or `WANDB_MODE`; experiment or group are the search.
+
+    Args:
+        name: `mlflow` or `wandb`.
+
+    Raises:
+        ValueError: Another name.
+        ModuleNotFoundError: The package is not installed.
+    """
+    one_of("log", name, ("mlflow", "wandb"))
+    if name == "mlflow":
+        import mlflow
+
+        def to_mlflow(search: str, evaluation: Evaluation) -> None:
+            client = mlflow.MlflowClient()
+            known = client.get_experiment_by_name(search)
+            experiment = client.create_experiment(search) if known is None else known.experiment_id
+            run = client.create_run(experiment, run_name=str(evaluation.number)).info.run_id
+            for key, value in evaluation.config.items():
+                client.log_param(run, key, value)
+            for step, metrics in _logged(evaluation):
+                for key, value in metrics.items():
+                    client.log_metric(run, key, value, step=step)
+            client.set_tag(run, "status", evaluation.status)
+            client.set_terminated(run, "FAILED" if evaluation.rewards is None else "FINISHED")
+
+        return to_mlflow
+    import wandb
+
+    def to_wandb(search: str, evaluation: Evaluation) -> None:
+        run = wandb.init(group=search, name=str(evaluation.number), config=dict(evaluation.config), reinit="create_new")
+        for step, metrics in _logged(evaluation):
+            run.log(metrics, step=step)
+        run.summary["status"] = evaluation.status
+        run.finish(exit_code=int(evaluation.rewards is None))
+
+    return to_wandb
+
+
+def _logged(evaluation: Evaluation) -> list[tuple[int, dict[str, float]]]:
+    """(step, metrics) in the order of steps: the reports, then what was returned."""
+    reports = [(int(step), {"report": float(score)}) for step, score in evaluation.curve]
+    last = reports[-1][0] + 1 if reports else 0
+    numbers = {**evaluation.metrics, "cost": evaluation.cost, "seconds": evaluation.seconds}
+    return [*reports, (last, {name: value for name, value in numbers.items() if math.isfinite(value)})]

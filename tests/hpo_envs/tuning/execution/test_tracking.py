@@ -1,0 +1,50 @@
+"""Each evaluation is a run of a tracker, with the real packages."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hpo_envs.tuning import tune
+from tests.hpo_envs.tuning import helpers
+
+
+def reporting(config: dict[str, Any], trial: Any) -> float:
+    if config["x"] > 0.9:
+        raise RuntimeError("out of memory")
+    trial.report(config["x"], 3)
+    return float(config["x"]) + 1.0
+
+
+GIVEN: dict[str, Any] = {"points": [{"x": 0.25}, {"x": 0.95}], "budget": 2, "progress": False}
+
+
+def test_evaluations_are_runs_of_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(f"file://{tmp_path}")
+    try:
+        tune(reporting, {"x": (0.0, 1.0)}, log="mlflow", **GIVEN)
+        client = mlflow.MlflowClient()
+        experiment = client.get_experiment_by_name("reporting")
+        runs = sorted(client.search_runs([experiment.experiment_id]), key=lambda run: run.info.run_name)
+        assert [run.info.status for run in runs] == ["FINISHED", "FAILED"]
+        assert (runs[0].data.params, runs[0].data.metrics["score"]) == ({"x": "0.25"}, 1.25)
+        (report,) = client.get_metric_history(runs[0].info.run_id, "report")
+        assert (report.step, report.value) == (3, 0.25)
+    finally:
+        mlflow.set_tracking_uri(before)
+
+
+def test_evaluations_are_runs_of_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb")
+    for name, value in {"WANDB_MODE": "offline", "WANDB_DIR": str(tmp_path), "WANDB_SILENT": "true"}.items():
+        monkeypatch.setenv(name, value)
+    tune(reporting, {"x": (0.0, 1.0)}, log="wandb", **GIVEN)
+    assert len([*tmp_path.glob("wandb/offline-run-*")]) == 2
+
+
+def test_other_trackers_are_named() -> None:
+    with pytest.raises(ValueError, match="log must be one of mlflow, wandb, got 'mlflo', did you mean 'mlflow'"):
+        tune(helpers.train, helpers.SPACE, log="mlflo")
