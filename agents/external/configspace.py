@@ -10,7 +10,7 @@ from hpo_envs.agents.space import Space
 
 
 def configspace_of(space: Space, seed: int) -> Any:
-    """A `ConfigurationSpace` of categories, ordinals, integers, floats, logarithms, constants and conditions."""
+    """Convert a space to a `ConfigurationSpace`, with ordinals, log scales, constants and conditions."""
     cs = package("ConfigSpace")
     made = cs.ConfigurationSpace(seed=seed)
     for name, axis in zip(space.names, space.axes, strict=True):

@@ -180,9 +180,10 @@ def at_evaluations(regret: Floats, length: int) -> Floats:
 def at_costs(
     regret: Floats, costs: Floats, budget: float, shares: npt.ArrayLike = SHARES, *, raw: bool = False
 ) -> Floats:
-    """Regret at fractions of the budget, from complete evaluations; 1 before the first result (raw: as after it).
+    """Regret at fractions of the budget, from complete evaluations.
 
-    The last evaluation counts at the whole budget even if it exceeded the budget.
+    Before the first result it is 1, or the first value if `raw`. An evaluation that exceeds the budget counts as
+    complete at the end of the budget.
     """
     spent = np.minimum(np.cumsum(costs, axis=-1), budget) / budget
     done = (spent[..., None, :] <= np.asarray(shares)[:, None] + 1e-12).sum(axis=-1)

@@ -41,7 +41,7 @@ def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[
     these comparisons does not reject.
 
     Args:
-        p_values: (..., rivals).
+        p_values: (..., rivals) uncorrected p-values of the leader against each rival.
 
     Returns:
         Sole winner (...) bool; rivals tied for best (..., rivals) bool, none if there is a sole winner.

@@ -162,7 +162,7 @@ class Comparison:
         self.checked = str(replay)
 
     def add(self, block: Block) -> None:
-        """Add further runs, which are not replayed; they are listed after those of the study.
+        """Add further runs, which are not replayed, before scores are first read.
 
         Raises:
             ValueError: They cannot be compared with the others.

@@ -140,7 +140,8 @@ class Smac(Optimiser):
 class AxClient(Optimiser):
     """BoTorch through Ax's client, with its default generation strategy.
 
-    Ax supports conditions only if each hyperparameter depends on one value; inactive suggestions are ignored.
+    Conditions are not passed on, since in Ax a hyperparameter can depend on only one value of a parent; suggestions
+    for inactive hyperparameters are ignored.
 
     Args:
         problem: The problem.

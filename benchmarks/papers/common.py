@@ -108,7 +108,7 @@ def _mechanism(paper: str, where: str, quantity: str) -> str:
 
 @dataclass
 class Reproduction(contextlib.ExitStack):
-    """One reproduction: number of trials, processes, and folder of results.
+    """Settings and results of a reproduction; a context manager that closes its processes.
 
     Attributes:
         out: Folder for results.

@@ -180,7 +180,7 @@ def _lead(difference: Sequence[float | None]) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names as a list in English; if there are many, the last ones by their number."""
+    """Join names into an English list; of many, the last ones become "N more"."""
     if len(names) > most:
         names = [*names[: most - 2], f"{len(names) - most + 2} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,4 +1,4 @@
-"""The episodes of a run: their arguments, and the keys, tables and rows that agents must not know."""
+"""Seeds and arguments of a run's episodes, and their keys, tables and rows, which are hidden from agents."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class StudyState:
         skipped: (id, agent) of every unsupported pair.
         found: Number of runs that were already stored.
         made: Number of new runs.
-        errors: (id, agent) -> traceback of the error that stopped it.
+        errors: (id, agent) -> traceback or message of the error that stopped the agent on that id.
         capped: id -> budget in evaluations, if the given one exceeds the whole table.
     """
 

@@ -61,7 +61,7 @@ class TaskResult:
         task: The task.
         runs: Finished runs in the order of the task's seeds, possibly not all.
         seconds: Duration of the runs.
-        error: Traceback of the error that stopped the task, if any.
+        error: Traceback or message of the error that stopped the task, if any.
     """
 
     task: StudyTask

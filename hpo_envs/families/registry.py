@@ -1,4 +1,4 @@
-"""Registry of all ids, collected from the records in `hpo_envs.families`."""
+"""Registry of all ids: those of the families in `hpo_envs.families`, of plugins and of saved tables."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class HPOB:
         self.folder, self.version = Path(folder), one_of("version", version, VERSIONS)
 
     def tasks(self, part: str = "test") -> Iterator[tuple[str, str]]:
-        """(search space, data set) of each task of a part.
+        """Yield (search space, data set) of each task of a part.
 
         Raises:
             ValueError: Unknown part.

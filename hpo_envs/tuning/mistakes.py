@@ -41,7 +41,10 @@ def cause(error: str) -> str:
 
 
 def mistake(error: str) -> str:
-    """The type of an error that is a mistake in the program; empty if the configuration may be the cause."""
+    """Return the type of an error that points to a mistake in the program, `score` where it returned no valid score.
+
+    Empty if the configuration may be the cause.
+    """
     kind = error.rstrip().rpartition("\n")[2].partition(":")[0]
     return kind if kind in MISTAKES else "score" if error.startswith("function must return") else ""
 

@@ -106,7 +106,7 @@ class Evaluation:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """By which the best is chosen: whole trainings first, then by score."""
+        """Key by which evaluations are sorted: complete trainings before those stopped early, then by score."""
         return self.whole, self.score
 
 

@@ -1,7 +1,7 @@
 """The grammar of `NASBenchNLP-cell-v0`: cells as sequences of actions, and back.
 
-An action is four ints `[kind, a, b, c]`. A kind below 7 adds a node with that operation (`OPERATIONS`), kind 7 ends
-the cell. The others name vectors: 0 none, 1 `x`, 2 to 4 `h_prev_0` to `h_prev_2`, 5 + j the j-th node added.
+An action is four ints `[kind, a, b, c]`. A kind below 7 adds a node with that operation (`OPERATIONS`); kind 7 ends
+the cell. `a`, `b` and `c` name vectors: 0 none, 1 `x`, 2 to 4 `h_prev_0` to `h_prev_2`, 5 + j node j, from 0.
 """
 
 from collections.abc import Sequence
@@ -116,9 +116,10 @@ def _vector(cell: Cell, k: int) -> int:
 
 
 def mutate(cell: Cell | None, rng: np.random.Generator) -> Cell:
-    """A random valid cell with another computation, one small change away; for None a new one from the generator.
+    """Return a random valid cell one edit away from `cell`, with another computation; a generated one if it is None.
 
-    The change is another operation, input, state or order, or one node more or less.
+    An edit replaces an operation, an input or a new hidden state, or inserts or deletes a node; nodes that become
+    unused are removed.
     """
     if cell is None:
         return generate(rng)
@@ -142,7 +143,7 @@ def _edit(cell: Cell, rng: np.random.Generator) -> Cell | None:
         inputs[int(rng.integers(len(inputs)))] = int(rng.integers(cell.first + j))
     elif kind == 2:  # Another new hidden state.
         outputs[int(rng.integers(len(outputs)))] = cell.first + int(rng.integers(len(nodes)))
-    elif kind == 3:  # A node more, read by a later one or made a state.
+    elif kind == 3:  # A node more, read by a later one.
         return _insert(cell, j, rng)
     else:  # A node less: its readers read its first input instead.
         target = cell.first + j

@@ -92,10 +92,10 @@ class Basis:
             vectors: (6,) or (settings, 6), columns as in `hlepor.NAMES`.
 
         Returns:
-            (segments,) or (settings, segments) float64 in [0, 1].
+            (segments,) or (settings, segments) float64 in [0, 1], up to rounding.
 
         Raises:
-            ValueError: The shape is wrong, a number is negative or not finite, or n exceeds `max_n`.
+            ValueError: The shape is wrong, a number is negative or not finite, or n is not an int in [0, `max_n`].
         """
         given = np.asarray(vectors, dtype=np.float64)
         rows = np.atleast_2d(given)

@@ -55,7 +55,7 @@ class Episode(abc.ABC):
 
 
 class EpisodeVectorEnv(HPOVectorEnv):
-    """The vectorized form: a loop over the episodes, because each step computes something."""
+    """Base of vectorized environments whose steps run a computation: a loop over one `Episode` per environment."""
 
     episode: ClassVar[type[Episode]]
 
@@ -105,7 +105,7 @@ class EpisodeVectorEnv(HPOVectorEnv):
 
 
 class EpisodeEnv(HPOEnv):
-    """The scalar form."""
+    """Base of scalar environments whose steps run a computation: one `Episode` at a time."""
 
     batched = EpisodeVectorEnv
     episode: ClassVar[type[Episode]]

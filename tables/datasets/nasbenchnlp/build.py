@@ -200,7 +200,7 @@ def curves_table(
     status: npt.NDArray[np.uint8],
     provenance: Provenance,
 ) -> Table:
-    """A table of 50 epochs; shapes as `arrays` returns them."""
+    """Make a table of 50-epoch learning curves of what `arrays` returns."""
     return Table(
         name, keys, METRICS, values, cost, provenance, "s", feature_names=FEATURE_NAMES, features=features,
         levels=np.arange(1.0, EPOCHS + 1), level_unit="epochs", status=status,

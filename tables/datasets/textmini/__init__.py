@@ -1,4 +1,4 @@
-"""Small models of text on different tasks, trained by this project: the tables TextMini."""
+"""The TextMini tables: small models of text on different tasks, trained by this project."""
 
 from pathlib import Path
 

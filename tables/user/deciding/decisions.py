@@ -1,4 +1,4 @@
-"""The order in which a frame is decided."""
+"""Steps, in order, that decide what the columns and lines of a frame mean."""
 
 from typing import Any
 

@@ -291,7 +291,7 @@ def _table(
 
 
 def reward_of(outcome: Outcome, params: FunctionParams) -> Floats:
-    """(m,) rewards: the metrics, negated if lower is better; the worst possible ones for a failed call."""
+    """(m,) rewards: the metrics, negated if lower is better; the worst possible ones for a failed or diverged call."""
     if outcome.status in ("failed", "diverged"):
         return params.low.copy()
     return np.array([m.sign * outcome.metrics[m.name] for m in params.rewarded])

@@ -1,4 +1,4 @@
-"""Adam on rounded gradients, and the sweep's learning rate schedulers: elementary operations in one order."""
+"""Adam on rounded gradients, and CharHPO's learning-rate schedulers, in elementary operations in a fixed order."""
 
 import math
 from collections.abc import Mapping
