@@ -90,7 +90,7 @@ def prior(family: str) -> SourceNetworks:
 
 
 def imitation(x: Floats, model: SourceGP) -> Floats:
-    """(UNITS, d + 2) weights of a network fitted to a model's predictions, on (n, d) features and crossovers of rows."""
+    """(UNITS, d + 2) weights of a network fitted to a model's predictions on (n, d) features and crossovers."""
     rng = np.random.default_rng(0)
     one, other = x[rng.integers(len(x), size=(2, CROSSED))]
     points = np.concatenate([x, np.where(rng.random(one.shape) < 0.5, one, other)])
