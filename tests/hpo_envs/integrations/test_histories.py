@@ -1,5 +1,7 @@
 """Histories of runs on many tables as one data set."""
 
+import runpy
+import sys
 from pathlib import Path
 
 import gymnasium as gym
@@ -11,6 +13,7 @@ from hpo_envs.benchmarks import run
 from hpo_envs.benchmarks.runs import Runs
 from hpo_envs.integrations import histories
 from hpo_envs.tables import store
+from tests.helpers import ROOT
 
 HOW = {"budget": 6, "env_kwargs": {"subsample": 0.5}}
 
@@ -45,3 +48,10 @@ def test_runs_without_configurations_of_one_objective_are_refused(tmp_path: Path
             histories.write(runs, tmp_path)
     with pytest.raises(ValueError, match="runs must be at least one, got none"):
         histories.write(Runs(), tmp_path)
+
+
+def test_the_example_distils_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr(sys, "argv", ["distillation.py", "--seeds", "1", "--steps", "3"])
+    runpy.run_path(str(ROOT / "docs" / "examples" / "distillation.py"), run_name="__main__")
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["random", "bo-spread", "student"]

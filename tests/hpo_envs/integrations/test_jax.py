@@ -1,6 +1,8 @@
 """Tables in JAX (extra `jax`): the rewards of the environments, bit for bit."""
 
 import functools
+import runpy
+import sys
 from typing import Any
 
 import gymnasium as gym
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from hpo_envs import wrappers
+from tests.helpers import ROOT
 
 jax = pytest.importorskip("jax", reason="extra jax is not installed")
 
@@ -102,3 +105,11 @@ def test_other_environments_are_refused_in_one_line() -> None:
             ours.export([env_id])
     with pytest.raises(ValueError, match="tasks must have all configurations in order and one worker, got"):
         ours.export([("NMTHPO-zhen-v0", {"subsample": 0.5})])
+
+
+def test_the_example_trains_in_one_scan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["jax_policy.py", "--episodes", "16", "--updates", "2"])
+    runpy.run_path(str(ROOT / "docs" / "examples" / "jax_policy.py"), run_name="__main__")
+    regrets = [float(line.split()[-1]) for line in capsys.readouterr().out.splitlines() if "unseen" in line]
+    assert len(regrets) == 2
+    assert all(0.1 < regret < 0.6 for regret in regrets)
