@@ -53,7 +53,7 @@ class LivePage(ThreadingHTTPServer):
         self.url = f"http://{host}:{self.server_address[1]}/" + (f"?token={self.token}" if self.open else "")
 
     def content(self) -> bytes:
-        """The page as HTML, made anew if the search has changed."""
+        """The page as HTML, recomputed if the search has changed."""
         files = [self._folder / NAME, *sorted((self._folder / "reports").glob("*"))]
         state = [(path.name, path.stat().st_size) for path in files if path.is_file()]
         with self._lock:

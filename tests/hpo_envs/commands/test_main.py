@@ -4,6 +4,7 @@ import importlib
 import inspect
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -44,7 +45,8 @@ def test_help_of_every_command_has_examples_that_parse(
     module = importlib.import_module(f"hpo_envs.commands.{name}")
     assert (module.__doc__ or "").strip().partition("\n")[0] in out
     # A comment may follow a command line after two spaces.
-    examples = [line.strip().split("  ")[0].split() for line in out.splitlines() if line.startswith("  hpo-envs ")]
+    lines = [line.strip().split("  ")[0] for line in out.splitlines() if line.startswith("  hpo-envs ")]
+    examples = [*map(shlex.split, lines)]
     assert examples
     monkeypatch.setattr(module, "run", lambda args: 0)
     for words in examples:
