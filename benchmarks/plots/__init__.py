@@ -54,7 +54,7 @@ ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "t
 
 TRANSFER = {
     "rgpe": 30, "zero-shot": 31, "quantile-copula": 3, "tst-tpe": 9, "stacked-gp": 10, "warm-gp": 11, "portfolio": 14,
-    "learned-policy": 25, "curve-ranker": 12,
+    "learned-policy": 25, "in-context": 21, "curve-ranker": 12,
 }  # fmt: skip
 """Agents that learn from other tables, in the looks of agents that they do not meet in a picture."""
 

@@ -1,6 +1,7 @@
 """Tables in JAX (extra `jax`): the rewards of the environments, bit for bit."""
 
 import functools
+import importlib.util
 import runpy
 import sys
 from typing import Any
@@ -84,6 +85,9 @@ def test_observations_are_those_of_candidate_sets() -> None:
 
 def test_random_rows_are_uniform_over_what_is_free_and_scores_are_sampled_in_proportion() -> None:
     batch = ours.export([("NMTHPO-zhen-v0", {})])
+    if importlib.util.find_spec("torch"):
+        torch = importlib.import_module("torch")
+        assert np.array_equal(torch.from_dlpack(batch.values).numpy(), batch.values)
     state = ours.reset(batch, jax.random.key(0), 8)
     for row in (0, 117, 5, 6, 5):
         state, *_ = ours.step(batch, state, row)
