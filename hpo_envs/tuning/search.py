@@ -362,7 +362,7 @@ class Search:
         if self._log is not None:
             self._log(self._record.header["function"].rpartition(":")[2], evaluation)
         last = self._record.ended[max(self._before, len(self._record.ended) - self._identical) :]
-        if not self.tolerate and in_a_row(last) == self._identical:
+        if evaluation.error and not self.tolerate and in_a_row(last) == self._identical:
             self.stuck = (
                 f"function must run, got the same failure {self._identical} times in a row: {cause(evaluation.error)}. "
                 "The evaluations are kept; tolerate=True (--tolerate) continues after such failures"
@@ -484,7 +484,7 @@ class Search:
             cost=cost,
             seconds=sum(o.seconds for o in outcomes),
             best=None if best is None or not np.isfinite(best) else best,
-            error=shortened(last.error, TEXT),
+            error=last.error and shortened(last.error, TEXT),
             started=done.started,
             worker=done.worker,
             **more,
