@@ -12,8 +12,9 @@ import pandas as pd
 
 from hpo_envs.tables.table import Hyperparameter, Metric
 from hpo_envs.tables.user import cells as of_cells
-from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Mask
+from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Mask, absent
 from hpo_envs.tables.user.deciding import scales
+from hpo_envs.tables.user.deciding.names import goal_of, is_time
 from hpo_envs.tables.user.frame import Frame, count
 from hpo_envs.tables.user.statement import Decisions, Statement
 
@@ -178,11 +179,16 @@ def described(h: Hyperparameter, unit: str = "") -> str:
 def measured(found: Decisions) -> Decisions:
     """Define the metrics, and say where no search can be better than another, as the best score is the median."""
     frame, stated, metrics, said, tied = found.frame, found.stated, [], [], []
+    others = [c for c in frame.cells if c not in stated.score and goal_of(c) and not is_time(c)]
     for name, goal, scores in zip(stated.score, stated.goal, found.scores.T, strict=True):
-        known = scores[~np.isnan(scores)]
+        known, empty = scores[~np.isnan(scores)], absent(frame[name])
         made, text = metric(name, known, goal, stated.bounds.get(name))
         metrics.append(made)
         said.append(frame.of("score", text, name))
+        if empty.any():
+            text = f"{count(int(empty.sum()), 'line')} without it: failed runs"
+            option = "another --score or a file without them" * any((empty & ~absent(frame[c])).any() for c in others)
+            said.append(frame.of("score", text, name, option=option))
         ties = int((known == (known.max() if goal == "max" else known.min())).sum())
         if ties * 2 >= len(known) > 1:
             text = f"degenerate: {count(ties, 'line')} of {len(known)} have the best score, so no agent can be better"

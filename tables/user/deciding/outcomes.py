@@ -53,9 +53,9 @@ def scored(found: Decisions) -> Decisions:
 def _guessed(frame: Frame) -> str:
     """The score of a file: the tool's, or the only column with the name of a score; none is the same in all runs."""
     free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
-    measured = [n for n in free if n in (frame.scores or free) and (frame.scores or goal_of(n))]
-    for others in (is_time, lambda n: among(n, SPREADS)):
-        measured = [n for n in measured if not others(n)] or measured
+    marked = [n for n in free if n in frame.scores]
+    measured = marked or [n for n in free if goal_of(n)]
+    measured = [n for n in measured if not is_time(n) and not among(n, SPREADS)] or marked
     varied = [n for n in measured if len(np.unique(numbers(frame[n])[~np.isnan(numbers(frame[n]))])) > 1]
     checked = [n for n in varied if among(n, CHECKED)]
     for some in (varied, checked, [n for n in varied if goal_of(n) == "max"]):

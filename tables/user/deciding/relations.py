@@ -18,6 +18,12 @@ EXACT = 5e-3
 STRONG = 0.7
 """Least rank correlation of numbers with others from which they seem to be measured."""
 
+LARGE = 1e5
+"""Whole numbers up to it are hardly counts of parameters, tokens or operations."""
+
+NEARLY = 0.05
+"""Largest part of the variance of logarithms that a product of powers leaves."""
+
 GRID = 12
 """Up to so many different numbers that repeat are a grid; so many lines decide on other columns."""
 
@@ -25,7 +31,9 @@ LINES = 2_000
 """Lines that are looked at, all if they are fewer."""
 
 
-def functions(frame: pd.DataFrame, numbers: Collection[str], scores: Floats) -> dict[str, str]:
+def functions(
+    frame: pd.DataFrame, numbers: Collection[str], scores: Floats, counts: Collection[str] = ()
+) -> dict[str, str]:
     """Columns that others determine, or that rank runs as the score does.
 
     A column is a function of others where equal values there always come with equal values here, and chance does not
@@ -36,14 +44,15 @@ def functions(frame: pd.DataFrame, numbers: Collection[str], scores: Floats) -> 
         frame: (lines,) columns of float64, codes for choices, in the order of the file; NaN is a value like others.
         numbers: Those that are no choices.
         scores: (lines,) float64.
+        counts: Whole numbers that were measured, of which others that count something may be products.
 
     Returns:
         Column -> the others, in words; of several that determine each other, the later ones.
     """
-    names = [n for n in frame if frame[n].nunique(dropna=False) > 1]
+    names = [n for n in frame if n not in counts and frame[n].nunique(dropna=False) > 1]
     if len(names) < 2 or len(scores) < 4:
         return {}
-    some = frame[names].drop_duplicates()
+    some = frame.drop_duplicates(names)
     plain = {n: _codes(some[n]) for n in names}
     found: dict[str, str] = {}
     for name in reversed(names):
@@ -55,6 +64,7 @@ def functions(frame: pd.DataFrame, numbers: Collection[str], scores: Floats) -> 
         if not by and name in numbers:
             by = _formula(some[[n for n in free if n in numbers]], some[name].to_numpy())
             by = by or _of_score(frame[name], scores)
+            by = by or _powers(some[[*counts, *(n for n in free if n in numbers)]], some[name])
         if by:
             found[name] = by
     return found
@@ -68,18 +78,19 @@ def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[
         numbers: Those that are no choices.
 
     Returns:
-        Column -> what shows it, in words, and whether it is rather this one than its partner: of two that are
-            correlated, the one with more such partners, or the later.
+        Column -> what shows it, in words, and whether it rather was measured: beside a grid with as many
+            lines everywhere; of two that are correlated, the one with more such partners, or the later.
     """
     size, lines = frame.nunique(), len(frame)
     rare = [c for c in frame if c in numbers and size[c] * 2 > frame[c].count()]
     grid, cells = _grid(frame, [c for c in frame if c not in rare and size[c] > 1])
     full = lines > 5 and cells == lines == math.prod(size[grid].tolist())
     if len(grid) > 1 and (full or cells * 2 >= lines >= GRID):
+        even = full or frame.groupby(grid, dropna=False).size().nunique() == 1
         plain = {n: _codes(frame[n]) for n in frame}
         free = [c for c in frame if c in numbers and c not in grid and size[c] > 1]
-        free = [c for c in free if not _determined(plain, c, grid)]
-        return dict.fromkeys(free, (f"another value on each line of a grid of {', '.join(grid)}", True))
+        free = [c for c in free if (even or c in rare) and not _determined(plain, c, grid)]
+        return dict.fromkeys(free, (f"another value on each line of a grid of {', '.join(grid)}", even))
     if lines < 8:
         return {}
     ranked = frame[[c for c in frame if c in numbers]].rank().corr().abs().fillna(0)
@@ -117,7 +128,7 @@ def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
 
 def _of_score(y: pd.Series, scores: Floats) -> str:
     """Whether numbers that hardly repeat are in the order of the score."""
-    few = len(y) < 20 or y.nunique() * 2 < len(y) or y.isna().any()
+    few = y.nunique() < max(10, len(y) / 2) or y.isna().any()
     ranked = not few and abs(float(y.rank().corr(pd.Series(scores, y.index).rank()))) > 0.999
     return "in the order of the score, as if it was measured" if ranked else ""
 
@@ -144,15 +155,16 @@ def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> str:
 
 
 def _formula(others: pd.DataFrame, y: Floats) -> str:
-    """A formula for numbers that hardly repeat; whole ones may be rounded."""
-    if len(np.unique(y)) < 6 or not np.isfinite(y).all():
+    """A formula for numbers, of two columns only for many; whole ones may be rounded."""
+    many = len(np.unique(y))
+    if many < 3 or not np.isfinite(y).all():
         return ""
     near = EXACT * abs(y) + (1.0 if (y % 1 == 0).all() and y.max() > 100 else 0.0)
     columns = {n: x.to_numpy() for n, x in others.items() if x.nunique() > 1}
     with np.errstate(all="ignore"):
         factors = {text: form for n, x in columns.items() for text, form in ((n, x), (f"1 / {n}", 1 / x))}
         sums: dict[str, Floats] = {}
-        for (n, a), (m, b) in itertools.combinations(columns.items(), 2):
+        for (n, a), (m, b) in itertools.combinations(columns.items() if many > 5 else (), 2):
             factors |= {f"{n} x {m}": a * b, f"{n} / {m}": a / b, f"{m} / {n}": b / a}
             sums |= {f"{n} + {m}": a + b, f"{n} - {m}": a - b, f"{m} - {n}": b - a}
     for text, x in factors.items():
@@ -160,6 +172,23 @@ def _formula(others: pd.DataFrame, y: Floats) -> str:
             return f"proportional to {text}"
     equal = (text for text, x in (factors | sums).items() if np.isfinite(x).all() and (abs(y - x) <= near).all())
     return next((f"equal to {text}" for text in equal), "")
+
+
+def _powers(others: pd.DataFrame, y: pd.Series) -> str:
+    """Up to three columns of which large whole numbers, as counts are, are nearly a product of powers."""
+    if not (y >= 1).all() or (y % 1).any() or y.max() < LARGE:
+        return ""
+    free = {n: np.log(x) for n, x in others.items() if (x > 0).all() and x.nunique() > 1}
+    log, terms = np.log(y), np.ones((1, len(y)))
+    used: list[str] = []
+    while free and len(used) < 3 and len(y) >= 3 * len(terms) + 3 and y.nunique() > len(terms) + 1:
+        fits = {n: np.linalg.lstsq(np.vstack([terms, x]).T, log, rcond=None)[0] for n, x in free.items()}
+        rest = {n: float((log - np.vstack([terms, free[n]]).T @ fit).var()) for n, fit in fits.items()}
+        used.append(best := min(rest, key=lambda n: rest[n]))
+        terms = np.vstack([terms, free.pop(best)])
+        if rest[best] <= NEARLY * log.var():
+            return f"nearly a product of powers of {', '.join(used)}"
+    return ""
 
 
 def _constant(y: Floats | pd.Series, x: Floats | pd.Series) -> bool:

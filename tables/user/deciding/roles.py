@@ -86,6 +86,11 @@ def _reasons(found: Decisions) -> Why:
     frame, s, run = found.frame, found.stated, found.frame.one(found.frame.recipe.run)
     taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
     why = {c: NAMES if c == run else _reason(found, c) for c in frame.cells if c not in taken}
+    alike: dict[str, str] = {}
+    for c in (c for c in frame.cells if c in why and not why[c]):
+        first = alike.setdefault(re.split("[./]", c)[-1], c)
+        if c != first and frame[c].equals(frame[first]):
+            why[c] = Decision("ignored", (), f"the same as {first}: {OUT}")
     # A first column that numbers the lines, whatever it is called.
     first, values = frame.cells.columns[0], numbers(frame.cells.iloc[:, 0])
     counts = len(values) > 5 and bool((np.diff(values) == 1.0).all()) and values[0] in (0.0, 1.0)
@@ -133,7 +138,8 @@ def _reason(found: Decisions, column: str) -> Decision | None:
         (re.fullmatch(names.NOTES, low), f"a note: {OUT}", asked if short else ""),
         (len(texts) > CHOICES, f"more than {CHOICES} different texts, no choice: {OUT}", ""),
         (each and full < len(cells) / 2 and all(" " in t for t in some), f"a remark on a few lines: {OUT}", ""),
-        ((some and long) or (each and full > max(5, len(cells) / 2)), f"another text for each run: {OUT}", ""),
+        (some and long, f"long texts: {OUT}", ""),
+        (each and full > max(5, len(cells) / 2), f"another text for each run: {OUT}", ""),
     )
     text, option = next(((text, option) for true, text, option in rules if true), ("", ""))
     return Decision("ignored", (), text, option) if text else None
@@ -153,7 +159,7 @@ def _measured(found: Decisions, column: str) -> tuple[str, str]:
     # A score of many runs may repeat, but is no grid.
     rare = distinct * 2 > full or (called and many and bool((numbers(cells) % 1 > 0).any()))
     if (called or quantity) and (rare or took or many):
-        role = f"{'--score' if names.goal_of(column) == 'max' else '--cost'} {quote(column)}"
+        role = f"{'--score' if names.goal_of(column) and not took else '--cost'} {quote(column)}"
         text = f"measured, not set: left out ({role} uses it, {TAKE} takes it in)"
         return text, "" if rare else f"{role}, --drop or {TAKE}"
     failed = 0 < full < len(cells) and (empty <= found.lost).all()
@@ -161,20 +167,24 @@ def _measured(found: Decisions, column: str) -> tuple[str, str]:
 
 
 def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
-    """Columns that look measured, and that others or the score determine; of runs with several lines, by the first."""
+    """Columns that look measured, and that others or the score determine; of runs with several lines, by the last."""
     frame, score, fixed = found.frame, found.scores[:, 0], found.stated.categorical
-    lines = frame.cells.assign(**{"": np.arange(len(frame))}).drop_duplicates(run) if run else frame.cells
+    lines = frame.cells.assign(**{"": np.arange(len(frame))}).drop_duplicates(run, keep="last") if run else frame.cells
     lines = lines.iloc[:: len(lines) // relations.LINES + 1]
     score = score[lines[""]] if run else score[:: len(frame) // relations.LINES + 1]
     number = [c for c in columns if c not in fixed and numeric(lines[c])]
     values = {c: numbers(lines[c]) if c in number else codes(lines[c]).astype(float) for c in columns}
-    some = pd.DataFrame(values, lines.index)
+    counts = [c for c in frame.cells if c not in (*columns, *found.stated.score) and numeric(lines[c])]
+    counts = [c for c in counts if not (numbers(lines[c]) % 1).any()]
+    some = pd.DataFrame(values | {c: numbers(lines[c]) for c in counts}, lines.index)
     seems = {} if frame.settings else relations.dependent(some[[c for c in columns if c not in fixed]], number)
     out = {c for c, (_, rather) in seems.items() if rather}
     out = out if any(frame[c].nunique() > 1 for c in columns if c not in out) else set()
     known = ~np.isnan(score)
-    functions = relations.functions(some[known].drop(columns=[*out]), number, score[known])
-    texts = {c: text for c, (text, _) in seems.items()} | functions
+    functions = relations.functions(some[known].drop(columns=[*out]), number, score[known], counts)
+    goals = {c: {names.goal_of(t) for t in different(lines[c])} for c in columns if c not in number}
+    mixed = {c: "names scores, some to be high, some low" for c in goals if goals[c] == {"max", "min"}}
+    texts = mixed | {c: text for c, (text, _) in seems.items()} | functions
     option = {c: f"--drop {quote(c)} or {TAKE}" for c in texts}
     measured = ", so it seems to be measured, not set: left out"
     return {

@@ -46,7 +46,8 @@ def of_json(source: str, content: bytes, alone: bool = True) -> Document:
     document = parse(source, content)
     found = Document(document)
     if isinstance(document, Mapping):
-        found = _of_ax(document) or _of_trainer(document) or _of_tables(document, alone) or _of_mapping(document, alone)
+        tool = _of_ax(document) or _of_trainer(document) or _of_curves(document)
+        found = tool or _of_tables(document, alone) or _of_mapping(document, alone)
     if not isinstance(found.lines, list) or not found.lines or not all(isinstance(r, Mapping) for r in found.lines):
         raise ValueError(f"{source} must list runs as objects, got {str(document)[:40]!r}")
     return found._replace(lines=[flat(r) for r in found.lines])
@@ -171,6 +172,18 @@ def _of_trainer(document: Mapping[str, Any]) -> Document | None:
         plain = {k: v for k, v in line.items() if k not in ("total_flos", "train_runtime")}
         merged[place] = merged.get(place, shared) | plain
     return Document([*merged.values()])
+
+
+def _of_curves(document: Mapping[str, Any]) -> Document | None:
+    """The checkpoints of curves that list their steps and values, as Sacred writes them."""
+    curves = [c for c in document.values() if isinstance(c, Mapping) and isinstance(c.get("steps"), list)]
+    if not curves or len(curves) < len(document) or not all(isinstance(c.get("values"), list) for c in curves):
+        return None
+    lines: dict[str, RunDocument] = {}
+    for name, curve in document.items():
+        for step, value in zip(curve["steps"], curve["values"], strict=False):
+            lines.setdefault(str(step), {"step": step})[name] = value
+    return Document([*lines.values()])
 
 
 def parse(source: str, content: bytes) -> Any:

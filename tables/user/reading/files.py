@@ -10,6 +10,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pandas as pd
@@ -120,7 +121,7 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     try:
         for cells in itertools.islice(lines, 4):
             head.append(([c.strip() for c in cells], skipped + lines.line_num, stream.tell()))
-        header, rows = _header(source, [cells for cells, _, _ in head], head[0][1] if head else 1)
+        header, rows = _header(source, [cells for cells, _, _ in head])
         _, skipped, start = head[rows - 1]
         stream.seek(start)
         lines = csv.reader(stream, delimiter=delimiter, strict=True)
@@ -142,9 +143,12 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     frame = frame.iloc[:, : len(header)].set_axis(header, axis=1).set_axis(numbers)[kept]
     # What trails a line is no column: nothing has a name there, nor a value.
     nothing = [n for n in header if n.startswith(UNNAMED) and frame[n].isna().all()]
-    several = [Decision("file", (), f"{rows} lines of header, read as one")] if rows > 1 else []
+    said = [Decision("file", (), f"{rows} lines of header, read as one")] if rows > 1 else []
+    again = tuple(n for n in header if rows == 1 and n not in head[0][0] and not n.startswith(UNNAMED))
+    text = "called so as an earlier column has the same name"
+    said += [Decision("file", again, text, f"--drop {quote(again[0])} or other names")] if again else []
     frame = frame.drop(columns=nothing)
-    return of_frame(frame, source, digest, frame.index, delimiter=delimiter, decisions=tuple(several))
+    return of_frame(frame, source, digest, frame.index, delimiter=delimiter, decisions=tuple(said))
 
 
 def _cells(source: str, stream: io.StringIO, start: int, delimiter: str, width: int, texts: bool) -> pd.DataFrame:
@@ -171,7 +175,7 @@ def _named_or(before: str, name: str) -> str:
     return name or before
 
 
-def _header(source: str, rows: list[list[str]], number: int) -> tuple[list[str], int]:
+def _header(source: str, rows: list[list[str]]) -> tuple[list[str], int]:
     """The names of columns, and how many lines they take.
 
     A second line under names that repeat or are empty has the rest of the names, as pandas writes two levels and
@@ -192,8 +196,5 @@ def _header(source: str, rows: list[list[str]], number: int) -> tuple[list[str],
         2, len([*filter(None, below)])
     ):
         named, used = [f"{a} ({b})" if b.strip("-–") else a for a, b in zip(first, below, strict=True)], 2
-    for j, column in enumerate(named):
-        if column and column in named[:j]:
-            got = f"columns must have names, each once, got {column!r} as column {j + 1}"
-            raise ValueError(f"{source}: line {number}: {got}")
-    return [c or f"{UNNAMED}{j}" for j, c in enumerate(named)], used
+    counted = [f"{c}.{n}" if c and (n := named[:j].count(c)) else c for j, c in enumerate(named)]
+    return [c or f"{UNNAMED}{j}" for j, c in enumerate(counted)], used

@@ -69,7 +69,8 @@ def raw(path: Path) -> pd.DataFrame:
     document = json.loads(path.read_text())
     if isinstance(document, list):
         runs = pd.json_normalize(document)
-        return runs.explode([c for c in runs if isinstance(runs[c].iloc[0], list)])
+        lists = [c for c in runs if isinstance(runs[c].iloc[0], list)]
+        return runs.explode(lists) if lists else runs
     if "configs" in document:
         rows = [{"cost": outcome[0], **document["configs"][str(key[0])]} for key, outcome in document["data"]]
         return pd.DataFrame(rows).rename(columns=lambda c: c if c == "cost" else f"config.{c}")
@@ -117,8 +118,8 @@ def _runs(found: Any, file: Any) -> bool:
 
 def _numbers(table: Table, lines: pd.DataFrame, file: Any, space: dict[str, Hyperparameter]) -> bool:
     """Whether the table has the pairs of score and hyperparameter of the file, each as often, and its best score."""
-    lines = lines.rename(columns=lambda c: str(c).strip())
-    values = table.values[..., 0]
+    lines = lines.rename(columns=lambda c: str(c).strip()).fillna(json.loads(file.options).get("fill", {}))
+    values = np.where(np.isin(table.status, tables.LOST)[..., None], np.nan, table.values[..., 0])
     row = np.broadcast_to(np.arange(len(table))[:, None, None], values.shape)[~np.isnan(values)]
     scores = values[~np.isnan(values)]
     known = pd.to_numeric(lines[file.score], errors="coerce")

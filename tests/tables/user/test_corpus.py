@@ -4,7 +4,7 @@ import pytest
 
 from tests.tables.user import corpus
 
-KNOWN = {"params", "scheduler_kwargs/warmup_steps", "input_dim"}
+KNOWN = {"params", "scheduler_kwargs/warmup_steps", "input_dim", "task"}
 """Columns that other ones determine in a way that no rule finds."""
 
 

@@ -214,6 +214,12 @@ def test_header_of_two_lines_is_read_with_index_and_without(text: str) -> None:
     assert any("lines of header, read as one" in note for note in table.provenance.notes)
 
 
+def test_name_that_comes_twice_is_asked() -> None:
+    table = from_text(b"lr,acc,lr\n.1,.5,0\n.2,.6,0\n.3,.7,1\n", "acc")
+    assert [h.name for h in table.space] == ["lr", "lr.1"]
+    assert "--drop lr.1 or other names settles it" in decided(table, "lr.1")
+
+
 def test_line_of_units_belongs_to_header() -> None:
     table = from_text(b"lr,ram,acc\n-,GB,%\n.1,8,50\n.2,16,60\n.3,8,70\n", "acc (%)")
     assert [h.name for h in table.space] == ["lr", "ram (GB)"]
@@ -256,6 +262,40 @@ def test_numbers_that_change_on_each_line_of_grid_are_asked() -> None:
     assert asked(frame, score="acc", hyperparameters=names) == {}
     draws = pd.DataFrame({"kind": [*"abc"] * 20, "lr": 10 ** rng.uniform(-4, -1, 60), "acc": rng.uniform(0, 1, 60)})
     assert asked(draws, score="acc") == {}
+
+
+def test_settings_that_vary_on_part_of_grid_are_kept_and_duration_is_no_score() -> None:
+    rows = [("gpt2", "A", r, lr) for r in (8, 16) for lr in (1e-4, 5e-4)]
+    rows += [("phi", "B", 8, 1e-4), ("phi", "C", 8, 1e-4), ("gpt2", "B", 8, 5e-4), ("phi", "A", 16, 1e-4)]
+    frame = pd.DataFrame(rows * 2, columns=["model", "data", "rank", "lr"])
+    frame = frame.assign(out=np.arange(16) ** 2 / 300, train_time_s=np.arange(16) + 0.5, metric=["rmse", "auc"] * 8)
+    table = user.from_frame(frame, "out", "max", drop=["metric"])
+    assert [h.name for h in table.space] == ["model", "data", "rank", "lr"]
+    assert asked(frame, score="out", goal="max") == {"metric": "--drop metric or --hyperparameters"}
+    with pytest.raises(ValueError, match="--score must name the score among the columns .*train_time_s"):
+        user.decide(user.read(frame))
+
+
+def test_counts_that_others_determine_are_asked() -> None:
+    rng, halves = np.random.default_rng(0), [68138, 170348, 340694, 511042]
+    scores = {"bleu": [42.3, 46.4, 48.6, 49.5]}
+    assert {*asked(pd.DataFrame({"samples": halves, "pairs": np.array(halves) // 2} | scores))} == {"pairs"}
+    heads = pd.DataFrame(
+        {"heads": [2, 4, 8, 16, 32], "head_dim": [256, 128, 64, 32, 16], "bpb": [1.5, 1.4, 1.2, 1.3, 1]}
+    )
+    assert {*asked(heads)} == {"head_dim"}
+    frame = pd.DataFrame({"bs": rng.choice([32, 64, 128, 256], 30), "seq": rng.choice([512, 1024, 2048], 30)})
+    frame = frame.assign(steps=rng.integers(1000, 50000, 30), ppl=rng.uniform(20, 40, 30))
+    free = frame.assign(warmup_tokens=rng.integers(10**5, 10**7, 30))
+    assert {*asked(free)} == {"steps"}
+    frame["tokens"] = frame.steps * frame.bs * frame.seq + rng.integers(0, 10**5, 30)
+    assert {*asked(frame)} == {"steps", "tokens"}
+
+
+def test_lines_without_score_but_with_another_are_asked() -> None:
+    frame = pd.DataFrame({"lr": [0.1, 0.2, 0.3, 0.4], "ppl": [9, 8, None, 7], "ppl_lower": [8, 7, 6, None]})
+    assert {*asked(frame, score="ppl")} == {"ppl"}
+    assert "ppl: 1 line without it: failed runs" in user.from_frame(frame[["lr", "ppl"]]).provenance.notes
 
 
 def test_correlated_numbers_are_asked_and_independent_draws_are_not() -> None:

@@ -198,3 +198,19 @@ def test_snapshot_of_ax_has_its_metrics(tmp_path: Path) -> None:
     assert sorted((table.config(i)["lr"], table.values[i, 0, 0, 0]) for i in range(4)) == [
         (0.1, 1), (0.2, 4), (0.3, 9), (0.4, 16),
     ]  # fmt: skip
+
+
+def test_curves_and_configurations_of_sacred(tmp_path: Path) -> None:
+    for i, (lr, bs) in enumerate(RUNS, 1):
+        config = {"lr": lr, "bs": bs, "opt": {"name": ("adam", "sgd")[i % 2]}, "seed": i}
+        curve = {"steps": [1, 2, 3], "timestamps": ["2026-01-01"] * 3, "values": [loss(lr, bs, e) for e in range(3)]}
+        put(tmp_path / str(i) / "config.json", config)
+        put(tmp_path / str(i) / "metrics.json", {"dev.loss": curve})
+        run = {"status": "COMPLETED", "meta": {"config_updates": config}, "result": loss(lr, bs, 2)}
+        put(tmp_path / str(i) / "run.json", run)
+    assert ("result",) in [d.columns for d in user.decide(user.read(tmp_path)).uncertain]
+    table = user.from_csv(tmp_path, drop=["result"])
+    assert sorted(h.name for h in table.space) == ["bs", "lr", "opt.name"]
+    assert table.values.shape == (12, 1, 3, 1)
+    expected = sorted(loss(lr, bs, e) for lr, bs in RUNS for e in range(3))
+    assert sorted(table.values.ravel()) == pytest.approx(expected)

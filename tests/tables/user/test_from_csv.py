@@ -106,7 +106,6 @@ def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Capture
         ),
         ("lr;acc\n0,1;.5\n.2;.6\n.3;.4\n.4;.4\n.5;.3\n.6;.5\n", r"decimals take a point\), got '0,1'"),
         ("lr,acc\n.1,.5\n.2\n", "line 3: must have 2 cells like the header, got 1"),
-        ("lr,lr,acc\n1,2,3\n", "line 1: columns must have names, each once, got 'lr' as column 2"),
         ("lr,acc\n", "must have a header and at least one line below it, got a header alone"),
         ("lr,acc\n.1,.5\n,.6\n.2,.5\n", "line 3, column lr: must have a value: no choice in another column"),
         ("lr,acc\n.1,.5\n.1,.6\n", "hyperparameters must be at least one that varies, got none"),
