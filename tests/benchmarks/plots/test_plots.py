@@ -95,7 +95,7 @@ def test_lines_go_through_values_and_best_is_on_top() -> None:
     assert len(configurations.parallel_coordinates(named).get_xticklabels()) == 1
     with pytest.raises(ValueError, match="columns must be among lr, .*, got 'rl'"):
         configurations.parallel_coordinates(FRAME, ["rl"])
-    with pytest.raises(ValueError, match="columns must have at least one that varies, got same"):
+    with pytest.raises(ValueError, match="columns must include at least one that varies, got same"):
         configurations.parallel_coordinates(FRAME, ["same"])
 
 
