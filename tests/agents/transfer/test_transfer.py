@@ -53,7 +53,7 @@ def test_columns_are_matched_by_name() -> None:
     far = dataclasses.replace(ALIKE, feature_names=("c", "d"))
     assert usable(problem(far, ALIKE)) == (ALIKE,)
     with pytest.raises(
-        ValueError, match="sources must be tables that share a feature with the problem .*, got 1 without"
+        ValueError, match="sources must be tables that share a feature with the problem .*, got 1 that share none"
     ):
         usable(problem(far))
 

@@ -98,7 +98,7 @@ def test_target_and_agents_that_are_done_end_run_as_ever() -> None:
         # The second of two answers is seen before the next call is sent, or read as the answer to it.
         ("sends_twice", "data must not be sent without a call|must have the number of its call, 7, got 6"),
         ("sends_without_number", "must have a number and an answer or an error"),
-        ("sends_another_answer", "a list of 1, got '7'"),
+        ("sends_another_answer", "a list of length 1, got '7'"),
         ("takes_memory", "MemoryError"),
     ],
 )

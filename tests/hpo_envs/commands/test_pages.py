@@ -131,7 +131,7 @@ def test_tune_searches_and_resumes(words: list[str], capsys: pytest.CaptureFixtu
 
 
 def test_mistakes_are_named(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file, message in (("none.toml", "none.toml must be a file"), ("bad.toml", "must be a TOML file, got")):
+    for file, message in (("none.toml", "none.toml must be a usable file"), ("bad.toml", "must be a TOML file, got")):
         (tmp_path / "bad.toml").write_text("x = ", encoding="utf-8")
         assert main([*words, "--space", str(tmp_path / file)]) == 2
         assert message in capsys.readouterr().err

@@ -57,7 +57,7 @@ def test_actions(env_id: str) -> None:
         action = np.asarray(env.action_space.sample())
         wrong = [np.ma.array(action, mask=True), np.ma.array(action), action.astype(np.int64).astype("m8[s]")]
         for one in [*wrong, wrong[-1][()], np.timedelta64(3), np.zeros(2, "m8"), Broken(), [Broken()]]:
-            with pytest.raises(ValueError, match="actions? must be"):
+            with pytest.raises(ValueError, match="actions? must (not )?(be|have)"):
                 env.step(one)
         env.step(env.action_space.sample())
 

@@ -1,6 +1,7 @@
 """Programs as functions: their command line, their score, their limits and their end."""
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -79,7 +80,7 @@ def test_program_without_score_stops_search(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="command must begin with a program that exists, got 'no-such-program {x}'"):
         Program("no-such-program {x}")
     with pytest.raises(ValueError, match="pattern must have a group"):
-        Program("python", pattern="score")
+        Program(shlex.quote(sys.executable), pattern="score")
 
 
 def alive(file: Path) -> bool:
