@@ -95,7 +95,7 @@ def test_non_dataset(minari: Any) -> None:
     runs = run("random", "NMTHPO-zhen-v0", [0, 1], budget=3)
     with pytest.raises(ValueError, match="seed 0 must give reward"):
         to_minari([dataclasses.replace(runs[0], rewards=runs[0].rewards + 1.0)], "hpo/wrong-v0")
-    with pytest.raises(ValueError, match="runs must be at least one"):
+    with pytest.raises(ValueError, match="runs must not be empty"):
         to_minari([], "hpo/none-v0")
     with pytest.raises(ValueError, match="the table must be 0000 as in the runs"):
         to_minari([dataclasses.replace(runs[0], header={**runs[0].header, "sha256": "0000"})], "hpo/wrong-v0")
