@@ -21,6 +21,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models.candidate_set import GROUPS
 from hpo_envs.agents.models.gp.stacked import standardised
 from hpo_envs.benchmarks.runs import Run, Runs
+from hpo_envs.benchmarks.study import parquet
 from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Table
 
@@ -76,7 +77,6 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
         ValueError: No runs, or of other environments.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     path, rows = Path(folder), []
     tables: dict[str, Table] = {}
@@ -112,9 +112,7 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
     ]
     path.mkdir(parents=True, exist_ok=True)
     for name, records in (("candidates", candidates), ("histories", rows)):
-        sink = pa.BufferOutputStream()
-        pq.write_table(pa.Table.from_pylist(records), sink, compression="zstd")
-        atomic.write(path / f"{name}.parquet", sink.getvalue().to_pybytes())
+        atomic.write(path / f"{name}.parquet", parquet.bytes_of(pa.Table.from_pylist(records)))
     return path
 
 
