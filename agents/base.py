@@ -1,4 +1,4 @@
-"""The Agent interface: ask, tell, recommend."""
+"""`Agent`: ask, tell, recommend; failed and diverged runs (`lost`), incumbents, agents written as a loop."""
 
 from __future__ import annotations
 

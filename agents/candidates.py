@@ -1,4 +1,4 @@
-"""The candidates of a finite problem: features, suggestions and results."""
+"""Candidates of a finite problem: untried, pending and failed ones, repeats, random order, pools if there are many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The problem: what an agent knows before its first evaluation."""
+"""`Problem`: what an agent knows before its first evaluation; private copies, limits on training."""
 
 from __future__ import annotations
 

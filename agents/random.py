@@ -1,4 +1,4 @@
-"""Random search."""
+"""Random search, without replacement; other agents' random initial designs begin with the same actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry of agents: names, supported problems, construction."""
+"""Registry of agents: names, aliases, supported problems, slow agents, missing packages, construction."""
 
 import copy
 import dataclasses

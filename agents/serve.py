@@ -1,4 +1,4 @@
-"""Server process of isolated agents: `python -m hpo_envs.agents.serve`, started by `benchmarks.isolation`.
+"""Server process of isolated agents: replies to messages, tracebacks, no tables (`python -m hpo_envs.agents.serve`).
 
 It reads messages (`hpo_envs.agents.wire`) from standard input and replies on standard output. Output of agents goes to
 standard error.

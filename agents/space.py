@@ -1,4 +1,4 @@
-"""A search space: its axes, their coordinates in [0, 1] and their natural values."""
+"""`Axis` and `Space` of agents: coordinates in [0, 1], natural values, inactive hyperparameters, Gower distances."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Messages between a run loop and agents in another process: JSON, and arrays as bytes. Nothing is pickled.
+"""Messages between a run and isolated agents: JSON, and arrays as bytes. Nothing is pickled.
 
 A message is a mark, the length of its JSON, the length of its arrays, and both. In the JSON an array is
 `{"$array": [dtype, shape, offset]}` and bytes are `{"$bytes": [length, offset]}`; action spaces and grammars are data.

@@ -1,4 +1,4 @@
-"""Committed study of spaces that no table lists: best known reward and median of random search.
+"""Study of the reference scores of spaces that no table lists: best known reward and median of random search.
 
     python -m hpo_envs.benchmarks.references            # three minutes of processor time; writes references.json
     python -m hpo_envs.benchmarks.references --missing  # only tables that have changed; it can be resumed

@@ -1,4 +1,4 @@
-"""Tables of measured evaluations: schema, builders, packs and downloads."""
+"""Tables of recorded evaluations: schema, builders, packs and downloads; version of the package."""
 
 from typing import Any
 

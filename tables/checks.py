@@ -1,4 +1,4 @@
-"""Helpers of all layers: names, values in errors, modules of extras, and users' files."""
+"""Helpers of errors in all layers: "did you mean", shown values, missing extras, users' files."""
 
 import contextlib
 import difflib

@@ -1,4 +1,4 @@
-"""Randomness from (key, counters): every draw is a hash, so order and batching change nothing.
+"""Counter-based random numbers: a draw is a hash of (key, counters), so order and batching change nothing.
 
 The mixer is SplitMix64's finaliser (Steele, Lea and Flood 2014). Scalar functions work on Python ints, batched
 ones on uint64 arrays, and the two agree bit for bit.

@@ -1,4 +1,4 @@
-"""Arithmetic with bit-identical results on every processor.
+"""Arithmetic (exp, log, tanh, sums, products) with bit-identical results on every processor.
 
 IEEE 754 specifies the results of +, -, *, / and the square root. It specifies neither those of exp, log and similar
 functions, for which NumPy and the C library choose a kernel by the processor's features, nor the order in which BLAS

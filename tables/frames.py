@@ -1,4 +1,4 @@
-"""Tables as pandas frames and as HTML for notebooks, and the order of their rows.
+"""Tables as pandas frames and as HTML for notebooks; hash order and natural order of their rows.
 
 If actions are rows, an informative order of the rows leaks results: in grid order, rows 0, 1, 2, ... beat most
 optimizers on some tables. Such rows are therefore stored in the order of a hash of their keys.

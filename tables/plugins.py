@@ -1,4 +1,4 @@
-"""Entry points of other packages: agents, families and tables, listed from metadata and imported on use.
+"""Entry points of other packages: agents, families and tables; imported on use, with a warning for broken ones.
 
 [project.entry-points."hpo_envs.agents"]       name of an agent = "module:Class"
 [project.entry-points."hpo_envs.families"]     id = "module:FAMILY", a line for each id of the family

@@ -1,4 +1,4 @@
-"""Output of commands, with control characters stripped."""
+"""Output of commands: control characters are escaped, warnings delayed until something is printed."""
 
 from __future__ import annotations
 

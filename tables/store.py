@@ -1,4 +1,4 @@
-"""Tables by name, from packs that ship or from verified upstream files that have to be fetched.
+"""Tables by name, from packs that ship or fetched files: what exists or is missing, and tables kept in memory.
 
 A builder module (one per data set, named in the catalogue) has
 

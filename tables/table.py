@@ -1,4 +1,4 @@
-"""The Table: recorded results in one layout, with invariants checked at construction."""
+"""`Table`, `Hyperparameter`, `Metric`, `Provenance`: invariants, NaN, statuses, worst values, scaling, sha256."""
 
 from __future__ import annotations
 

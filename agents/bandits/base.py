@@ -1,4 +1,4 @@
-"""Base classes of bandit agents: scores of each arm, batches, delayed results and stopping rules."""
+"""Base classes of bandit agents: initial evaluations of each arm, batches, pending results, stopping rules, budget."""
 
 import abc
 from collections import deque

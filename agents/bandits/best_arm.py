@@ -1,4 +1,4 @@
-"""The belief pi: the probability that each arm is the best, given the scores so far.
+"""The belief pi: the probability that each arm is the best, given the scores so far, also if these are equal.
 
 Moss et al. 2019, section 4.2: with a uniform prior on mean and standard deviation of Gaussian scores, the mean of an
 arm that was evaluated T times has a Student-t posterior with T - 2 degrees of freedom, centred on the sample mean,

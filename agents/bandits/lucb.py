@@ -1,4 +1,4 @@
-"""Lower and upper confidence bounds (LUCB)."""
+"""Lower and upper confidence bounds (LUCB): widths of the intervals, default confidence, when it stops."""
 
 from __future__ import annotations
 

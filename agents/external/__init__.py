@@ -1,1 +1,1 @@
-"""Other packages' optimizers as agents."""
+"""Optimizers of other packages as agents."""

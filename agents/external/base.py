@@ -1,4 +1,4 @@
-"""Optimizers of other packages as agents, which report the evaluated configuration of each suggestion."""
+"""Base class of optimizers of other packages: pending suggestions, and the configuration evaluated for each."""
 
 import abc
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The candidate evaluated for a suggestion of a package that cannot score a list of candidates."""
+"""The untried candidate evaluated for a suggestion of a package that cannot score a list of candidates."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""Import of other packages, and separate states of their global random generators for each agent."""
+"""Import of other packages (missing, too old), and separate states of their global random generators for each agent."""
 
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""Acquisition functions of one and of two objectives, and their maximisation on a box.
+"""Acquisition functions (EI, log EI, UCB, hypervolume improvement), and their maximisation on a box.
 
 Among candidates they are maximised by scoring all, see `hpo_envs.agents.search.base.CandidateAgent.best_free`.
 """

@@ -1,4 +1,4 @@
-"""The network that scores candidates, in NumPy: a trained policy runs without PyTorch."""
+"""The policy network, which scores candidates, in NumPy: a trained policy runs without PyTorch."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Candidates of many episodes and their observations, as columns of numbers that a policy reads.
+"""What a policy observes of candidates and history: groups of columns and their limits, for many episodes at once.
 
 Training environments show these columns for thousands of episodes, an agent computes them for its one: both run this
 code, on the Gaussian process of `learned`.

@@ -1,4 +1,4 @@
-"""Similarity graphs of a candidate set and harmonic label propagation on them."""
+"""Similarity graphs of candidates (weights, neighbours, largest size), and label propagation on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Observations of another table, from which agents learn if a track allows transfer."""
+"""Observations of a source task (`Source`), and the features that it shares with a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectorized regression trees for a few hundred evaluations.
+"""Regression trees, forests and gradient boosting, vectorized for a few hundred evaluations.
 
 The call of a library's tree alone takes a fraction of a millisecond, and an ensemble has hundreds of trees, refitted
 after every batch. Here all trees of an ensemble grow together, level by level: the sums left of every possible split,

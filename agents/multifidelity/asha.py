@@ -1,4 +1,4 @@
-"""Asynchronous successive halving."""
+"""Asynchronous successive halving (ASHA): rungs, reduction factor (eta), promotions, pending trainings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Freeze-thaw Bayesian optimisation: runs are paused and resumed according to predictions of their learning curves."""
+"""Freeze-thaw optimisation: initial rows, which training is paused or resumed, pending and failed trainings, ties."""
 
 from __future__ import annotations
 

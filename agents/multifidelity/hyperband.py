@@ -1,4 +1,4 @@
-"""Successive halving and Hyperband."""
+"""Successive halving and Hyperband: brackets, rungs, reduction factor (eta), survivors, diverged runs."""
 
 from __future__ import annotations
 

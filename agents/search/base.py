@@ -1,4 +1,4 @@
-"""Base class of optimizers that score every candidate: initial design, results, choice."""
+"""Base class of agents that score candidates: initial designs, their size, pending suggestions, NaN rewards, ties."""
 
 import abc
 import itertools

@@ -1,4 +1,4 @@
-"""Bayesian optimisation with Gaussian processes on a finite candidate set."""
+"""Bayesian optimisation on candidates: kernels, when they are refitted, draws, limits for many candidates."""
 
 from __future__ import annotations
 

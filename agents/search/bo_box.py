@@ -1,4 +1,4 @@
-"""Bayesian optimisation on a box: real, integer, categorical and conditional hyperparameters."""
+"""Bayesian optimisation on a box: initial design, duplicates, pending and failed evaluations, constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regularised evolution."""
+"""Regularised evolution: population, tournaments, mutation of rows, grids and cells."""
 
 from __future__ import annotations
 

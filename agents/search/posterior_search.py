@@ -1,4 +1,4 @@
-"""Search with an acquisition function of a normal posterior over the candidates, for one or two objectives."""
+"""Choice by an acquisition function of a posterior over candidates: EI, UCB, Thompson, EHVI; EI per cost."""
 
 import abc
 from collections.abc import Mapping

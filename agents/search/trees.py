@@ -1,4 +1,4 @@
-"""Optimisers with an ensemble of trees as a model of the reward."""
+"""Agents with tree ensembles: random initial design, refits after batches, pending and failed evaluations, ties."""
 
 from __future__ import annotations
 

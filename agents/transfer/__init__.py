@@ -1,1 +1,1 @@
-"""Agents that learn from other tables."""
+"""Agents that learn from source tasks: other tables, or weights trained on them."""

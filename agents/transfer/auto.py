@@ -1,4 +1,4 @@
-"""An agent for all problems, which selects another agent by properties of the problem."""
+"""The agent `auto`: which agent it picks by kind, size and source tasks of a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base classes of transfer agents: predictions from the source tasks, and a Gaussian process of the problem."""
+"""Base classes of transfer agents: first suggestion from source tasks, refits of a Gaussian process of the problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A learned optimiser: a Gaussian process stacked on other tables, with hyperparameters trained on whole runs."""
+"""The agent `learned`: a stacked Gaussian process with trained hyperparameters; which weights it uses on a problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Base of agents that act on the observations of `wrappers.CandidateObservation`."""
+"""Base of agents that act on the observations of `wrappers.CandidateObservation`, also blind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trained policy as an agent: it scores the candidates and samples one."""
+"""The agents `learned-policy` and `in-context`: sampling of candidates by a trained policy, fit of its weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of trained policies (.npz): arrays of numbers and a record in JSON. Reading one executes nothing."""
+"""Files of trained policies (.npz): arrays and a record in JSON, size limit. Reading one executes nothing."""
 
 from __future__ import annotations
 

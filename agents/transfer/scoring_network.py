@@ -1,4 +1,4 @@
-"""`candidate_net.scores` in PyTorch, for training (extra `rl` or `live`)."""
+"""The policy network in PyTorch, for training; same weights as `candidate_net` (extra `rl` or `live`)."""
 
 from hpo_envs.agents.models import candidate_net
 

@@ -1,4 +1,4 @@
-"""A Gaussian process with predictions from other tables in its mean and kernel."""
+"""Gaussian process with predictions of source tasks in its mean and kernel; failures are clipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hyperparameter importance on any space: functional ANOVA of a random forest.
+"""Hyperparameter importance on any space: functional ANOVA of a random forest, interactions, bootstrap intervals.
 
 Hutter, Hoos and Leyton-Brown (2014), whose package is `fanova`: each tree of a forest is constant on boxes, so its
 mean over the space, over all of it but one hyperparameter and over all but two are exact sums over its leaves.

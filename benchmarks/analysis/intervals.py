@@ -1,4 +1,4 @@
-"""Mean differences between agents with 95 % intervals and p-values, on fixed tasks and across tasks.
+"""Confidence intervals and p-values of mean differences: level, fewest seeds and task groups, both inferences.
 
 There are two kinds of inference. *Here* (fixed tasks): only seeds are random. *Elsewhere* (across tasks): the
 environments are a sample, too, whose size is the number of environments or of groups of related ones. Both estimate the

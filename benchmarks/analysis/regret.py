@@ -1,4 +1,4 @@
-"""Normalised regret, which makes runs on different environments comparable: pure functions of saved runs.
+"""Normalised regret of runs: incumbents, noisy rewards, several objectives, budget means, when the best is found.
 
 The regret of a run after an evaluation is 0 if the best configuration of the environment was found, and 1 if nothing
 better than the median configuration was:

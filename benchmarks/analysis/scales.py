@@ -1,4 +1,4 @@
-"""Scale of normalised regret: best known and median reward of a problem, known before any run.
+"""Scale of normalised regret: best known and median reward, reference point of the hypervolume, noise.
 
 It is part of the header of each run, so that scores need neither the table nor other runs.
 """

@@ -1,4 +1,4 @@
-"""Significance tests within a track: the winner and all pairs, on its tasks and across tasks.
+"""Significance tests within a track: Holm's correction, the winner, agents tied for best, all pairs.
 
 All tables and sentences of `compare`, of reports and of the leaderboard use these numbers. `intervals` has the
 estimates, `docs/statistics.md` the simulations behind the choice of procedures.

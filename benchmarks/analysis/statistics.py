@@ -1,4 +1,4 @@
-"""Descriptive statistics of scores; lower is better."""
+"""Descriptive statistics of scores: interquartile mean, probability of improvement, expected running time, ECDF."""
 
 from __future__ import annotations
 

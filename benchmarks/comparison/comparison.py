@@ -1,4 +1,4 @@
-"""Comparison of agents, from the study to the verdict, for notebooks, the command line and reports."""
+"""`Comparison`: runs of a study, stored and new ones, scores, verdict, frames, and the files that it saves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison as the files of a paper: tables in LaTeX, pictures, tidy CSV, and an appendix on reproduction."""
+"""A comparison as the files of a paper: LaTeX tables, BibTeX, pictures, tidy CSV, appendix, study file."""
 
 from __future__ import annotations
 

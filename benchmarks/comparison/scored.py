@@ -1,4 +1,4 @@
-"""Scores of runs by environment and agent, and the checks that runs are comparable.
+"""Scores of runs by environment and agent: labels, checks that runs are comparable, degenerate tasks, overlap.
 
 Runs are read part by part, as columns; only their scores are kept.
 """

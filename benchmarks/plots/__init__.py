@@ -1,4 +1,4 @@
-"""Plots for notebooks: functions of data frames that return matplotlib's axes; and the style of all plots.
+"""Plots for notebooks, and the style of all plots: colours and line styles of agents, sizes, saving.
 
 >>> from hpo_envs.benchmarks import plots, run
 >>> runs = run("random", "NMTHPO-zhen-v0", range(4))

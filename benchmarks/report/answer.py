@@ -1,4 +1,4 @@
-"""Summary section of a report: each track's sentences and a picture of its ranking, with both intervals."""
+"""Summary section of a report: a card for each track, with a picture of its ranking and both intervals."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -1,4 +1,4 @@
-"""Numbers as text, in the notation of papers: the same on pages, in `compare` and in sentences."""
+"""Numbers as text, on pages and in `compare`: digits, percentages, intervals, p-values."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The report as HTML: sections around the data of its charts and tables."""
+"""The report as HTML: order of its sections, meaning of the scale, command that repeats the study."""
 
 import base64
 import gzip

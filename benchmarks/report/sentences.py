@@ -1,4 +1,4 @@
-"""Results of a track in sentences, shared by `compare`, reports and the leaderboard."""
+"""Verdicts and other results of a track in sentences, for `compare`, reports and the leaderboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as text: a track with its ranking, verdict and legend; and selections of arms."""
+"""Results as text in the terminal: ranking, verdict and legend of a track; selections of arms; aligned columns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""`run`: the loop between agents, in this or a separate process, and an environment, and its records."""
+"""Runs: the loop between agents and environments, its records, limits, processes and provenance."""
 
 from hpo_envs.benchmarks.runs.frame import Runs
 from hpo_envs.benchmarks.runs.loop import Target, problem_of, run

@@ -1,4 +1,4 @@
-"""Seeds and arguments of a run's episodes, and their keys, tables and rows, which are hidden from agents."""
+"""Seeds of a run's environment and agent, default `shuffle`, and table rows, which are hidden from agents."""
 
 from __future__ import annotations
 

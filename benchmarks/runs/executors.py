@@ -1,4 +1,4 @@
-"""Executors of calls: this process, processes on this machine, or any `concurrent.futures.Executor`.
+"""Executors of calls: this process, `--jobs` processes, any `concurrent.futures.Executor`; retries of lost calls.
 
 All have one interface: calls of functions are submitted, and results are returned in any order (`next`). Functions and
 arguments must be picklable, as for every pool of processes.

@@ -1,4 +1,4 @@
-"""Result of `run`: a list of runs with frame, plot and short text."""
+"""`Runs`, the result of `run`: columns of its data frame, best evaluation, plot, short text."""
 
 from __future__ import annotations
 

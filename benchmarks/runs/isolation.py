@@ -1,4 +1,4 @@
-"""Isolated agents: a separate process that has the `Problem` and nothing else.
+"""Isolated agents: a process that has the `Problem` alone; its environment variables, memory, errors, end.
 
 This prevents accidents and shortcuts; it is not a sandbox. `docs/trust.md` lists what agents can still do.
 """

@@ -1,4 +1,4 @@
-"""Journal: a file to which evaluations are appended one by one, for expensive runs.
+"""Journal: a file to which evaluations are appended one by one; checksums, damage and its repair.
 
 Each line is a record as JSON, after the first 16 characters of a sha256 that covers this record and all before it. A
 line is in the file before `append` returns, and on the disk unless the caller allows it to wait for the next one. An

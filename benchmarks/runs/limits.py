@@ -1,4 +1,4 @@
-"""Limits of a run: time, memory and threads."""
+"""Limits of a run: default time limit, share of memory, BLAS threads; Ctrl-C raised by an agent."""
 
 import contextlib
 import ctypes

@@ -1,4 +1,4 @@
-"""The run loop: k agents on one batched environment of k episodes."""
+"""`run`: steps k agents on one batched environment; checks actions, withholds held-out metrics, stops at targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents of one `run`, one per episode."""
+"""Agents of one `run` in this process, one per episode, with private copies of observations and results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

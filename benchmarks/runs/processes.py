@@ -1,4 +1,4 @@
-"""A pool of processes on this machine that, unlike Python's own, kills calls that exceed their time limit.
+"""A pool of processes that kills calls beyond their time limit and isolates code from outside this package.
 
 A dead worker only affects its own call, and a worker that has run code from outside this package runs no other code.
 """

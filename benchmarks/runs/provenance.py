@@ -1,4 +1,4 @@
-"""Provenance of a run: number versions of this package's code, digests of all other code.
+"""Provenance: headers of runs, number versions of this package, git commit, digests of code from outside.
 
 A number version (`numbers.csv`) belongs to a family or to an agent; `tests/regression/digests.py record` raises it when
 any recorded number changes. Code from outside has no such record: of each of its modules there is the sha256 of the

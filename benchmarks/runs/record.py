@@ -1,4 +1,4 @@
-"""Record of a run: evaluations and header."""
+"""`Run`: what is stored of each evaluation (costs, statuses, seconds), and the header of a registered id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transfer track: the source tables of an agent, and the observations that it gets from them.
+"""Source tasks of an environment (`transfer=`): which tables they are, and what agents observe of them.
 
 On an id of a family, the sources are all tables of a distribution (the family's, or another's) that share no language
 or task group with the id's tables (`catalogue.held_out`); for a held-out language, both translation directions are left

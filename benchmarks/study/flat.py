@@ -1,4 +1,4 @@
-"""The two tables of runs, `runs` and `evaluations`: flat, with the same columns for all environments.
+"""The tables `runs` and `evaluations` of a study: their columns, types and schema version.
 
 `evaluations` has one row per evaluation; the files of a store are parts of it. `runs` has one row per run. Both are
 PyArrow tables and can be joined by `environment`, `agent` and `seed`. `SCHEMA` is incremented whenever the meaning of a

@@ -1,4 +1,4 @@
-"""The expected runs of a folder, in `study.json` beside them, to detect lost parts.
+"""`study.json`: the runs expected in a folder, to detect lost parts, and the commands that requested them.
 
 {"format": 1, "runs": {ID: {AGENT: [[FIRST SEED, LAST SEED], ...]}}, "commands": [commands that requested them, ...]}
 """

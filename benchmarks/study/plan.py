@@ -1,4 +1,4 @@
-"""Estimated cost of a study, and its division into parts of similar cost for several machines.
+"""Expected cost of a study, and its division into parts for several machines (`--part`, `--plan`).
 
 Costs are estimated from the seconds per suggestion in the leaderboard. They divide the work and change no result: a
 part depends on the study alone, not on stored runs.

@@ -1,4 +1,4 @@
-"""Scheduler: runs the missing runs of a study on any executor, and stores them as they complete."""
+"""Runs the missing runs of a study: agents that do not fit or raise, time limits, subsamples, capped budgets."""
 
 from __future__ import annotations
 

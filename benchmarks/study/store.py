@@ -1,4 +1,4 @@
-"""Store of runs: a folder of Parquet files that any Parquet reader can read.
+"""Store of runs, a folder of Parquet files: duplicates, damage, runs that must not be mixed (other code, other table).
 
     runs/<env>/<agent>-<first seed>-<last seed>-<sha256>.parquet        one row per evaluation
 

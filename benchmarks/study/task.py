@@ -1,4 +1,4 @@
-"""A task: some runs of one agent on one id, within a time limit; the unit that an executor runs."""
+"""A task: some seeds of one agent on one id; its size, time limit, errors, and what remains of it."""
 
 from __future__ import annotations
 

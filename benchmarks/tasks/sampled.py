@@ -1,4 +1,4 @@
-"""A distribution of tasks as a vectorized environment, which draws table, sub-space and subsample at each reset."""
+"""Tasks drawn at each reset, as a vectorized environment: table, objective, sub-space, subsample, source tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists and pages of the registered agents."""
+"""Lists and pages of the registered agents: supported ids, hyperparameters with type, default and meaning."""
 
 import functools
 import inspect

@@ -1,4 +1,4 @@
-"""Gymnasium base classes of all scalar and all vectorized environments.
+"""Base classes of environments, scalar and vectorized: seeding, `reset` options, autoreset, copies of arrays.
 
 Each engine subclasses both (`core/engines/NAME/scalar.py` and `batched.py`), and a family's page the engine's scalar
 form; `tests/contracts/test_envs.py` checks that the two forms agree.

@@ -1,4 +1,4 @@
-"""Family of environments: a record beside its pages, collected by registries."""
+"""`Family`: ids, task distributions and splits of a family; pages completed from the engine's docstring."""
 
 import importlib
 import inspect

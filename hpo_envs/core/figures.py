@@ -1,4 +1,4 @@
-"""Pictures for rendering, drawn with matplotlib: the run on the left, its best results on the right."""
+"""Pictures of `render`, drawn with matplotlib: the run on the left, its best results on the right."""
 
 from typing import Any
 

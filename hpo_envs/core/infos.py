@@ -1,4 +1,4 @@
-"""Infos of vectorized environments: (n, ...) arrays, each with a `_key` mask of the episodes that report it."""
+"""Infos of vectorized environments: `_key` masks, lazy action masks, statuses as codes, configurations, provenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of an environment: a frozen record shared by the scalar and the vectorized form, agents and rendering."""
+"""`Params` of environments: checks of actions and arguments, clipping, budgets, objectives, bounds of rewards."""
 
 import copy
 import math

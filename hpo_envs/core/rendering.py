@@ -1,4 +1,4 @@
-"""Rendering of an episode so far as text, as a picture or on the terminal.
+"""Render modes: the record of an episode (`Watch`), and its text.
 
 The constructor of an environment with `render_mode=` attaches a `Watch`, which wraps `reset` and `step` and records
 their results; without `render_mode` there is none, so rendering costs nothing.

@@ -1,4 +1,4 @@
-"""Subsample and order of the configurations of an episode, drawn from its key; masks of unevaluated ones.
+"""`shuffle` and `subsample`: rows of an episode and their order, from its key; masks of unevaluated rows.
 
 With `shuffle=True` the k-th action of one episode is not the k-th of the next; with `subsample < 1` each episode has
 only some of the configurations. Either way the index of an action carries no information between episodes.

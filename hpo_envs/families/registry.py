@@ -1,4 +1,4 @@
-"""Registry of all ids: those of the families in `hpo_envs.families`, of plugins and of saved tables."""
+"""Registry of ids: families, plugins, saved tables; task groups, held-out languages, what is installed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Other packages' interfaces to our environments and runs; each module needs an extra."""
+"""Interfaces of other packages to our environments, agents and runs; each module needs an extra."""

@@ -1,4 +1,4 @@
-"""Contract of vectorized environments: their trajectories equal those of the scalar form."""
+"""Contract of vectorized environments: trajectories equal those of the scalar form; autoreset modes, copies."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

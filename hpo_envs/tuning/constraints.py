@@ -1,4 +1,4 @@
-"""Constraints of a search on metrics that its function returns."""
+"""Constraints of a search (`latency<=20`): their texts, and by how much an evaluation violates them."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Mistakes of a program, as distinct from evaluations that fail because of their configuration."""
+"""Failed evaluations: mistakes in the program, the same failure several times in a row, shortened tracebacks."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Preparation of a search: its parameters, agent, initial configurations and header, from the arguments of `tune`."""
+"""Arguments of `tune` checked and made parameters, agent, start points, source tasks, number of candidates, header."""
 
 import contextlib
 import dataclasses

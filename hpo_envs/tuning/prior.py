@@ -1,4 +1,4 @@
-"""Prior observations of a search space, as an agent's `Source`."""
+"""Source tasks of a search: earlier searches, tables and frames as observations; their best configurations."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Configurations by the mean that a model predicts, not by their luckiest evaluation."""
+"""Recommended configuration by the predicted mean, not by the luckiest evaluation; which evaluations to repeat."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A search by ask and tell, on a record that survives the process."""
+"""`Search` by ask and tell: replay after interruptions, retries, budget left, repeats, end, shared folders."""
 
 import contextlib
 import dataclasses

@@ -1,4 +1,4 @@
-"""An evaluation in progress: its configuration, the scores it reports, and whether it is stopped early."""
+"""Trials: reported scores, and early stopping of a training by a forecast of its end."""
 
 import json
 import math

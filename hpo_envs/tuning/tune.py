@@ -1,4 +1,4 @@
-"""Tuning of a function: an agent suggests configurations, workers call the function, a record stores the results."""
+"""`tune` and `join`: defaults of their arguments, the loop over workers, progress lines, threads of each worker."""
 
 import contextlib
 import os

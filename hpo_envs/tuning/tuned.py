@@ -1,4 +1,4 @@
-"""Result of a search by `tune`."""
+"""Result of a search: best and recommended configuration, Pareto front, data frame, plot, page; `load`."""
 
 import functools
 import html

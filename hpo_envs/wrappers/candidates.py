@@ -1,4 +1,4 @@
-"""Candidates as a set that a policy scores: features of each, which are left, and the state of the episode."""
+"""`CandidateObservation`: candidates as a set of fixed size that a policy scores; their order and their mask."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The reward minus a price for each unit of cost."""
+"""`CostAwareReward`: the reward minus a price for each unit of cost."""
 
 from typing import Any
 

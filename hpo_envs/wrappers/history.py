@@ -1,4 +1,4 @@
-"""The last observations, stacked."""
+"""`HistoryObservation`: the last observations, stacked, zeros before the first."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Gain over the best evaluation so far, as the reward."""
+"""`ImprovementReward`: gain over the best evaluation so far, at least 0."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Default wrappers for training."""
+"""Default wrappers for training policies."""
 
 from typing import Any
 

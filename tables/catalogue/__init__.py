@@ -1,4 +1,4 @@
-"""Catalogue: CSV rows for data sets, upstream files (size, commit, licence, sha256) and settings of tables."""
+"""Catalogue of data sets: pinned upstream files, sha256, licences, task groups, held-out languages, language codes."""
 
 from __future__ import annotations
 

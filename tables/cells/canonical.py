@@ -1,4 +1,4 @@
-"""The canonical form of a cell: recipes of the same computation get the same key.
+"""Canonical form of a cell: recipes of the same computation (duplicates) get the same key.
 
 Two cells count as the same computation if they differ only in the names and order of nodes, in the order of the
 inputs of linears, sums and products, in the numbering of the hidden states other than the first (the cell's output),

@@ -1,4 +1,4 @@
-"""Random cells (Klyuchnikov et al. 2020, section 3, generation procedure).
+"""Random cells (Klyuchnikov et al. 2020, section 3): probabilities of operations, nodes and hidden states.
 
 Initial nodes are the input vector and the hidden states. At each step a node with a random operation is added and
 connected to earlier ones; then the new hidden states are drawn among the nodes, redundant nodes are removed, and the

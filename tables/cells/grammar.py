@@ -1,4 +1,4 @@
-"""The grammar of `NASBenchNLP-cell-v0`: cells as sequences of actions, and back.
+"""Grammar of `NASBenchNLP-cell-v0`: cells as sequences of actions, and back; mutation of cells.
 
 An action is four ints `[kind, a, b, c]`. A kind below 7 adds a node with that operation (`OPERATIONS`); kind 7 ends
 the cell. `a`, `b` and `c` name vectors: 0 none, 1 `x`, 2 to 4 `h_prev_0` to `h_prev_2`, 5 + j node j, from 0.

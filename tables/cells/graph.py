@@ -1,4 +1,4 @@
-"""Cells as networkx graphs."""
+"""Cells as networkx graphs, complete or under construction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recurrent cell and its text forms: the released recipe, and a compact one that serves as a key.
+"""A recurrent cell: operations, limits and rules of a valid one, its released recipe, and its compact text.
 
 Search space of Klyuchnikov et al. 2020, section 3: a cell is a directed acyclic graph over the input vector `x` and
 the previous hidden states `h_prev_0, ...`; each node is one operation; `h_new_i` is the next value of hidden state

@@ -1,4 +1,4 @@
-"""Trainings of this project: records as arrays, which ship, and as a table by epoch."""
+"""Trainings of this project: records as arrays, which ship, as a table by epoch, and the machines that made them."""
 
 import functools
 import itertools

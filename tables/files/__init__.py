@@ -1,1 +1,1 @@
-"""Upstream files on disk: downloading, verifying, unpacking, caching."""
+"""Files on disk: downloads, checksums, packs, locks, atomic writing."""

@@ -1,4 +1,4 @@
-"""Download of upstream files into the data folder. No other module opens a socket.
+"""Download of upstream files: URL, timeouts, retries, checks of size and sha256; no other module opens a socket.
 
 Each file is downloaded from its pinned commit on GitHub into memory. Size and checksum are checked before it is written
 atomically (`atomic.write`), so that two processes can fetch into one folder.

@@ -1,4 +1,4 @@
-"""The data folder on disk: its location and the installed upstream files."""
+"""The data folder (`HPO_ENVS_DATA`, else a cache) and which upstream files are installed or corrupt."""
 
 from __future__ import annotations
 

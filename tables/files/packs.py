@@ -1,4 +1,4 @@
-"""Packs, the arrays of measured tables with the exact published values; and any table as a file.
+"""Packs: exact arrays of the tables that ship, compressed (LZMA, byte planes); and any table as a file.
 
 A pack is an `.npz` file whose members are compressed with LZMA, so that `numpy.load` reads it. Members of a table have
 names `GROUP/NAME`. An array with several bytes per number may be stored as byte planes, `GROUP/NAME:f8`: first all

@@ -1,4 +1,4 @@
-"""Content of a file, unpacked if it is a zip or a gzip file, up to a size limit."""
+"""Content of a user's file, unpacked if it is a zip or a gzip file, up to a size limit."""
 
 import gzip
 import io

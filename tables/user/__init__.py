@@ -1,4 +1,4 @@
-"""Tables of the user: from a CSV file, a DataFrame or an Optuna study, saved as files and found by name."""
+"""Tables of the user: names, saving, loading, and the folder of saved tables (`HPO_ENVS_TABLES`)."""
 
 from __future__ import annotations
 

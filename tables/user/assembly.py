@@ -1,4 +1,4 @@
-"""Decisions to a table: arrays of configurations, scores and costs, in hash order."""
+"""From decisions to a `Table` in hash order: its largest size, and errors for gaps and falling costs in curves."""
 
 import hashlib
 from collections.abc import Callable

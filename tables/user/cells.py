@@ -1,4 +1,4 @@
-"""Cells of a file: columns as pandas Series of numbers or of categories of text."""
+"""Cells of a file as numbers, choices or durations: empty cells, NaN, Booleans, words for failed or unfinished runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames: texts and numbers of a file with their places, before any decision.
+"""Frames: texts and numbers of a file with their places, lists in cells (columns or curves), errors that name lines.
 
 Reading a table has three steps, each a function from one frozen record to the next, which can be printed:
 `read` makes a `Frame` of bytes (`files`, `documents`, `tools`), `decide` completes `Decisions` on a frame in steps

@@ -1,4 +1,4 @@
-"""The points of a search space: coordinates in [0, 1], stored numbers, and a function's arguments."""
+"""Points of a search space: coordinates in [0, 1], stored numbers, conditions, grids, quasi-random candidates."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A file, frame or study of runs as a table: decisions are explained, errors name the line."""
+"""`from_csv`, `from_frame`, `from_study`: a file, folder, frame or Optuna study as a table, and their options."""
 
 import re
 from collections.abc import Mapping, Sequence

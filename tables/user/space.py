@@ -1,4 +1,4 @@
-"""Search spaces in any of the usual notations, as `Hyperparameter`s."""
+"""Search spaces in any of the usual notations (tuples, dicts, Optuna, ConfigSpace) as `Hyperparameter`s, and back."""
 
 import dataclasses
 import itertools

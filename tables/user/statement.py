@@ -1,4 +1,4 @@
-"""What the user states of a frame's columns, and what is decided of the rest."""
+"""What the user states of columns (options of `hpo-envs table`), and the decisions on the rest, a line for each."""
 
 from __future__ import annotations
 

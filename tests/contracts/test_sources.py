@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -40,7 +41,8 @@ def rooms(page: str) -> list[Room]:
     return [Room(tuple(re.findall(r"`(.+?)`", c[0])), tuple(re.findall(r"`(.+?)`", c[2]))) for c in rows]
 
 
-ROOMS = rooms((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ROOMS = rooms(PAGE)
 
 
 def inside(module: str, name: str) -> bool:
@@ -139,6 +141,12 @@ def test_all_modules_of_the_package_are_read() -> None:
 def test_every_module_is_in_one_room_and_every_room_has_modules() -> None:
     full = {id(room_of(name)) for name in MODULES}  # raises where a module is in none, or in two
     assert [r.names for r in ROOMS if id(r) not in full] == []
+
+
+def test_page_has_index_of_modules() -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "_site" / "modules.py"))
+    assert script["written"](PAGE) == PAGE, "modules or their first lines changed: run python docs/_site/modules.py"
+    assert PAGE.count("\n- `") + PAGE.count("\n`") >= len(MODULES) - 1
 
 
 def test_rooms_import_only_those_above_them() -> None:

@@ -1,4 +1,4 @@
-"""Gaussian processes averaged over random length-scales by their marginal likelihood; many episodes at once.
+"""Gaussian processes averaged over random length-scales by their marginal likelihood, for many episodes at once.
 
 Few observations do not settle which hyperparameters matter. A maximum of the likelihood picks one answer; here each of
 `KINDS` answers, drawn once for each number of features, keeps the weight that the observations give it.

@@ -1,4 +1,4 @@
-"""A Gaussian process on a box with axes of all kinds."""
+"""Gaussian process on a box with axes of all kinds: prior of its length-scales, half ranks, feasibility."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Conditioning of Gaussian processes over a candidate set: posteriors, draws, and a model of costs."""
+"""Conditioning of Gaussian processes on candidates: posteriors, undo, jitter, joint draws, and a model of costs."""
 
 from collections.abc import Callable, Sequence
 

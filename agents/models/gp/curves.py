@@ -1,4 +1,4 @@
-"""A Gaussian process over candidates and their learning curves, with a prior learned from other tables' curves."""
+"""Gaussian process of candidates' learning curves; prior of their shapes, from other tables or a power law."""
 
 import functools
 from collections.abc import Sequence

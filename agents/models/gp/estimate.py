@@ -1,4 +1,4 @@
-"""Maximum a posteriori estimates of a kernel with one length-scale per feature."""
+"""Estimates of a kernel (maximum a posteriori): length-scales and noise, their bounds and priors, when to refit."""
 
 from __future__ import annotations
 

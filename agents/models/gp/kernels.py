@@ -1,4 +1,4 @@
-"""Covariance functions, and their matrices of a candidate set."""
+"""Kernels (Matern 5/2, squared exponential), their slopes, and their matrices of a candidate set, which are shared."""
 
 import functools
 

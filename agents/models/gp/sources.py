@@ -1,4 +1,4 @@
-"""Predictions of a source task for the candidates of a problem."""
+"""Predictions of a source task for the candidates of a problem, by a cached Gaussian process of normal scores."""
 
 import functools
 

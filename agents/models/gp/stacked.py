@@ -1,4 +1,4 @@
-"""Gaussian processes stacked on predictions from other tables, over finite candidate sets, batched over episodes.
+"""Gaussian processes around the predictions of source tasks: weights of sources, cut of the lower tail, log EI.
 
 The model of the learned optimizer. Its training runs batches of thousands of episodes and its agent one, with this
 code.

@@ -1,4 +1,4 @@
-"""Values of runs that diverged, failed or stopped early."""
+"""Values without NaN of runs that diverged, failed or stopped early (worst or last value), and where runs end."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""Scalar and vectorized environments whose steps compute, with one object per episode."""
+"""Both forms of environments whose steps compute (cells, functions), with one object per episode."""
 
 import abc
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Simulated parallel workers: evaluations take time on a clock and complete in the order in which they finish.
+"""Simulated parallel workers (`workers=`): a clock, and the order in which evaluations are submitted and complete.
 
 While a worker is idle, a step only submits; once all are busy, or nothing more may be submitted, each step returns the
 evaluation that finishes next. Those that finish together are returned in the order of their submission.

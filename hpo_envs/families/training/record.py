@@ -1,4 +1,4 @@
-"""Resumable trainings of this project's models, and their records of plain data for a journal."""
+"""Resumable trainings of this project's models: epochs, divergence, seeds, processor; records for a journal."""
 
 import abc
 import hashlib

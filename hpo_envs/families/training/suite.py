@@ -1,4 +1,4 @@
-"""A table of this project's trainings: tasks, storage, and comparison with repeated trainings."""
+"""A table that this project trains: its trainings, and the comparison of repeated trainings with stored ones."""
 
 import itertools
 from collections.abc import Callable, Mapping

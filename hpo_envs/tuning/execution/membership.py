@@ -1,4 +1,4 @@
-"""Processes that share a search: each shows that it lives, so that what a dead one began is taken over."""
+"""Processes that share a search (`join`): which of them live, so that evaluations of dead ones are taken over."""
 
 import os
 import platform

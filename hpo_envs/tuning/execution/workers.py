@@ -1,4 +1,4 @@
-"""Workers that evaluate a user's function: threads, or processes that can die without the search."""
+"""Workers that evaluate a function: threads, processes, paused trainings, time limits, functions not importable."""
 
 import concurrent.futures
 import contextlib

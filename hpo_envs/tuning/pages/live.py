@@ -1,4 +1,4 @@
-"""A page of a running search on this machine: the only module that listens.
+"""The page of a running search, served on this machine: the only module that listens.
 
 It answers nothing but GET of one page, which it makes of the record on the disk, and changes nothing.
 """

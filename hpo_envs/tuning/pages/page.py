@@ -1,4 +1,4 @@
-"""Page of a search: the best configuration, then the course of the search and the importance of hyperparameters."""
+"""Page of a search: best configuration, scores over time, learning curves, importance, evaluations, failures."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Steps, in order, that decide what the columns and lines of a frame mean."""
+"""Order of the steps that decide what the columns and lines of a frame mean."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Definitions of hyperparameters and metrics: kinds, ranges, scales, conditions, decided from their values."""
+"""Definitions of hyperparameters (kind, range, condition, empty cells) and of metrics (goal, bounds), from values."""
 
 import dataclasses
 import math

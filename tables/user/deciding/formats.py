@@ -1,4 +1,4 @@
-"""Number formats: separators, units and spreads of the columns of a file, decided from all columns together."""
+"""Number formats of columns: decimal commas, thousands, units and suffixes (k, %, GB, min), "0.8 ± 0.1"."""
 
 import re
 from collections.abc import Collection, Mapping

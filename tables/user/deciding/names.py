@@ -1,4 +1,4 @@
-"""The words of columns' names and what they suggest."""
+"""What words in the names of columns suggest: time, score and its goal, seed, checkpoint, state, identifier, note."""
 
 import re
 from typing import Literal

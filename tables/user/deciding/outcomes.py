@@ -1,4 +1,4 @@
-"""Outcomes of runs: scores, states and costs, in the vocabulary of any export."""
+"""Outcomes of runs: the score, its goal, costs; failed, diverged and unfinished runs."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Columns that other columns or the score determine, and numbers that only a measurement can have."""
+"""Columns that are functions of others or rank runs as the score does, and numbers that only a measurement can have."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""Checkpoints, which lines have one configuration, and which of them are one run."""
+"""Lines of one configuration: checkpoints, repeats (seeds), and duplicate lines, which are left out."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Roles of columns (hyperparameter, score, fidelity, repeat, other), with the reason and whether it is certain.
+"""Roles of columns (hyperparameter, score, fidelity, repeat, left out), with the reason and whether it is certain.
 
 Values decide. Where only a name or only values say that a column was measured, it is a question.
 """

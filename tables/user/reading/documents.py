@@ -1,4 +1,4 @@
-"""JSON documents as lines of runs: lists, columns, names of runs, and tables that are joined by a key."""
+"""JSON documents as lines of runs: nested values, lists, curves, tables joined by a key; Ax, SMAC3, Trainer."""
 
 import json
 import re

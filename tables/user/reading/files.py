@@ -1,4 +1,4 @@
-"""A file of runs as a frame: CSV, Parquet, Arrow, JSON, JSON lines, an Optuna storage; perhaps zipped."""
+"""A file of runs as a frame: encoding, delimiter and header of CSV; Parquet, Arrow, JSON lines, Syne Tune, DEHB."""
 
 import codecs
 import csv

@@ -1,4 +1,4 @@
-"""A folder as a frame: which files are runs, parts of a run, or bookkeeping.
+"""A folder as a frame: which files are runs, parts of a run, or bookkeeping; YAML, Hydra, MLflow, W&B, Ray Tune.
 
 The files of one folder are one run: records are joined, and so are lines, which are its checkpoints; records with a
 key in common are a run each. Runs that share few keys with the others are another experiment or bookkeeping, as is

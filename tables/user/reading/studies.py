@@ -1,4 +1,4 @@
-"""Studies of Optuna as frames: an object, or a storage, which is a SQLite data base or a journal."""
+"""Studies of Optuna as frames: an object, or a storage (SQLite database or journal)."""
 
 import dataclasses
 import re

@@ -1,4 +1,4 @@
-"""Recipes for exports of experiment trackers: the columns by which an export is recognised, and their meaning."""
+"""Which tool exported a table, and what its columns mean: Optuna, scikit-learn, MLflow, W&B, Keras Tuner, SMAC3."""
 
 import ast
 import contextlib

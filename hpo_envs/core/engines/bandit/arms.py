@@ -1,4 +1,4 @@
-"""Random scores of arms: the k-th pull of arm a in an episode is a function of (episode key, a, k)."""
+"""Random scores of arms: the k-th pull of arm a is a function of (episode key, a, k); Gaussian or from repeats."""
 
 import abc
 

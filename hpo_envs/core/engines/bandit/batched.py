@@ -1,4 +1,4 @@
-"""Vectorized `BanditEnv`."""
+"""Vectorized bandit environments: pulls, moments and observations of all episodes at once."""
 
 from collections.abc import Callable
 from typing import Any

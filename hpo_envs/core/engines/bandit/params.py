@@ -1,4 +1,4 @@
-"""Parameters of the bandit environments: validated arguments, arms and spaces."""
+"""Arguments of bandit environments: arms, batch size, default budget, workers, observation space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bandit environments: an action pulls an arm, a model whose score is random, or a batch of arms."""
+"""One bandit episode: `reset`, `step`, pulls of arms, keys of `info`, end by budget, observation."""
 
 import functools
 import math

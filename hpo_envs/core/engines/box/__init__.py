@@ -1,1 +1,1 @@
-"""Environments whose actions are points of a box, all evaluated by a function."""
+"""Environments whose actions are points of a box, evaluated by a surrogate or a metric."""

@@ -1,4 +1,4 @@
-"""Vectorized `BoxEnv`: all episodes are evaluated in one call."""
+"""Vectorized environments on a box: all episodes are evaluated in one call."""
 
 from typing import Any
 

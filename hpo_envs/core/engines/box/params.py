@@ -1,4 +1,4 @@
-"""Parameters of environments on a box: a function on the box, its rewards and costs."""
+"""Environments on a box: interface of the function, budget, rewards, costs, observation, `reset` options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scalar form of an environment on a box."""
+"""One episode on a box: `reset`, `step`, clipped actions, keys of `info`, end by budget."""
 
 from typing import Any
 

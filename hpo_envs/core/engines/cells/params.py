@@ -1,4 +1,4 @@
-"""Parameters of environments that build cells: the scorer of cells and the spaces."""
+"""Environments that build cells: scorer, budget, reward of invalid cells, keys of `info`, observation space."""
 
 from __future__ import annotations
 

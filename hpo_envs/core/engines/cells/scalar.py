@@ -1,4 +1,4 @@
-"""An episode that builds cells, and the scalar form of such environments."""
+"""One episode that builds cells: legal moves and their mask, illegal moves, complete cells, observation."""
 
 import hashlib
 from typing import Any

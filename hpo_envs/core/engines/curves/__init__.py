@@ -1,1 +1,1 @@
-"""Multi-fidelity environments: an action trains a row up to a checkpoint and pays only for the new part."""
+"""Learning curves: an action trains a row up to a checkpoint and pays only for the new part."""

@@ -1,4 +1,4 @@
-"""Vectorized `CurvesEnv`."""
+"""Vectorized learning-curve environments: training, simulated workers, masks and observations of all episodes."""
 
 import functools
 from collections.abc import Callable

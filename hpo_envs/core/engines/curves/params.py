@@ -1,4 +1,4 @@
-"""Parameters of the multi-fidelity environments: curves as flat arrays, one cell per fidelity."""
+"""Learning curves as flat arrays: default budget, cost unit, levels, repeats, keys of `info`, observation space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multi-fidelity environments: an action trains a row up to a checkpoint and pays only for the new part."""
+"""One learning-curve episode: `reset`, `step`, cost of the new part, repeats, masks, end by budget, observation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of a user's function and its result, whatever the function does."""
+"""A call of a user's function: exceptions, NaN, missing scores, its seconds as cost, epochs of a generator."""
 
 import functools
 import importlib

@@ -1,4 +1,4 @@
-"""Parameters of environments on a function: the function, its search space and the candidates."""
+"""Environments on a function: default budget, candidates or box, metrics, reward of failed calls, observation space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An episode on a function, and the scalar form of such environments."""
+"""One episode on a function: `step`, trainings up to a checkpoint, masks, keys of `info`, observation."""
 
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""Vectorized `LookupEnv`."""
+"""Vectorized look-ups: repeats, masks and observations of all episodes, without a loop over them."""
 
 from collections.abc import Callable
 from typing import Any

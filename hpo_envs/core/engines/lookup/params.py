@@ -1,4 +1,4 @@
-"""Parameters of look-up environments: tables as arrays, shared by the scalar and the vectorized form."""
+"""Look-ups as arrays: default budget, costs, several tables, repeats, keys of `info`, observation space."""
 
 from __future__ import annotations
 

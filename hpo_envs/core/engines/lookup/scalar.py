@@ -1,4 +1,4 @@
-"""Look-up environments: an action is a row of a table, or a cell of its grid; one or several objectives."""
+"""One look-up episode: `reset`, `step`, which repeat answers, masks, end by budget, observation; rows or a grid."""
 
 from __future__ import annotations
 
