@@ -1,1 +1,1 @@
-"""The learned optimizers, tested on languages held out from their training; no paper is reproduced."""
+"""Training and tests of the learned optimizers, on languages held out from training; no paper is reproduced."""

@@ -1,7 +1,7 @@
-"""Adaptation: what learned optimizers gain from the history of a run; a part of `hpo-envs reproduce learned`.
+"""Adaptation gain: how much learned optimizers gain from the history of a run; in `hpo-envs reproduce learned`.
 
-The adaptation gain of an agent is the mean regret of its best rival that does not adapt, minus its own. Rivals are the
-same weights blind, which follow a fixed order, and weights that were trained blind.
+The adaptation gain of an agent is the mean regret of its best rival without adaptation minus its own. Rivals are the
+same weights without observations, which follow a fixed order, and weights that were trained without observations.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "cells": ("CellMini-v0", "NASBenchNLP-ptb-final-v0"),
     "functions": (),
 }
-"""Families that are left out, with the ids that test on them; functions are `function_table`s."""
+"""Families that are left out, and the ids on which they are tested; functions are `function_table`s."""
 
 HALVES = tuple(f"charmini/{language}-{model}" for language in ("eng", "fre", "hun", "vie", "jpn", "rum")
                for model in ("lstm", "transformer"))  # fmt: skip
-"""Tables of which one half of the configurations is seen in training, and the other is a test."""
+"""Tables of which one half of the configurations is used in training and the other in tests."""
 
 RIVALS = {
     "in-context": ("in-context, blind", "in-context, trained blind"),
@@ -59,7 +59,7 @@ def ids(family: str) -> list[str]:
 
 
 def function_table(k: int) -> Table:
-    """300 points of a random space, and a draw of a Gaussian process (even k) or of random trees on them."""
+    """A table of 300 points of a random space with a draw of a Gaussian process (even k) or of random trees."""
     import pandas as pd
 
     rng = np.random.default_rng(1000 + k)
@@ -70,10 +70,10 @@ def function_table(k: int) -> Table:
 
 
 def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
-    """Agents and their rivals.
+    """Return the agents and their rivals.
 
     Args:
-        files: Weights of `in-context`: shipped ones are None, those of a half and those that were trained blind.
+        files: Files of the weights of `in-context`: None for shipped ones, those of a half, and those trained blind.
         level: `family` or `configurations`.
     """
     half = {"file": files["half"], "seen": True} if level == "configurations" else {}
@@ -89,13 +89,13 @@ def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
 
 
 def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
-    """(2, seeds) mean and final normalised regret.
+    """Return (2, seeds) mean and final normalised regret.
 
     Args:
         task: An id, `function K`, or a name of `HALVES`.
-        agent: Its name.
-        given: Its arguments.
-        seeds: Of the runs.
+        agent: Name of the agent.
+        given: Arguments of the agent.
+        seeds: Seeds of the runs.
     """
     env_id, more = task, dict(given)
     kwargs: dict[str, Any] = {"subsample": 0.8}
@@ -115,7 +115,7 @@ def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]
 
 
 def trained(folder: Path) -> dict[str, str]:
-    """Files of weights: blind rivals, and weights that have seen one half of each space."""
+    """Train and return files of weights: blind rivals, and weights that have seen one half of each space."""
     found = {}
     for name, half, blind in (("blind, family", None, True), ("half", 0, False), ("blind, configurations", 0, True)):
         states = {part: in_context.record(part, SEARCHES, half=half) for part in in_context.TRAINING_PARTS}
@@ -126,7 +126,7 @@ def trained(folder: Path) -> dict[str, str]:
 
 
 def adaptation(r: Reproduction) -> None:
-    """Regret on unseen families and configurations, beside rivals that do not adapt."""
+    """Regret on unseen families and configurations, compared with rivals that do not adapt."""
     with tempfile.TemporaryDirectory() as folder:
         files, seeds = trained(Path(folder)), list(r.seeds(TEST_SEEDS))
         tasks = [("family", f, i) for f in LEFT_OUT for i in ids(f)]
@@ -146,10 +146,10 @@ def adaptation(r: Reproduction) -> None:
 
 
 def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str, str]]:
-    """Mean regret of each family and of all, and differences with intervals over task groups.
+    """Mean regret of each family and over all, and differences with intervals over task groups.
 
     Args:
-        found: (level, family, task, method) -> (2, seeds).
+        found: (level, family, task, method) -> (2, seeds) regrets.
     """
     rows = []
     for level in dict.fromkeys(k[0] for k in found):

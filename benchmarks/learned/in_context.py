@@ -1,8 +1,8 @@
 """Training of the agent `in-context`: `python -m hpo_envs.benchmarks.learned.in_context`.
 
-Supervised: states of searches on sampled tasks are recorded once; networks learn to choose the candidate with the
-largest gain over the best evaluation so far, of which the loss knows the rewards and the network the history. Writes
-`in_context.npz`, with weights for each part of `TRAINING_PARTS` that was left out, and weights trained on all parts.
+Supervised: states of searches on sampled tasks are recorded once, and networks learn to choose the candidate with the
+largest gain over the best evaluation so far; the loss knows the rewards, the network only the history. Writes
+`in_context.npz`, with weights for each part of `TRAINING_PARTS` that is left out, and weights trained on all parts.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ TRAINING_PARTS: Mapping[str, tuple[str, ...]] = {
     "cells": ("CellMini", "NASBenchNLP"),
     "functions": (),
 }
-"""Families of each part that is left out as a whole; functions are draws of Gaussian processes and of random trees."""
+"""Families of each part, which is left out as a whole; functions are draws of Gaussian processes and random trees."""
 
 INPUTS = ("posterior",)
 
 HIDDEN, BATCH = 16, 128
 
 FUNCTION_SHARE = 2
-"""Share of functions in a batch; every other part has 1."""
+"""Weight of functions in a batch; every other part has weight 1."""
 
 TEMPERATURES, FREQUENCIES = (0.0, 4.0, 12.0, 40.0), (0.15, 0.35, 0.25, 0.25)
-"""Inverse temperatures of the searches that are recorded, which choose by expected improvement; 0: at random."""
+"""Inverse temperatures of the recorded searches, which sample by expected improvement (0: uniformly); frequencies."""
 
 RATE, WARMING = 4e-3, 50
-"""Learning rate, and steps in which it rises."""
+"""Learning rate, and number of steps of its warm-up."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class States:
     """Recorded states of E searches of T evaluations over n candidates.
 
     Attributes:
-        columns: (E, T, n, columns) float16, before each evaluation.
-        context: (E, T, CONTEXT) float16.
-        free: (E, T, n) which were not evaluated.
-        gains: (E, T, n) float16, what each candidate would add to the best reward so far.
+        columns: (E, T, n, columns) float16 observations before each evaluation.
+        context: (E, T, CONTEXT) float16 observations of the episode.
+        free: (E, T, n) mask of unevaluated candidates.
+        gains: (E, T, n) float16 gain of each candidate over the best reward so far.
         words: (E,) language or task group of the table; empty for functions.
     """
 
@@ -68,19 +68,19 @@ class States:
     words: npt.NDArray[np.str_]
 
     def without(self, words: set[str]) -> States:
-        """The searches on tables of no such language or task group."""
+        """Return the searches on tables without these languages and task groups."""
         kept = ~np.isin(self.words, sorted(words))
         return States(*(array[kept] for array in vars(self).values()))
 
 
 def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> States:
-    """Search on sampled tasks of a part, by expected improvement at several temperatures.
+    """Record searches on sampled tasks of a part, which sample by expected improvement at several temperatures.
 
     Args:
         part: One of `TRAINING_PARTS`.
-        searches: E.
-        seed: Of all draws.
-        half: Only configurations in one half of each space, see `pools.in_half`.
+        searches: Number of searches, E.
+        seed: Seed of all draws.
+        half: Half of each space whose configurations are used, see `pools.in_half`; None: all.
     """
     found = pools.pools(TRAINING_PARTS[part], half=half) if TRAINING_PARTS[part] else []
     how = Draws((0.3, 1.0), 0.25, 0.0 if found else 1.0, 0.5, (0.0, 0.0))
@@ -104,15 +104,15 @@ def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> 
 
 
 def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False) -> candidate_net.NetArrays:
-    """Train one network, by the expected gain of the candidate that it draws.
+    """Train one network to maximise the expected gain of the candidate that it samples.
 
-    A gain counts in the mean of the best rewards so far from its step on, and half in the last one.
+    A gain counts in the mean of the best rewards from its step on, and half in the last one.
 
     Args:
-        states: By part.
-        seed: Of the initial weights and of batches.
-        steps: Gradient steps.
-        blind: Whether the network sees the candidates as before the first evaluation, a rival without adaptation.
+        states: Recorded states by part.
+        seed: Seed of the initial weights and of batches.
+        steps: Number of gradient steps.
+        blind: Whether the network observes the candidates as before the first evaluation: a rival without adaptation.
     """
     import torch
 
@@ -147,13 +147,13 @@ def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False
 def train(
     states: Mapping[str, States], without: str | None, seeds: int, steps: int, blind: bool = False
 ) -> PolicyWeights:
-    """Train weights without a part, and without what shares a language or task group with it.
+    """Train weights without a part, and without data that share a language or task group with it.
 
     Args:
-        states: By part.
-        without: One of `TRAINING_PARTS`; None: none is left out.
+        states: Recorded states by part.
+        without: One of `TRAINING_PARTS` to leave out; None: train on all.
         seeds: Number of networks, whose log probabilities are averaged.
-        steps: Gradient steps of each.
+        steps: Gradient steps of each network.
         blind: See `fit`.
     """
     families = TRAINING_PARTS[without] if without else ()
@@ -167,7 +167,7 @@ def train(
 
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Record states, train networks for each part left out, and save them."""
+    """Record states, train networks with each part left out, and save them."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.in_context", description=__doc__)
     parser.add_argument("--searches", type=int, default=512, help="recorded for each part (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=200, help="of each network (default: %(default)s)")

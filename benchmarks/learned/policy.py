@@ -1,7 +1,7 @@
 """Training of the agent `learned-policy`: `python -m hpo_envs.benchmarks.learned.policy`.
 
-Writes `policy.npz`, and `policy.csv` and `policy-training.png`, the regret on languages kept for early stopping after
-every few updates.
+Writes `policy.npz`, and `policy.csv` and `policy-training.png` with the regret on validation languages during training,
+on which early stopping is based.
 """
 
 import argparse
@@ -39,28 +39,28 @@ FEATURES = ("prior", "stacked")
 OBJECTIVES = {"NMTHPO": "bleu", "CharHPO": "accuracy"}
 
 SKIP = 4.0
-"""Weight of the last column before training, at which probabilities are proportional to expected improvement."""
+"""Weight of the last column before training, which makes probabilities proportional to expected improvement."""
 
 CANDIDATES, ENVS, COPIES, EVALUATIONS = 64, 64, 8, 20
 
 DIVERGENCE = 0.03
-"""Kullback-Leibler divergence of the first step; steps get shorter linearly."""
+"""Kullback-Leibler divergence of the first step; it decreases linearly."""
 
 RIDGE = 0.2
-"""Added to the diagonal of the Fisher information: weights of columns that hardly vary change little."""
+"""Value added to the diagonal of the Fisher information, so that weights of nearly constant columns change little."""
 
 FACTORS = (1.0, 2.0, 4.0, 8.0)
 """Factors of the trained weights; the best one on the validation episodes is kept."""
 
 UNITS, CROSSED = 16, 4000
-"""Units of the networks that imitate source tasks, and points beyond their tables."""
+"""Units of the networks that imitate source tasks, and number of crossovers added to their tables."""
 
 EVERY, LOOKS = 4, 128
-"""Updates between two validations, and the number of validations."""
+"""Updates between two validations, and number of validations."""
 
 
 def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
-    """Each pool with Gaussian processes of those of other languages as source tasks."""
+    """Each pool with Gaussian processes of the pools of other languages as source tasks."""
     found = []
     for pool in pools:
         others = [o for o in pools if o.feature_names == pool.feature_names and not {*o.languages} & {*pool.languages}]
@@ -81,7 +81,7 @@ def usable(family: str) -> tuple[TaskPool, ...]:
 
 
 def prior(family: str) -> SourceNetworks:
-    """The networks of a family's tables, which imitate Gaussian processes fitted to source tasks."""
+    """Networks of a family's tables that imitate Gaussian processes fitted to source tasks."""
     pools = usable(family)
     models = [source_gp(p.x, p.y) for p in pools]
     networks = np.stack([imitation(p.x, m) for p, m in zip(pools, models, strict=True)])
@@ -104,13 +104,13 @@ def imitation(x: Floats, model: SourceGP) -> Floats:
 
 
 def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[str, Any]]) -> policy_file.PolicyWeights:
-    """The weights of one training with the best score on the validation languages.
+    """Train weights; return those with the best score on the validation languages.
 
     Args:
-        weights: Of `learned`, whose tables and numbers it is trained with.
-        seed: Of all draws, and of the languages kept for early stopping.
-        steps: Evaluations.
-        log: Gets a record of each look at these.
+        weights: Weights of `learned`, whose tables and hyperparameters are used in training.
+        seed: Seed of all draws, and of the validation languages.
+        steps: Number of evaluations.
+        log: List that gets a record of each validation.
     """
     pools = [p for family in OBJECTIVES for p in usable(family) if {*p.languages} <= weights.languages]
     languages = sorted({x for p in pools for x in p.languages if p.name.startswith("charhpo")})
@@ -157,20 +157,20 @@ def fit(weights: learned.LearnedNumbers, seed: int, steps: int, log: list[dict[s
 
 
 def probabilities(w: Floats, observation: dict[str, Any]) -> Floats:
-    """(E, n) probabilities of the candidates not yet evaluated, proportional to exp(w' columns)."""
+    """(E, n) probabilities of the unevaluated candidates, proportional to exp(w' columns)."""
     scores = np.where(observation["mask"] > 0.5, observation["candidates"] @ w, -np.inf)
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def sample(p: Floats, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """(E,) candidates drawn from (E, n) probabilities."""
+    """(E,) candidates sampled from (E, n) probabilities."""
     drawn = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
     return np.asarray(np.minimum(drawn, p.shape[1] - 1), np.intp)
 
 
 def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tuple[Floats, Floats, Any]:
-    """Play an episode in each environment: gradients (steps * E, columns) of log p, advantages, next observation."""
+    """Play an episode in each environment: (steps * E, columns) gradients of log p, advantages, next observation."""
     gradients, gains = [], []
     for _ in range(EVALUATIONS):
         p = probabilities(w, observation)
@@ -186,7 +186,7 @@ def play(w: Floats, envs: Any, observation: Any, rng: np.random.Generator) -> tu
 
 
 def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Floats:
-    """(columns,) the step along the natural gradient with a given Kullback-Leibler divergence."""
+    """(columns,) step along the natural gradient with a given Kullback-Leibler divergence."""
     fisher = gradients.T @ gradients / len(gradients) + RIDGE * np.eye(gradients.shape[1])
     gradient = gradients.T @ advantages / len(gradients)
     direction = np.linalg.solve(fisher, gradient)
@@ -194,7 +194,7 @@ def natural_step(gradients: Floats, advantages: Floats, divergence: float) -> Fl
 
 
 def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
-    """Mean and final normalised regret of weights (None: random search), on the same episodes at every call."""
+    """Mean and final normalised regret of weights (None: random search), on the same episodes in every call."""
     rng, (observation, _) = np.random.default_rng(0), envs.reset(seed=0)
     gained, lost = np.zeros(envs.num_envs), []
     w = np.zeros(observation["candidates"].shape[2]) if w is None else w
@@ -206,7 +206,7 @@ def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
 
 
 def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
-    """Plot the regret of each training and their mean against evaluations; random search and the start are lines."""
+    """Plot the regret of each training and their mean over evaluations, with random search and the start as lines."""
     trainings = [list(rows) for _, rows in itertools.groupby(log, key=lambda row: (row["weights"], row["seed"]))]
     curves = np.array([[float(row["anytime"]) for row in rows] for rows in trainings])
     random = np.mean([float(rows[0]["random"]) for rows in trainings])

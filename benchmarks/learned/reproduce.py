@@ -33,11 +33,11 @@ METHODS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "seed 2": ("learned", {"member": 2}),
     "learned": ("learned", {}),
 }
-"""Methods; all have the same sources, the family's tables of other languages."""
+"""Methods; all have the same source tasks, the family's tables of other languages."""
 
 
 class UntrainedPolicy(Policy):
-    """`learned-policy` with its initial weights, which are proportional to expected improvement."""
+    """`learned-policy` with its initial weights, whose probabilities are proportional to expected improvement."""
 
     def __init__(self, problem: Problem, seed: int, **given: Any) -> None:
         super().__init__(problem, seed, **given)
@@ -62,7 +62,7 @@ POLICIES: Mapping[str, tuple[str, dict[str, Any]]] = {
     "policy, transfer, deterministic": ("learned-policy", {"transfer": "family", "deterministic": True}),
     "learned": ("learned", {"transfer": "family"}),
 }
-"""The shipped policy without source tasks unless `transfer` is given, what it is made of, and others."""
+"""The shipped policy (without source tasks unless `transfer` is given), its components, and other agents."""
 
 PAIRS = (
     *((f"seed {k}", "untrained") for k in range(3)),
@@ -76,7 +76,7 @@ PAIRS = (
 
 
 def scores(env_id: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
-    """(2, seeds) anytime and final normalised regret of an agent on replications of an id's table."""
+    """(2, seeds) mean and final normalised regret of an agent on replications of an id's table."""
     kwargs = {"shuffle": True, "subsample": 0.8}
     runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, **given)
     curves = np.array([regret.after(r) for r in runs])
@@ -87,7 +87,7 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
     """Differences of `PAIRS` over the tables of each family and of both, by the rule of `docs/statistics.md`.
 
     Args:
-        found: (id, method) -> (2, seeds).
+        found: (id, method) -> (2, seeds) regrets.
     """
     every, records = list(dict.fromkeys(i for i, _ in found)), []
     groups = {"all": every, **{f: [i for i in every if i.startswith(f)] for f in tasks.FAMILIES}}
@@ -110,7 +110,7 @@ def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
 
 
 def agents(r: Reproduction) -> None:
-    """Results of the agent and of others with the same sources."""
+    """Results of the agent `learned` and of others with the same source tasks."""
     methods = {m: (agent, {"transfer": "family", **given}) for m, (agent, given) in METHODS.items()}
     _run("agents", methods, TRIALS, r)
 
@@ -153,6 +153,6 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
 PARTS: common.Parts = {"agents": agents, "policy": policy, "adaptation": adaptation}
 
 QUICK = 2
-"""Trials of `--quick`."""
+"""Number of replications with `--quick`."""
 
 main = functools.partial(common.reproduce, "learned", PARTS)

@@ -1,4 +1,4 @@
-"""Tables as tasks of the learned optimizers, with predictions from the other tables; and episodes for training."""
+"""Tables as training and test tasks of the learned optimizers, with predictions of source tasks; training episodes."""
 
 import functools
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ from hpo_envs.families import registry
 from hpo_envs.tables.table import Floats
 
 FAMILIES = ("NMTHPO", "CharHPO")
-"""Distributions for training and tests."""
+"""Distributions used in training and tests."""
 
 FLAT = ("CharHPO-inflection-hai-lstm-v0", "CharHPO-g2p-geo-lstm-v0")
-"""Their best configuration is the median one, so that regret is 0/0: in no training and in no average."""
+"""Degenerate ids: their best configuration is the median one, and regret is 0/0; they are left out everywhere."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ class TableTask:
     """One table as a task.
 
     Attributes:
-        env_id: Its id.
-        languages: Of the table.
-        rewards: (n,) oriented.
+        env_id: Id of the table's environment.
+        languages: Languages of the table.
+        rewards: (n,) rewards, higher is better.
         normal: (n,) normal scores of the rewards.
-        sources: Languages of each other table that the task may learn from, J in all.
-        predictions: (J, n) what they predict.
-        distances: (J,) see `gp.stacked.distance`.
-        correlations: (LENGTHS, n, n) of the candidates.
+        sources: Languages of each of the J source tables.
+        predictions: (J, n) predictions of the sources.
+        distances: (J,) distances of the sources' spaces, see `gp.stacked.distance`.
+        correlations: (LENGTHS, n, n) correlations of the candidates.
     """
 
     env_id: str
@@ -48,14 +48,14 @@ class TableTask:
 
 
 def ids(name: str) -> list[str]:
-    """Ids of a distribution, without those that are `FLAT`."""
+    """Ids of a distribution that are not in `FLAT`."""
     d = transfer.distributions()[name]
     return [env_id for label in d.held_out if (env_id := d.ids.format(label)) not in FLAT]
 
 
 @functools.cache
 def task(env_id: str) -> TableTask:
-    """The task of an id: the observations of other tables that agents get, and all rows of its own."""
+    """The task of an id: all rows of its table, and the observations of other tables that agents get."""
     envs = gym.make(env_id, disable_env_checker=True)
     problem, params = problem_of(envs, transfer="family"), envs.unwrapped.params  # type: ignore[attr-defined]
     assert problem.features is not None
@@ -80,11 +80,11 @@ class PaddedEpisodes:
     """A batch of E episodes, padded to n candidates each.
 
     Attributes:
-        rewards: (E, n).
-        best: (E,) best reward.
-        span: (E,) what it is above the median one.
-        tables: What the sources predict.
-        correlations: (E, LENGTHS, n, n).
+        rewards: (E, n) rewards.
+        best: (E,) best rewards.
+        span: (E,) differences between the best and the median reward.
+        tables: Predictions of the sources.
+        correlations: (E, LENGTHS, n, n) correlations of the candidates.
     """
 
     rewards: Floats
@@ -99,13 +99,13 @@ class EpisodeDistribution:
     """Distribution of training episodes.
 
     Attributes:
-        rows: Candidates at most.
-        shares: Lowest and highest share of a table's rows.
-        sources: Lowest and highest number of sources of an episode that gets some of them only.
-        some: Probability of that.
+        rows: Largest number of candidates.
+        shares: Lowest and highest fraction of a table's rows.
+        sources: Lowest and highest number of sources in an episode with only some of them.
+        some: Probability of such an episode.
         mixed: Probability that the reward is mixed with a smooth random function, so that there are more tasks than
             tables.
-        most: Largest weight of that function (a sine).
+        most: Largest weight of that function, a sine.
     """
 
     rows: int = 80
@@ -117,7 +117,7 @@ class EpisodeDistribution:
 
 
 AS_USED = EpisodeDistribution(rows=200, shares=(0.8, 0.8), some=0.0, mixed=0.0)
-"""Episodes as agents are tested on: four fifths of the rows, all sources."""
+"""Episodes as in tests: 80 % of the rows, and all sources."""
 
 
 def draw(
@@ -127,14 +127,14 @@ def draw(
     rng: np.random.Generator,
     how: EpisodeDistribution,
 ) -> PaddedEpisodes:
-    """Draw episodes on tasks with equal probabilities.
+    """Draw episodes on tasks, with equal probabilities.
 
     Args:
-        tasks: To draw from.
-        number: E.
-        held_out: Languages whose tables are no sources.
-        rng: Of all draws.
-        how: The settings.
+        tasks: Tasks to draw from.
+        number: Number of episodes, E.
+        held_out: Languages whose tables are not used as sources.
+        rng: Generator of all draws.
+        how: Distribution of the episodes.
     """
     drawn = [_one(tasks[int(rng.integers(len(tasks)))], held_out, rng, how) for _ in range(number)]
     n, j = max(len(rows) for _, rows, _, _ in drawn), max(len(kept) for _, _, kept, _ in drawn)

@@ -1,8 +1,8 @@
 """Training of the agent `learned`: `python -m hpo_envs.benchmarks.learned.train`.
 
-Evolution strategies on whole runs: P models times E episodes in one batch.
-Writes `learned.json`, the numbers of each group of tables and seed with the languages that they have seen, and
-`training.csv`, a log of every training. The shipped files are the output of this command without arguments.
+Evolution strategies on whole runs: P models times E episodes in one batch. Writes `learned.json`, the hyperparameters
+for each group of tables and seed with the training languages, and `training.csv`, a log of all trainings. The shipped
+files are the output of this command without arguments.
 """
 
 import argparse
@@ -29,7 +29,7 @@ SEEDS = 3
 """Number of trainings for each group."""
 
 VALIDATION = 4
-"""One of so many of the sweeps' training languages is left for early stopping."""
+"""One in this many of the sweeps' training languages is used for early stopping."""
 
 EPILOG = """examples:
   python -m hpo_envs.benchmarks.learned.train                          everything, as shipped
@@ -38,7 +38,7 @@ EPILOG = """examples:
 
 
 SIGMA = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 8.0, 0.7, 0.7, 0.7, 0.7, 0.5, 0.2, 0.3, 0.2, 0.2])
-"""Standard deviation of the perturbation of each of `START`: what is a factor moves by factors."""
+"""Standard deviation of the perturbation of each entry of `START`; factors are perturbed as logarithms."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class Settings:
     """Settings of the training.
 
     Attributes:
-        generations: Steps of the gradient.
-        pairs: Mirrored pairs of models a generation.
-        episodes: Runs of each model a generation, the same for all models.
-        budgets: Budgets to draw from.
-        final: Weight of the final regret next to the anytime one.
+        generations: Number of gradient steps.
+        pairs: Mirrored pairs of models per generation.
+        episodes: Runs of each model per generation, the same for all models.
+        budgets: Budgets, one of which is drawn.
+        final: Weight of the final regret, relative to the mean regret.
         rate: Step size in units of `SIGMA`, of Adam with moments 0.9 and 0.98; it falls linearly to a fifth.
-        shrink: What is kept of the distance from the start in each generation.
-        every: Generations between two looks at the validation episodes.
-        validation: Their number.
+        shrink: Factor of the distance from the start in each generation.
+        every: Generations between two validations.
+        validation: Number of validation episodes.
     """
 
     generations: int = 40
@@ -91,7 +91,7 @@ def play(numbers: Floats, episodes: tasks.PaddedEpisodes, budget: int) -> Floats
 
 
 def scores(regret: Floats, final: float) -> Floats:
-    """(P, E) mean regret plus a share of the final one."""
+    """(P, E) mean regret plus `final` times the final regret."""
     return np.asarray(regret.mean(axis=2) + final * regret[..., -1])
 
 
@@ -103,15 +103,15 @@ def evolve(
     seed: int,
     log: Callable[[int, float, float], None] = lambda *_: None,
 ) -> Floats:
-    """(len(START),) numbers: of the means of late iterates, the one that is best on the validation tasks.
+    """(len(START),) hyperparameters: of the means of late iterates, the best one on the validation tasks.
 
     Args:
-        seen: Tasks to train on.
-        validation: Tables of other training languages; none: nothing stops the training early.
-        held_out: Languages whose tables are no sources either.
-        settings: Of the evolution strategy.
-        seed: Of everything that is drawn.
-        log: Called with the generation, the score on the validation episodes and CPU seconds so far.
+        seen: Tasks for training.
+        validation: Tables of other training languages; empty: no early stopping.
+        held_out: Languages whose tables are not used as sources, either.
+        settings: Settings of the evolution strategy.
+        seed: Seed of all draws.
+        log: Called with the generation, the score on the validation episodes, and CPU seconds so far.
     """
     s, rng, how, begun = settings, np.random.default_rng(seed), tasks.EpisodeDistribution(), time.process_time()
     first = np.array([*START.values()])
@@ -147,12 +147,12 @@ def evolve(
 
 @dataclass(frozen=True)
 class Group:
-    """Tables for training.
+    """A group of tables for training.
 
     Attributes:
-        name: Of the weights.
+        name: Name of the weights.
         families: Distributions of the tables.
-        without: Languages that are left out, of targets and of sources.
+        without: Languages left out as targets and as sources.
     """
 
     name: str
@@ -161,13 +161,13 @@ class Group:
 
     @property
     def languages(self) -> dict[str, tuple[str, ...]]:
-        """Id -> languages, of the tables trained on."""
+        """Languages of the tables for training, by id."""
         every = {i: registry.held_out_of(registry.SPECS[i].tables) for f in self.families for i in tasks.ids(f)}
         return {i: languages for i, languages in every.items() if not set(self.without) & set(languages)}
 
 
 def groups() -> list[Group]:
-    """All sweeps, for translation tables; and all tables without each half of the sweeps' languages, for that half."""
+    """The groups: all sweeps, for translation; all tables without one half of the sweeps' languages, for that half."""
     languages = sorted(set(transfer.distributions()["CharHPO"].held_out.values()))
     halves = (languages[::2], languages[1::2])
     without = (Group(f"without {' '.join(h)}", tasks.FAMILIES, tuple(map(canonical, h))) for h in halves)
@@ -175,7 +175,7 @@ def groups() -> list[Group]:
 
 
 def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.TableTask]]:
-    """The tables for training, and those of languages for early stopping, drawn by the seed."""
+    """Tables for training, and tables of languages for early stopping, which are drawn by the seed."""
     known = group.languages
     sweeps = sorted({x for i in tasks.ids("CharHPO") for x in known.get(i, ())})
     stops = set(np.random.default_rng(seed).permutation(sweeps)[: -(-len(sweeps) // VALIDATION)].tolist())
@@ -184,13 +184,13 @@ def divided(group: Group, seed: int) -> tuple[list[tasks.TableTask], list[tasks.
 
 
 def fit(group: Group, settings: Settings, seed: int, log: list[dict[str, object]]) -> Floats:
-    """(len(START),) numbers of one training.
+    """(len(START),) hyperparameters of one training.
 
     Args:
-        group: What is trained on.
-        settings: Of the evolution strategy.
-        seed: Of all draws, and of the languages left for early stopping.
-        log: Gets a record for each look at these.
+        group: Tables for training.
+        settings: Settings of the evolution strategy.
+        seed: Seed of all draws, and of the languages for early stopping.
+        log: List that gets a record of each validation.
     """
     seen, kept = divided(group, seed)
 

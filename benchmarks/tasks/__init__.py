@@ -12,11 +12,11 @@ Ids that draw a task at each reset (`NMTHPO-v0`, `CharHPO-v0`) take a whole part
     envs = gym.make_vec(env_id, num_envs=1024, **kwargs)
 
 `make_vec` draws table, objective, sub-space and subsample at each reset, for policies that score candidates;
-`hpo_envs.wrappers.for_training` shows these, with the reward that a learner wants by default.
+`hpo_envs.wrappers.for_training` adds the observation of candidates and the usual reward.
 
-No language but English, and no task group of tables in English, is on both sides of a split: what is measured is
-generalisation to data that were not seen. Splits never change: another division is another version. `unseen` divides
-sampled tasks on three levels: another table, other configurations, another family.
+No language except English, and no task group of English tables, is in both training and test parts, so that tests
+measure generalisation to unseen data. Splits never change; another division gets another version. `unseen` separates
+sampled tasks at three levels: another table, other configurations, another family.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class TaskSplit:
     """A division of a distribution of tasks.
 
     Attributes:
-        name: Of the distribution, one of `DISTRIBUTIONS`.
-        train: Tasks to learn from.
-        validation: Tasks to choose settings on; none in leave-one-out splits.
-        test: Tasks to report on.
-        version: Of the division.
+        name: Name of the distribution, one of `DISTRIBUTIONS`.
+        train: Tasks for training.
+        validation: Tasks for the choice of settings; none in leave-one-out splits.
+        test: Tasks for the reported results.
+        version: Version of the split.
     """
 
     name: str
@@ -69,10 +69,10 @@ class TaskSplit:
     version: int = VERSION
 
     def drawn(self, part: str) -> IdArguments:
-        """One task that draws among those of a part at each reset.
+        """Return one task that draws among the tasks of a part at each reset.
 
         Raises:
-            ValueError: No such part, an empty one, or a distribution whose ids are one task each.
+            ValueError: The part is unknown or empty, or the ids of the distribution are one task each.
         """
         argument = DISTRIBUTIONS[self.name].argument
         tasks: tuple[IdArguments, ...] = getattr(self, one_of("part", part, PARTS))
@@ -87,24 +87,24 @@ the 24 tasks of `CharHPO-v0`, CharMini's and TextMini's."""
 
 
 def names() -> list[str]:
-    """Names of the distributions."""
+    """Return the names of the distributions."""
     return list(DISTRIBUTIONS)
 
 
 def held_out(name: str) -> list[str]:
-    """The languages or task groups of a distribution, in order.
+    """Return the languages or task groups of a distribution, in order.
 
     Raises:
-        ValueError: No such distribution.
+        ValueError: The distribution is unknown.
     """
     return list(dict.fromkeys(_distribution(name).held_out.values()))
 
 
 def split(name: str, version: int = VERSION) -> TaskSplit:
-    """The train, validation and test tasks of a distribution.
+    """Return the train, validation and test tasks of a distribution.
 
     Raises:
-        ValueError: No such distribution or version.
+        ValueError: The distribution or version is unknown.
     """
     d = _distribution(name)
     if version != VERSION:
@@ -115,10 +115,10 @@ def split(name: str, version: int = VERSION) -> TaskSplit:
 
 
 def leave_one_out(name: str) -> dict[str, TaskSplit]:
-    """Splits that leave one language or task group out, without validation part.
+    """Return splits that leave out one language or task group each, without validation part.
 
     Raises:
-        ValueError: No such distribution.
+        ValueError: The distribution is unknown.
     """
     d, every = _distribution(name), held_out(name)
     return {
@@ -128,15 +128,15 @@ def leave_one_out(name: str) -> dict[str, TaskSplit]:
 
 
 def unseen(level: str, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arguments of `make_vec` for training, and for testing on what training has not seen.
+    """Return arguments of `make_vec` for training, and for tests on tasks unseen in training.
 
     Args:
-        level: `table`: other task groups are seen; `configurations`: the other half of the spaces; `family`: other
-            families, without the task groups that they share with it.
-        name: Task group (`table`), or family.
+        level: `table`: training sees other task groups; `configurations`: the other half of each space; `family`: other
+            families, without the task groups that they share with this one.
+        name: Task group (for `table`) or family.
 
     Raises:
-        ValueError: No such level, group or family.
+        ValueError: The level, group or family is unknown.
     """
     groups = pools.groups()
     every = sorted({group for some in groups.values() for group in some})
@@ -167,18 +167,18 @@ def make_vec(
     half: int | None = None,
     **arguments: Any,
 ) -> sampled.SampledTasks:
-    """A vectorized environment that draws table, objective, sub-space and subsample at each reset.
+    """Make a vectorized environment that draws table, objective, sub-space and subsample at each reset.
 
     Args:
         num_envs: Number of episodes.
-        families: Families of the tables, and tables of your own; none: prior functions only.
-        without: Languages, by any of their codes, and task groups that are left out.
-        objective: A metric instead of each table's validation score; tables without it are left out.
-        half: 0 or 1: only the configurations in one half of each space, by a hash of their values.
-        **arguments: Of `sampled.SampledTasks`: `candidates`, `budget`, `draws`.
+        families: Families of the tables, or custom tables; empty: prior functions only.
+        without: Languages, by any of their codes, and task groups to leave out.
+        objective: Metric that replaces each table's validation score; tables without it are left out.
+        half: 0 or 1: only configurations in one half of each space, by a hash of their values; None: all.
+        **arguments: Arguments of `sampled.SampledTasks`: `candidates`, `budget`, `draws`.
 
     Raises:
-        ValueError: No such family or language, or no table is left.
+        ValueError: A family or language is unknown, or no table is left.
     """
     found = pools.pools(families, without, objective, half) if families else []
     return sampled.SampledTasks(num_envs, found, **arguments)

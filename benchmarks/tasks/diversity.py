@@ -1,4 +1,4 @@
-"""How different tasks are, of the tables that ship: `python -m hpo_envs.benchmarks.tasks.diversity [--out FOLDER]`.
+"""Diversity of the tasks of tables that ship: `python -m hpo_envs.benchmarks.tasks.diversity [--out FOLDER]`.
 
 Tables share a space if they measured the same configurations of the same hyperparameters. For each space: rank
 correlations of the final scores (first metric, mean of repeats) between tables, corrected for noise where
@@ -24,24 +24,24 @@ from hpo_envs.tables import catalogue, screen, store
 from hpo_envs.tables.table import Floats, Table
 
 FEWEST = 40
-"""Configurations that the tables of a space have in common."""
+"""Fewest common configurations of a space."""
 
 FOREST = 15
-"""Of the forests that importance is read from."""
+"""Number of trees of the forests from which importance is computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class SharedSpace:
-    """Tables that measured the same configurations.
+    """A search space, and the tables that measured the same configurations in it.
 
     Attributes:
         name: Data set and model class of its tables.
-        tables: Their names.
-        correlation: (n, n) rank correlations of their scores.
-        reliability: (n,) rank correlation of a table's mean scores with those of new repeats; NaN without repeats.
-        hyperparameters: Names of those that vary.
-        importance: (n, d) share of the variance of each alone.
-        configurations: How many they have in common.
+        tables: Names of the tables.
+        correlation: (n, n) rank correlations of the tables' scores.
+        reliability: (n,) rank correlation of a table's mean scores with the means of new repeats; NaN without repeats.
+        hyperparameters: Names of the varying hyperparameters.
+        importance: (n, d) fraction of the variance that each hyperparameter explains alone.
+        configurations: Number of common configurations.
     """
 
     name: str
@@ -54,7 +54,7 @@ class SharedSpace:
 
     @property
     def corrected(self) -> Floats:
-        """(n, n) correlations without the noise of repeats, at most 1; as they are where there are no repeats."""
+        """(n, n) correlations corrected for the noise of repeats, at most 1; uncorrected for tables without repeats."""
         scale = np.sqrt(np.where(np.isnan(self.reliability), 1.0, np.maximum(self.reliability, 1e-9)))
         found = np.clip(self.correlation / np.outer(scale, scale), -1.0, 1.0)
         np.fill_diagonal(found, 1.0)
@@ -62,7 +62,7 @@ class SharedSpace:
 
 
 def effective(correlation: Floats) -> float:
-    """The participation ratio of a correlation matrix: 1 if all its n rows say the same, n if none are related."""
+    """The participation ratio of an (n, n) correlation matrix: 1 for perfect correlation, n for none."""
     return float(np.trace(correlation) ** 2 / np.square(correlation).sum())
 
 
@@ -72,14 +72,14 @@ def between(space: SharedSpace) -> Floats:
 
 
 def different(space: SharedSpace) -> npt.NDArray[np.bool_]:
-    """Which of these pairs are of two task groups; a table that the catalogue does not know is its own."""
+    """Mask of the pairs whose tables are of two task groups; a table that is not in the catalogue is its own group."""
     known = catalogue.settings()
     groups = [known[name].group if name in known else name for name in space.tables]
     return np.array([a != b for a, b in itertools.combinations(groups, 2)])
 
 
 def spaces(tables: Iterable[Table]) -> list[SharedSpace]:
-    """The spaces that at least two of some tables share, in order."""
+    """Search spaces that at least two of the tables share, in order."""
     alike: dict[Any, list[Table]] = {}
     for table in tables:
         if table.space:
@@ -120,7 +120,7 @@ def _made(tables: Sequence[Table]) -> SharedSpace:
 
 
 def reliability(scores: Floats) -> float:
-    """Rank correlation of means of (rows, repeats) scores with those of as many new repeats (Spearman and Brown)."""
+    """Rank correlation of means of (rows, repeats) scores with means of as many new repeats (Spearman and Brown)."""
     repeats = scores.shape[1]
     if repeats < 2:
         return float("nan")
@@ -148,7 +148,7 @@ def _name(tables: Sequence[Table]) -> str:
 
 
 def lines(found: Sequence[SharedSpace]) -> list[str]:
-    """A Markdown table, a line for each space."""
+    """Spaces as a Markdown table."""
     head = ("space", "tables", "configurations", "rank correlation: range, median", "between task groups: median, most")
     rows = [(*head, "reliability", "effective tables", "leading hyperparameters"), ("---",) * 8]
     for s in found:
@@ -171,7 +171,7 @@ def lines(found: Sequence[SharedSpace]) -> list[str]:
 
 
 def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
-    """Draw correlations above and importance below, a column for each space of three tables or more.
+    """Draw correlations (top) and importance (bottom), with a column for each space of at least three tables.
 
     Raises:
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
@@ -196,7 +196,7 @@ def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
 
 @screen.on()
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the spaces and, on request, draw them."""
+    """Print the spaces and, with `--out`, draw them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder of the picture")
     args = parser.parse_args(words)

@@ -14,13 +14,13 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import LOST, Table
 
 FAMILIES = ("NMTHPO", "NMTLC", "CharHPO", "CharMini", "TextMini", "TaskSet", "CellMini", "NASBenchNLP")
-"""Families whose tables are tasks, by what configurations reach in the end."""
+"""Families whose tables become tasks, scored by the final results of configurations."""
 
 FEW = 8
 """Fewest configurations of a pool; a task has at least as many as evaluations."""
 
 _HALVES = 0x48616C66
-"""Key of the halves of a space."""
+"""Key of the hash that divides spaces into halves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +28,16 @@ class TaskPool:
     """A pool of tasks: the configurations of one table and their scores.
 
     Attributes:
-        name: Of the table and the metric.
-        group: The task group of the table; pools of a group share one weight.
-        languages: Of the table.
+        name: Name of the table and the metric.
+        group: Task group of the table; pools of a group share one weight.
+        languages: Languages of the table.
         x: (N, d) features of its configurations, in [0, 1].
         y: (N,) rewards, higher is better.
-        feature_names: Of its features.
-        predictions: (J, N) of source tasks.
-        distances: (J,) of their spaces.
-        fitted: (d,) length-scales of the source tasks; None: not known.
-        held_out: What training on it has seen, see `catalogue.held_out`; none of own tables.
+        feature_names: Names of the features.
+        predictions: (J, N) predictions of source tasks.
+        distances: (J,) distances of their spaces.
+        fitted: (d,) length-scales of the source tasks; None: unknown.
+        held_out: What a model trained on the pool has seen, see `catalogue.held_out`; nothing for custom tables.
     """
 
     name: str
@@ -58,16 +58,16 @@ def pools(
     objective: str | None = None,
     half: int | None = None,
 ) -> list[TaskPool]:
-    """The tables of some families whose best configuration is above the median one.
+    """Return a pool for each table of some families whose best configuration is better than the median one.
 
     Args:
-        families: Names among `FAMILIES`, and tables of your own.
-        without: Languages, by any of their codes, and task groups that are left out.
-        objective: A metric instead of each table's validation score; tables without it are left out.
-        half: 0 or 1: only the configurations in one half of each space, see `in_half`.
+        families: Names in `FAMILIES`, or custom tables.
+        without: Languages, by any of their codes, and task groups to leave out.
+        objective: Metric that replaces each table's validation score; tables without it are left out.
+        half: 0 or 1: only configurations in one half of each space, see `in_half`; None: all.
 
     Raises:
-        ValueError: No such family or half, a language or group that none of the tables has, or no table is left.
+        ValueError: A family or half is unknown, no table has a language or group, or no table is left.
     """
     named = [one_of("families", family, FAMILIES).lower() for family in families if not isinstance(family, Table)]
     if half not in (None, 0, 1):
@@ -89,7 +89,7 @@ def pools(
 
 
 def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
-    """(rows,) whether a configuration is in a half of its space: by a hash of its values, so in all tables alike."""
+    """(rows,) whether a configuration is in a half of its space, by a hash of its values, so equally in all tables."""
     key = draws.mix_many(np.array([_HALVES], np.uint64), np.zeros(len(table)))
     values = table.configs if table.space else table.features
     for column in np.asarray(values, np.float64).T + 0.0:  # no negative zero

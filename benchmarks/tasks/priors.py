@@ -5,17 +5,17 @@ import numpy as np
 from hpo_envs.tables import Floats
 
 WAVES = 96
-"""Random Fourier features of a draw."""
+"""Number of random Fourier features of a draw."""
 
 TREES, DEPTH = 24, 4
-"""Regression trees of a draw, and their depth."""
+"""Number of regression trees of a draw, and their depth."""
 
 
 def smooth(x: Floats, count: int, rng: np.random.Generator) -> Floats:
     """(count, n) draws of a Gaussian process over (n, d) features, each with mean 0 and deviation 1.
 
-    Its kernel is Matern 5/2, by random Fourier features (Rahimi and Recht 2007); length-scales are drawn for each
-    feature, around a medium one.
+    The kernel is Matern 5/2, by random Fourier features (Rahimi and Recht 2007); length-scales are drawn for each
+    feature around a medium one.
     """
     d = x.shape[1]
     lengths = 0.5 * np.sqrt(d / 6.0) * rng.lognormal(0.0, 0.7, d)
@@ -26,7 +26,7 @@ def smooth(x: Floats, count: int, rng: np.random.Generator) -> Floats:
 def stepwise(x: Floats, count: int, rng: np.random.Generator) -> Floats:
     """(count, n) sums of random regression trees over (n, d) features, each with mean 0 and deviation 1.
 
-    All nodes of a depth share a feature and a threshold; some features matter more than others.
+    All nodes at a depth share a feature and a threshold; some features matter more than others.
     """
     d = x.shape[1]
     weights = rng.dirichlet(np.full(d, 0.5))
@@ -37,7 +37,7 @@ def stepwise(x: Floats, count: int, rng: np.random.Generator) -> Floats:
 
 
 def points(n: int, rng: np.random.Generator) -> Floats:
-    """(n, d) features of points of a space of 2 to 8 real, integer and categorical hyperparameters."""
+    """(n, d) features of random points of a space of 2 to 8 real, integer and categorical hyperparameters."""
     columns: list[Floats] = []
     for _ in range(int(rng.integers(2, 9))):
         kind, u = rng.random(), rng.random(n)

@@ -23,26 +23,26 @@ from hpo_envs.core.params import check_int, check_ints
 from hpo_envs.tables import Floats, Indices, draws
 
 SPACES, DRAWS = 256, 4
-"""Spaces of prior functions, and draws of each prior on each, whose random combinations are tasks."""
+"""Number of spaces of prior functions, and of draws of each prior on each; tasks are random combinations of draws."""
 
 LARGEST = 16.0
-"""Bound of rewards in the units of an episode."""
+"""Bound of rewards, in the units of an episode."""
 
 _GROUP, _POOL, _FUNCTION, _INSIDE, _FEATURE, _LOW, _FRACTION, _MIXED, _WEIGHT, _NOISE, _SOURCES = range(11)
 _COMBINED, _UNITS, _ROWS = 16, 28, 32
-"""Counters of the draws of a task; subsample, noise and source tasks follow one another from `_ROWS`."""
+"""Counters of a task's draws; those of subsample, noise and source tasks follow from `_ROWS` on."""
 
 
 @dataclass(frozen=True)
 class Draws:
-    """How tasks are drawn.
+    """Distribution of tasks.
 
     Attributes:
         fractions: Lowest and highest fraction of a pool's configurations.
-        sub_space: Probability that a task has only the configurations within an interval of one feature.
+        sub_space: Probability that a task is restricted to an interval of one feature.
         functions: Probability that a task is a draw of a Gaussian process or of random trees instead of a table.
         mixed: Probability that the rewards of a table are mixed with such a draw.
-        sources: Probability that a task has its source tasks, and that it then has only some of them.
+        sources: Probability that a task has source tasks, and probability that it then has only some of them.
     """
 
     fractions: tuple[float, float] = (0.5, 0.8)
@@ -56,11 +56,11 @@ class DrawnTasks(NamedTuple):
     """Tasks of E episodes.
 
     Attributes:
-        keys: (E,) of their draws.
-        pool: (E,) places of their pools.
-        rows: (E, size) configurations of the pool that are candidates.
-        valid: (E, size) whether a place holds a candidate.
-        rewards: (E, size) 0 for the median candidate and 1 for the best, at least -1.
+        keys: (E,) keys of their draws.
+        pool: (E,) indices of their pools.
+        rows: (E, size) rows of the pool that are candidates.
+        valid: (E, size) whether an entry is a candidate.
+        rewards: (E, size) rewards: 0 for the median candidate and 1 for the best, at least -1.
     """
 
     keys: draws.Keys
@@ -71,11 +71,11 @@ class DrawnTasks(NamedTuple):
 
 
 class Stock:
-    """Pools as arrays, padded to the largest one, so that tasks of many episodes are drawn at once.
+    """Pools as padded arrays, so that the tasks of many episodes are drawn at once.
 
     Args:
-        pools: Tables; each task group has the same probability, and so has each pool of a group.
-        how: How tasks are drawn.
+        pools: Pools; task groups have equal probabilities, and so have the pools of a group.
+        how: Distribution of tasks.
         least: Fewest configurations of a space of prior functions.
     """
 
@@ -105,10 +105,10 @@ class Stock:
         self.until = np.cumsum([1.0 / (len(groups) * groups[pool.group]) for pool in pools])
 
     def draw(self, keys: draws.Keys, size: int, least: int) -> DrawnTasks:
-        """The tasks of E keys.
+        """Draw the tasks of E keys.
 
         Raises:
-            ValueError: No task with different rewards in a hundred draws.
+            ValueError: A hundred draws gave no task with different rewards.
         """
         found = self._once(keys, size, least)
         flat = np.flatnonzero(np.isnan(found.rewards[:, 0]))
@@ -167,7 +167,7 @@ class Stock:
         return CandidateArrays(x, self._sources(drawn), self.lengths[pool, :, :d], self.widths[pool])
 
     def _sources(self, drawn: DrawnTasks) -> Tables:
-        """What source tasks predict, of the episodes that have some."""
+        """Predictions of the source tasks, for episodes that have some."""
         keys, pool, rows, valid, _ = drawn
         most = max((0 if p.predictions is None else len(p.predictions)) for p in self.pools)
         e, n = rows.shape
@@ -188,7 +188,7 @@ class Stock:
 
 
 def _some(u: Floats, m: Indices) -> Indices:
-    """(E, size) different numbers below (E,) limits, in random order, by Fisher and Yates; beyond a limit any."""
+    """(E, size) distinct numbers below (E,) limits in random order (Fisher and Yates); arbitrary beyond the limit."""
     e, size = u.shape
     kind = np.int16 if m.max() < 2**15 else np.int32
     order, each = np.tile(np.arange(m.max(), dtype=kind), (e, 1)), np.arange(e)
@@ -201,29 +201,29 @@ def _some(u: Floats, m: Indices) -> Indices:
 
 
 class SampledTasks(VectorEnv[Any, Any, Any]):
-    """Episodes on tasks that are drawn at each reset; `hpo_envs.benchmarks.tasks.make_vec` makes it.
+    """Vectorized episodes on tasks drawn at each reset; made by `hpo_envs.benchmarks.tasks.make_vec`.
 
-    An action is the index of a candidate, `Discrete(candidates)`, counted from the first again where a task has fewer;
-    indices carry no information from one episode to another. The reward is normalised: 0 for the median and 1 for the
-    best candidate of the task, at least -1. The observation is reward, best reward and budget left, where rewards are
-    in a random unit of each episode: nothing that is observed says how good the best candidate is.
-    `CandidateObservation` shows the candidates. All episodes have the same budget, end in the same step and start anew
-    in it (SAME_STEP). `info["task"]` (num_envs,) is the place of a task's pool in `pools`, which says table, metric and
+    An action is the index of a candidate, `Discrete(candidates)`; if a task has fewer, indices start again from the
+    first. Indices carry no information between episodes. The reward is normalised: 0 for the median and 1 for the best
+    candidate of the task, at least -1. The observation is reward, best reward and budget left, where rewards are in a
+    random unit of each episode, so that the observations do not reveal how good the best candidate is.
+    `CandidateObservation` adds the candidates. All episodes have the same budget, end in the same step and restart in
+    it (SAME_STEP). `info["task"]` (num_envs,) is the index of a task's pool in `pools`, which has its table, metric and
     group; -1 is a prior function.
 
     Args:
         num_envs: Number of episodes.
-        pools: What tasks are drawn from; none: functions only.
-        candidates: Most configurations of a task.
+        pools: Pools that tasks are drawn from; empty: prior functions only.
+        candidates: Largest number of configurations of a task.
         budget: Evaluations of an episode.
-        draws: How tasks are drawn.
-        copies: Episodes of each task, one after the other, for baselines that are means over them.
+        draws: Distribution of tasks.
+        copies: Consecutive episodes with the same task, for baselines that are means over them.
 
     Attributes:
-        tasks: Names of the running episodes' tasks.
+        tasks: Names of the current tasks.
 
     Raises:
-        ValueError: An action outside the space.
+        ValueError: An action is outside the space.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         self._best: Floats = np.zeros(num_envs)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Draw the tasks; environment i has the tasks of seed + i // copies."""
+        """Draw the tasks; environment i gets those of seed + i // copies."""
         super().reset(seed=seed)
         if seed is not None or not self._episode:
             first = int(self.np_random.integers(2**40)) if seed is None else seed
@@ -282,20 +282,20 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Names of the running episodes' tasks: table and metric, or `function`."""
+        """Names of the current tasks: table and metric, or `function`."""
         return tuple(self._stock.pools[i].name for i in self._drawn.pool)
 
     @property
     def rewards(self) -> Floats:
-        """(num_envs, candidates) rewards of all candidates of the running episodes, for losses; no policy sees them."""
+        """(num_envs, candidates) rewards of all current candidates, for losses; not observed by policies."""
         return self._drawn.rewards
 
     def candidates(self) -> CandidateArrays:
-        """The candidates of the running episodes."""
+        """The candidates of the current episodes."""
         return self._stock.space(self._drawn)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """(num_envs, candidates) which were not evaluated."""
+        """(num_envs, candidates) mask of unevaluated candidates."""
         return self._free.copy()
 
     def _begin(self) -> None:

@@ -16,7 +16,7 @@ def checked(constraints: Any) -> dict[str, list[Any]]:
     """Constraints as plain data: metric -> [relation, bound].
 
     Raises:
-        ValueError: Not a mapping of names to pairs of `<=` or `>=` and a finite number.
+        ValueError: `constraints` is not a mapping of names to pairs of `<=` or `>=` and a finite number.
     """
     if not isinstance(constraints, Mapping):
         raise ValueError(f"constraints must be a mapping such as {{'latency': ('<=', 20.0)}}, got {constraints!r}")
@@ -32,10 +32,10 @@ def checked(constraints: Any) -> dict[str, list[Any]]:
 
 
 def parsed_constraints(texts: Iterable[str]) -> dict[str, tuple[str, float]]:
-    """Constraints from texts such as `latency<=20`.
+    """Parse constraints from texts such as `latency<=20`.
 
     Raises:
-        ValueError: A text of another form.
+        ValueError: A text does not have this form.
     """
     found = {}
     for text in texts:
@@ -48,7 +48,7 @@ def parsed_constraints(texts: Iterable[str]) -> dict[str, tuple[str, float]]:
 
 
 def violations(constraints: Mapping[str, Any], metrics: Mapping[str, float]) -> list[float]:
-    """By how much each constraint is violated; it holds where 0 or negative."""
+    """Return the violation of each constraint; a constraint holds if it is 0 or negative."""
     return [SIGNS[relation] * (metrics[name] - bound) for name, (relation, bound) in constraints.items()]
 
 

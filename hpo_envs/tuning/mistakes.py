@@ -16,21 +16,21 @@ FRAME = re.compile(r'^ *File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?: +
 """Pattern of a frame in a traceback."""
 
 OURS = ("/core/engines/function/calls.py", "/tuning/execution/workers.py")
-"""Files whose frames are left out of tracebacks: they lie above the function's own."""
+"""Files whose frames are left out of tracebacks, because they call the user's function."""
 
 
 LINE, TEXT = 1_000, 50_000
-"""Characters of an error that a line shows, and that a search stores."""
+"""Largest numbers of characters of an error: in a line of output, and in a stored evaluation."""
 
 
 def shortened(text: str, most: int) -> str:
-    """Both ends of a text that is longer than a number of characters."""
+    """Return a text with its middle left out if it has more than `most` characters."""
     left = len(text) - most
     return text if left <= 0 else f"{text[: most // 2]} [... {left} characters ...] {text[-most // 2 :]}"
 
 
 def cause(error: str) -> str:
-    """The last line of a traceback, with the line of the function that caused it; other errors unchanged."""
+    """Return the last line of a traceback with the line of the function that raised it; other errors unchanged."""
     frames = [m for m in FRAME.finditer(error) if not m["file"].replace("\\", "/").endswith(OURS)]
     last = shortened(error.rstrip().rpartition("\n")[2], LINE)
     if not frames:
@@ -41,21 +41,21 @@ def cause(error: str) -> str:
 
 
 def mistake(error: str) -> str:
-    """Return the type of an error that points to a mistake in the program, `score` where it returned no valid score.
+    """Return the type of an error that points to a mistake in the program, `score` if it returned no valid score.
 
-    Empty if the configuration may be the cause.
+    The result is empty if the configuration may be the cause.
     """
     kind = error.rstrip().rpartition("\n")[2].partition(":")[0]
     return kind if kind in MISTAKES else "score" if error.startswith("function must return") else ""
 
 
 def named(ended: Sequence[Evaluation]) -> list[str]:
-    """A line for each mistake among evaluations, such as one in the branch of a single choice."""
+    """Return a line for each mistake among evaluations, such as one that only a single choice triggers."""
     found = Counter(cause(e.error) for e in ended if e.status == "failed" and mistake(e.error))
     return [f"{count} of {len(ended)} evaluations failed: {what}" for what, count in found.most_common()]
 
 
 def in_a_row(ended: Sequence[Evaluation]) -> int:
-    """How many of the last evaluations failed for the same cause."""
+    """Return how many of the last evaluations in a row failed for the same cause."""
     causes = [cause(e.error) if e.status == "failed" else "" for e in ended]
     return next((i for i, c in enumerate(reversed(causes)) if not c or c != causes[-1]), len(causes))

@@ -22,14 +22,14 @@ class Objective:
         **kwargs: Arguments of the environment, such as `table=`.
 
     Attributes:
-        env_id: The id.
-        space: Hyperparameter -> plain data, the form that `tune` takes.
-        fidelities: What `fidelity` may be, in the unit of the table's levels.
-        metrics: Names of the metrics in a result; metrics that are held out from agents are not among them.
+        env_id: See above.
+        space: The search space as plain data, in the form that `tune` takes.
+        fidelities: Valid values of `fidelity`, in the unit of the table's levels.
+        metrics: Names of the returned metrics; held-out metrics are not among them.
 
     Raises:
-        ValueError: An id of another kind.
-        gymnasium.error.Error: An unknown id.
+        ValueError: The actions of the id are not the configurations of one table.
+        gymnasium.error.Error: The id is unknown.
     """
 
     def __init__(self, env_id: str, **kwargs: Any) -> None:
@@ -64,14 +64,14 @@ class Objective:
         """Return the metrics of a configuration in native units, and its `cost` in the table's unit.
 
         Repeats are averaged. A run that failed or diverged has the metric's worst value; one that ended before
-        `fidelity` has its last.
+        `fidelity` has its last value.
 
         Args:
-            config: Hyperparameter -> value, with all that are active.
-            fidelity: One of `fidelities`, which the cost is the sum up to; default: the last.
+            config: Values of all active hyperparameters by name.
+            fidelity: One of `fidelities`; the cost is cumulative up to it. Default: the last one.
 
         Raises:
-            ValueError: A configuration or a fidelity that was not measured; the message names the nearest.
+            ValueError: The configuration or fidelity was not measured; the message names the nearest one.
         """
         table, row = self.table, self.table.index_of(config)
         level = len(self.fidelities) - 1
@@ -93,6 +93,6 @@ class Objective:
 
 
 def _last(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """(repeats, metrics) the last known value along the levels of (repeats, levels, metrics)."""
+    """(repeats, metrics) last known values along the levels of (repeats, levels, metrics)."""
     at = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
     return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])

@@ -1,4 +1,4 @@
-"""Arguments of `tune` checked and made parameters, agent, start points, source tasks, number of candidates, header."""
+"""Arguments of `tune`: checks, and the parameters, agent, start points, source tasks and header made of them."""
 
 import contextlib
 import dataclasses
@@ -29,7 +29,7 @@ IDS = tuple(
     Spec(f"{name}-v0", (), vector_entry_point="hpo_envs.tuning.tune", family=name)
     for name in ("FunctionHPO", "FunctionLC")
 )
-"""Id of a search, without and with training by epochs."""
+"""Id in the header of a search, without and with training by epochs."""
 
 
 ELSEWHERE = {
@@ -38,15 +38,15 @@ ELSEWHERE = {
     "pruner": "epochs", "storage": "out", "study_name": "out", "search_space": "space", "enqueue": "points",
     "catch": "tolerate",
 }  # fmt: skip
-"""Names that other packages have for arguments of `tune`."""
+"""Names of arguments in other packages -> the corresponding argument of `tune`."""
 
 
 KNOWN = 4
-"""Known bests of sources that are evaluated first."""
+"""Number of best configurations of source tasks that are evaluated first."""
 
 
 def external(config: Mapping[str, Any]) -> float:
-    """Stand for the code of a search by ask and tell, which is not called.
+    """Placeholder for the function of a search by ask and tell; it is never called.
 
     Raises:
         RuntimeError: Always.
@@ -56,14 +56,14 @@ def external(config: Mapping[str, Any]) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """Parts of a search before it runs.
+    """A search before its first evaluation.
 
     Attributes:
-        params: The function, its space and what it is rewarded for.
-        agent: Without any observation.
+        params: The function, its search space and its objectives.
+        agent: The agent, before any observation.
         points: Initial configurations.
         header: The search as plain data, see `SearchRecord`.
-        steps: The most steps of a training; None: unknown, or decided by the agent.
+        steps: Largest number of steps of a training; None: unknown, or decided by the agent.
     """
 
     params: FunctionParams
@@ -97,12 +97,12 @@ class Preparation:
         salt: int = 0,
         **hyperparameters: Any,
     ) -> "Preparation":
-        """Make the parts of a search in a folder from arguments of `tune`, without a function for one by ask and tell.
+        """Prepare a search in a folder from arguments of `tune`; `function` is None for a search by ask and tell.
 
-        With a `salt`, the agent's random numbers are others than those of processes that share the search.
+        `salt` is added to the agent's seed, so that processes that share a search do not suggest the same.
 
         Raises:
-            ValueError: An argument breaks its rule.
+            ValueError: An argument is invalid.
         """
         sources, agent = tuple(sources), agent or "auto"
         budget, epochs, candidates, seed = map(scalar, (budget, epochs, candidates, seed))
@@ -145,7 +145,7 @@ class Preparation:
 
 
 def _warn(run: Mapping[str, Any]) -> None:
-    """Warn if more files than those of the function and the agent count as their code."""
+    """Warn if the digests cover more files than those of the function and the agent."""
     if found := imprecise({**run["agent_source"], **run["environment_source"]}):
         text = "what the function or agent needs could not be found in its source"
         warnings.warn(f"{text}: any change of {', '.join(found)} will stop this search from resuming", stacklevel=6)
@@ -153,10 +153,10 @@ def _warn(run: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _unknown_names() -> Iterator[None]:
-    """Raise for arguments of neither `tune` nor the agent, and suggest a name.
+    """Turn the `TypeError` of an unknown argument into an error that suggests a name.
 
     Raises:
-        ValueError: The agent was made with one.
+        ValueError: An argument belongs neither to `tune` nor to the agent.
     """
     try:
         yield
@@ -170,10 +170,10 @@ def _unknown_names() -> Iterator[None]:
 
 
 def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: Agent) -> list[dict[str, Any]]:
-    """Start points with natural values.
+    """Return the start points with natural values.
 
     Raises:
-        ValueError: One is outside of the space, or the agent cannot take them.
+        ValueError: A point is outside the search space, or the agent does not accept start points.
     """
     given = [points] if isinstance(points, Mapping) else [*points]
     if given and (params.kind != "box" or not agent.listens):
@@ -185,10 +185,10 @@ def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: 
 
 
 def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, function: Any, budget: Any) -> str:
-    """Return whether actions are values of hyperparameters (`box`) or candidates, by what the agent works on.
+    """Return the kind of actions for an agent: `box` (values of hyperparameters) or `candidates`.
 
-    The default searches the whole space unless it has more than two objectives, or more than one and epochs;
-    without a budget, agents for both search the whole space, as candidates come to an end.
+    `auto` searches the whole space, unless there are more than two objectives, or more than one with epochs. Without a
+    budget, agents that support both search the whole space, because candidates can be exhausted.
     """
     if not isinstance(agent, str) or candidates is not None:
         return "candidates"
@@ -204,10 +204,10 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, fu
 
 
 def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Source, ...], list[dict[str, Any]]]:
-    """Sources for the agent, and of a box the known bests, the best of each source first.
+    """Return the source tasks, and on a box the configurations to evaluate first, the best of each source in turn.
 
     Raises:
-        ValueError: A source has nothing in this space, even if it is moved into it.
+        ValueError: A source has no usable configuration in this space, even after clipping.
     """
     handed, bests, moved = list[Source](), list[list[dict[str, Any]]](), list[str]()
     for each in given:
@@ -226,22 +226,22 @@ def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Sour
 
 
 def _transfers(agent: str) -> bool:
-    """Whether an agent learns from sources."""
+    """Return whether an agent learns from source tasks."""
     return agents.entry(agent).sources or agent in ("learned", "freeze-thaw")
 
 
 def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | None) -> int:
-    """Number of candidates: the requested one, that of the resumed search, or one by the budget."""
+    """Number of candidates: the given one, that of the resumed search, or one that depends on the budget."""
     if candidates is None and (folder / NAME).is_file():
         return int(SearchRecord(folder).header["candidates"])
     return count_of(candidates, budget, epochs or 1)
 
 
 def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
-    """Make the agent.
+    """Create the agent.
 
     Raises:
-        ValueError: One that cannot work on the problem, or with so many workers.
+        ValueError: The agent does not support the problem, or this number of workers.
     """
     if not isinstance(agent, str):
         made: Agent = agent(problem, seed, **hyperparameters)
@@ -263,7 +263,7 @@ def _header(
     seed: int,
     epochs: int | None,
 ) -> dict[str, Any]:
-    """The search space as plain data."""
+    """The search as plain data."""
     p, table = params, params.table
     spec = IDS[p.levels is not None]
     run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)

@@ -25,7 +25,7 @@ def source(given: Any, params: FunctionParams) -> Source:
         params: The search that learns from it; configurations outside of its space are left out.
 
     Raises:
-        ValueError: Something else, or nothing in it that has the space's hyperparameters and the objectives.
+        ValueError: `given` has another type, or no evaluation with the space's hyperparameters and all objectives.
     """
     if isinstance(given, Source):
         return given
@@ -51,12 +51,12 @@ def source(given: Any, params: FunctionParams) -> Source:
 
 
 def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str, Any]], list[str]]:
-    """The best configurations of another search, moved into this space, and what was moved.
+    """Return the best configurations of another search, clipped to this space, and a text for each clipped value.
 
     Args:
-        given: As of `source`.
-        params: The search; hyperparameters that the other one did not have are in the middle.
-        count: The most configurations.
+        given: See `source`.
+        params: The search; hyperparameters that the source lacks are set to the middle of their range.
+        count: Largest number of configurations.
     """
     points = params.points
     if isinstance(given, Source):
@@ -79,7 +79,7 @@ def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str
 
 
 def _total(metrics: Mapping[str, Any], params: FunctionParams) -> float:
-    """Sum of the rewards; minus infinity if one is missing or no finite number."""
+    """Sum of the rewards; minus infinity if a reward is missing or not finite."""
     try:
         total = sum(m.sign * float(metrics[m.name]) for m in params.rewarded)
     except (KeyError, TypeError, ValueError):
@@ -88,7 +88,7 @@ def _total(metrics: Mapping[str, Any], params: FunctionParams) -> float:
 
 
 def _fitted(config: Mapping[str, Any], points: Points, moved: list[str]) -> dict[str, Any] | None:
-    """A configuration in a space, with numbers clipped; None for an unknown choice, or if it shares no name."""
+    """A configuration clipped to a space; None if a choice is unknown or no name is shared."""
     if not any(h.name in config for h in points.space):
         return None
     middle = points.raw(np.full((1, len(points.space)), 0.5))[0]

@@ -16,13 +16,13 @@ from hpo_envs.tables.user.points import Points, axes_of
 from hpo_envs.tuning.record import Evaluation, decoded
 
 FINALISTS = 3
-"""Configurations that are confirmed."""
+"""Number of configurations whose evaluation is repeated."""
 
 MODELLED = 300
-"""Evaluations in the model, at most: the best two thirds of them, and others drawn at random."""
+"""Largest number of evaluations in the model: the best two thirds, and a random sample of the others."""
 
 NOISY = KernelPrior(length=PRIOR.length, spread=PRIOR.spread, noise=0.1, noise_spread=1.5)
-"""Prior of the kernel, with more noise than the agent's, whose search small noise serves better."""
+"""Prior of the kernel, which expects more noise than the agent's; a search works better with little."""
 
 WIDTH = 1.96
 """Standard deviations on each side of a 95 % interval."""
@@ -30,14 +30,14 @@ WIDTH = 1.96
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A configuration with the mean of its score, in native units.
+    """A configuration with its predicted mean score, in native units.
 
     Attributes:
-        evaluation: Its first evaluation.
+        evaluation: The first evaluation of the configuration.
         mean: Posterior mean of a Gaussian process on all evaluations.
-        low: Lower end of the 95 % interval of the mean; NaN where there are too few evaluations for a model.
-        high: Its upper end.
-        count: How often the configuration was evaluated.
+        low: Lower end of the 95 % interval of the mean; NaN with too few evaluations for a model.
+        high: Upper end of the interval.
+        count: Number of evaluations of the configuration.
     """
 
     evaluation: Evaluation
@@ -53,12 +53,12 @@ class Recommendation:
 
 
 def points_of(header: Mapping[str, Any]) -> Points:
-    """The search space of a header."""
+    """The search space in a header."""
     return Points(tuple(Hyperparameter(**{k: decoded(v) for k, v in h.items()}) for h in header["space"]))
 
 
 def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list[Recommendation]:
-    """Feasible configurations of a search with one objective, the best mean first; those stopped early come last."""
+    """Feasible configurations of a search with one objective, best mean first; stopped trainings only if all were."""
     good = [e for e in evaluations if e.rewards is not None]
     good = [e for e in good if e.status == "ok"] or good
     if not any(e.feasible for e in good):
@@ -83,7 +83,7 @@ def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list
 
 
 def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
-    """Means and standard deviations of the score, as a reward, at some of the rows."""
+    """Posterior means and standard deviations of the reward at some of the rows."""
     space = BoxSpace([Axis(**axis) for axis in axes_of(points.space)])
     x = space.snap(points.unit(rows))
     kept = np.argsort(-y, kind="stable")
@@ -102,7 +102,7 @@ def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
 
 
 def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation], times: int) -> int | None:
-    """Number of the evaluation to repeat next; None once each of the finalists was repeated so many times."""
+    """Number of the evaluation to repeat next; None once each finalist was repeated `times` times."""
     counts = Counter(e.repeats for e in evaluations if e.repeats >= 0)
     chosen = [*counts]
     if len(chosen) < FINALISTS:

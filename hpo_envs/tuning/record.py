@@ -4,8 +4,8 @@
                                 other budgets that were asked for
     mine/checkpoints/           of functions that keep some
 
-An evaluation that began and did not end is retried; one that ended never is, unless the power failed within
-`UNSYNCED` seconds of evaluations.
+An evaluation that began but did not end is repeated. One that ended is not, unless a power failure lost the last
+evaluations, of at most `UNSYNCED` seconds.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperpa
 """Settings that a resumed search must keep; budget and workers may change."""
 
 TUPLE = "tuple"
-"""Key of a tuple's parts, which JSON would make a list."""
+"""Key that marks a tuple, because JSON has only lists."""
 
 UNSYNCED = 1.0
-"""Seconds of evaluations that need not be on the disk yet: waiting for it takes longer than a fast function."""
+"""Seconds of evaluations that may be lost in a power failure; syncing each would take longer than a fast function."""
 
 
 @dataclass(repr=False)
@@ -42,26 +42,26 @@ class Evaluation:
 
     Attributes:
         number: Place in the order in which evaluations began, from 0.
-        action: As plain data.
-        config: Natural values of the active hyperparameters, as the function receives them; what is neither a number,
-            text, None, nor a list or tuple of these, such as a class, is text once it is read from the disk.
+        action: The action as plain data.
+        config: Natural values of the active hyperparameters, as passed to the function. Values other than numbers,
+            texts, None, and lists or tuples of these (such as classes) are texts after reading from disk.
         status: `running`, or one of `STATUSES`.
-        rewards: One per objective, higher is better; None while it runs, and of failed ones.
+        rewards: One reward per objective, higher is better; None while running or after a failure.
         metrics: All numbers that the function returned.
-        spent: What it took of the budget.
-        cost: What it cost: what the function said, else its seconds.
-        seconds: What it took.
-        best: Where it was trained by epochs, the best reward on the way.
-        error: Traceback, or what was wrong; empty if there is none.
-        started: When, in seconds since 1970.
-        worker: Host and process.
-        ended: Place in the order in which they ended.
-        given: Whether it is an initial configuration of the user.
-        curve: [step, score] of each report of a training that may be stopped early.
-        forecast: Score at the end of a training that was stopped early, as far as others foretell it.
-        owner: Of several processes that share the search, the one that evaluates it.
-        repeats: Number of the evaluation that it repeats, to confirm its score; -1: none.
-        violations: By how much it violates each constraint, which holds where 0 or negative.
+        spent: Budget used by the evaluation.
+        cost: The cost that the function returned, else the seconds it took.
+        seconds: Duration.
+        best: Best reward of the configuration so far, if it is trained by epochs.
+        error: Traceback or message; empty if there is none.
+        started: Start, in seconds since 1970.
+        worker: Host and process id.
+        ended: Place in the order in which evaluations ended; -1 while running.
+        given: Whether it is a start point given by the user.
+        curve: [step, score] of each report, if the training may be stopped early.
+        forecast: Predicted final score of a training that was stopped early.
+        owner: The process that evaluates it, if several share the search.
+        repeats: Number of the evaluation that this one repeats to confirm its score; -1: none.
+        violations: Violation of each constraint; a constraint holds if it is 0 or negative.
     """
 
     number: int
@@ -91,12 +91,12 @@ class Evaluation:
 
     @property
     def feasible(self) -> bool:
-        """Whether it has a score and satisfies all constraints."""
+        """Whether the evaluation has a score and satisfies all constraints."""
         return self.rewards is not None and all(v <= 0.0 for v in self.violations)
 
     @property
     def whole(self) -> bool:
-        """Whether it is not a training that was stopped early, whose end is not known."""
+        """Whether the training was not stopped early."""
         return self.status != "truncated" or not self.curve
 
     @property
@@ -106,37 +106,37 @@ class Evaluation:
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """Key by which evaluations are sorted: complete trainings before those stopped early, then by score."""
+        """Sort key: complete trainings rank above those stopped early, then by score."""
         return self.whole, self.score
 
 
 def by(header: Mapping[str, Any]) -> str:
-    """Agent of a search; for `auto`, the one that it picked."""
+    """Name of a search's agent; for `auto`, with the agent that it picked."""
     return f"{header['agent']} ({header['picked']})" if "picked" in header else str(header["agent"])
 
 
 class SearchRecord:
-    """The evaluations of a search, each written to disk before `begin` or `end` returns.
+    """The record of a search; each change is written to disk before `begin` or `end` returns.
 
     Args:
-        folder: Made with the first record.
-        header: What is searched, plain data; None to read what is there.
-        keep: Whether to continue with changed code, which the record says; otherwise it is refused.
+        folder: Folder of the record, which is created if necessary.
+        header: The search as plain data; None to read an existing record.
+        keep: Whether to continue after a change of code, which is recorded; otherwise changed code is refused.
 
     Attributes:
-        folder: Where it is.
-        header: As it is on the disk, with the budget and the code of the last call; `changed` has the numbers of the
-            first evaluations with other code than those before.
-        evaluations: In the order in which evaluations began.
-        steps: (number, whether it ended) in the order in which it happened.
-        ended: Evaluations that ended, in that order.
-        spent: What they took of the budget.
-        failed: How many of them have no score.
-        best: The feasible one with the largest score, the first of equal ones; None before the first.
+        folder: See above.
+        header: The header on disk, with the budget and code of the last call. `changed` lists the numbers of the first
+            evaluations after each change of code.
+        evaluations: All evaluations, in the order in which they began.
+        steps: (number, whether it ended) of each beginning and end of an evaluation, in order.
+        ended: Finished evaluations, in the order in which they ended.
+        spent: Budget used by them.
+        failed: Number of them without a score.
+        best: The first feasible evaluation with the highest rank; None before the first.
 
     Raises:
-        ValueError: The folder holds another search, or one made with other code, or is damaged.
-        FileNotFoundError: It holds none, and none is begun.
+        ValueError: The folder holds another search or one with other code, or its journal is damaged.
+        FileNotFoundError: The folder holds no search and `header` is None.
     """
 
     def __init__(self, folder: Path | str, header: Mapping[str, Any] | None = None, keep: bool = False) -> None:
@@ -174,10 +174,10 @@ class SearchRecord:
             self._add({"what": "budget", "budget": header["budget"]})
 
     def _check(self, new: Mapping[str, Any], keep: bool) -> dict[str, Any]:
-        """Code that has changed, by the keys of `CODE_KEYS`.
+        """Return the changed code by the keys of `CODE_KEYS`.
 
         Raises:
-            ValueError: Another search, or changed code that is not kept.
+            ValueError: The settings differ, or the code does and `keep` is false.
         """
         for key in (*FIXED, "constraints"):
             old, given = self.header.get(key), new.get(key)
@@ -211,7 +211,7 @@ class SearchRecord:
         )
 
     def _follows(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a search can have written a record after those before."""
+        """Return whether a record is valid after the previous ones."""
         what, number = record.get("what"), record.get("number")
         if what == "budget":
             return record.keys() == {"what", "budget"} and _is_number(record["budget"], 0.0)
@@ -263,7 +263,7 @@ class SearchRecord:
         )
 
     def _must_follow(self, record: dict[str, Any]) -> None:
-        """Check a record before it is on the disk, for what is there stays."""
+        """Check a record before it is written, because it cannot be removed."""
         if not self._follows(record):
             raise ValueError(
                 f"{self.folder / NAME} must continue with a valid record, got {shown(record)}: nothing was added"
@@ -299,7 +299,7 @@ class SearchRecord:
         self.steps.append((number, record["what"] == "ended"))
 
     def begin(self, action: Any, config: Mapping[str, Any], given: bool = False, **more: Any) -> Evaluation:
-        """Record the start of an evaluation; `more` are attributes of it."""
+        """Record the start of an evaluation; `more` are further attributes of `Evaluation`."""
         more |= {"given": True} if given else {}
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
         values = {name: encoded(value) for name, value in config.items()}
@@ -308,17 +308,17 @@ class SearchRecord:
         return self.evaluations[-1]
 
     def end(self, number: int, **facts: Any) -> Evaluation:
-        """Record the result of an evaluation: the attributes of `Evaluation` by name."""
+        """Record the end of an evaluation; `facts` are attributes of `Evaluation`."""
         self._add({"what": "ended", "number": number, **facts})
         return self.evaluations[number]
 
     def take(self, number: int, owner: str) -> Evaluation:
-        """Record that another process evaluates what a dead one began."""
+        """Record that a process takes over an evaluation that a dead one began."""
         self._add({"what": "taken", "number": number, "owner": owner})
         return self.evaluations[number]
 
     def follow(self) -> list[tuple[int, bool]]:
-        """Read what other processes have added; return the new `steps`. The caller holds the lock on the folder."""
+        """Read what other processes have added; return the new `steps`. The caller must hold the folder's lock."""
         before, known = len(self.steps), len(self._journal.records)
         for number, record in enumerate(self._journal.follow(), known):
             if not self._follows(record):
@@ -334,18 +334,18 @@ class SearchRecord:
         self._take(self._journal.records[-1])
 
     def discard(self) -> None:
-        """Remove the record of a search without any success."""
+        """Delete the record."""
         (self.folder / NAME).unlink()
 
     @property
     def running(self) -> list[Evaluation]:
-        """Evaluations that were started and have not ended."""
+        """Evaluations that began and have not ended."""
         return [*self._running.values()]
 
     def run(self) -> Run | None:
         """The search as a run, for scores and reports; None before the first success.
 
-        A failed or infeasible evaluation has the lowest reward of the others, which no curve of incumbents shows.
+        Failed and infeasible evaluations have the lowest reward of the others, so that they change no incumbent.
         """
         ended = self.ended
         good = [e.rewards for e in ended if e.feasible and e.rewards is not None]
@@ -374,7 +374,7 @@ class SearchRecord:
 
 
 def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Differences of two search spaces of headers, by hyperparameter."""
+    """The hyperparameters that differ between two search spaces of headers."""
     told = [
         {h["name"]: {k: h[k] for k in sorted(h) if k != "name" and (h[k] or k == "low")} for h in space}
         for space in spaces
@@ -383,7 +383,7 @@ def _changed(*spaces: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def encoded(value: Any) -> Any:
-    """A value in JSON: tuples are marked, and what JSON cannot express becomes text."""
+    """Encode a value for JSON: tuples are marked, and values without a JSON form become texts."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
@@ -393,14 +393,14 @@ def encoded(value: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """The value that `encoded` encoded."""
+    """Decode a value encoded by `encoded`."""
     if isinstance(value, dict) and isinstance(value.get(TUPLE), list):
         return tuple(map(decoded, value[TUPLE]))
     return [*map(decoded, value)] if isinstance(value, list) else value
 
 
 def plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration as it will be read from a record."""
+    """The configuration as it will be read from a record."""
     return {name: decoded(encoded(value)) for name, value in config.items()}
 
 
@@ -415,7 +415,7 @@ def _is_header(header: Mapping[str, Any]) -> bool:
 
 
 def _readable(value: Any) -> Any:
-    """Plain data without lone surrogates, which JSON has escapes for, but UTF-8 and pandas refuse."""
+    """Plain data with lone surrogates escaped, which JSON allows but UTF-8 and pandas do not."""
     if isinstance(value, dict):
         return {_readable(k): _readable(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -424,7 +424,7 @@ def _readable(value: Any) -> Any:
 
 
 def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """Folder and header of a search: a subfolder named after its code, where `folder` has a search with other code."""
+    """Folder and header of a search; a subfolder named by its code if `folder` has a search with other code."""
     code = code_of(header["run"])
     if not (folder / NAME).is_file() or code_of(SearchRecord(folder).header["run"]) == code:
         return folder, {**header}
@@ -432,14 +432,14 @@ def apart(folder: Path, header: Mapping[str, Any]) -> tuple[Path, dict[str, Any]
 
 
 def other_space(folder: Path, header: Mapping[str, Any]) -> Path | None:
-    """Subfolder for a search, named after its space, where `folder` has one in another space; else None."""
+    """Subfolder named by the search space if `folder` has a search in another space; else None."""
     if not (folder / NAME).is_file() or SearchRecord(folder).header["space"] == header["space"]:
         return None
     return folder / hashlib.sha256(json.dumps(header["space"], sort_keys=True).encode()).hexdigest()[:8]
 
 
 def folders(folder: Path) -> Iterator[Path]:
-    """The folders of searches in a folder, itself included, sorted."""
+    """Folders of searches in a folder, itself included, sorted."""
     yield from sorted(path.parent for path in folder.rglob(NAME))
 
 

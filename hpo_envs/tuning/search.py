@@ -36,17 +36,17 @@ from hpo_envs.tuning.trial import Trial
 from hpo_envs.tuning.tuned import Tuned
 
 POLL = 0.5
-"""Seconds between two looks at what other processes do."""
+"""Seconds between checks of what other processes have recorded."""
 
 SMALL = 10_000
-"""Most points of a search space that may be exhausted."""
+"""Largest number of points of a search space whose exhaustion is tracked."""
 
 
 class Search:
     """A search whose evaluations are carried out by the caller: `ask` for a trial, `tell` its score.
 
-    The record, the page, the agents and resumption are those of `tune`, which is written on it. A search with the same
-    folder continues: `ask` first returns the trials that were never told.
+    Record, page, agents and resumption are those of `tune`, which uses this class. A search in the same folder is
+    resumed: `ask` first returns the trials without a result.
 
         search = Search({"lr": (1e-5, 1e-1, "log")}, out="mine/", budget=20)
         for trial in search:
@@ -55,9 +55,9 @@ class Search:
 
     Args:
         space: Search space, as in `tune`.
-        function: What `tune` calls; None: the caller evaluates, and no code is compared when a search resumes.
-        out: Folder of the search; None keeps it in a temporary one. It is locked until `close`.
-        budget: Evaluations until `done`; None: no limit.
+        function: The function that `tune` calls; None: the caller evaluates, and resuming compares no code.
+        out: Folder of the search, locked until `close`; None: a temporary folder.
+        budget: Number of evaluations; None: no limit.
         seconds: See `tune`.
         timeout: See `tune`.
         identical_failures: See `tune`.
@@ -69,13 +69,13 @@ class Search:
         **given: Other arguments of `tune`: `agent`, `objective`, `goal`, `epochs`, `seed`, `points`, `sources`, ...
 
     Attributes:
-        trials: Those that were asked for and not told yet, by number.
-        stuck: What keeps failing, if the last `identical_failures` evaluations failed for one cause; else empty.
-        first: Number of first evaluations that may not all fail for the same mistake.
+        trials: Pending trials by number.
+        stuck: Message if the last `identical_failures` evaluations failed for the same cause; else empty.
+        first: Number of first evaluations that must not all fail because of the same mistake.
         tolerate: See above.
 
     Raises:
-        ValueError: An argument breaks its rule, or the folder holds another search or is in use; see `tune`.
+        ValueError: An argument is invalid, or the folder holds another search or is in use; see `tune`.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Search:
     def _load(
         self, folder: Path, space: Any, function: Any, budget: Any, accept_changed: bool | str, given: dict[str, Any]
     ) -> None:
-        """Make the agent, and bring it to where the record ends."""
+        """Create the agent and replay the record."""
         given["sources"] = tuple(given.get("sources", ()))
         prepared = Preparation.of(folder, function, space, budget=budget, **given)
         if accept_changed and (apart_by_space := other_space(folder, prepared.header)) is not None:
@@ -186,11 +186,11 @@ class Search:
         self.close()
 
     def close(self) -> None:
-        """Release the folder; `result` remains."""
+        """Release the folder; `result` stays available."""
         self._stack.close()
 
     def __iter__(self) -> Iterator[Trial]:
-        """Ask for trials until the search is `done`; of a shared one, until others have ended what they began."""
+        """Yield trials until the search is `done`; if it is shared, until other processes have finished, too."""
         while True:
             if (trial := self.begin()) is not None:
                 yield trial
@@ -199,7 +199,7 @@ class Search:
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
-        """This process's turn, of several that share the search: it knows all that the others have recorded."""
+        """Context in which this process alone may change a shared search and has read what others recorded."""
         if not self._join:
             yield
             return
@@ -216,7 +216,7 @@ class Search:
             yield
 
     def waits(self) -> bool:
-        """Wait a moment for other processes that share the search; False if none evaluates anything."""
+        """Wait a moment for other processes that share the search; return False if none is evaluating."""
         if not self._join or self.stuck or time.monotonic() >= self._until:
             return False
         with self._turn():
@@ -227,7 +227,7 @@ class Search:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to evaluate but what is pending."""
+        """Whether no evaluation is left to begin."""
         if self._member is not None:
             self._retries = [e for e in self._record.running if not self._member.lives(e.owner)]
         if self.stuck or time.monotonic() >= self._until:
@@ -241,7 +241,7 @@ class Search:
         return Tuned(self._record.header, evaluations, None if self._out is None else self._record.folder)
 
     def ask(self) -> Trial:
-        """Return the next trial; with parallel agents, before others are told, too.
+        """Return the next trial; parallel agents allow further trials before the first has a result.
 
         Raises:
             ValueError: The search is `done`.
@@ -276,10 +276,10 @@ class Search:
         """Store the result of a trial; return the evaluation.
 
         Args:
-            trial: From `ask`.
+            trial: A trial that `ask` returned.
             score: A number, or a mapping with the objectives and any other numbers, such as `cost`; default: the last
                 report.
-            error: What failed, an exception or a text, in place of a score.
+            error: An exception or a text if the evaluation failed, instead of a score.
 
         Raises:
             ValueError: The trial is not pending here, or has neither a score nor a report.
@@ -298,7 +298,7 @@ class Search:
         return self.finish(JobResult(trial.number, ((0, outcome),), started, place).reported(trial))
 
     def _replay(self) -> None:
-        """Repeat the recorded calls of ask and tell; once the agent suggests something else, call only tell."""
+        """Replay the recorded calls of ask and tell; after a suggestion that differs, only the results."""
         follows = True
         for number, ended in self._record.steps:
             evaluation = self._record.evaluations[number]
@@ -328,21 +328,21 @@ class Search:
 
     @property
     def function(self) -> Any:
-        """What workers call."""
+        """The function that workers call."""
         return self._params.function
 
     @property
     def record(self) -> SearchRecord:
-        """The evaluations on the disk."""
+        """The record on disk."""
         return self._record
 
     @property
     def exhausted(self) -> bool:
-        """Whether every configuration of the space is evaluated, before the budget is used."""
+        """Whether all configurations of the space were evaluated before the budget was used up."""
         return self._untried == set() and self._left() > 0
 
     def finish(self, done: JobResult) -> Evaluation:
-        """Store the result of a job, and tell the agent; return the evaluation.
+        """Store the result of a job and pass it to the agent; return the evaluation.
 
         Raises:
             ValueError: The function has a mistake, see `tolerate` of `tune`.
@@ -370,10 +370,10 @@ class Search:
         return evaluation
 
     def _refuse_mistakes(self) -> None:
-        """Remove a search in which every evaluation failed because of the same mistake.
+        """Delete the search if all evaluations failed because of the same mistake.
 
         Raises:
-            ValueError: They did.
+            ValueError: All evaluations failed because of the same mistake.
         """
         kinds = {mistake(e.error) if e.status == "failed" else "" for e in self._record.ended}
         if len(kinds) == 1 and "" not in kinds:
@@ -391,7 +391,7 @@ class Search:
 
     @property
     def _continues(self) -> bool:
-        """Whether the agent has another suggestion, besides what the budget keeps for repeats."""
+        """Whether the agent may suggest another configuration; the budget of repeats is reserved."""
         kept = 0.0
         if self._confirm:
             mean = self._record.spent / max(len(self._record.ended), 1)
@@ -405,7 +405,7 @@ class Search:
         return {} if self._member is None else {"owner": self._member.name}
 
     def _repeated(self) -> int | None:
-        """Number of the evaluation to repeat next, if any."""
+        """Number of the evaluation to repeat next; None if there is none."""
         if not self._confirm or self._left() <= 0:
             return None
         return to_confirm(self._record.header, self._record.evaluations, self._confirm)
@@ -425,20 +425,20 @@ class Search:
         )
 
     def _try(self, evaluation: Evaluation) -> Evaluation:
-        """Note that a configuration is evaluated, where all of the space may be."""
+        """Mark the configuration of an evaluation as tried, in a small space."""
         if self._untried:
             self._untried.discard(tuple(self._params.stored(np.asarray(evaluation.action)).tolist()))
         return evaluation
 
     def _config(self, evaluation: Evaluation) -> dict[str, Any]:
-        """Arguments of the function: choices of the space as they are, given numbers to the last digit."""
+        """Arguments of the function: choices as objects of the space, and the exact numbers of start points."""
         p = self._params
         config = p.points.config(p.stored(np.asarray(evaluation.action)))
         numbers = [h.name for h in p.points.space if h.kind != "categorical" and h.name in config]
         return config | ({name: evaluation.config[name] for name in numbers} if evaluation.given else {})
 
     def job(self, trial: Trial) -> Job:
-        """The call of the function for a trial, for `perform` in a worker."""
+        """The job that evaluates a trial, for `perform` in a worker."""
         p, evaluation = self._params, self._record.evaluations[trial.number]
         row, level = (trial.number, -1) if p.kind != "fidelity" else evaluation.action
         return Job(
@@ -455,7 +455,7 @@ class Search:
         )
 
     def _end(self, done: JobResult) -> Evaluation:
-        """Store the result of an evaluation."""
+        """Record the result of an evaluation."""
         p, begun = self._params, self._record.evaluations[done.number]
         outcomes = [outcome for _, outcome in done.outcomes]
         last = outcomes[-1] if outcomes else Outcome("failed", error="function must yield at least one score, got none")
@@ -493,7 +493,7 @@ class Search:
         return evaluation
 
     def _note(self, evaluation: Evaluation) -> None:
-        """Store the progress of a training."""
+        """Note up to which epoch a candidate was trained, and its best reward."""
         if self._params.kind == "fidelity":
             row, level = evaluation.action
             self._reached[row] = max(self._reached.get(row, 0), level + 1)
@@ -501,7 +501,7 @@ class Search:
                 self._best[row] = evaluation.best
 
     def _share(self, evaluation: Evaluation, done: JobResult | None = None) -> float:
-        """Budget used by an evaluation, if not in cost: 1, or the new epochs; before it ends, the most."""
+        """Budget used by an evaluation unless the budget is a cost: 1, or its new epochs (while running, the most)."""
         if self._params.budget_unit != "epochs":
             return 1.0
         if self._params.kind != "fidelity":
@@ -514,7 +514,7 @@ class Search:
         return float(level + 1 - reached if reached <= level else level + 1)
 
     def _left(self) -> float:
-        """Remaining budget after all pending evaluations, at the mean cost so far."""
+        """Budget left after all pending evaluations, which are expected to cost the mean so far."""
         running, spent = self._record.running, self._record.spent
         if self._params.budget_unit == self._params.cost_unit:
             under_way = len(running) * spent / max(len(self._record.ended), 1)
@@ -543,10 +543,10 @@ class Search:
 
 
 def _duration(name: str, value: Any) -> float | None:
-    """None or a number of seconds.
+    """Return None, or a number of seconds as a float.
 
     Raises:
-        ValueError: Neither.
+        ValueError: The value is neither None nor a number > 0.
     """
     value = scalar(value)
     if value is not None and not (is_number(value) and value > 0):
@@ -555,5 +555,5 @@ def _duration(name: str, value: Any) -> float | None:
 
 
 def _described(error: object) -> str:
-    """Traceback of an exception; other errors as text."""
+    """The traceback of an exception, or the text of another error."""
     return "".join(traceback.format_exception(error)) if isinstance(error, BaseException) else str(error)

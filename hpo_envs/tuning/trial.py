@@ -12,30 +12,30 @@ from scipy.special import stdtrit
 from hpo_envs.tables.checks import scalar
 
 CHECKS = (1 / 9, 2 / 9, 1 / 3, 1 / 2, 2 / 3)
-"""Parts of a training after which it may be stopped."""
+"""Fractions of a training after which it may be stopped."""
 
 WHOLE = 4
-"""Trainings to the end before one is stopped."""
+"""Number of complete trainings before any is stopped."""
 
 LEVEL = 0.975
-"""Probability that the end is below the bound that is compared with the best end."""
+"""Confidence level of the upper bound that is compared with the best final score."""
 
 
 class Trial:
     """One evaluation between `ask` and `tell`.
 
-    A training that reports a score after each step is stopped early if its end would not be the best: the ends of
-    trainings that were not stopped are regressed on their scores at the same step, and the upper end of the prediction
-    interval must reach the best of them. Where early scores say little about the end, nothing is stopped.
+    A training that reports scores is stopped early if its end is unlikely to be the best: final scores of complete
+    trainings are regressed on their scores at the same step, and the training stops if the upper end of the prediction
+    interval is below the best final score. If early scores predict little, nothing is stopped.
 
     Args:
-        number: Of the evaluation.
+        number: Number of the evaluation.
         config: Natural values of the active hyperparameters.
-        folder: Of the reports of all evaluations; made with the first report.
-        sign: 1.0 if higher scores are better, -1.0 if lower ones; 0.0: nothing is stopped early.
-        steps: The most steps of any training; None: unknown.
-        limit: The most steps that the budget leaves to this one; None: no limit.
-        objective: Name of the (first) score.
+        folder: Folder of the reports of all evaluations, created with the first report.
+        sign: 1.0 if higher scores are better, -1.0 if lower ones are; 0.0 disables early stopping.
+        steps: Largest number of steps of any training; None: unknown.
+        limit: Largest number of steps that the budget allows for this training; None: no limit.
+        objective: Name of the first objective.
 
     Attributes:
         number: See above.
@@ -43,8 +43,8 @@ class Trial:
         limit: See above.
         objective: See above.
         curve: (step, score) of each report.
-        should_stop: Whether the training should end now; what it reported last is its score.
-        forecast: Expected score at the end, if it is stopped early; else None.
+        should_stop: Whether the training should end now; its last report is then its score.
+        forecast: Predicted final score if the training is stopped early; else None.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class Trial:
         return f"<Trial {self.number}: {self.config}>"
 
     def report(self, score: Any, step: int | None = None) -> None:
-        """Store the score after a step, and decide `should_stop`.
+        """Store the score after a step, and update `should_stop`.
 
         Args:
-            score: Of the objective, a number; one that is not finite stops the training.
+            score: Value of the objective; a number that is not finite stops the training.
             step: Number of epochs, trees or batches so far, an int >= 1; default: one more than the last.
 
         Raises:
-            ValueError: No number, or a step that is no int or not above the last one.
+            ValueError: The score is not a number, or the step is not an int above the last one.
         """
         last = self.curve[-1][0] if self.curve else 0
         at, value = last + 1 if step is None else scalar(step), scalar(score)
@@ -94,7 +94,7 @@ class Trial:
         self.should_stop = self.should_stop or over or self._is_behind(last, at)
 
     def _is_behind(self, last: int, at: int) -> bool:
-        """Whether the end, as far as scores at this step foretell it, is below the best of those known."""
+        """Return whether the predicted final score is below the best known one."""
         if not self._sign:
             return False
         curves = [read_curve(path) for path in self._folder.iterdir() if path.name.isdigit()]
@@ -113,12 +113,12 @@ class Trial:
 
 
 def forecast(now: Any, ends: Any, score: float) -> tuple[float, float]:
-    """Expected end of a training, and the upper end of its prediction interval.
+    """Predicted final score of a training, and the upper end of its prediction interval.
 
     Args:
-        now: (n,) scores of others at this step, as rewards.
-        ends: (n,) their scores at the end.
-        score: Its own at this step.
+        now: (n,) scores of complete trainings at this step, as rewards.
+        ends: (n,) their final scores, as rewards.
+        score: Score of this training at this step, as a reward.
     """
     centred = now - now.mean()
     spread = float(centred @ centred)
@@ -133,11 +133,11 @@ def forecast(now: Any, ends: Any, score: float) -> tuple[float, float]:
 
 
 def checks(steps: int) -> list[int]:
-    """Steps at which a training of known length may be stopped, then its last one."""
+    """Steps at which a training of known length may be stopped, and its last step."""
     return sorted({max(1, math.ceil(part * steps)) for part in CHECKS} | {steps})
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:
-    """The reports of a file; a last line that is still being written is left out."""
+    """Read the reports in a file; a last line that is incomplete is left out."""
     text = path.read_text(encoding="ascii")
     return [(int(step), float(score)) for step, score in map(json.loads, text[: text.rfind("\n") + 1].splitlines())]

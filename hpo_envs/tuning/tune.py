@@ -54,69 +54,72 @@ def tune(
     accept_changed: bool | str = False,
     **hyperparameters: Any,
 ) -> Tuned:
-    """Tune your function.
+    """Tune a function.
 
-    Each evaluation is on the disk before the agent is asked for the next one. A search that was killed, stopped or
-    given a larger budget goes on where it was when `tune` is called again with the same folder: evaluations that ended
-    are told to the agent as they came, those that had only begun are carried out again, and count once.
+    Each evaluation is on disk before the agent suggests the next one. Calling `tune` again with the same folder resumes
+    a search that was killed, stopped or given a larger budget: the agent observes finished evaluations in their order,
+    and unfinished ones are repeated and count once.
 
-    What the function raises, a score that is not finite, a process that dies and an evaluation that takes too
-    long are failed evaluations: their traceback is kept, and they count.
+    An exception, a score that is not finite, a process that dies and an exceeded time limit are failed evaluations:
+    their traceback is stored, and they count towards the budget.
 
     Args:
         function: `train(config)` that returns a score, or a mapping with it; or, with `epochs`, a generator that yields
-            scores, or `train(config, resume_from, epochs)`; see the pages of `FunctionHPO-v0` and `FunctionLC-v0`.
-            `module:name` will do.
+            scores, or `train(config, resume_from, epochs)`; see the pages of `FunctionHPO-v0` and `FunctionLC-v0`. It
+            may be given as `module:name`.
         space: Search space, as in `FunctionHPO-v0`.
         agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, which gets candidates;
             default: `auto`.
-        budget: What may be spent, in `budget_unit`.
-        budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `evaluations`, with `epochs` these.
-        workers: Evaluations at the same time.
-        out: Folder of the search; None keeps it in a temporary one.
+        budget: Total budget, in `budget_unit`.
+        budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `epochs` if these are given, else
+            `evaluations`.
+        workers: Number of concurrent evaluations.
+        out: Folder of the search; None: a temporary folder.
         executor: `serial`, `processes`, `threads` or `auto`; or any `concurrent.futures.Executor` (Dask's, loky's,
-            submitit's, ...), or a factory of one, which replaces a pool that breaks; `workers` says how many
-            evaluations it gets at once.
+            submitit's, ...), or a factory of one, which replaces a broken pool. `workers` is the number of evaluations
+            that it gets at once.
         objective: Name of the score, or a tuple of names.
-        goal: `max` or `min`, one for each.
-        bounds: What scores can be, as in `FunctionHPO-v0`.
+        goal: `max` or `min`; a tuple for several objectives.
+        bounds: Range of the scores, as in `FunctionHPO-v0`.
         best: Best known score; with `reference`, the report shows normalised regret, else raw scores. A resumed search
             keeps its scale.
-        reference: Median score.
-        epochs: The most that a configuration is trained.
+        reference: Median score, see `best`.
+        epochs: Largest number of epochs of a training.
         candidates: Number of candidates, as in `FunctionHPO-v0`.
-        seconds: How long an evaluation may take; None: as long as it takes.
-        timeout: Seconds after which no evaluation begins; those that run then are finished and kept.
-        seed: Of the agent, and of the candidates.
-        sources: What is known from elsewhere: tables, frames, Optuna studies, earlier searches or their folders. Their
-            best configurations are evaluated first, moved into the space if they are outside of it; agents that
-            transfer learn from all of their evaluations.
-        points: Configurations to begin with, for agents that search the whole space, as the default one does.
+        seconds: Time limit of an evaluation; None: no limit.
+        timeout: Seconds after which no evaluation begins; running ones are finished and kept.
+        seed: Seed of the agent and of the candidates.
+        sources: Earlier knowledge: tables, frames, Optuna studies, earlier searches or their folders. Their best
+            configurations, clipped to the search space, are evaluated first; transfer agents learn from all of their
+            evaluations.
+        points: Start points, for agents that search the whole space, as the default one does.
         constraints: Metric -> (`<=` or `>=`, bound): numbers that the function must return besides the objectives. The
-            best evaluation satisfies all; agents that do not model constraints observe the others as failed.
-        identical_failures: The search stops after this many failures in a row for one cause, and keeps everything.
-        confirm: How often each of the three configurations with the best predicted mean is evaluated again, at the end
-            and within the budget; for scores with noise, see `recommended`.
-        join: Whether other processes tune in the same folder at the same time, each with this call, also of other
-            machines that share it. An evaluation whose process is dead is taken over.
+            best evaluation satisfies all of them; agents that do not model constraints observe infeasible evaluations
+            as failed.
+        identical_failures: Number of failures in a row with the same cause after which the search stops; all
+            evaluations are kept.
+        confirm: Number of times that each of the three configurations with the best predicted mean is evaluated again
+            at the end, within the budget; for noisy scores, see `recommended`.
+        join: Whether several processes, also on other machines that share the folder, tune in it at the same time, each
+            with this call. Evaluations of dead processes are taken over.
         log: `mlflow` or `wandb`: each evaluation also becomes a run there, with its configuration, metrics and reports.
-        tolerate: Whether to continue after them, and where the first evaluations, as many as there are workers, all
-            fail for the same mistake: a NameError, TypeError, KeyError or the like, or no score. Otherwise the search
-            stops, and nothing of it is kept.
-        progress: Whether to show a bar with the incumbent, and failures; None: where there is a terminal, elsewhere
-            a line for each evaluation.
-        accept_changed: Where the code or a version has changed, False refuses to resume; True begins a search in a
-            folder within `out`, named by the code, and resumes that; `keep` continues with the old evaluations, as
-            record and page say.
+        tolerate: Whether to continue after `identical_failures`, and if the first evaluations (as many as there are
+            workers) all fail because of the same mistake: a NameError, TypeError, KeyError or the like, or no score.
+            Otherwise the search stops, and after such a mistake nothing is kept.
+        progress: Whether to show a bar with the incumbent, and failures; None: a bar on a terminal, elsewhere a line
+            for each evaluation.
+        accept_changed: What to do if code or a version has changed: False refuses to resume; True begins or resumes a
+            search in a subfolder of `out` that is named by the code; `keep` continues with the old evaluations, which
+            the record and the page state.
         **hyperparameters: Arguments of the agent.
 
     Returns:
-        What was found: `.best`, `.to_frame()`, `.plot()`.
+        The result: `.best`, `.to_frame()`, `.plot()`.
 
     Raises:
-        ValueError: An argument breaks its rule, the agent cannot work on the problem, the folder holds another
-            search, or one with other code, or is in use; or the function has a mistake, see `tolerate`.
-        RuntimeError: A program that tunes with processes does not keep to `if __name__ == "__main__":`.
+        ValueError: An argument is invalid, the agent does not support the problem, the folder holds another search or
+            one with other code, or is in use; or the function has a mistake, see `tolerate`.
+        RuntimeError: A program that tunes with processes lacks `if __name__ == "__main__":`.
     """
     check_main()
     workers = whole("workers", workers, 1)
@@ -157,17 +160,17 @@ def tune(
 
 
 def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float | None = None) -> Tuned:
-    """Evaluate for a search that has begun, with the settings of its record; the function must be importable by name.
+    """Evaluate for an existing search with the settings of its record; the function must be importable by name.
 
     Args:
-        folder: Of the search.
+        folder: Folder of the search.
         workers: See `tune`.
         executor: See `tune`.
         seconds: See `tune`.
 
     Raises:
         FileNotFoundError: The folder holds no search.
-        ValueError: As of `tune`, such as for other code.
+        ValueError: See `tune`; such as for other code.
     """
     h = SearchRecord(folder).header
     names, goals = h["objectives"], h["goals"]
@@ -197,7 +200,7 @@ def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> No
     """Evaluate until the search is done.
 
     Raises:
-        ValueError: All of the first evaluations failed by the same mistake, and nothing of them is kept; or the last
+        ValueError: All of the first evaluations failed because of the same mistake, and nothing is kept; or the last
             ones failed for one cause before any succeeded.
     """
     most, out = min(workers, pool.workers), 0
@@ -224,10 +227,10 @@ def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> No
 
 
 class _Progress:
-    """Progress of a search: a bar with the incumbent, or a line for each evaluation; failures; mistakes at its end.
+    """Progress of a search: a bar with the incumbent or a line per evaluation, failures, and a summary of mistakes.
 
     Args:
-        search: What is shown.
+        search: The search.
         wanted: See `progress` of `tune`.
     """
 
@@ -248,13 +251,13 @@ class _Progress:
         self._bar.close()
 
     def show(self, evaluation: Evaluation) -> None:
-        """Show an evaluation that ended."""
+        """Show a finished evaluation."""
         if self._lines or (self._failures and evaluation.rewards is None):
             self._bar.write(self._line(evaluation), file=sys.stderr)
         self._advance()
 
     def close(self) -> None:
-        """Name mistakes in spite of which the search continued, and why it ended before its budget was used."""
+        """Print the mistakes that were tolerated, and why the search ended before its budget was used up."""
         record = self._record
         if not self._failures:
             return
@@ -279,7 +282,7 @@ class _Progress:
         return ", ".join(f"{name} {evaluation.metrics[name]:.5g}" for name in self._record.header["objectives"])
 
     def _line(self, evaluation: Evaluation) -> str:
-        """An evaluation and the incumbent."""
+        """A line on an evaluation and the incumbent."""
         best = self._record.best
         came = cause(evaluation.error) if evaluation.rewards is None else self._metrics(evaluation)
         said = [f"{self._record.spent:g}/{self._record.header['budget']:g} {evaluation.status}: {came}"]

@@ -25,9 +25,9 @@ class Tuned:
     """Result of a search: its evaluations.
 
     Attributes:
-        header: What was searched.
-        evaluations: In the order in which they began.
-        folder: Where they are; None if they were kept in a temporary folder.
+        header: The search as plain data.
+        evaluations: All evaluations, in the order in which they began.
+        folder: Folder of the search; None if it was temporary.
     """
 
     header: dict[str, Any]
@@ -45,8 +45,7 @@ class Tuned:
         """The best evaluation, with `config` and `metrics`.
 
         Raises:
-            ValueError: Several objectives, which have a `pareto` front; none succeeded, with the last error; or none is
-                feasible.
+            ValueError: There are several objectives (see `pareto`), no evaluation succeeded, or none is feasible.
         """
         good, names = self.successes, self.header["objectives"]
         if len(names) > 1:
@@ -69,10 +68,10 @@ class Tuned:
 
     @functools.cached_property
     def recommended(self) -> Recommendation:
-        """The configuration with the best predicted mean, which with noise is better than the best score.
+        """The configuration with the best predicted mean; with noisy scores it is better than that with the best score.
 
         Raises:
-            ValueError: As of `best`.
+            ValueError: See `best`.
         """
         _ = self.best
         return ranked(self.header, self.evaluations)[0]
@@ -86,7 +85,7 @@ class Tuned:
 
     @property
     def successes(self) -> list[Evaluation]:
-        """Evaluations with a score, in the order in which they were started."""
+        """Evaluations with a score, in the order in which they began."""
         return [e for e in self.evaluations if e.rewards is not None]
 
     @functools.cached_property
@@ -109,9 +108,9 @@ class Tuned:
         """Return a pandas DataFrame with a row for each evaluation, in the order in which they ended.
 
         Columns: `number`, `status`, with constraints `feasible`, the hyperparameters, the metrics, `cost`, `seconds`,
-        `spent`, `incumbent` (the best first objective so far, in native units), `error`, `started`, `worker`.
-        A hyperparameter with such a name is `config.NAME`; a metric with one, or with that of a hyperparameter,
-        `metrics.NAME`.
+        `spent`, `incumbent` (the best first objective so far, in native units), `error`, `started`, `worker`. A
+        hyperparameter with one of these names becomes `config.NAME`; a metric with one of them, or with the name of a
+        hyperparameter, `metrics.NAME`.
         """
         import pandas as pd
 
@@ -152,10 +151,10 @@ class Tuned:
         """Write the page of the search, as `hpo-envs report` does; return its path.
 
         Args:
-            path: Of the page; default: `report.html` in the folder of the search.
+            path: Path of the page; default: `report.html` in the folder of the search.
 
         Raises:
-            ValueError: The search is in no folder, and no path is given.
+            ValueError: The search was in a temporary folder, and no path is given.
         """
         if path is None and self.folder is None:
             raise ValueError("path must be given for a search that is in no folder (out=None), got None")

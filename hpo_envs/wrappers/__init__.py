@@ -3,10 +3,9 @@
 Every wrapper has a scalar form here and a batched form of the same name in `hpo_envs.wrappers.vector`; both run the
 same code, the scalar one on a batch of one.
 
-Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (training only: it knows the optimum),
-`CostAwareReward`. Observations: `HistoryObservation`; candidates as a set: `CandidateObservation`.
-Actions: `ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `for_training` applies those that a learner wants
-by default.
+Rewards: `ImprovementReward`, `NormalisedReward`, `RegretReward` (for training only: it knows the optimum),
+`CostAwareReward`. Observations: `HistoryObservation`; candidates as a set: `CandidateObservation`. Actions:
+`ContinuousAction`, `HyperparameterAction`, `FlattenAction`. `for_training` applies the usual wrappers for a learner.
 """
 
 from hpo_envs.wrappers.candidates import CandidateObservation

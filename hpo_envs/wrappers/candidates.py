@@ -14,23 +14,23 @@ from hpo_envs.core.subsample import View
 from hpo_envs.wrappers.forms import Change, EpisodeIndices, Rule, ScalarForm
 
 _STREAM = np.uint64(0x5E7)
-"""Sets the draws of candidates apart from those of the environment."""
+"""Stream of the draws of candidates, distinct from the environment's own draws."""
 
 
 class ObservedCandidates(Rule):
-    """The candidates of episodes with equal budgets, as observations, and their actions.
+    """Rule of `CandidateObservation`, for episodes with equal budgets.
 
     Args:
         env: An environment with a row per action and one objective, or sampled tasks; scalar or vectorized.
-        n: Number of its episodes, which begin and end together.
-        candidates: Size of the set; a larger table is subsampled at each reset, a smaller one filled up.
+        n: Number of episodes, which begin and end together.
+        candidates: Size of the set. A larger table is subsampled at each reset, a smaller one is padded.
         features: Names of groups of columns, see `agents.models.candidate_set.GROUPS`.
-        predictions: (J, rows) that source tasks predict of the table's rows.
-        distances: (J,) of the source tasks' spaces.
-        numbers: Of the stacked process.
+        predictions: (J, rows) predictions of source tasks for the rows of the table.
+        distances: (J,) distances of the source tasks' spaces.
+        numbers: Hyperparameters of the stacked process.
 
     Raises:
-        ValueError: Another environment, or a budget that does not end all episodes together.
+        ValueError: The environment has another form, or its budget does not end all episodes together.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ObservedCandidates(Rule):
     def observe(
         self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool
     ) -> dict[str, npt.NDArray[np.float32]]:
-        """See `Rule`; the environment observes its own reward, which reward wrappers do not change.
+        """See `Rule`. The observed reward is the environment's own, before reward wrappers.
 
         Raises:
             ValueError: Only some of the episodes begin or end.
@@ -97,12 +97,12 @@ class ObservedCandidates(Rule):
         return shown
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """The environment's actions for candidates."""
+        """Return the environment's actions for candidates."""
         self._chosen = check_ints(given, (len(self._each),), self.size) % self._set.valid.sum(axis=1)
         return self._chosen if self._sampled else self._picked[self._each, self._chosen], {}
 
     def masking(self) -> Change:
-        """Return the mask of candidates that were not evaluated."""
+        """Return a function that returns the mask of unevaluated candidates."""
         free = self._set.free.copy()
         return lambda mask: free.astype(mask.dtype)
 
@@ -121,26 +121,28 @@ class ObservedCandidates(Rule):
 
 
 class CandidateObservation(ScalarForm):
-    """Shows the configurations as a set of fixed size, whose elements are the actions.
+    """Observes the configurations as a set of fixed size, whose elements are the actions.
 
-    The observation is a `Dict` of `candidates` (n, columns), `mask` (n,) of those not evaluated, and `context`
-    (`candidate_set.CONTEXT`,), all float32; with the groups of these names also `hyperparameters` (n, 64), one array
-    until the next reset of a vectorized environment, and `history` (budget, 68). Tables of any size form one batch: a
-    larger one is subsampled at each reset, a smaller one filled up with zeros that no mask allows; their indices count
-    from the first candidate again. `action_masks()` is what masked learners read. Vectorized, all episodes begin and
-    end together.
+    The observation is a `Dict` of `candidates` (n, columns), `mask` (n,) of unevaluated candidates, and `context`
+    (`candidate_set.CONTEXT`,), all float32; with the feature groups of these names also `hyperparameters` (n, 64), the
+    same array until the next reset of a vectorized environment, and `history` (budget, 68). Tables of any size form one
+    batch: a larger one is subsampled at each reset; a smaller one is padded with zeros, which the mask excludes, and
+    whose indices start again from the first candidate. Maskable learners read `action_masks()`. In the vectorized form
+    all episodes begin and end together.
 
     Args:
         env: An environment with one table with features, a row per action, one objective and a budget of evaluations;
-            vectorized also what `hpo_envs.benchmarks.tasks.make_vec` makes.
-        candidates: n.
+            or, vectorized, an environment made by `hpo_envs.benchmarks.tasks.make_vec`.
+        candidates: Size of the set, n.
         features: Names of groups of columns, see `hpo_envs.agents.models.candidate_set.GROUPS`.
-        predictions: (J, rows) what source tasks predict of the table's rows, for `prior` and `stacked`.
-        distances: (J,) of the source tasks' spaces, see `hpo_envs.agents.models.gp.stacked.distance`.
-        numbers: Of the stacked process, see `hpo_envs.agents.models.gp.stacked.START`; None: the untrained ones.
+        predictions: (J, rows) predictions of source tasks for the rows of the table, for the groups `prior` and
+            `stacked`.
+        distances: (J,) distances of the source tasks' spaces, see `hpo_envs.agents.models.gp.stacked.distance`.
+        numbers: Hyperparameters of the stacked process, see `hpo_envs.agents.models.gp.stacked.START`; None: untrained
+            ones.
 
     Raises:
-        ValueError: Another environment, or an action outside the space.
+        ValueError: The environment has another form, or an action is outside the space.
     """
 
     rule_class = ObservedCandidates

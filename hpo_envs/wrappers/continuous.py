@@ -14,7 +14,7 @@ def table_of(env: Any) -> Any:
     """The table of an environment with a row per action.
 
     Raises:
-        ValueError: Another environment.
+        ValueError: The environment has no table with a row per action.
     """
     base = env.unwrapped
     by_row = isinstance(space_of(env, "action"), Discrete) and kind_of(env) == "rows"
@@ -25,7 +25,7 @@ def table_of(env: Any) -> Any:
 
 
 class NearestFeatures(Rule):
-    """[-1, 1]^d: the row whose features, in [0, 1], are nearest to (action + 1) / 2."""
+    """Rule of `ContinuousAction`: the row whose features, in [0, 1], are nearest to (action + 1) / 2."""
 
     def __init__(self, env: Any, n: int) -> None:
         self._n, self._features = n, table_of(env).features
@@ -33,7 +33,7 @@ class NearestFeatures(Rule):
         self.action_space = Box(-1.0, 1.0, (self._features.shape[1],), np.float32)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """The nearest rows in Euclidean distance, the first of several; numbers beyond a bound are clipped."""
+        """Return the nearest rows in Euclidean distance, the first one on ties; numbers beyond a bound are clipped."""
         points, clipped = check_box(given, (self._n, self._features.shape[1]), "actions")
         x = (points + 1.0) / 2.0
         # Row by row in the same order of summation, so that a batch says what single actions say.
@@ -41,13 +41,13 @@ class NearestFeatures(Rule):
         return distance.argmin(axis=1), {"clipped": clipped}
 
     def masking(self) -> None:
-        """None: a point stands for no row in particular."""
+        """Return None, because points are not rows."""
 
 
 class ContinuousAction(ScalarForm):
     """Actions in [-1, 1]^d: the row whose features are nearest is evaluated; its values are in `info["config"]`.
 
-    A number beyond a bound is set to the bound, and `info["clipped"]` says so.
+    A number beyond a bound is set to the bound, and `info["clipped"]` is True.
     """
 
     rule_class = NearestFeatures

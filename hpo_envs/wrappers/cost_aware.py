@@ -9,7 +9,7 @@ from hpo_envs.wrappers.forms import Flags, RewardRule, ScalarForm
 
 
 class CostAware(RewardRule):
-    """The reward minus the price of the cost."""
+    """Rule of `CostAwareReward`."""
 
     def __init__(self, env: Any, n: int, price: float) -> None:
         if not (np.isfinite(price) and price >= 0):
@@ -26,7 +26,7 @@ class CostAwareReward(ScalarForm):
 
     Args:
         env: An environment with one objective.
-        price: Reward that one unit of `env.unwrapped.cost_unit` is worth, >= 0.
+        price: Price in units of reward of one unit of `env.unwrapped.cost_unit`, >= 0.
 
     Raises:
         ValueError: The price is negative or not finite.

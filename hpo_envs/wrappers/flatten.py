@@ -1,4 +1,4 @@
-"""One number for each combination of the parts of an action."""
+"""`FlattenAction`: one number for each combination of the parts of an action."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from hpo_envs.wrappers.forms import Change, Rule, ScalarForm, space_of
 
 
 class Flat(Rule):
-    """One number for each combination of the parts of an action, the last part varying fastest."""
+    """Rule of `FlattenAction`."""
 
     def __init__(self, env: Any, n: int) -> None:
         parts = space_of(env, "action")
@@ -22,12 +22,12 @@ class Flat(Rule):
         self.action_space = Discrete(self._count)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """The parts of each action."""
+        """Return the parts of each action."""
         checked = check_ints(given, (self._n,), self._count)
         return np.stack(np.unravel_index(checked, self._sizes), axis=-1).astype(np.int64), {}
 
     def masking(self) -> Change:
-        """A mask of combinations: one is useful if all of its parts are."""
+        """Return a function that returns masks of combinations: one is useful if all of its parts are."""
         return self._combined
 
     def _combined(self, masks: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -40,8 +40,8 @@ class Flat(Rule):
 class FlattenAction(ScalarForm):
     """One number (Discrete) for each combination of the parts of a MultiDiscrete action, the last varying fastest.
 
-    For methods that know one discrete action, on ids whose actions are a row and a checkpoint, values of a grid, or
-    batches of arms. A mask of the parts becomes one of the combinations, in which all parts must be useful.
+    For methods that support only a single discrete action, on ids whose actions are a row and a checkpoint, values of a
+    grid, or batches of arms. A combination is masked out if any of its parts is.
     """
 
     rule_class = Flat

@@ -1,7 +1,7 @@
 """Both forms of every wrapper, made from one rule on the arrays of n episodes (scalar form: n = 1).
 
 The vectorized form follows the environment's autoreset mode: an episode starts with fresh state, whether it begins in
-the step that ended the last one (SAME_STEP) or in the next (NEXT_STEP).
+the step that ended the previous one (SAME_STEP) or in the next step (NEXT_STEP).
 """
 
 import functools
@@ -22,22 +22,22 @@ from hpo_envs.tables import Floats
 
 Flags = npt.NDArray[np.bool_]
 EpisodeIndices = npt.NDArray[np.intp] | slice
-"""Episodes: indices, or `ALL`."""
+"""Indices of episodes, or `ALL`."""
 Change = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 class Rule:
-    """What a wrapper changes; by default nothing.
+    """Base class of rules: the changes that a wrapper makes; by default none.
 
-    Some of the n episodes are meant by indices, all of them by `ALL`.
+    Methods get some of the n episodes by their indices, or all of them by `ALL`.
 
     Args:
         env: The environment, of either form.
-        n: Number of its episodes.
+        n: Number of episodes.
 
     Attributes:
-        action_space: Space of an action, where it is another one.
-        observation_space: Space of an observation, where it is another one.
+        action_space: Space of an action, if the wrapper changes it.
+        observation_space: Space of an observation, if the wrapper changes it.
     """
 
     action_space: gym.Space[Any] | None = None
@@ -47,22 +47,22 @@ class Rule:
         pass
 
     def actions(self, given: Any) -> tuple[npt.NDArray[Any], dict[str, npt.NDArray[Any]]]:
-        """The environment's (n, ...) actions for the given ones, and what `info` says about each.
+        """Return the environment's (n, ...) actions for the given ones, and entries of `info` on each.
 
         Raises:
-            ValueError: Outside of `action_space`.
+            ValueError: An action is outside `action_space`.
         """
         return given, {}
 
     def masking(self) -> Change | None:
-        """A function from the environment's (n, k) masks to those of the wrapper; None: no mask is useful."""
+        """Return a function from the environment's (n, k) masks to the wrapper's; None if masks are not useful."""
         return unchanged
 
     def start(self, index: EpisodeIndices, tables: npt.NDArray[Any]) -> None:
         """Start fresh episodes at `index` on the tables named in `tables`."""
 
     def observe(self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool) -> Any:
-        """Take the observations of the episodes at `index`, the first ones if `fresh`; return those of all episodes."""
+        """Add observations of the episodes at `index`, the first ones if `fresh`; return those of all episodes."""
         return observation
 
 
@@ -70,12 +70,12 @@ class RewardRule(Rule):
     """A rule that changes rewards."""
 
     def reward(self, reward: Floats, cost: Floats, evaluated: Flags) -> Floats:
-        """The new reward.
+        """Return the new rewards.
 
         Args:
-            reward: (n,) reward of the environment.
-            cost: (n,) cost of the evaluation.
-            evaluated: (n,) bool, False where this step was no evaluation; there the result is 0.
+            reward: (n,) rewards of the environment.
+            cost: (n,) costs of the evaluations.
+            evaluated: (n,) bool, False where this step completed no evaluation; the new reward is 0 there.
         """
         raise NotImplementedError
 
@@ -92,10 +92,10 @@ def space_of(env: Any, kind: str) -> gym.Space[Any]:
 
 
 def _masks_of(env: Any) -> Callable[[], npt.NDArray[Any]]:
-    """`action_masks` of the environment, or of the first below it that has one.
+    """`action_masks` of the environment, or of the outermost wrapper that has it.
 
     Raises:
-        AttributeError: There is none.
+        AttributeError: No layer has masks.
     """
     while "action_masks" not in dir(env):
         env = env.env
@@ -141,12 +141,12 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._observed(observation, False), reward, terminated, truncated, info
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Return an attribute; masks below the wrapper may be of other actions."""
+        """Return an attribute; masks of inner wrappers are not passed on, because their actions may be others."""
         return self.action_masks if name == "action_masks" else super().get_wrapper_attr(name)
 
     @property
     def action_masks(self) -> Callable[[], Any]:
-        """`action_masks()` of this wrapper's actions, where there is a useful one."""
+        """`action_masks()` for this wrapper's actions, if masks are useful."""
         masks, change = _masks_of(self.env), _useful(self.rule)
         return lambda: change(masks()[None])[0]
 
@@ -216,7 +216,7 @@ class VectorForm(VectorWrapper):
 
     @property
     def action_masks(self) -> Callable[[], Any]:
-        """`action_masks()` of this wrapper's actions, where there is a useful one."""
+        """`action_masks()` for this wrapper's actions, if masks are useful."""
         masks, change = _masks_of(self.env), _useful(self.rule)
         return lambda: change(masks())
 
@@ -230,7 +230,7 @@ class VectorForm(VectorWrapper):
         return rule.reward(np.asarray(reward, dtype=np.float64), cost, evaluated)
 
     def _begin(self, fresh: Flags, observation: Any, info: dict[str, Any], shown: Any) -> Any:
-        """Start episodes; return what is shown of all, `shown` if none starts."""
+        """Start episodes; return the observations of all, or `shown` if none starts."""
         if not fresh.any():
             return shown
         index: EpisodeIndices = ALL if fresh.all() else fresh.nonzero()[0]
@@ -240,7 +240,7 @@ class VectorForm(VectorWrapper):
         return shown if self.rule.observation_space is None else self.rule.observe(observation, index, True)
 
     def _continue(self, continuing: Flags, observation: Any, info: dict[str, Any]) -> Any:
-        """Take what was observed of episodes that continue, and last of those that ended in this step."""
+        """Add the observations of episodes that continue, and the last ones of episodes that ended in this step."""
         if self.rule.observation_space is None or not continuing.any():
             return observation
         ended = np.flatnonzero(info["_final_obs"]).tolist() if "final_obs" in info else []
@@ -272,7 +272,7 @@ def vectorized(scalar: type[ScalarForm]) -> type[VectorForm]:
 
 
 def _signature(rule: type[Rule]) -> inspect.Signature:
-    """Arguments of a wrapper: those of its rule, without the number of episodes."""
+    """Signature of a wrapper: the arguments of its rule, without the number of episodes."""
     signature = inspect.signature(rule)
     return signature.replace(parameters=[p for p in signature.parameters.values() if p.name != "n"])
 

@@ -11,7 +11,7 @@ from hpo_envs.wrappers.forms import EpisodeIndices, Rule, ScalarForm, space_of
 
 
 class History(Rule):
-    """The last `length` observations of each episode."""
+    """Rule of `HistoryObservation`: the last `length` observations of each episode."""
 
     def __init__(self, env: Any, n: int, length: int) -> None:
         space = space_of(env, "observation")
@@ -34,7 +34,7 @@ class HistoryObservation(ScalarForm):
 
     Args:
         env: Any environment of the suite.
-        length: k, >= 1.
+        length: Number of observations k, >= 1.
     """
 
     rule_class = History

@@ -1,4 +1,4 @@
-"""Values of hyperparameters as actions: the nearest row is evaluated."""
+"""`HyperparameterAction`: values of hyperparameters as actions; the nearest row is evaluated."""
 
 import itertools
 from typing import Any
@@ -13,7 +13,7 @@ from hpo_envs.wrappers.forms import Rule, ScalarForm
 
 
 class NearestValues(Rule):
-    """One index per hyperparameter into its distinct values in the table."""
+    """Rule of `HyperparameterAction`: one index per hyperparameter into its distinct values in the table."""
 
     def __init__(self, env: Any, n: int) -> None:
         table = table_of(env)
@@ -37,18 +37,18 @@ class NearestValues(Rule):
         self._row = np.concatenate(parts)
 
     def actions(self, given: Any) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
-        """The nearest rows on the hyperparameters' own scales."""
+        """Return the nearest rows, by distance on the hyperparameters' own scales."""
         checked = check_ints(given, (self._n, len(self._sizes)), [*self._sizes])
         return self._row[np.ravel_multi_index(tuple(checked.T), self._sizes)], {}
 
     def masking(self) -> None:
-        """None: a combination stands for no row in particular."""
+        """Return None, because combinations are not rows."""
 
 
 class HyperparameterAction(ScalarForm):
     """One index per hyperparameter (MultiDiscrete over the values in the table): the nearest row is evaluated.
 
-    A combination that the table has is met exactly.
+    A combination that is in the table is evaluated itself.
     """
 
     rule_class = NearestValues

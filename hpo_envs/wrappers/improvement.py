@@ -10,7 +10,7 @@ from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarFor
 
 
 class Improvement(RewardRule):
-    """The gain over the best evaluation of the episode."""
+    """Rule of `ImprovementReward`."""
 
     def __init__(self, env: Any, n: int, baseline: float | None = None) -> None:
         self.baseline = np.nan if baseline is None else float(baseline)
@@ -28,13 +28,13 @@ class Improvement(RewardRule):
 
 
 class ImprovementReward(ScalarForm):
-    """Rewards the gain over the best evaluation before, at least 0.
+    """Rewards the gain over the best previous evaluation, at least 0.
 
-    The rewards of an episode add up to its best minus the baseline.
+    The rewards of an episode sum to its best reward minus the baseline.
 
     Args:
         env: An environment with one objective.
-        baseline: What the first evaluation is compared with; None: with itself, so that it is worth 0.
+        baseline: Reward that the first evaluation is compared with; None: its own, so that its gain is 0.
     """
 
     rule_class = Improvement

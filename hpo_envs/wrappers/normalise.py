@@ -1,4 +1,4 @@
-"""Rewards on the scale of the episode's table: position between its worst and best row, and minus the regret."""
+"""`NormalisedReward` and `RegretReward`: rewards on the scale of the episode's table."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from hpo_envs.wrappers.forms import EpisodeIndices, Flags, RewardRule, ScalarFor
 
 
 class Normalised(RewardRule):
-    """The position between the worst (0) and the best (1) row."""
+    """Rule of `NormalisedReward`."""
 
     def __init__(self, env: Any, n: int) -> None:
         self.scales = scales_of(env)
@@ -28,7 +28,7 @@ class Normalised(RewardRule):
 
 
 class Regret(Normalised):
-    """Minus the simple regret."""
+    """Rule of `RegretReward`."""
 
     def __init__(self, env: Any, n: int) -> None:
         super().__init__(env, n)
@@ -49,7 +49,7 @@ def scales_of(env: Any) -> dict[str, tuple[float, float]]:
     """Lowest and highest reward of each table behind a look-up environment, by name.
 
     Raises:
-        ValueError: The environment has no finite tables of rewards, or a vector reward.
+        ValueError: The environment has no finite table of rewards, or a vector reward.
     """
     base = env.unwrapped
     if kind_of(env) not in ("rows", "grid") or len(base.objectives) != 1:
@@ -67,13 +67,13 @@ def scales_of(env: Any) -> dict[str, tuple[float, float]]:
 class NormalisedReward(ScalarForm):
     """Rewards the position between the worst (0) and the best (1) row of the episode's table.
 
-    The scale is the table's own, which an agent in the field would not know: for training and for plots.
+    For training and plots: the scale is computed from the table, which is unknown in applications.
     """
 
     rule_class = Normalised
 
 
 class RegretReward(ScalarForm):
-    """Rewards minus the simple regret. Training only: it uses the optimum of the episode's table."""
+    """Rewards minus the simple regret; for training only, because it uses the optimum of the episode's table."""
 
     rule_class = Regret

@@ -1,1 +1,1 @@
-"""Where evaluations of a search are carried out: workers, programs, processes that share it."""
+"""Execution of a search's evaluations: workers, programs, and processes that share a search."""

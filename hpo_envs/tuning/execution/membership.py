@@ -1,4 +1,4 @@
-"""Processes that share a search (`join`): which of them live, so that evaluations of dead ones are taken over."""
+"""Processes that share a search (`join`): which of them are alive, so that evaluations of dead ones are taken over."""
 
 import os
 import platform
@@ -7,17 +7,17 @@ import threading
 from pathlib import Path
 
 BEAT, STALE = 5.0, 60.0
-"""Seconds between signs of life, and without one after which a process of another machine counts as dead."""
+"""Seconds between heartbeats, and without one after which a process of another machine counts as dead."""
 
 
 class Membership:
-    """This process among those that share a search.
+    """Membership of this process in a search that several processes share.
 
     Args:
-        folder: Of the search.
+        folder: Folder of the search.
 
     Attributes:
-        name: Host, process and a random part.
+        name: Host, process id and a random part.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,12 +36,12 @@ class Membership:
             self._touch()
 
     def lives(self, name: str) -> bool:
-        """Whether a process of the search runs, this one included."""
+        """Return whether a process of the search is alive; this one is."""
         self._touch()
         return name == self.name or lives(self._folder.parent, name)
 
     def close(self) -> None:
-        """Leave."""
+        """Leave the search."""
         self._ended.set()
         _file(self._folder, self.name).unlink(missing_ok=True)
 
@@ -51,7 +51,7 @@ def _file(folder: Path, name: str) -> Path:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process of this machine runs; one that ended and waits for its parent does not."""
+    """Return whether a process of this machine is alive; a zombie is not."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -63,11 +63,11 @@ def _runs(process: int) -> bool:
 
 
 def lives(folder: Path, name: str) -> bool:
-    """Whether a process runs: known on the same machine, elsewhere by its last sign of life.
+    """Return whether a process is alive: on this machine by its id, elsewhere by its last heartbeat.
 
     Args:
-        folder: Of the search.
-        name: Of the process.
+        folder: Folder of the search.
+        name: Name of the process, see `Membership`.
     """
     file = _file(folder / "workers", name)
     if not file.exists():

@@ -20,31 +20,31 @@ from typing import Any
 from hpo_envs.tables.table import is_number
 
 STEPS = ("step", "epoch")
-"""Keys of lines of JSON that are reports on the way."""
+"""Keys that make a line of JSON an intermediate report."""
 
 LARGEST = 10_000_000
-"""Bytes up to which a file in the command line counts as code."""
+"""Largest size in bytes of a file in the command line that counts as code."""
 
 
 class Program:
-    """Function of a configuration that runs a program, without a shell.
+    """Function that runs a program, without a shell, on a configuration.
 
     A line of JSON with the objective and `epoch` or `step` is a report; a program that is stopped early is killed. It
-    is also killed, with its children, when its evaluation exceeds its time or the search is interrupted.
+    is also killed, with its children, when its evaluation exceeds its time limit or the search is interrupted.
 
     Args:
         command: Command line with hyperparameters in braces, `python train.py --lr {lr}`; `{trial}` is the number of
             the evaluation. An argument with an inactive hyperparameter is left out, with the option before it.
-        file: File with the score as JSON, which may have braces, too; None: no file.
+        file: JSON file with the score; its name may have braces, too. None: no file.
         pattern: Regular expression whose last match in the output has the score as its first group, or metrics as named
             groups; None: the last line of JSON on standard output, a number or an object.
-        memory: Most bytes of address space; None: no limit. On Linux and macOS.
+        memory: Limit of the address space in bytes, on Linux and macOS; None: no limit.
 
     Attributes:
         options: The arguments, by name.
 
     Raises:
-        ValueError: The program does not exist, both a file and a pattern, or a pattern without a group.
+        ValueError: The program does not exist, the pattern has no group, or both a file and a pattern are given.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Program:
         self._file, self._pattern, self._memory = file, pattern, memory
 
     def digests(self) -> dict[str, str]:
-        """Digest of each file in the command line, such as the script that is run."""
+        """Digest of each file in the command line, such as the script."""
         files = [Path(a) for a in self._arguments[1:] if "{" not in a and Path(a).is_file()]
         data = {str(f): f.read_bytes() for f in files if f.stat().st_size <= LARGEST}
         return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
@@ -72,7 +72,7 @@ class Program:
 
         Raises:
             RuntimeError: The program failed; the message has the end of its standard error.
-            TypeError: It succeeded without a score.
+            TypeError: The program succeeded, but wrote no score.
         """
         values = {**config, "trial": trial.number}
         with tempfile.TemporaryFile() as errors, self._running(values, errors) as process:
@@ -110,7 +110,7 @@ class Program:
             process.wait()
 
     def _limit(self) -> None:
-        """In the new process: limit its memory, and end it with the process that started it."""
+        """Limit the memory of the new process, and let it end with its parent."""
         import resource
 
         if self._memory is not None:
@@ -137,7 +137,7 @@ class Program:
 
 
 def _parsed(line: str) -> Any:
-    """A line of JSON that is a number or an object; None for another line."""
+    """Parse a line of JSON that is a number or an object; None for any other line."""
     with contextlib.suppress(ValueError):
         value = json.loads(line)
         return value if is_number(value) or isinstance(value, dict) else None

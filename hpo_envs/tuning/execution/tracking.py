@@ -1,4 +1,4 @@
-"""Each evaluation as a run of MLflow or Weights & Biases, by their own clients."""
+"""Logging of each evaluation as a run of MLflow or Weights & Biases, by their own clients."""
 
 import math
 from collections.abc import Callable
@@ -8,15 +8,15 @@ from hpo_envs.tuning.record import Evaluation
 
 
 def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
-    """A function of the search's name and an evaluation that ended, which logs it.
+    """Return a function that logs a finished evaluation, given the search's name and the evaluation.
 
-    The client's settings count, such as `MLFLOW_TRACKING_URI` or `WANDB_MODE`; experiment or group are the search.
+    The client's own settings apply, such as `MLFLOW_TRACKING_URI` or `WANDB_MODE`. Runs are grouped by search.
 
     Args:
         name: `mlflow` or `wandb`.
 
     Raises:
-        ValueError: Another name.
+        ValueError: The name is another one.
         ModuleNotFoundError: The package is not installed.
     """
     one_of("log", name, ("mlflow", "wandb"))
@@ -50,7 +50,7 @@ def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
 
 
 def _logged(evaluation: Evaluation) -> list[tuple[int, dict[str, float]]]:
-    """(step, metrics) in the order of steps: the reports, then what was returned."""
+    """(step, metrics) in the order of steps: first the reports, then the returned metrics."""
     reports = [(int(step), {"report": float(score)}) for step, score in evaluation.curve]
     last = reports[-1][0] + 1 if reports else 0
     numbers = {**evaluation.metrics, "cost": evaluation.cost, "seconds": evaluation.seconds}

@@ -28,7 +28,7 @@ GUARD = "programs that tune with processes must keep to `if __name__ == '__main_
 KINDS = ("auto", "serial", "processes", "threads")
 
 PAUSED = 32
-"""Paused trainings that a worker keeps in memory; of more, those that waited longest start again."""
+"""Most paused trainings that a worker keeps; beyond it, the one paused longest is dropped and restarted."""
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class Job:
     """An evaluation for a worker.
 
     Attributes:
-        number: Of the evaluation.
-        function: What is called.
-        form: How.
+        number: Number of the evaluation.
+        function: The function to call.
+        form: Its form, see `calls.form_of`.
         config: Natural values of the active hyperparameters.
-        objectives: What it must return.
-        seconds: How long it may take; None: as long as it takes.
-        epoch: Epoch to train to, where it is trained by epochs.
-        training: What says which training is gone on with: the run, and the candidate.
-        folder: Of its checkpoints.
-        trial: Where it reports, if it may be stopped early.
+        objectives: Names of the metrics that the function must return.
+        seconds: Time limit; None: no limit.
+        epoch: Epoch to train to, for functions that train by epochs.
+        training: Key of the training to continue: the search and the candidate.
+        folder: Folder of its checkpoints.
+        trial: The trial that receives reports, if the training may be stopped early.
     """
 
     number: int
@@ -68,13 +68,13 @@ class JobResult:
     """Result of a job.
 
     Attributes:
-        number: Of the evaluation.
-        outcomes: (epoch, outcome) of each score on the way; epoch 0 if there are none.
-        started: When, in seconds since 1970.
-        worker: Host and process.
+        number: Number of the evaluation.
+        outcomes: (epoch, outcome) of each score; the epoch is 0 for functions that do not train by epochs.
+        started: Start of the evaluation, in seconds since 1970.
+        worker: Host and process id.
         curve: (step, score) of each report.
-        stopped: Whether it was stopped early.
-        forecast: Expected score at the end, if it was.
+        stopped: Whether the training was stopped early.
+        forecast: Expected score at the end of a training that was stopped early; else None.
     """
 
     number: int
@@ -86,7 +86,7 @@ class JobResult:
     forecast: float | None = None
 
     def reported(self, trial: Trial) -> "JobResult":
-        """The same with what a trial reported."""
+        """Return this result with what the trial reported."""
         return replace(self, curve=tuple(trial.curve), stopped=trial.should_stop, forecast=trial.forecast)
 
 
@@ -94,7 +94,7 @@ _paused: OrderedDict[tuple[str, int], PausableTraining] = OrderedDict()
 
 
 def perform(job: Job) -> JobResult:
-    """Perform a job and return its result, whatever the function does."""
+    """Perform a job and return its result; whatever the function raises becomes a failed outcome."""
     started, clock, process = time.time(), time.perf_counter(), os.getpid()
     limited: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if job.seconds is not None:
@@ -135,7 +135,7 @@ def _carry_out(job: Job) -> list[tuple[int, Outcome]]:
 
 
 def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
-    """Outcomes of a function that reports to its trial, until it ends or is stopped."""
+    """Outcomes of a function that reports to its trial, until it ends or is stopped early."""
     if job.form == "score":
 
         def score(config: dict[str, Any]) -> Any:
@@ -161,8 +161,8 @@ def processes(workers: int, function: Function) -> PooledCalls:
     """Processes on this machine that have imported a function. A call whose process dies is not retried.
 
     Raises:
-        OSError: The system starts no more processes, or opens no more files.
-        ValueError: They cannot import it.
+        OSError: The system can start no more processes or open no more files.
+        ValueError: The processes cannot import the function.
     """
     from hpo_envs.benchmarks.runs.processes import Processes
 
@@ -180,17 +180,17 @@ def processes(workers: int, function: Function) -> PooledCalls:
 
 
 def executor_of(kind: Any, workers: int, function: Function) -> Calls:
-    """The workers that evaluate a function.
+    """Return the workers that evaluate a function.
 
     Args:
         kind: `serial` (this process), `processes`, `threads`, or `auto`: serial for one worker, processes for more, or
             threads where no other process can import the function; or any `concurrent.futures.Executor`, or a factory
             of one, which replaces a pool that breaks.
-        workers: Their number.
-        function: What they call.
+        workers: Number of workers.
+        function: The function to call.
 
     Raises:
-        ValueError: Another kind; or processes that cannot import the function.
+        ValueError: `kind` is unknown, or processes cannot import the function.
     """
     if not isinstance(kind, str):
         return PooledCalls(kind, losses=1)
@@ -221,10 +221,10 @@ def not_importable(function: Function) -> str | None:
 
 
 def check_main() -> None:
-    """Refuse to tune in a process that is still starting, because it imports a program without a guard.
+    """Raise if this process is still starting, because it imports a program without a guard.
 
     Raises:
-        RuntimeError: It does.
+        RuntimeError: The process is still starting.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RuntimeError(GUARD)

@@ -1,1 +1,1 @@
-"""Pages of a search: as a file, and while it runs."""
+"""Pages of a search, as a file and while it is running."""

@@ -1,6 +1,6 @@
 """The page of a running search, served on this machine: the only module that listens.
 
-It answers nothing but GET of one page, which it makes of the record on the disk, and changes nothing.
+It serves a single page to GET requests, rendered from the record on disk, and changes nothing.
 """
 
 import hmac
@@ -18,24 +18,24 @@ from hpo_envs.tuning.record import NAME
 from hpo_envs.tuning.tuned import load
 
 REFRESH = 3
-"""Seconds after which a browser asks for the page again."""
+"""Seconds between reloads by the browser."""
 
 LOOPBACK = "127.0.0.1"
 
 
 class LivePage(ThreadingHTTPServer):
-    """A server of the page of a search, which browsers refresh by themselves.
+    """Server of the page of a search, which browsers reload automatically.
 
     Args:
-        folder: Of the search, which may not have begun.
-        port: 0: any that is free.
-        host: Address to listen on; beyond this machine a random token is part of the address.
+        folder: Folder of the search, which need not have begun.
+        port: Port to listen on; 0: any free one.
+        host: Address to listen on; for any other than this machine's own, the URL contains a random token.
 
     Attributes:
-        url: Address of the page, with the token.
+        url: URL of the page, with its token.
 
     Raises:
-        ValueError: There is no such folder.
+        ValueError: The folder does not exist.
         OSError: The port is not free.
     """
 
@@ -64,7 +64,7 @@ class LivePage(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers of the page to those who know its token, or are on this machine."""
+    """Handler that answers clients that know the token, or are on this machine."""
 
     server: LivePage
     server_version, sys_version = "hpo_envs", ""
@@ -98,4 +98,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing."""
+        """Suppress the log of requests."""

@@ -19,10 +19,10 @@ from hpo_envs.tuning.record import Evaluation, by
 from hpo_envs.tuning.trial import read_curve
 
 LOOKS = {"evaluations": 0, "best so far": 1, "failed": 2, "infeasible": 3, "Pareto front": 1}
-"""Colours of the series."""
+"""Index of the colour of each series."""
 
 FEWEST, MOST = 8, 256
-"""Fewest successes from which importance is estimated; of more than the most, it is estimated from a sample."""
+"""Fewest successes for an estimate of importance, and most that it uses; of more, a random sample."""
 
 
 def render(tuned: Any) -> str:
@@ -58,7 +58,7 @@ def _time(tuned: Any) -> str:
 
 
 def _answer(tuned: Any) -> str:
-    """The best configuration, ready to copy; of several objectives the Pareto front."""
+    """The best configuration, ready to copy; with several objectives, the Pareto front."""
     names = tuned.header["objectives"]
     if len(names) > 1:
         cells = [
@@ -88,7 +88,7 @@ def _answer(tuned: Any) -> str:
 
 
 def _curve(tuned: Any, drawn: Drawn) -> str:
-    """Each objective against the order in which evaluations ended; two of them against each other."""
+    """Each objective by order of completion; two objectives against each other."""
     ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.ended)
     x, notes, figures = [e.ended + 1 for e in ended], [*map(_note, ended)], ""
     names, goals = tuned.header["objectives"], tuned.header["goals"]
@@ -129,7 +129,7 @@ def _curve(tuned: Any, drawn: Drawn) -> str:
 
 
 def _series(evaluations: Sequence[Evaluation], name: str, goal: str) -> dict[str, list[float | None]]:
-    """Scores of evaluations as points: those with a score, infeasible ones, and failed ones at the worst end."""
+    """Scores as series of points: feasible, infeasible, and failed evaluations, the last at the worst end."""
     good = [e for e in evaluations if e.rewards is not None]
     shown = dict(zip([e.number for e in good], _shown([e.metrics[name] for e in good], goal), strict=True))
     edge = (min if goal == "max" else max)(shown.values(), default=0.0)
@@ -156,7 +156,7 @@ def _trainings(tuned: Any, drawn: Drawn) -> str:
 
 
 def _shown(values: Sequence[float], goal: str) -> list[float]:
-    """Scores, of which those so bad that they would hide the others are moved up to an edge."""
+    """Scores in which outliers at the bad end, which would hide the others, are moved to an edge."""
     sign = 1.0 if goal == "max" else -1.0
     scores = sign * np.array(values)
     best, middle = float(scores.max()), float(np.median(scores))
@@ -168,7 +168,7 @@ def _note(e: Evaluation) -> str:
 
 
 def _importance(tuned: Any) -> str:
-    """Shares of the variance with their intervals."""
+    """Importance of hyperparameters as fractions of the variance, with intervals."""
     title, (configs, scores, axes) = "What mattered", tuned.configurations()
     if len(scores) < FEWEST or np.ptp(scores) == 0.0:
         return _section("importance", title, f"<p>It takes {FEWEST} successes with different scores to say.</p>")
@@ -194,7 +194,7 @@ def _importance(tuned: Any) -> str:
 
 
 def _configurations(tuned: Any, drawn: Drawn) -> str:
-    """Parallel coordinates, and a slice per hyperparameter."""
+    """Parallel coordinates, and a plot of the score against each hyperparameter."""
     (points, raw), good = tuned.stored, tuned.successes
     name, active, figures = tuned.header["objectives"][0], points.active(raw), ""
     score = np.array([e.score for e in good])
@@ -253,7 +253,7 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
 
 
 def _running(tuned: Any) -> str:
-    """Evaluations that have begun, with the last report of each."""
+    """Evaluations in progress, with the last report of each."""
     names, rows = [h["name"] for h in tuned.header["space"]], []
     for e in (e for e in tuned if e.ended < 0):
         file = Path(tuned.folder or "") / "reports" / str(e.number)
@@ -265,7 +265,7 @@ def _running(tuned: Any) -> str:
 
 
 def _epoch(evaluation: Evaluation) -> int:
-    """Epochs up to which a configuration was trained; 0 if it was not by epochs."""
+    """Number of epochs that a configuration was trained; 0 if the function does not train by epochs."""
     if evaluation.curve:
         return int(evaluation.curve[-1][0])
     action = evaluation.action
