@@ -19,7 +19,7 @@ class Agent(abc.ABC):
     no optimum, no held-out metric.
 
     Args:
-        problem: What is known before the first evaluation.
+        problem: The problem, all that is known before the first evaluation.
         seed: Seed of the agent's own generator, `self.rng`. The same seed gives the same suggestions in any process.
 
     Attributes:
@@ -33,8 +33,8 @@ class Agent(abc.ABC):
             out one of them are marked as seen in all results.
         constrained: Whether the agent models constraints, from `info["violations"]`; others observe an infeasible
             evaluation as a failed one.
-        supports: What an agent that is not registered works on, in the words of `hpo-envs list --agents` (`rows`,
-            `grid`, `arms`, ...); empty: everything.
+        supports: Kinds of problems that an unregistered agent supports, named as in `hpo-envs list --agents` (`rows`,
+            `grid`, `arms`, ...); empty: all.
         observes: Whether the agent is a policy, which acts on observations of the environment: `observe` is called
             before each `ask`.
     """
@@ -117,7 +117,7 @@ class Incumbent:
     """The best evaluated action so far, on any space.
 
     Attributes:
-        best: Its reward (the sum of several) and the action; None before the first.
+        best: Best reward (for several objectives, their sum) and its action; None before the first evaluation.
         succeeded: Whether any run succeeded.
     """
 
@@ -194,7 +194,7 @@ def whole(name: str, value: Any, least: int) -> int:
     """Return `value` as an int.
 
     Raises:
-        ValueError: It is not a whole number >= `least`.
+        ValueError: The value is not a whole number >= `least`.
     """
     if isinstance(value, (bool, str)) or int(value) != value or value < least:
         raise ValueError(f"{name} must be an int >= {least}, got {value!r}")
@@ -205,7 +205,7 @@ def positive(name: str, value: float) -> float:
     """Return `value` as a float.
 
     Raises:
-        ValueError: It is not a finite number > 0.
+        ValueError: The value is not a finite number > 0.
     """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a finite number > 0, got {value!r}")

@@ -20,12 +20,12 @@ from hpo_envs.tables.checks import read_only
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What an agent knows before its first evaluation. Arrays are read-only.
+    """The information that an agent has before its first evaluation. Arrays are read-only.
 
     Attributes:
         action_space: Gymnasium space of one action.
         features: (rows, d) float64 in [0, 1], features of each candidate; None if actions are not rows.
-        feature_names: One per column of `features`.
+        feature_names: Names of the columns of `features`.
         levels: (levels,) resource of each checkpoint if actions are (row, level) pairs; else None.
         objectives: Number of rewards per evaluation.
         budget: Budget of an episode, in `unit`; None if the whole table may be evaluated.
@@ -122,7 +122,7 @@ class Problem:
             resource: Limit in units of the first checkpoint (epochs if every epoch is a checkpoint).
 
         Raises:
-            ValueError: It is not positive.
+            ValueError: The resource is not positive.
         """
         if resource is None:
             return self

@@ -92,7 +92,7 @@ def _entry(target: str, supports: str, summary: str, **more: Any) -> Registratio
 FEATURED = "rows features levels"
 GRID = f"{FEATURED} grid"
 CUBE = f"{GRID} box"
-"""What several agents work on."""
+"""Kinds of problems that several agents support."""
 
 
 def _transfer(target: str, summary: str, objectives: bool = False, **kwargs: Any) -> Registration:
@@ -242,7 +242,7 @@ def entry(name: str) -> Registration:
     """The registry entry of an agent; a plugin is imported.
 
     Raises:
-        ValueError: No such agent; the message suggests the nearest name.
+        ValueError: The agent is unknown; the message suggests the nearest name.
     """
     if (plugin := _plugin(name)) is not None:
         return _of_plugin(plugin)
@@ -296,7 +296,7 @@ def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
     """Return whether an agent can work on a problem, with weights that have not seen it if they are trained.
 
     Raises:
-        ValueError: No such agent.
+        ValueError: The agent is unknown.
     """
     e = entry(name)
     candidates = 0 if problem.features is None else len(problem.features)
@@ -339,7 +339,7 @@ def factory(agent: str) -> Callable[..., Agent]:
         agent: A registered name, or `module:factory`.
 
     Raises:
-        ValueError: It cannot be imported, or is not callable.
+        ValueError: The factory cannot be imported, or is not callable.
     """
     if ":" not in agent:
         return functools.partial(make, agent)
@@ -366,7 +366,7 @@ def slow(name: str, problem: Problem) -> bool:
     seconds.
 
     Raises:
-        ValueError: No such agent.
+        ValueError: The agent is unknown.
     """
     where = {
         "anywhere": True,

@@ -74,7 +74,7 @@ class Axis:
         """The coordinate of a natural value, the inverse of `natural`.
 
         Raises:
-            ValueError: It is not one of the choices, or outside the range.
+            ValueError: The value is outside the range, or not one of the choices.
         """
         if self.choices:
             same = [c == value and isinstance(c, bool) == isinstance(value, bool) for c in self.choices]

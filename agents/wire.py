@@ -26,8 +26,8 @@ def encode(message: Any) -> bytes:
     """Encode dicts, lists, strings, numbers, bytes and arrays of numbers or strings as a message.
 
     Raises:
-        TypeError: It contains anything else.
-        ValueError: It has a number that JSON cannot represent, or contains itself.
+        TypeError: The message contains an object of another type.
+        ValueError: The message has a number that JSON cannot represent, or contains itself.
     """
     blobs: list[bytes] = []
     size = 0
@@ -59,7 +59,7 @@ def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
         most: Largest number of bytes that may follow; default: any number.
 
     Raises:
-        ValueError: It is not a head, or more bytes would follow.
+        ValueError: The bytes are no head, or announce too many bytes.
     """
     mark, text, arrays = HEAD.unpack(head)
     if mark != _MARK:
@@ -73,7 +73,7 @@ def decode(text: bytes, arrays: bytes) -> Any:
     """Decode the bytes after a head; the arrays are writable.
 
     Raises:
-        ValueError: It is not a message.
+        ValueError: The bytes are not a valid message.
     """
 
     def hook(data: dict[str, Any]) -> Any:
@@ -109,7 +109,7 @@ def encode_space(space: Space[Any]) -> dict[str, Any]:
     """Encode a space as JSON data.
 
     Raises:
-        ValueError: Not a `Discrete`, `MultiDiscrete` or `Box`.
+        ValueError: The space is not a `Discrete`, `MultiDiscrete` or `Box`.
     """
     kind = next((made.__name__ for made in type(space).__mro__ if made.__name__ in SPACES), None)
     if kind is None:
@@ -121,7 +121,7 @@ def decode_space(data: dict[str, Any]) -> Space[Any]:
     """Decode a space that `encode_space` encoded.
 
     Raises:
-        ValueError: It is another kind of space.
+        ValueError: The data describe another kind of space.
     """
     if (kind := data["kind"]) not in SPACES:
         raise ValueError(f"kind must be one of {', '.join(SPACES)}, got {kind!r}")
@@ -138,7 +138,7 @@ def encode_function(function: Callable[..., Any]) -> str:
     """Name a function of a module as `module:name`.
 
     Raises:
-        ValueError: It cannot be imported by that name.
+        ValueError: The function cannot be imported by its name.
     """
     module, name = function.__module__, getattr(function, "__qualname__", "")
     if getattr(importlib.import_module(module), name, None) is not function:
@@ -150,7 +150,7 @@ def decode_function(name: str) -> Callable[..., Any]:
     """Return the function that `module:name` names.
 
     Raises:
-        ValueError: It is not a function, or not of the package `TRUSTED`.
+        ValueError: The name is not that of a function in the package `TRUSTED`.
     """
     module, _, attribute = name.partition(":")
     if module.split(".")[0] != TRUSTED:

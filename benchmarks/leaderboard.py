@@ -89,12 +89,12 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
 
     Args:
         seeds: Number of replications.
-        only: As in `environments`.
+        only: See `environments`.
         others: External agents: registered ones, which have a separate study, as their packages may be missing; or
             `module:factory` or `policy:FILE`, each of which runs in a separate process.
 
     Raises:
-        ValueError: One of `others` is an agent of the suite.
+        ValueError: An entry of `others` is an agent of the suite.
     """
     every = tuple(range(seeds))
     if ours := [n for n in others if n in AGENTS and AGENTS[n].entrant]:

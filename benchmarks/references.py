@@ -29,7 +29,7 @@ RANDOM = 4096
 """Random actions on each task: their median is known to about 2 % of their spread."""
 
 PARENTS, CHILDREN, GENERATIONS = 16, 256, 60
-"""Of the evolution strategy."""
+"""Settings of the evolution strategy."""
 
 CELLS = {"random": (4, 500), "regularized-evolution": (4, 500)}
 """Seeds and cells of each run, by agent."""

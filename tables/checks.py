@@ -75,7 +75,7 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
         `value`.
 
     Raises:
-        ValueError: It is not an allowed value; the message suggests the nearest.
+        ValueError: The value is not allowed; the message suggests the nearest allowed one.
     """
     if isinstance(value, str) and value in known:
         return value
@@ -92,7 +92,7 @@ def extra_module(name: str, extra: str, what: str) -> Any:
         what: Part that needs it, in the plural, for the message.
 
     Raises:
-        ModuleNotFoundError: It is not installed; the message says how to install it.
+        ModuleNotFoundError: The package is not installed; the message says how to install it.
     """
     try:
         importlib.import_module(name.partition(".")[0])  # a module of it may be there from before
@@ -112,8 +112,8 @@ def regular(path: Path) -> Path:
     """Return a path after checking that it is a regular file or a folder.
 
     Raises:
-        ValueError: It is a pipe or a device.
-        OSError: It does not exist.
+        ValueError: The path is a pipe or a device.
+        OSError: The path does not exist.
     """
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -132,7 +132,7 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[P
 
     Raises:
         ValueError: The file is not valid, or has integers of thousands of digits.
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     data = read(regular(path))
     try:

@@ -34,7 +34,7 @@ class Plugin(NamedTuple):
         """The object that it names.
 
         Raises:
-            ValueError: It cannot be imported.
+            ValueError: The object cannot be imported.
         """
         module, _, name = self.target.partition(":")
         try:

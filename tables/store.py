@@ -129,7 +129,7 @@ def read(file: str, root: Path | None = None) -> bytes:
 
     Raises:
         TableNotInstalled: The file does not exist.
-        CorruptFile: Its size or checksum is wrong.
+        CorruptFile: The size or checksum of the file is wrong.
     """
     record = catalogue.files()[file]
     path = (root or data_folder()) / file
@@ -194,7 +194,7 @@ def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
         table: A `Table` instead, or a tuple of them for several names; None for the named ones.
 
     Raises:
-        ValueError: It is neither.
+        ValueError: `table` is neither None, a Table, nor a tuple of them.
     """
     if table is None:
         return tuple(load(name) for name in names)

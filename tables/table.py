@@ -135,7 +135,7 @@ class Hyperparameter:
         """The stored number of a natural value.
 
         Raises:
-            ValueError: It is outside the range, or not one of the values.
+            ValueError: The value is outside the range, or not one of the values.
         """
         value = value if type(value) in map(type, self.values) else scalar(value)
         if self.values:
@@ -198,7 +198,7 @@ class Table:
         keys: Unique name of each row.
         space: The hyperparameters, one per column of `configs`; may be empty.
         configs: (rows, len(space)) float64, raw values (categoricals as indices).
-        feature_names: One per column of `features`.
+        feature_names: Names of the columns of `features`.
         features: (rows, d) float64 in [0, 1]: features of each row that agents observe before its evaluation.
         metrics: The measured quantities.
         values: (rows, repeats, levels, metrics) float64 in native units; NaN = not measured, trailing only.

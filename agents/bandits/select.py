@@ -77,8 +77,8 @@ def advise(
         `decided`, `tied` (models as probable as the best), `next` (names to evaluate; empty once decided).
 
     Raises:
-        ValueError: One model, a model with fewer than three scores, a score that is not finite or outside the
-            bounds of the logit, or a wrong argument.
+        ValueError: There is only one model, a model has fewer than three scores, a score is not finite or outside the
+            bounds of the logit, or an argument is invalid.
     """
     names, (low, high) = list(scores), bounds
     if len(names) < 2:

@@ -51,7 +51,7 @@ class Ax(ExternalOptimizer):
 
     Raises:
         ModuleNotFoundError: Ax is not installed.
-        ValueError: No such method.
+        ValueError: The method is unknown.
     """
 
     def __init__(self, problem: Problem, seed: int, *, method: str = "fast") -> None:

@@ -52,7 +52,7 @@ class Nevergrad(ExternalOptimizer):
 
     Raises:
         ModuleNotFoundError: Nevergrad is not installed.
-        ValueError: No such optimizer; another kind of space.
+        ValueError: The optimizer is unknown, or the space is of another kind.
     """
 
     def __init__(self, problem: Problem, seed: int, *, optimizer: str = "NGOpt") -> None:

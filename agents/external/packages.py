@@ -23,7 +23,7 @@ def package(name: str, needed_by: str = "") -> Any:
         needed_by: Part of another package that needs it; default: the agents of the package itself.
 
     Raises:
-        ModuleNotFoundError: It is not installed, or too old; the message says how to install it.
+        ModuleNotFoundError: The package is missing or too old; the message says how to install it.
     """
     top = name.partition(".")[0]
     who = f"with {needed_by}" if needed_by else f"of {top}"

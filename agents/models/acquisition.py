@@ -129,7 +129,7 @@ def maximise(
     Args:
         space: The axes.
         score: Acquisition at (n, d) snapped points.
-        slope: The same with its gradient along the real axes; None: no gradient is known.
+        slope: Function that returns the scores and their gradients along the real axes; None: no gradient is known.
         best: (k, d) points near which good points are expected.
         rng: Draws points and moves.
     """

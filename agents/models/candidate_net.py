@@ -15,7 +15,7 @@ def shapes(columns: int, hidden: int) -> dict[str, tuple[int, ...]]:
     """Shape of each array of the weights: `NAME.weight` (out, in) and `NAME.bias` (out,).
 
     Args:
-        columns: Of a candidate.
+        columns: Number of columns of a candidate.
         hidden: Units of each layer; 0: scores are linear in the columns.
     """
     if not hidden:

@@ -1,4 +1,4 @@
-"""What a policy observes of candidates and history: groups of columns and their limits, for many episodes at once.
+"""Observations of a policy: columns of candidates and of the history, by groups, for many episodes at once.
 
 Training environments show these columns for thousands of episodes, an agent computes them for its one: both run this
 code, on the Gaussian process of `learned`.
@@ -60,7 +60,7 @@ CONTEXT = 6
 the source tasks' mean with the observations, and whether there are source tasks."""
 
 NEARNESS = 1
-"""Which of the `LENGTHS` sets of length-scales says how near two candidates are."""
+"""Index of the set of length-scales (of `LENGTHS`) that measures how near two candidates are."""
 
 BOUND = 8.0
 """Largest absolute value of a column."""
@@ -70,7 +70,7 @@ def width(features: tuple[str, ...]) -> int:
     """Number of columns of `candidates` with these groups of features, that of evaluated candidates included.
 
     Raises:
-        ValueError: No group, or one of another name.
+        ValueError: There is no group, or one has an unknown name.
     """
     if not isinstance(features, (tuple, list)) or not features or not set(features) <= set(GROUPS):
         raise ValueError(f"features must be a tuple of names among {', '.join(GROUPS)}, got {features!r}")
@@ -94,7 +94,7 @@ class CandidateArrays:
 
     Attributes:
         x: (E, n, d) features in [0, 1]; zeros where an episode has fewer candidates or features.
-        tables: Which candidates an episode has, and what source tasks predict of them (there may be none).
+        tables: Candidates of each episode, with predictions of source tasks, if there are any.
         lengths: (E, LENGTHS, d) length-scales.
         widths: (E,) features that an episode has.
     """
@@ -159,7 +159,7 @@ class CandidateSet:
     Args:
         space: The candidates.
         features: Names of groups of columns, see `GROUPS`.
-        numbers: Of the stacked process, see `gp.stacked.START`; None: the untrained ones.
+        numbers: Hyperparameters of the stacked process, see `gp.stacked.START`; None: untrained ones.
         budget: Most evaluations in `history`.
 
     Attributes:
@@ -169,7 +169,7 @@ class CandidateSet:
         rewards: (E, t) their rewards.
 
     Raises:
-        ValueError: No group of features, or more hyperparameters than columns.
+        ValueError: There is no group of features, or there are more hyperparameters than columns.
     """
 
     def __init__(

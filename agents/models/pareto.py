@@ -10,7 +10,7 @@ def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """(n,) mask of the non-dominated ones of (n, m) rewards (section 4.2); higher is better, equal points are all kept.
 
     Raises:
-        ValueError: Not a matrix, or it contains NaN.
+        ValueError: The rewards are not a matrix, or contain NaN.
     """
     r = np.asarray(rewards, dtype=float)
     if r.ndim != 2 or np.isnan(r).any():

@@ -19,7 +19,7 @@ class Source:
             the problem's range are outside [0, 1].
         rewards: (t, objectives) float64, higher is better, in the table's unit.
         costs: (t,) float64, cost of each evaluation; of a full training if the table has curves.
-        feature_names: One per column of `features`; empty: the problem's columns.
+        feature_names: Names of the columns of `features`; empty: the problem's columns.
         levels: (L,) resource of each checkpoint if the table has learning curves; else None.
         curves: (t, L, objectives) rewards at each checkpoint, NaN past a run's end; `rewards` are their last ones.
         curve_costs: (t, L) cost of training up to each checkpoint.

@@ -191,7 +191,7 @@ def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
     """Features in [0, 1] as natural values; without `ranges`, standardised.
 
     Raises:
-        ValueError: Not one range for each feature.
+        ValueError: The number of ranges differs from that of features.
     """
     if ranges is None:
         return standardised(x)

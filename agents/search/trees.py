@@ -21,7 +21,7 @@ RATE = 0.3
 class TreeSearch(OnCandidates):
     """Base class of tree-based optimizers: configurations with features, random initial design, no repetition.
 
-    Of more than 20,000 rows some 2,000 are scored, redrawn at each fit (see `CandidatePool`).
+    If there are more than 20,000 rows, about 2,000 are scored, redrawn at each fit (see `CandidatePool`).
 
     Args:
         problem: Rows with features, or (row, checkpoint) pairs.

@@ -40,7 +40,7 @@ class TransferAgent(CandidateAgent):
         means: (objectives, sources, candidates) their means.
 
     Raises:
-        ValueError: No sources with a feature of the problem, or too many objectives.
+        ValueError: No source shares a feature with the problem, or there are too many objectives.
     """
 
     most: int = 1

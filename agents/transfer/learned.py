@@ -55,9 +55,9 @@ class Learned(CandidateAgent):
     by evolution strategies on whole runs over many tables (`python -m hpo_envs.benchmarks.learned.train`). The first
     candidate is the one with the largest m.
 
-    Of the shipped weights those are used that were trained on most languages, but on none of the problem's
-    (`problem.held_out`). Without sources m = 0: the first candidate is random, and the model is the untrained one,
-    because the numbers were trained with sources.
+    The shipped weights with the most training languages are used, among those trained on none of the problem's
+    (`problem.held_out`). Without sources, m = 0: the first candidate is random, and the model is untrained, because the
+    weights were trained with sources.
 
     Formula:
         u(x) ~ GP(slope m(x), a M(x, x') + c + e m(x) m(x') + s sum_j d_j(x) d_j(x'))    M: Matern 5/2
@@ -81,7 +81,7 @@ class Learned(CandidateAgent):
         trained: Whether to use trained numbers instead of `START`.
         seen: Whether weights trained on the problem's languages are allowed; results are marked.
         weights: Name of the weights; None: those trained on most languages, but on none of the problem's.
-        member: One training seed of the weights alone; None: all of them.
+        member: Index of the only training seed of the weights to use; None: all of them.
         numbers: (seeds, len(START)) numbers instead of shipped ones.
         initial: Number of random first candidates, without sources.
 

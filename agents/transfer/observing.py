@@ -23,7 +23,7 @@ class ObservingAgent(CandidateAgent):
         seed: Seed of `self.rng`, which draws the candidates that are observed.
         features: Groups of columns, see `candidate_set.GROUPS`.
         most: Candidates observed at most; of more, a random subset.
-        numbers: Of the stacked process.
+        numbers: Hyperparameters of the stacked process.
 
     Attributes:
         pool: (n,) candidates observed, ascending.

@@ -57,7 +57,7 @@ class Policy(ObservingAgent):
         deterministic: Whether the most probable candidate is suggested instead of a sampled one.
         seen: Whether weights trained on the problem's languages are allowed; results are marked.
         weights: Name of the weights in the file; None: those trained on most languages, but on none of the problem's.
-        member: One training seed of the weights alone; None: all of them.
+        member: Index of the only training seed of the weights to use; None: all of them.
         blind: Whether the history is hidden from the network, to measure its value.
 
     Raises:

@@ -168,7 +168,7 @@ def arguments(file: str) -> dict[str, Any]:
     """Arguments of `hpo_envs.agents.transfer.policy:Policy`: a file and its sha256.
 
     Raises:
-        ValueError: Not a file written by `save_policy`.
+        ValueError: The file was not written by `save_policy`.
     """
     return {"file": str(Path(file).resolve()), "sha256": read(file).sha256}
 

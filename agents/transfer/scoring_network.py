@@ -13,7 +13,7 @@ class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
     """Scores candidates; its parameters have the names and shapes of `candidate_net.shapes`.
 
     Args:
-        columns: Of a candidate.
+        columns: Number of columns of a candidate.
         hidden: Units of each layer.
         skip: Weight of the last column in every score before training: a multiple of log expected improvement, where
             the last group of features is a Gaussian process. Without it the policy starts uniform.

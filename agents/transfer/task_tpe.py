@@ -50,7 +50,7 @@ class TaskTPE(CandidateAgent):
         initial: Number of evaluations of the sources' best; default: a twentieth of the budget, at least 3.
 
     Raises:
-        ValueError: No source shares a feature with the problem, or a setting is not valid.
+        ValueError: No source shares a feature with the problem, or a setting is invalid.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ class Dimension:
 
     Attributes:
         name: Name of the hyperparameter.
-        values: Its distinct numbers, all equally likely; empty for a range, in which every number is.
+        values: Distinct numbers, all equally likely; empty for a range, which is uniform.
         low: Smallest number of a range.
         high: Largest number.
         log: Whether the numbers are logarithms.
@@ -221,7 +221,7 @@ def space_of(table: Table) -> tuple[Floats, list[Dimension]]:
     """The varying hyperparameters of all rows, or the features of a table without hyperparameters; and their axes.
 
     Raises:
-        ValueError: It has neither, or none that varies.
+        ValueError: The table has neither, or none that varies.
     """
     if table.space:
         x, axes = varying(table.space, table.configs)

@@ -36,7 +36,7 @@ RUNS = TRACK.with_suffix(".parquet")
 
 STUDY = "study.toml"
 DATE = (2026, 1, 1, 0, 0, 0)
-"""Of all files in an archive, so that the same runs give the same bytes."""
+"""Date of all files in an archive, so that the same runs give the same bytes."""
 
 UNPACKED = 2**28
 """Bytes of the files in an archive, at most."""
@@ -103,7 +103,7 @@ def rank(comparison: Comparison, path: Path) -> Comparison:
     """Add the runs of an archive to those of a comparison.
 
     Raises:
-        ValueError: They cannot be compared, for example because of other tables.
+        ValueError: The runs cannot be compared, for example because of other tables.
     """
     with opened(path) as (_, folder):
         for block in Store(folder).once():

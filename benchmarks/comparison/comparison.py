@@ -115,15 +115,15 @@ class Comparison:
         """Run the missing runs of the study; stored runs are replayed.
 
         Args:
-            executor: Where to run: any `concurrent.futures.Executor`, or a factory of one, which replaces a pool that
-                breaks; default: this process. It is not closed.
+            executor: Any `concurrent.futures.Executor`, or a factory of one, which replaces a broken pool; default:
+                this process. It is not closed.
             **how: See `hpo_envs.benchmarks.study.scheduler.conduct`.
 
         Returns:
             This comparison, with all runs of the study.
 
         Raises:
-            ValueError: As `conduct`; or the replay of a stored run gives other results.
+            ValueError: See `conduct`; or the replay of a stored run gives other results.
             OSError: Writing to the disk fails.
         """
         if self.study is None or self.outcome is not None:
@@ -165,7 +165,7 @@ class Comparison:
         """Add further runs, which are not replayed, before scores are first read.
 
         Raises:
-            ValueError: They cannot be compared with the others.
+            ValueError: The runs cannot be compared with the others.
         """
         self._take(block, (len(self._blocks) + 10**6,))
 
@@ -231,7 +231,7 @@ class Comparison:
             table: `runs` or `evaluations`.
 
         Raises:
-            ValueError: No such table.
+            ValueError: The table is unknown.
         """
         made = {"runs": flat.runs, "evaluations": flat.all_evaluations}
         return made[one_of("table", table, made)](self.blocks()).to_pandas()
@@ -244,7 +244,7 @@ class Comparison:
             axes: Axes to draw on; None: new ones.
 
         Raises:
-            ValueError: No such track.
+            ValueError: The track is unknown.
             ModuleNotFoundError: matplotlib is not installed.
         """
         tracks = {t["name"]: t for t in self.scores["tracks"]}

@@ -161,7 +161,7 @@ class Scores:
             rank: Sort key of the environment and agent; of one type for all.
 
         Raises:
-            ValueError: They cannot be compared with the others.
+            ValueError: The runs cannot be compared with the others.
         """
         for index in _groups(block):
             header = block.header_of(int(index[0]))

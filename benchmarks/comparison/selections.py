@@ -22,7 +22,7 @@ def of_scored(
 
     Args:
         first: Header of a run of each environment.
-        scored: By environment and agent.
+        scored: Scored runs by environment and agent.
 
     Returns:
         `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the runs that recommend another arm than the best

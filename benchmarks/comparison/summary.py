@@ -293,7 +293,7 @@ def read(path: Path) -> dict[str, Any]:
 
     Raises:
         OSError: There is no such file.
-        ValueError: It is not a summary.
+        ValueError: The file is not a summary.
     """
     from hpo_envs.tables.files.unpacked import content_of
 

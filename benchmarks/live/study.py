@@ -47,7 +47,7 @@ class Row:
         budget: Number of evaluations.
         seed: Seed of optimizer and noise.
         final: Score without noise of the configuration with the best observed score.
-        anytime: The same, averaged over all numbers of evaluations.
+        anytime: `final` after each evaluation, averaged over all evaluations.
         median_ms: Median CPU time of a suggestion.
         worst_ms: Longest CPU time of a suggestion.
     """

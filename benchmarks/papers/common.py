@@ -30,7 +30,7 @@ Claim = Literal["holds", "fails", "open"]
 """On a statement: `open` where our numbers allow both."""
 
 SUFFIXES = {"k": 1e3, "M": 1e6}
-"""Of printed numbers: what they multiply by."""
+"""Suffixes of printed numbers and their factors."""
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
         (points,) x, and for each agent the mean and both ends of its interval, (points,) each.
 
     Raises:
-        ValueError: No regret is known.
+        ValueError: The regret of all runs is unknown.
     """
     one_of("by", by, ("evaluations", "cost"))
     total, frame = len(frame), frame.dropna(subset="regret")

@@ -61,7 +61,7 @@ def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
         The axes; the x axis is a fraction of the longest run on each environment.
 
     Raises:
-        ValueError: No regret is known.
+        ValueError: The regret of all runs is unknown.
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     if frame["regret"].isna().any():
@@ -87,7 +87,7 @@ def ranking(track: Mapping[str, Any], axes: Any = None) -> Any:
     """Draw the mean score of each agent with its 95 % interval, the best on top.
 
     Args:
-        track: One of a summary's, `Comparison.of(runs).scores["tracks"]`.
+        track: A track of a summary, such as one of `Comparison.of(runs).scores["tracks"]`.
         axes: Axes to draw on; None: new ones.
 
     Returns:

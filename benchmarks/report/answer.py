@@ -20,7 +20,7 @@ def of_track(track: Mapping[str, Any], says: Sequence[str], link: str, looks: Ma
 
     Args:
         track: Track of a summary.
-        says: Its verdict, from `sentences.verdict`.
+        says: Verdict of the track, from `sentences.verdict`.
         link: Anchor of its results on the page.
         looks: Indices of the agents' colours.
     """

@@ -166,7 +166,7 @@ class PooledCalls(Calls):
         """Requeue a call whose worker died.
 
         Raises:
-            WorkerLost: Too many workers died, or it exceeded its time limit.
+            WorkerLost: Too many workers died, or the call exceeded its time limit.
         """
         if isinstance(error, concurrent.futures.BrokenExecutor):
             self._replace(error)
@@ -216,7 +216,7 @@ def calls_on(pool: AnyExecutor | None) -> Calls:
         pool: See `AnyExecutor`; None: this process.
 
     Raises:
-        ValueError: It is none of these.
+        ValueError: The argument is not an executor.
     """
     if pool is None:
         return Calls()

@@ -85,10 +85,11 @@ class Journal:
         Args:
             record: Plain data; floats are preserved exactly.
             sync: Whether to wait for the disk, so that the record survives a power failure, too.
-            check: Called with the record as it will be read, before it is written; if it raises, nothing is written.
+            check: Function that is called with the record in the form in which it will be read; if it raises, nothing
+                is written.
 
         Raises:
-            TypeError: Not plain data.
+            TypeError: The record is not plain data.
             OSError: Writing to the disk fails; the record was not added.
         """
         text = json.dumps(dict(record), sort_keys=True).encode()

@@ -94,8 +94,8 @@ def run(
             interpreter of another environment; or an `IsolatedProcess` of this agent, which is reused.
         transfer: Meta-training tasks of all agents: tables of the id's family that share no language with it
             (`family`), or of another family (`NMTHPO`, `NMTLC`, `CharHPO`); by default none. See `docs/transfer.md`.
-        executor: Where to run: any `concurrent.futures.Executor`, or a factory of one; everything else must be
-            picklable. Each call gets some of the seeds; default: this process.
+        executor: Any `concurrent.futures.Executor`, or a factory of one, to which parts of the seeds are submitted; all
+            arguments must be picklable. Default: this process.
         **hyperparameters: Arguments of the agent.
 
     Returns:

@@ -29,7 +29,7 @@ class _Statement:
     """A simple statement, a definition, or the head of a block.
 
     Attributes:
-        syntax: Its syntax tree as text.
+        syntax: Syntax tree as text.
         binds: Global names that it binds.
         changes: Global names whose objects it changes: `name.attribute = ...`, `name[...] = ...`, `name.seed(...)`.
         calls: Global names of which it calls a method, or that it passes to a call: it may change their objects, unless
@@ -86,9 +86,9 @@ def syntax(source: bytes) -> str:
     """The syntax of a module as text, without comments, formatting, docstrings and calls of `print`.
 
     Raises:
-        SyntaxError: It is not a Python module.
-        ValueError: It contains null bytes.
-        RecursionError: It is nested too deeply.
+        SyntaxError: The text is not a Python module.
+        ValueError: The text contains null bytes.
+        RecursionError: The text is nested too deeply.
     """
     tree = ast.parse(source)
     return ast.dump(_Quiet(any("print" in _binds(node) for node in tree.body)).visit(tree))

@@ -113,7 +113,7 @@ class _Worker:
 
         Raises:
             ChildProcessError: The worker has died.
-            limits.WorkerLost: It was killed because the call exceeded its time limit.
+            limits.WorkerLost: The process was killed because the call exceeded its time limit.
         """
         self._number += 1
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has just died, which is seen below

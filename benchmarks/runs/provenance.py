@@ -96,8 +96,8 @@ def of_environment(spec: Spec, arguments: Mapping[str, Any] | None = None) -> Co
     """The code of an environment.
 
     Args:
-        spec: Its id.
-        arguments: Of the environment; functions among them count, also those named `module:function`.
+        spec: The id.
+        arguments: Arguments of the environment; functions among them count, also those given as `module:function`.
     """
     module = spec.vector_entry_point.partition(":")[0]
     outside = closure((module,))[0]
@@ -119,13 +119,13 @@ def header_of(
     """Header of runs before they start, as plain JSON.
 
     Args:
-        params: Of an environment of the id, made with `env_kwargs`.
+        params: `Params` of an environment of the id, made with `env_kwargs`.
         spec: The id.
         env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
-        agent: As in `run`.
+        agent: See `run`.
         hyperparameters: Arguments of the agent.
         isolated: Whether the agent has a process of its own.
-        versions: What it runs on, if that is the interpreter of another environment.
+        versions: Versions of packages, if the agent runs in the interpreter of another environment.
     """
     own, code = of_agent(agent), of_environment(spec, env_kwargs)
     header = {

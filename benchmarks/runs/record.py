@@ -33,11 +33,11 @@ class Run:
         rewards: (k,) or (k, objectives) float64, higher is better.
         costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
         recommended: The action that the agent recommends at the end, with the table's row.
-        header: What was run: env id and arguments, `shuffle`, `subsample`, table name, kind and sha256, what
-            scores are measured with (`scales.Scale`), agent and hyperparameters, versions, `numbers`, `agent_numbers`,
-            `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, where this package's code came
-            from; `random_search` if all evaluations of the agent were those of random search; `seen`, the languages of
-            the problem that its weights were trained on, if any; with source tables, `transfer`: the sources (id,
+        header: Plain data on the run: env id and arguments, `shuffle`, `subsample`, table name, kind and sha256, scale
+            of the scores (`scales.Scale`), agent and hyperparameters, versions, `numbers`, `agent_numbers`,
+            `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, the origin of this package's
+            code; `random_search` if all evaluations of the agent were those of random search; `seen`, the languages of
+            the problem on which its weights were trained, if any; with source tables, `transfer`: the sources (id,
             table, kind, sha256, languages), and the problem's languages, which they do not have.
         evaluated: Further data on each evaluation, (k, ...) arrays by name: `row`, `level` and `repeat` of the table
             (int32), if there is one; `status` (int8, index in `STATUSES`); and for arms and tables with repeats

@@ -94,7 +94,7 @@ class Block:
         """The scale of a run.
 
         Raises:
-            ValueError: It has none.
+            ValueError: The run has no scale.
         """
         return self.each_scale[i] or scale_of(self.header_of(i))
 
@@ -124,7 +124,7 @@ class Block:
         """(all,) regret after each evaluation, see `hpo_envs.benchmarks.analysis.regret`.
 
         Raises:
-            ValueError: As `regret.after`.
+            ValueError: See `regret.after`.
         """
         rewards, starts = self.arrays["reward"], self.starts.tolist()
         if rewards.ndim > 1 or "truth" in self.arrays:

@@ -133,7 +133,7 @@ def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
     """A column of numbers.
 
     Raises:
-        ValueError: Its type cannot represent a number.
+        ValueError: The type of the column cannot represent a number.
     """
     import pyarrow as pa
 

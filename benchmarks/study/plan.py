@@ -85,7 +85,7 @@ def parsed(text: str) -> tuple[int, int]:
     """Parse "K/N", part K of N.
 
     Raises:
-        ValueError: It has another form.
+        ValueError: The text has another form.
     """
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= 10**6:

@@ -100,8 +100,8 @@ def conduct(
     Args:
         study: The study.
         folder: Folder of the store; None: runs are kept in memory.
-        executor: Where to run: any `concurrent.futures.Executor`, a factory of one, which replaces a pool that breaks,
-            or `Calls` of `hpo_envs.benchmarks.runs.executors`; default: this process. It is not closed.
+        executor: Any `concurrent.futures.Executor`, a factory of one, which replaces a broken pool, or `Calls` of
+            `hpo_envs.benchmarks.runs.executors`; default: this process. It is not closed.
         take: Called with new runs, as columns, once they are stored.
         watch: Progress callback.
         seconds: Target duration of a task.

@@ -58,7 +58,7 @@ Agents = str | Collection[str] | None
 def write(runs: Sequence[Run], folder: Path | str) -> int:
     """Store runs, one part per agent and id, and return the number of new ones; stored runs are skipped.
 
-    When it returns, the new runs are on the disk. If it raises, or the process dies, each part is complete or absent.
+    Once it returns, the new runs are on disk. If it raises, or the process dies, each part is complete or absent.
 
     Raises:
         ValueError: Stored runs were made on another table, with other versions or other arguments; or the folder of the
@@ -75,7 +75,7 @@ def read(folder: Path | str, env: str | None = None, agent: str | None = None, c
         folder: Folder of a store.
         env: Id of an environment.
         agent: Name in results.
-        check: Called with each part before its runs are used; raises if they are not valid.
+        check: Function that is called with each part before its runs are used, and raises if they are invalid.
 
     Raises:
         FileNotFoundError: The folder does not exist.

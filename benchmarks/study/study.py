@@ -169,7 +169,7 @@ def from_file(path: Path) -> Study:
     """Read a study file.
 
     Raises:
-        FileNotFoundError: No such file.
+        FileNotFoundError: The file does not exist.
         ValueError: An entry is not valid; the message names the allowed values.
     """
     data = parsed(path, tomllib.loads, "a TOML file")
@@ -185,7 +185,7 @@ def from_data(data: Mapping[str, Any]) -> Study:
     """Build a study from the content of a study file.
 
     Raises:
-        ValueError: As `from_file`.
+        ValueError: See `from_file`.
     """
     _known(data, ("environments", "agents", "seeds", "isolate", *SETTINGS), "key of a study")
     for key in ("environments", "agents"):

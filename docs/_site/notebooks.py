@@ -30,7 +30,7 @@ def together(paths: Sequence[Path], folder: Path) -> list[Any]:
 
     Args:
         paths: The notebooks.
-        folder: Where the kernel works.
+        folder: Working directory of the kernel.
 
     Raises:
         nbclient.exceptions.CellExecutionError: A cell raised.

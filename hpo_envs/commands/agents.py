@@ -75,7 +75,7 @@ def describe(name: str) -> dict[str, Any]:
     """Facts about an agent, as JSON values.
 
     Raises:
-        ValueError: No such agent.
+        ValueError: The agent is unknown.
     """
     e = agents.entry(name)
     cls = load(e.target)

@@ -187,7 +187,7 @@ def _factory(name: str) -> Any:
     """The factory of an executor named by `--executor`.
 
     Raises:
-        ValueError: It cannot be imported.
+        ValueError: The factory cannot be imported.
     """
     module, _, attribute = name.partition(":")
     try:

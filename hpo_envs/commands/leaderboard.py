@@ -37,7 +37,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
     Args:
         agent: `module:factory`, or `policy:FILE`.
         seeds: Number of replications.
-        only: As in `leaderboard.environments`.
+        only: See `leaderboard.environments`.
 
     Raises:
         ValueError: The agent is one of the suite, which the leaderboard already includes.
@@ -63,7 +63,7 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
     Args:
         agent: `module:factory`, or `policy:FILE`.
         folder: Folder of the runs, written by `run`.
-        only: As in `leaderboard.environments`.
+        only: See `leaderboard.environments`.
         jobs: Number of processes.
 
     Raises:

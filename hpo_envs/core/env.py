@@ -28,7 +28,7 @@ from hpo_envs.tables.checks import shown
 from hpo_envs.tables.table import Table
 
 MODES, FPS = ("human", "rgb_array", "ansi"), 4
-"""Metadata of rendering."""
+"""Metadata of rendering: modes and frames per second."""
 
 
 def _check_seed(seed: Any) -> int:
@@ -189,7 +189,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     """(num_envs, k) the table row of each action, where that is not the action itself."""
 
     _observations: npt.NDArray[np.float32]
-    """(num_envs, ...) what is shown of each episode, or what an engine makes that of."""
+    """(num_envs, ...) current observations, or the data from which an engine makes them."""
 
     def __init__(
         self,

@@ -378,7 +378,7 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
         limits: One above the largest value: an int for a single int, a list for several.
 
     Raises:
-        ValueError: Not that number of ints, or one outside [0, limits).
+        ValueError: The action is not that number of ints, or one is outside [0, limits).
     """
     array = action if type(action) is np.ndarray else array_of(action)
     sizes = [limits] if isinstance(limits, int) else limits
@@ -408,7 +408,7 @@ def check_ints(
         (n, ...) int64; the given array itself if it is int64.
 
     Raises:
-        ValueError: Not ints of that shape, or one outside [0, limits).
+        ValueError: The actions are not ints of that shape, or one is outside [0, limits).
     """
     if type(actions) is np.ndarray and actions.dtype == _INT and actions.shape == shape:
         # The common case, checked in one pass: negative numbers are huge as unsigned ones.
@@ -439,7 +439,7 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
         The actions, and for each, without the last axis, whether a number lay outside.
 
     Raises:
-        ValueError: Not numbers of that shape, or a NaN among them.
+        ValueError: The actions are not numbers of that shape, or contain a NaN.
     """
     given = array_of(actions)
     array = given.astype(np.float64) if given.dtype.kind in "fiub" else np.empty(0)
@@ -463,7 +463,7 @@ def checker(space: gym.Space[Any]) -> Checker:
         space: `Discrete`, `MultiDiscrete` or `Box`.
 
     Raises:
-        ValueError: A space of another kind.
+        ValueError: The space is of another kind.
     """
     if isinstance(space, gym.spaces.Discrete):
         return _discrete(int(space.start), int(space.start + space.n))
@@ -483,7 +483,7 @@ def recommendation(check: Checker, value: Any, several: bool) -> Any:
         several: Whether a candidate takes several actions, so that a sequence of actions is valid, too.
 
     Raises:
-        ValueError: Neither an action nor a valid sequence of actions.
+        ValueError: The value is neither an action nor a valid sequence of actions.
     """
     if several and isinstance(value, np.ndarray) and value.ndim and len(value):
         try:
@@ -555,7 +555,7 @@ def check_options(options: Any, names: tuple[str, ...]) -> None:
         names: The allowed keys.
 
     Raises:
-        ValueError: Not a mapping, or an unknown key.
+        ValueError: The options are not a mapping, or have an unknown key.
     """
     if options is None:
         return
@@ -578,7 +578,7 @@ def check_int(name: str, value: Any, low: int = 1, high: int = 10**9, *, optiona
         optional: Whether the argument may also be None, for the message only.
 
     Raises:
-        ValueError: Not an int in [low, high].
+        ValueError: The value is not an int in [low, high].
     """
     if not is_integer(value) or value < low:
         raise ValueError(f"{name} must be {'None or ' * optional}an int >= {low}, got {shown(value)}")
@@ -591,7 +591,7 @@ def check_bool(name: str, value: Any) -> bool:
     """Validate a Boolean argument.
 
     Raises:
-        ValueError: Neither True nor False.
+        ValueError: The value is neither True nor False.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
@@ -602,7 +602,7 @@ def check_names(argument: str, names: Any) -> tuple[str, ...]:
     """Validate names; a single one is accepted.
 
     Raises:
-        ValueError: Neither a name nor a tuple or list of them.
+        ValueError: The value is neither a name nor a tuple or list of names.
     """
     chosen = (names,) if isinstance(names, str) else names
     if not isinstance(chosen, (tuple, list)) or not all(isinstance(name, str) for name in chosen):
@@ -614,7 +614,7 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
     """Validate `budget`; None means `whole`, and `"auto"` the value `auto`, if there is one.
 
     Raises:
-        ValueError: Not None and not a positive finite number (for evaluations: not an int >= 1).
+        ValueError: The budget is not None and not a positive finite number (for evaluations: not an int >= 1).
     """
     if budget is None:
         return whole
@@ -638,7 +638,7 @@ def check_objective(objective: Any) -> Objectives:
     """Return a name or a tuple of names; lists become tuples.
 
     Raises:
-        ValueError: Neither.
+        ValueError: The value is neither a name nor a tuple or list of names.
     """
     return objective if isinstance(objective, str) else check_names("objective", objective)
 
@@ -647,7 +647,7 @@ def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric
     """The rewarded metrics among those that agents may see.
 
     Raises:
-        ValueError: Not names, an unknown metric, or no name at all.
+        ValueError: A name is unknown or not a text, or there is none.
     """
     names = tuple(m.name for m in metrics)
     wanted = check_names("objective", objective)

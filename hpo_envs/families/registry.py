@@ -172,7 +172,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Family:
     """The family of a plugin's id.
 
     Raises:
-        ValueError: It is not a family with this id, or cannot be imported.
+        ValueError: The plugin cannot be imported, or is not a family with this id.
     """
     family = plugin.load()
     if not isinstance(family, Family) or plugin.name not in [spec.id for spec in family.ids]:

@@ -17,7 +17,7 @@ def lightning_callback(trial: Trial, monitor: str) -> Any:
     """A callback of Lightning that reports after each validation; of several processes, the first one reports.
 
     Args:
-        trial: Of the evaluation.
+        trial: Trial of the evaluation.
         monitor: Name of a logged metric.
     """
     try:
@@ -41,7 +41,7 @@ def keras_callback(trial: Trial, monitor: str) -> Any:
     """A callback of Keras that reports after each epoch.
 
     Args:
-        trial: Of the evaluation.
+        trial: Trial of the evaluation.
         monitor: Name of a metric of `fit`, such as `val_accuracy`.
     """
     from keras.callbacks import Callback
@@ -58,7 +58,7 @@ def xgboost_callback(trial: Trial, monitor: str) -> Any:
     """A callback of XGBoost that reports after each tree.
 
     Args:
-        trial: Of the evaluation.
+        trial: Trial of the evaluation.
         monitor: Evaluation set and metric, such as `validation_0-auc`.
     """
     from xgboost.callback import TrainingCallback
@@ -76,7 +76,7 @@ def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
     """A callback of LightGBM that reports after each tree.
 
     Args:
-        trial: Of the evaluation.
+        trial: Trial of the evaluation.
         monitor: Evaluation set and metric, such as `valid_0 auc`.
     """
     from lightgbm.callback import EarlyStopException
@@ -94,7 +94,7 @@ def _checked(trial: Any) -> bool:
     """True.
 
     Raises:
-        ValueError: It is no trial.
+        ValueError: The argument is not a trial.
     """
     if not isinstance(trial, Trial):
         raise ValueError(f"trial must be that of a search, as in train(config, trial), got {trial!r}")

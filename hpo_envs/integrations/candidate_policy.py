@@ -29,7 +29,7 @@ class CandidateNetwork(BaseFeaturesExtractor):
     """`ScoringNetwork` as an extractor: (batch, n + hidden), scores of the candidates and the state of the episode.
 
     Args:
-        observation_space: Of `wrappers.CandidateObservation`.
+        observation_space: Observation space of `wrappers.CandidateObservation`.
         hidden: Units of each layer.
         skip: See `ScoringNetwork`.
     """
@@ -67,9 +67,9 @@ class CandidatePolicy(MaskableActorCriticPolicy):
     """Scores every candidate with the same weights: equivariant to permutations, for any number of candidates.
 
     Args:
-        observation_space: Of `wrappers.CandidateObservation`.
+        observation_space: Observation space of `wrappers.CandidateObservation`.
         action_space: `Discrete`, a candidate each.
-        lr_schedule: Of the learner.
+        lr_schedule: Learning-rate schedule of the learner.
         hidden: Units of each layer.
         skip: See `ScoringNetwork`.
         **more: Other arguments of `MaskableActorCriticPolicy`, such as `optimizer_class`.
@@ -108,15 +108,15 @@ def save_policy(model: Any, file: Path | str, env: Any = None) -> Path:
     """Write the weights of a `CandidatePolicy`, its inputs and the languages of its training tables.
 
     Args:
-        model: Of sb3-contrib, with a `CandidatePolicy`.
-        file: Where to; `.npz` is added where it has no suffix.
+        model: Model of sb3-contrib with a `CandidatePolicy`.
+        file: File to write; `.npz` is added to a name without a suffix.
         env: An environment like the one that the model was trained on, in `CandidateObservation`; default: the model's.
 
     Returns:
         The file, for `hpo-envs compare --agents policy:FILE`.
 
     Raises:
-        ValueError: Another policy, or an environment without `CandidateObservation`.
+        ValueError: The model has another policy, or its environment lacks `CandidateObservation`.
     """
     if not isinstance(model.policy, CandidatePolicy):
         raise ValueError(f"model must have a CandidatePolicy, got {type(model.policy).__name__}")

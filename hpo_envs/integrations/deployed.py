@@ -41,7 +41,7 @@ class Deployed(ObservingAgent):
     Raises:
         ValueError: More than one objective, no such file, or a policy that fails on these observations or returns
             anything else.
-        ModuleNotFoundError: What the file needs is not installed.
+        ModuleNotFoundError: The package that runs the file is not installed.
     """
 
     def __init__(

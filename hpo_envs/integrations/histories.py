@@ -33,10 +33,10 @@ class RunHistory:
     """One run.
 
     Attributes:
-        agent: Its name.
+        agent: Name of the agent.
         table: Name of the table.
-        seed: Of the run.
-        budget: Of the episode.
+        seed: Seed of the run.
+        budget: Budget of the episode.
         features: (k, d) float32 of the candidates of the episode, in [0, 1].
         actions: (T,) index of the candidate of each evaluation.
         rewards: (T,) float64.
@@ -70,11 +70,11 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
     """Write runs on any number of ids; rows and rewards are those of the runs.
 
     Args:
-        runs: With configurations of tables with features as actions, and one objective.
-        folder: Where to; created.
+        runs: Runs with one objective whose actions are configurations of tables with features.
+        folder: Folder to write to, created if necessary.
 
     Raises:
-        ValueError: No runs, or of other environments.
+        ValueError: There are no runs, or runs on environments of another kind.
     """
     import pyarrow as pa
 

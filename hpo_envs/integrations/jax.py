@@ -67,7 +67,7 @@ class EpisodeState(NamedTuple):
         rewards: (H,) their rewards.
         paid: (H,) their costs.
         steps: Count of evaluations.
-        spent: Of the budget.
+        spent: Budget used.
         best: Largest reward.
     """
 
@@ -90,7 +90,7 @@ def export(tasks: Sequence[str | tuple[str, Mapping[str, Any]]]) -> TaskBatch:
             learning curves, with one objective, one worker and all configurations in order.
 
     Raises:
-        ValueError: Another environment.
+        ValueError: An environment is of another kind.
     """
     parts = [_arrays(task, {}) if isinstance(task, str) else _arrays(*task) for task in tasks]
     r, levels = (max(part["values"].shape[axis] for part in parts) for axis in (0, 1))

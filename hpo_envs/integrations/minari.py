@@ -14,7 +14,7 @@ from hpo_envs.tables import VERSION
 from hpo_envs.tables.checks import extra_module
 
 EPISODES = 100
-"""Of random search, whose mean return is the lower reference score."""
+"""Number of episodes of random search, whose mean return is the lower reference score."""
 
 
 def to_minari(
@@ -31,8 +31,8 @@ def to_minari(
     not, unless `ref_min_score` and `ref_max_score` are among the facts.
 
     Args:
-        runs: Of one environment with one objective (Minari's rewards are numbers) and one entry per step: no parallel
-            workers, batches of pulls, or cells built node by node.
+        runs: Runs on one environment with one objective (Minari's rewards are numbers) and one entry per step: no
+            parallel workers, batches of pulls, or cells built node by node.
         dataset_id: Minari's name, such as `hpo/nmthpo-swen/bo-v0`.
         env_kwargs: Arguments that no header has: `table=` where it is not the one that `"auto"` finds, or
             `max_episode_steps=` for readers that ask for one.
@@ -43,8 +43,8 @@ def to_minari(
 
     Raises:
         ModuleNotFoundError: Minari is not installed.
-        ValueError: No runs, or an empty one; runs of different environments, of several objectives, or such that an
-            entry is no step; another table, or other rewards, than the runs had.
+        ValueError: There are no runs, or one is empty; they are on several environments, have several objectives or
+            entries that are not steps; or the table or rewards differ from those of the runs.
     """
     minari, collector = (extra_module(m, "interop", "datasets") for m in ("minari", "minari.data_collector"))
     if not runs:
@@ -93,7 +93,7 @@ def _replay(env: Any, run: Run) -> dict[str, Any]:
     """Buffer of one episode.
 
     Raises:
-        ValueError: It is not what the run was.
+        ValueError: The replay differs from the run.
     """
     observation, info = env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     if info["sha256"] != run.header["sha256"]:

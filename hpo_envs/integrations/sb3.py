@@ -28,11 +28,11 @@ class SB3VecEnv(VecEnv):
 
     Args:
         envs: A batched environment with `autoreset_mode=AutoresetMode.SAME_STEP`, wrapped or not.
-        keys: What of each step's info is passed on besides, such as `("cost", "status", "config", "action_mask")`; in
-            the step that ends an episode, what was said of its last evaluation.
+        keys: Keys of each step's info to pass on, such as `("cost", "status", "config", "action_mask")`; in the step
+            that ends an episode, the values are those of its last evaluation.
 
     Raises:
-        ValueError: Another autoreset mode, or a vector reward.
+        ValueError: The autoreset mode is not SAME_STEP, or the reward is a vector.
     """
 
     def __init__(self, envs: VectorEnv[Any, Any, Any], keys: Sequence[str] = ()) -> None:
@@ -104,7 +104,7 @@ class SB3VecEnv(VecEnv):
         """Set an attribute where it is, or of the outermost wrapper.
 
         Raises:
-            ValueError: Of some episodes only: those of a batch share one object.
+            ValueError: Only some of the indices are given; the episodes of a batch share one object.
         """
         some = sorted(self._get_indices(indices))
         if some != list(range(self.num_envs)):

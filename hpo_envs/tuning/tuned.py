@@ -78,7 +78,7 @@ class Tuned:
 
     @property
     def pareto(self) -> list[Evaluation]:
-        """Feasible evaluations that no other dominates: the best ones of one objective, the Pareto front of several."""
+        """Feasible evaluations that no other dominates: with one objective the best, with several the Pareto front."""
         good = [e for e in self.successes if e.feasible]
         front = pareto_front(np.array([e.rewards for e in good])) if good else ()
         return [e for e, stays in zip(good, front, strict=True) if stays]

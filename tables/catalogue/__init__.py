@@ -139,7 +139,7 @@ def dataset(name: str) -> Dataset:
     """A data set by name.
 
     Raises:
-        ValueError: No such data set.
+        ValueError: The data set is unknown.
     """
     return known()[one_of("dataset", name, known())]
 

@@ -14,7 +14,7 @@ class Sketch:
     """An incomplete cell: it has all previous hidden states, used or not, and no new one.
 
     Attributes:
-        nodes: As in `Cell`.
+        nodes: Nodes as in `Cell`.
     """
 
     nodes: tuple[tuple[int, tuple[int, ...]], ...]

@@ -83,7 +83,7 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
         columns: Default: those of the first record.
 
     Raises:
-        OSError: As `write`.
+        OSError: See `write`.
         ValueError: A record has a column beyond these.
     """
     write(path, csv_of(records, columns))

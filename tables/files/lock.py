@@ -26,7 +26,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
     """Hold the lock on a folder, after waiting for other processes to release it.
 
     Raises:
-        BlockingIOError: Another process holds it, and `wait` is False.
+        BlockingIOError: Another process holds the lock, and `wait` is False.
         OSError: The folder is not writable.
     """
     with contextlib.ExitStack() as stack:

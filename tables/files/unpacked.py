@@ -24,11 +24,11 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
     Args:
         path: The file.
         most: Largest size in bytes, unpacked; default: `BYTES`, less for compressed files, see `SMALL`.
-        option: How to raise the limit, for the message.
+        option: Option that raises the limit, for the message.
 
     Raises:
-        ValueError: It is a pipe or device, exceeds the limit, or is a damaged archive.
-        OSError: It cannot be read.
+        ValueError: The path is a pipe or device, exceeds the limit, or is a damaged archive.
+        OSError: The file cannot be read.
     """
     packed = path.suffix in (".gz", ".zip")
     limit = most or (limit_of(path) if packed else BYTES)

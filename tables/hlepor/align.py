@@ -184,7 +184,7 @@ def _released_choice(i: int, free: list[int], confirmed: list[int]) -> int:
 
 
 def _released_context(side: list[int], i: int, widths: int) -> list[int]:
-    """As `_described_context`, with the fault of `_released_choice`."""
+    """`_described_context` with the fault of `_released_choice`."""
     found, left, right = [0], 0, 0
     for n in range(1, widths):
         right |= side[i + n] if i + n < len(side) else 0

@@ -32,7 +32,7 @@ def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[st
         preprocess: Applied to the stripped text first; lower-casing by default, as in the public package.
 
     Raises:
-        TypeError: Not a string.
+        TypeError: The text is not a string.
         ModuleNotFoundError: NLTK is missing; the message says how to install it.
     """
     if not isinstance(text, str):
@@ -156,7 +156,7 @@ def score(
 
     Args:
         hypothesis: One translation, or a sequence of them.
-        reference: Its reference, or a sequence of the same length.
+        reference: Reference translation, or a sequence of the same length.
         setting: `Parameters`, or the name of a preset.
         variant: `paper`, `relative` or `released`, see `hlepor.VARIANTS`.
         tokenizer: Function from text to tokens.
@@ -166,7 +166,7 @@ def score(
 
     Raises:
         ValueError: Unequal numbers of segments, or an unknown preset or variant.
-        TypeError: One is a string and the other a sequence.
+        TypeError: One argument is a string and the other a sequence.
     """
     if isinstance(hypothesis, str) != isinstance(reference, str):
         raise TypeError("hypothesis and reference must both be strings or both be sequences of strings")

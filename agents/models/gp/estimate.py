@@ -118,9 +118,9 @@ class KernelPrior:
 
     Attributes:
         length: Median of the log-normal prior of each length-scale.
-        spread: Its standard deviation in the logarithm.
+        spread: Standard deviation of the logarithm of the length-scale.
         noise: Median of the log-normal prior of the noise relative to the amplitude.
-        noise_spread: Its standard deviation in the logarithm.
+        noise_spread: Standard deviation of the logarithm of the noise.
         strength: Shape and scale of the inverse-gamma prior of the amplitude, whose mode is near 1.
     """
 

@@ -169,7 +169,7 @@ def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, li
     A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most values of both is used.
 
     Args:
-        published: As printed.
+        published: The published values as printed.
         computed: From `values`.
     """
     best: dict[Sweep3, dict[str, list[Value]]] = {}

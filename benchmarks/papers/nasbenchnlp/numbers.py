@@ -35,7 +35,7 @@ NEEDS = {
     "method": "An estimate whose method was not released.",
     "clusters": "The clusters are of correlations with word similarity, from the weights that upstream's README links.",
 }
-"""What a number needs that is not in the tables, and where it is."""
+"""Missing data that published numbers need, and where these data are."""
 
 LIMIT = 6.0
 """Log perplexity up to which section 4 repeats its regression."""

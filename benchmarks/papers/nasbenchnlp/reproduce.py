@@ -24,7 +24,7 @@ from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
 
 EPOCHS = (5, 10, 25, 50)
-"""Of figure 5."""
+"""Epochs of figure 5."""
 
 
 def load(name: str) -> Table:

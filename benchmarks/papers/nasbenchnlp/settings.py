@@ -69,14 +69,11 @@ UPSTREAM = (
     Method("TPE", "optuna", {"features": GRAPH, "fresh": False, "evaluations": _MORE}, _WHOLE),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}, _counted(int(1.2 * TRAININGS))),
 )
-"""As in the code released with the paper: its accounting (an epoch is trained that is not paid), N = 100 trainings,
-130 for BO, RE and TPE, 120 for SMAC, Hyperband with B = N R / 3.5; BO with 20 + batches of 10, beta 2 and a bag of 14
-regressors of 100 trees of depth 15 on half samples; RE with P 20, S 10, mutations of 0.5 to 8 and cosine distance on
-raw graph2vec. Hyperband pays for each cell what its last rung reached, and survivors of a rung go by its last epoch but
-one there, by the last one here.
-
-Differences that the data force: 291 cells instead of 14,322, so that 500 short trainings are all 291; 50 dimensions
-trained by this package; plain gradient boosting for XGBoost, Optuna's TPE for Hyperopt's, and `smac-like` for SMAC3."""
+"""Settings of the code released with the paper: its accounting (an epoch is trained that is not paid), N = 100
+trainings, 130 for BO, RE and TPE, 120 for SMAC, Hyperband with B = N R / 3.5; BO with 20 + batches of 10, beta 2 and
+a bag of 14 regressors of 100 trees of depth 15 on half samples; RE with P 20, S 10, mutations of 0.5 to 8 and cosine
+distance on raw graph2vec. There, Hyperband pays for each cell up to its last rung, and ranks the survivors of a rung
+by its last epoch but one; here by the last epoch."""
 
 BUDGET = 60
 """Full trainings, on average, that every method of the other preset may spend: a fifth of the cells."""

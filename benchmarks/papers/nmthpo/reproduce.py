@@ -35,7 +35,7 @@ TABLE_2 = {
 """Printed columns: number of models, best BLEU, its configuration."""
 
 LOST = "Missing from the text of the paper at hand; the journal has it, doi:10.1162/tacl_a_00322."
-"""Of 27 cells of Table 3: GB_EI_R, GB_EIF_M and GB_EIF_R on en-ja, sw-en and so-en."""
+"""Note on 27 cells of Table 3: GB_EI_R, GB_EIF_M and GB_EIF_R on en-ja, sw-en and so-en."""
 
 _UNITS = (1e3, 1.0, 1.0, 1.0, 1.0, 1e-4)
 

@@ -18,7 +18,7 @@ def table_name(architecture: str, language: str) -> str:
     """Name of the table of an architecture and a language.
 
     Raises:
-        ValueError: No such architecture, or no such language.
+        ValueError: The architecture or language is unknown.
     """
     architecture = one_of("architecture", architecture, ARCHITECTURES)
     return f"charmini/{one_of('language', language, LANGUAGES)}-{architecture}"

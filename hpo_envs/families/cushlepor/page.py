@@ -46,7 +46,7 @@ class MetricTuning(BoxFunction):
         """(6,) the action of a parameter setting, or of a preset by name.
 
         Raises:
-            ValueError: No such preset, or a setting outside the bounds.
+            ValueError: The preset is unknown, or a setting is outside the bounds.
         """
         parameters = hlepor.preset(config) if isinstance(config, str) else config
         return self.box.action(parameters.vector()).astype(np.float32)

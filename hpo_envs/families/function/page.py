@@ -126,7 +126,7 @@ def _only(kwargs: dict[str, Any], *other: str) -> None:
     """Reject arguments of the other family.
 
     Raises:
-        TypeError: One of them is given.
+        TypeError: An argument of the other family is given.
     """
     for name in other:
         if name in kwargs:

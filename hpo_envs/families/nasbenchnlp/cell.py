@@ -22,7 +22,7 @@ class Simulated(Scorer):
     """Scorer of cells: the table if it has their computation, else the surrogate; see `Scorer`.
 
     Args:
-        table: Its keys are canonical keys, repeated ones with `#2`, `#3`, ...
+        table: Table whose keys are canonical keys, repeated ones with `#2`, `#3`, ...
 
     Attributes:
         runs: Canonical key of a computation -> (row, repeat) of each of its trainings in the table.

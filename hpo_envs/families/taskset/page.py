@@ -18,7 +18,7 @@ def table_name(task: str) -> str:
     """Name of the table of a task.
 
     Raises:
-        ValueError: No such task.
+        ValueError: The task is unknown.
     """
     return f"taskset/{one_of('task', task, TASKS)}"
 

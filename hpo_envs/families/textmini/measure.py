@@ -19,10 +19,10 @@ PACKAGES = {
     "crf": ("python-crfsuite",),
     **dict.fromkeys(_NEURAL, ("numpy", "torch")),
 }
-"""What results of a model class depend on."""
+"""Packages on whose versions the results of a model class depend."""
 
 MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), **dict.fromkeys(_NEURAL, ("torch",))}
-"""What a model class is trained with."""
+"""Modules that train each model class."""
 
 
 def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelity: int = 0) -> ResumableTraining:

@@ -18,7 +18,7 @@ def table_name(task: str, model: str) -> str:
     """Name of the table of a task and a model class.
 
     Raises:
-        ValueError: No such task, or none with this model class.
+        ValueError: The task is unknown, or has no table of this model class.
     """
     one_of("task", task, tuple(dict.fromkeys(label.partition("-")[0] for label in LABELS)))
     one_of("model", model, tuple(label.partition("-")[2] for label in LABELS if label.startswith(f"{task}-")))

@@ -58,7 +58,7 @@ class Trainer:
             `diverged` or `failed`, with `epochs` and `seconds`.
 
         Raises:
-            TimeoutError: It exceeded the time limit.
+            TimeoutError: The training exceeded its time limit.
             ChildProcessError: The process died or replied with an error.
         """
         request = {"of": dict(of), "epochs": epochs, "folder": None if folder is None else str(folder)}

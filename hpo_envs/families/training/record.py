@@ -107,7 +107,7 @@ def trainer() -> Any:
     """The module torch.
 
     Raises:
-        ModuleNotFoundError: It is not installed; the message says how to install it.
+        ModuleNotFoundError: torch is not installed; the message says how to install it.
     """
     return extra_module("torch", "live", "trainings")
 
@@ -116,7 +116,7 @@ def check_packages(names: Sequence[str]) -> None:
     """Check that packages are installed, without importing them into this process.
 
     Raises:
-        ModuleNotFoundError: One is not installed; the message says how to install it.
+        ModuleNotFoundError: A package is not installed; the message says how to install it.
     """
     for name in names:
         if importlib.util.find_spec(name) is None:

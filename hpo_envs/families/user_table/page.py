@@ -25,7 +25,7 @@ def own_table(name: str, table: Any) -> Table:
         table: A `Table`, the path of an .npz file or the name of a saved table; None stands for `name`.
 
     Raises:
-        ValueError: Neither names a table.
+        ValueError: Neither argument names a table.
     """
     if isinstance(table, Table):
         return user.remember(table) if table.name.startswith(user.PREFIX) else table

@@ -45,8 +45,8 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         agent: Name of an agent for featured rows or boxes, see `hpo_envs.agents.names()`.
         seed: Seed of candidates and agent.
         candidates: Size of the candidate set.
-        constraints_func: As in Optuna's own samplers: the constraints of a finished trial, which is feasible if all are
-            at most 0.
+        constraints_func: Function of a finished trial that returns its constraints, as in Optuna's own samplers; the
+            trial is feasible if all are at most 0.
         **hyperparameters: Arguments of the agent.
 
     Raises:

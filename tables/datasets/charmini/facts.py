@@ -43,7 +43,7 @@ def of(language: str) -> Facts:
     """Return the statistics of a language.
 
     Raises:
-        ValueError: No such language.
+        ValueError: The language is unknown.
     """
     return _read()[one_of("language", language, tuple(_read()))]
 

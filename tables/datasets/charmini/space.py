@@ -22,7 +22,7 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
     """The search space of an architecture, in the order of CharHPO's.
 
     Raises:
-        ValueError: No such architecture.
+        ValueError: The architecture is unknown.
     """
     decoder = (1, 2) if architecture == "transformer" else (1,)
     smaller = (

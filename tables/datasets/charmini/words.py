@@ -90,7 +90,7 @@ def entries(language: str) -> Mapping[str, tuple[Pronunciation, ...]]:
     """Return the entries of a language by part: `train`, `development`, `test`.
 
     Raises:
-        ValueError: No such language.
+        ValueError: The language is unknown.
         TableNotInstalled: The words do not ship, and their files are not in the data folder.
     """
     if one_of("language", language, (ENGLISH, *SHARED_TASK)) == ENGLISH:

@@ -171,7 +171,7 @@ def prepare(table: Table, variant: str, held_out: Any) -> Agreement:
     """`Agreement` of a table; cached, because `gymnasium.make` is called often.
 
     Raises:
-        ValueError: As `Agreement`, or a table without segments.
+        ValueError: See `Agreement`; or the table has no segments.
     """
     hlepor.align.check_variant(variant)
     if table.metric_names[:4] != tuple(m.name for m in build.metrics(0)[:4]):

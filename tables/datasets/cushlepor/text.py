@@ -56,8 +56,8 @@ def parse(
         spans: The file with one line per error span: system, doc, doc_id, seg_id, rater, source, target, ...
         scores: The file with one line per segment: system, mqm_avg_score (None if not rated), seg_id. Without it the
             scores are computed from the spans.
-        spans_file: Its name, for messages.
-        scores_file: Its name, for messages.
+        spans_file: Name of the file of spans, for messages.
+        scores_file: Name of the file of scores, for messages.
         reference: Letter of the reference to score against; None for the first in the alphabet.
 
     Returns:

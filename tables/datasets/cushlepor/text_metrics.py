@@ -24,7 +24,7 @@ def of_table(name: str) -> dict[str, Floats]:
 
     Raises:
         TableNotInstalled: The table does not ship, and its files are not installed.
-        ModuleNotFoundError: As `sentence_scores`.
+        ModuleNotFoundError: See `sentence_scores`.
     """
     if name in PACKED:
         data = packs.read(build.pack(name))

@@ -20,7 +20,7 @@ NAMES = TABLES
 DENSE, MIXTURE = "steplaw/dense_lr_bs_loss.csv", "steplaw/moe_lr_bs_loss.csv"
 
 OPERATIONS = 6
-"""Of each parameter on each token, forward and backward (Kaplan et al. 2020)."""
+"""Operations per parameter and token, forward and backward (Kaplan et al. 2020)."""
 
 METRICS = (
     Metric("smoothed_loss", "nats", "min", 0.0, HIGHEST, "Training loss at the end, a moving average."),

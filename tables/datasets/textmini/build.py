@@ -22,7 +22,7 @@ MODELS_OF = {"classification": ("joint", "neural"), "tagging": ("crf", "tagger")
 """Model classes of each kind of task."""
 
 COUNTS = ("correct", "predicted", "gold", "test_correct", "test_predicted", "test_gold")
-"""What is counted in each training: see `Epoch` in training."""
+"""Counts of each training, see `PredictionCounts`."""
 
 METRICS = (
     Metric("score", "%", "max", 0.0, 100.0, "F1 on the validation set: accuracy unless spans are predicted."),

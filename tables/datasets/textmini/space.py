@@ -23,7 +23,7 @@ def module(model: str) -> Any:
     """The module of a model class in `spaces`.
 
     Raises:
-        ValueError: No such model class.
+        ValueError: The model class is unknown.
     """
     return importlib.import_module(f"hpo_envs.tables.datasets.textmini.spaces.{one_of('model', model, MODELS)}")
 

@@ -50,7 +50,7 @@ def resolve(function: Any) -> Function:
     """Return the function itself, or import the one that `module:name` names.
 
     Raises:
-        ValueError: Neither a function nor such a name.
+        ValueError: The argument is neither a function nor such a name.
     """
     if isinstance(function, str):
         module, _, name = function.partition(":")
@@ -64,12 +64,12 @@ def resolve(function: Any) -> Function:
 
 
 def name_of(function: Function) -> str:
-    """Name of a function in saved results."""
+    """Return the name of a function in saved results."""
     return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def form_of(function: Function) -> Form:
-    """Form of a function, from its signature."""
+    """Return the form of a function, by its signature."""
     if inspect.isgeneratorfunction(function):
         return "epochs"
     try:
@@ -80,7 +80,7 @@ def form_of(function: Function) -> Form:
 
 
 def takes_trial(function: Function) -> bool:
-    """Whether a function has an argument `trial`, to which it reports."""
+    """Return whether a function has an argument `trial`, to which it reports."""
     try:
         return "trial" in inspect.signature(function).parameters
     except (TypeError, ValueError):  # builtins have none
@@ -91,12 +91,12 @@ def check_signature(function: Function, form: Form, trial: bool = False) -> None
     """Raise for a function that could never be called, before any budget is used.
 
     Args:
-        function: What is called.
-        form: How.
-        trial: Whether it gets its trial, if it takes one.
+        function: The function.
+        form: Its form.
+        trial: Whether a function with an argument `trial` gets one.
 
     Raises:
-        ValueError: It does not take exactly one dict of hyperparameters.
+        ValueError: The function does not take exactly one dict of hyperparameters.
     """
     try:
         signature = inspect.signature(function)

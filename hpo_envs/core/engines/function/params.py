@@ -261,7 +261,7 @@ def count_of(candidates: Any, budget: Any, each: int = 1) -> int:
         each: Budget used by a full evaluation.
 
     Raises:
-        ValueError: Not None and not an int >= 2.
+        ValueError: The number is neither None nor an int >= 2.
     """
     if candidates is None:
         evaluations = budget / each if is_integer(budget) else 0

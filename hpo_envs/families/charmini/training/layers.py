@@ -28,7 +28,7 @@ class ParameterArray:
 
     Attributes:
         flat: (parameters,) float64.
-        views: The same numbers as tensors by name.
+        views: Tensors by name, which share their memory with the array.
     """
 
     def __init__(self, shapes: Shapes, key: int) -> None:

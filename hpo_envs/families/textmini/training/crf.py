@@ -17,7 +17,7 @@ from hpo_envs.tables.datasets.textmini import tasks
 from hpo_envs.tables.datasets.textmini.spaces.crf import LEVELS
 
 _SEED = 1
-"""Of the C library's generator, by which CRFsuite shuffles sentences; it is the process's, so each training sets it."""
+"""Seed of the C library's generator, which CRFsuite uses to shuffle sentences; each training sets it again."""
 
 
 class Features(NamedTuple):

@@ -22,9 +22,9 @@ class PredictionCounts:
         correct: Number of correct predictions on the validation set: texts, tokens, spans or forms.
         predicted: Number of predictions on the validation set.
         gold: Number of gold items in the validation set.
-        test_correct: As `correct`, on the test set.
-        test_predicted: As `predicted`, on the test set.
-        test_gold: As `gold`, on the test set.
+        test_correct: `correct` on the test set.
+        test_predicted: `predicted` on the test set.
+        test_gold: `gold` on the test set.
         seconds: Seconds of training, including the features of the texts.
         inference: Seconds of predictions on the validation set, including the features of its texts.
     """

@@ -86,7 +86,7 @@ def of(name: str) -> TextTask:
     """Return a task by its name.
 
     Raises:
-        ValueError: No such task.
+        ValueError: The task is unknown.
     """
     task: TextTask = importlib.import_module(_modules()[one_of("task", name, listed())]).TASK
     return task
