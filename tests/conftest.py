@@ -19,11 +19,11 @@ for _name in ("HPO_ENVS_TABLES", "SB3_LOGDIR", "TORCHINDUCTOR_CACHE_DIR"):
 
 
 def pytest_unconfigure() -> None:
-    """Leaves nothing in the temporary directory."""
+    """Clean the temporary directory."""
     _FOLDER.cleanup()
 
 
 def pytest_configure() -> None:
-    """Where the tests run with Ctrl-C ignored (in the background, say), their child processes would inherit that."""
+    """Restore Ctrl-C if the tests ignore it (in the background, say), because child processes inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

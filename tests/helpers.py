@@ -1,4 +1,4 @@
-"""What tests share: every id that is at hand, and what an installation lacks."""
+"""Shared by tests: ids whose tables are installed, and missing packages."""
 
 import contextlib
 import importlib.util
@@ -31,7 +31,7 @@ def first_key(seed: int) -> int:
 
 
 def sources(suffix: str = ".py") -> dict[str, Path]:
-    """Files of the package by their path in it, each once: in a checkout, parts of it are links or lie elsewhere."""
+    """Files of the package by path, each once; in a checkout some are links or lie elsewhere."""
     linked = ("agents", "benchmarks", "tables")
     folders = {"": Path(hpo_envs.__file__).parent}
     for name in linked:
@@ -47,20 +47,20 @@ def sources(suffix: str = ".py") -> dict[str, Path]:
 
 
 SCRIPTS = ("eng", "ady", "arm", "geo", "gre", "hin", "jpn", "kor")
-"""A language of CharMini for each script: tables of the same script differ in numbers only."""
+"""A language of CharMini for each script; tables of the same script differ in numbers only."""
 
 TASKS = ("lstm128", "irnn64", "215m-4b", "moe-1in8-2b")
-"""Tasks of TaskSet without and with many diverged runs, grids of StepLaw: the others differ in numbers only."""
+"""Tasks of TaskSet with few and with many diverged runs, and grids of StepLaw; others differ in numbers only."""
 
 
 WIDE = "HPO_ENVS_FUZZ" in os.environ
-"""Whether contracts run on everything that they hold for, as `.ci/nightly` does, or on one of each kind."""
+"""Whether contracts run on everything, as in `.ci/nightly`, or on one of each kind."""
 
 
 def __getattr__(name: str) -> list[str]:
     """`IDS`: ids whose tables are at hand (few of CharMini, TaskSet and StepLaw); `ONE_OF_EACH`: by class, objectives.
 
-    An isolated agent that imports this must not look.
+    Computed on access, because isolated agents that import this module must not read tables.
     """
     if name in ("IDS", "ONE_OF_EACH"):
         known = [s for s in SPECS.values() if s.kwargs.get("language", SCRIPTS[0]) in SCRIPTS]
@@ -74,7 +74,7 @@ def __getattr__(name: str) -> list[str]:
 needs_upstream = pytest.mark.skipif(
     not (data_folder() / "nmthpo").is_dir(), reason="needs upstream's files (HPO_ENVS_DATA)"
 )
-"""Of tests that compare what ships with upstream's files."""
+"""Mark of tests that compare what ships with upstream's files."""
 
 
 def missing_extra(agent: str) -> str | None:
@@ -83,24 +83,24 @@ def missing_extra(agent: str) -> str | None:
 
 
 def short(spec_id: str) -> dict[str, Any]:
-    """Arguments that make an episode of an id a few steps long."""
+    """Arguments for an episode of a few steps on an id."""
     return dict(FAMILIES[SPECS[spec_id].family].short)
 
 
 def raises(message: str, error: type[Exception] = ValueError) -> Any:
-    """Expects an error with exactly this message."""
+    """Expect an error with exactly this message."""
     return pytest.raises(error, match=f"^{re.escape(message)}$")
 
 
 def here_and_elsewhere(
     script: str, monkeypatch: pytest.MonkeyPatch, variables: Mapping[str, str] | None = None
 ) -> tuple[str, str]:
-    """What a script prints in this process, and in another one with other hashes of texts; its argument is the root.
+    """Outputs of a script in this process and in another one with a different hash seed; its argument is the root.
 
     Args:
         script: The program.
         monkeypatch: Restores what the script changes here.
-        variables: More of the other process's environment.
+        variables: Further environment variables of the other process.
     """
     theirs = subprocess.Popen(
         [sys.executable, "-c", script, str(ROOT)],

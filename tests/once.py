@@ -1,4 +1,4 @@
-"""A plugin of pytest, `-p tests.once`: the tests that pass are written to the file ONCE; those in it are left out."""
+"""Pytest plugin, `-p tests.once`: tests that pass are recorded in the file ONCE and skipped in the next run."""
 
 import os
 from pathlib import Path
@@ -12,18 +12,18 @@ os.environ.pop("PYTEST_ADDOPTS", None)  # not for what tests start themselves
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what passed before."""
+    """Deselect tests that passed before."""
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in BEFORE])
     items[:] = [item for item in items if item.nodeid not in BEFORE]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Notes what passes."""
+    """Record tests that pass."""
     if report.when == "call" and report.passed:
         PASSED.append(report.nodeid)
 
 
 def pytest_sessionfinish() -> None:
-    """Writes what passed; workers have not seen everything."""
+    """Write the record; only in the main process, because workers see some of the tests."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         FILE.write_text("".join(f"{name}\n" for name in sorted(BEFORE.union(PASSED))), "utf-8")

@@ -1,4 +1,4 @@
-"""What tests of agents share: problems of a few candidates and of a few arms."""
+"""Shared by tests of agents: problems with a few candidates and with a few arms."""
 
 import gymnasium as gym
 import numpy as np
@@ -10,14 +10,14 @@ Floats = np.ndarray
 
 
 def solved(prior: Floats, rows: list[int], values: Floats, noise: float) -> tuple[Floats, Floats]:
-    """Means and variances of equations 1 and 2 by one solve; the first mean is that of the constant 1."""
+    """Means and variances of equations 1 and 2 by a direct solve; the prior mean is that of the constant 1."""
     targets = np.column_stack([np.ones(len(rows)), values])
     weights = np.linalg.solve(prior[np.ix_(rows, rows)] + noise * np.eye(len(rows)), prior[rows])
     return targets.T @ weights, np.diag(prior) - np.einsum("ij,ij->j", prior[rows], weights)
 
 
 def spread_labels(weights: Floats, nodes: list[int], labels: Floats) -> Floats:
-    """Equation 7 by averaging over the neighbours until nothing moves; nodes out of reach keep the mean label."""
+    """Equation 7 by repeated averaging over neighbours; unreachable nodes keep the mean label."""
     n = len(weights)
     f = np.full(n, labels.mean())
     f[nodes] = labels

@@ -1,4 +1,4 @@
-"""Agents written as a loop, and the checks that agents share."""
+"""Agents written as a loop, and checks shared by agents."""
 
 from collections.abc import Generator
 from typing import Any
@@ -11,7 +11,7 @@ from hpo_envs.agents.base import Planned, positive
 
 
 class Twice(Planned):
-    """Evaluates row 1, then the row that its reward names."""
+    """Evaluates row 1, then the row given by its reward."""
 
     def plan(self) -> Generator[Any, tuple[Any, Any], None]:
         reward, info = yield 1

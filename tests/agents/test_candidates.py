@@ -1,4 +1,4 @@
-"""Candidates by number: actions of every kind, what was tried, and one treatment of runs that failed."""
+"""Candidates by number: actions of every kind, tried ones, and failed runs."""
 
 import dataclasses
 from typing import Any
@@ -74,7 +74,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS.values())
 def test_no_model_learns_from_stand_in_of_failed_run(name: str) -> None:
-    """What a failed run is rewarded with makes no difference to any later action."""
+    """The reward of a failed run affects no later action."""
     if missing_extra(name):
         pytest.skip(f"extra {agents.AGENTS[name].extra} not installed")
 

@@ -1,4 +1,4 @@
-"""What an agent may know: read-only, the same on both ends of a pipe, nothing but plain data in between."""
+"""`Problem`: read-only, equal on both ends of a pipe, and only plain data in between."""
 
 import pickle
 import subprocess
@@ -32,7 +32,7 @@ FULL = Problem(
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two problems say the same."""
+    """Return whether two problems are equal."""
     for name in Problem.__dataclass_fields__:
         one, two = getattr(a, name), getattr(b, name)
         if name == "sources":

@@ -1,4 +1,4 @@
-"""What agents can work on."""
+"""Problems that agents support."""
 
 import dataclasses
 from typing import Any

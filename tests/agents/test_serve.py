@@ -60,7 +60,7 @@ def test_what_agents_print_goes_to_standard_error(capfd: pytest.CaptureFixture[s
 
 
 def replies(*messages: dict[str, Any]) -> list[Any]:
-    """What `serve` answers to messages, numbered from 7, in this process."""
+    """Replies of `serve` to messages, which are numbered from 7, in this process."""
     out = io.BytesIO()
     numbered = [{**message, "number": 7 + i} for i, message in enumerate(messages)]
     serve.serve(io.BytesIO(b"".join(map(wire.encode, numbered))), out)

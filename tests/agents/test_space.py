@@ -1,4 +1,4 @@
-"""What an agent may know of a search space: kinds, natural values and conditions, on tables, grids and boxes."""
+"""Search spaces of agents: kinds, natural values and conditions, on tables, grids and boxes."""
 
 import gymnasium as gym
 import numpy as np

@@ -1,4 +1,4 @@
-"""Fixtures of several test files."""
+"""Fixtures shared by several test files."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from tests.benchmarks.study.helpers import MINE
 
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A module of a user's own agents, under a name of its own, that worker processes find, too."""
+    """A module with a user's agents, under a unique name, which worker processes find, too."""
     name = f"mine_{tmp_path.name}".replace("-", "_")
     (tmp_path / f"{name}.py").write_text(MINE)
     monkeypatch.syspath_prepend(str(tmp_path))

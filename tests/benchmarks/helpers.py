@@ -1,4 +1,4 @@
-"""Runs of agents in a process of their own."""
+"""Runs of agents in a separate process."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Agents that try what an isolated agent must not do; imported by the process that they run in, never by a test."""
+"""Agents that try what isolated agents must not do; imported only by the process in which they run."""
 
 import ctypes
 import gc
@@ -14,7 +14,7 @@ from hpo_envs.agents.random import RandomSearch
 
 
 class LooksForTables(RandomSearch):
-    """Fails once it has found a table, an environment or the way to one."""
+    """Fails if it finds a table, an environment or a way to one."""
 
     def ask(self) -> Any:
         kinds = {type(thing).__name__ for thing in gc.get_objects()}
@@ -28,7 +28,7 @@ class LooksForTables(RandomSearch):
 
 
 class MakesEnvironment(RandomSearch):
-    """Reads the answer from a table that is shipped."""
+    """Reads the optimum from a table that ships."""
 
     def ask(self) -> Any:
         gym.make("hpo_envs:NMTHPO-zhen-v0").reset(seed=0)
@@ -36,7 +36,7 @@ class MakesEnvironment(RandomSearch):
 
 
 class Prints(RandomSearch):
-    """Prints from Python and from C, and reads what it is not meant to."""
+    """Prints from Python and from C, and reads standard input."""
 
     def ask(self) -> Any:
         print("printed by Python", flush=True)
@@ -49,7 +49,7 @@ class Prints(RandomSearch):
 
 
 class Misbehaves(RandomSearch):
-    """Does what `how` names instead of answering the third question."""
+    """Performs the action named by `how` instead of its third suggestion."""
 
     def __init__(self, problem: Any, seed: int, how: str) -> None:
         super().__init__(problem, seed)

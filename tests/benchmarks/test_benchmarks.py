@@ -1,4 +1,4 @@
-"""What the package of benchmarks hands on, and the references of spaces that no table lists."""
+"""Public names of the package of benchmarks, and references of spaces that no table lists."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from hpo_envs.tables import store
 from tests.helpers import raises
 
 MODULES = 90
-"""Modules of this project that one comparison loads, at most, besides the records of families and data sets."""
+"""Largest number of modules of this project that a comparison loads, besides records of families and data sets."""
 
 
 def test_comparison_is_imported_where_it_is_asked_for() -> None:

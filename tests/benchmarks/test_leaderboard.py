@@ -1,4 +1,4 @@
-"""The leaderboard: who fits where, how it is made, and that the committed one is scores and what the README says."""
+"""The leaderboard: which agents fit where, how it is made, and that the committed scores agree with the README."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The contract of every agent: it meets it by being registered."""
+"""The contract of agents, which applies to every registered agent."""
 
 import importlib
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ STAGED = [
     for stage in AGENTS[name].supports
     if stage in STAGES and AGENTS[name].alias_of is None and (SAME[name] == name or stage == AGENTS[name].supports[0])
 ]
-"""Settings of one class share all but the stage that they are made for; aliases share everything."""
+"""Settings of one class share all stages except those for which they are made; aliases share everything."""
 
 KINDS = STAGED if WIDE else [p for p in STAGED if SAME[str(p.values[0])] == p.values[0]]
 """One setting of each class; `tests/regression` has runs of every setting."""
@@ -44,13 +44,13 @@ ALLOWED = {name: {"seen": True} for name, e in AGENTS.items() if e.unseen}
 """Agents with trained weights play on all stages: no score is kept."""
 
 TRANSFER = {name: "family" if e.sources else None for name, e in AGENTS.items()}
-"""Whose tables an agent learns from on the stages: those that cannot do without have some."""
+"""Source tables of agents on the stages: agents that need some get them."""
 
 WAITING = ("curve-ranker", "hyperband", "successive-halving")
 """Agents that need each result before their next action, and refuse simulated workers."""
 
 COVERS = tuple(sorted({entry.target.partition(":")[0] for entry in AGENTS.values()}))
-"""Modules that every test here goes through."""
+"""Modules that every test in this file exercises."""
 
 
 @pytest.mark.parametrize(("name", "stage"), KINDS)
@@ -61,7 +61,7 @@ def test_every_agent_keeps_the_contract(name: str, stage: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n, e in AGENTS.items() if "levels" in e.supports and (e.entrant or e.external)])
 def test_delayed_results_are_attributed_to_their_action(name: str) -> None:
-    """An agent either takes results whenever they come, or refuses. None takes a submission for one."""
+    """An agent either accepts results at any time or refuses; none takes a submission for a result."""
     if missing_extra(name):
         pytest.skip(f"extra {AGENTS[name].extra} not installed")
     check_agent(name, stages=["levels"], waits=name in WAITING, rules=["late-results"], **ALLOWED.get(name, {}))
@@ -135,7 +135,7 @@ def test_random_search_runs_on_other_spaces(space: gym.Space[Any]) -> None:
 
 
 class Peeking(Agent):
-    """Looks for what an agent must not see."""
+    """Looks for data that agents must not see."""
 
     seen: set[str]
 
@@ -163,7 +163,7 @@ PARALLEL = [p for p in KINDS if missing_extra(str(p.values[0])) is None and clas
 
 @pytest.mark.parametrize(("name", "stage"), PARALLEL)
 def test_agents_that_say_so_are_asked_again_before_they_are_reported(name: str, stage: str) -> None:
-    """Four actions at a time, told in reverse: all are legal, and those on candidates differ."""
+    """Four pending actions, reported in reverse: all are legal, and those on candidates differ."""
     env_id, kwargs = STAGES[stage]
     env = gym.make(env_id, **kwargs)
     problem = problem_of(env, TRANSFER[name])

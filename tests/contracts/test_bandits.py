@@ -1,4 +1,4 @@
-"""What every bandit promises: finds an obvious best arm, repeats itself, takes late results, refuses what it must."""
+"""The contract of bandit agents: find an obvious best arm, repeat, accept late results, refuse invalid input."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def test_agents_find_the_obvious_best_arm(name: str, batch: int | None) -> None:
 
 
 def test_late_results_are_attributed_to_their_arm() -> None:
-    """Two simulated workers: a result comes back while the next evaluation is out."""
+    """Two simulated workers: a result arrives while the next evaluation is pending."""
     agent: Any = agents.make("bts", problem(2, budget=None), 0, confidence=0.99)
     means, out = [0.2, 0.8], []
     for _ in range(40):

@@ -1,7 +1,7 @@
-"""Reinforcement-learning libraries, unmodified, on our ids: `.ci/nightly clients` has them all; skipped elsewhere.
+"""Unmodified reinforcement-learning libraries on our ids; `.ci/nightly clients` has all; skipped elsewhere.
 
-What was seen with which version stands in `docs/guides/interoperation.md`. Trainings are short: what is tested is that
-data of our ids goes through, and that weights change and stay finite.
+`docs/guides/interoperation.md` lists the tested versions. Trainings are short: the tests check that data of our ids can
+be processed, and that weights change and stay finite.
 """
 
 from typing import Any
@@ -118,7 +118,7 @@ def seeded() -> None:
 
 
 class OnlyCost(gym.vector.VectorWrapper):
-    """Leaves cost in `info`: when an episode ends TorchRL takes texts and dicts for tensors and wants the same keys."""
+    """Keeps only the cost in `info`: at the end of an episode TorchRL takes texts and dicts for tensors."""
 
     @property
     def autoreset_mode(self) -> AutoresetMode:
@@ -186,7 +186,7 @@ def test_torchrl_trains_by_ppo(env_id: str) -> None:
 
 @pytest.mark.parametrize("form", [made, batch])
 def test_skrl_trains_by_ppo(form: Any) -> None:
-    """Its Gaussian policies leave the box, which clips."""
+    """Its Gaussian policies leave the box, which clips actions."""
     pytest.importorskip("skrl")
     from skrl.agents.torch.ppo import PPO, PPO_CFG
     from skrl.envs.wrappers.torch import wrap_env

@@ -1,4 +1,4 @@
-"""The contract of every id: Gymnasium's checkers, bounds, seeds, errors, pickles, and two forms that agree."""
+"""The contract of every id: Gymnasium's checkers, bounds, seeds, errors, pickles, and equal forms."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ COVERS = (
     *sorted({p.partition(":")[0] for s in SPECS.values() for p in (s.entry_point, s.vector_entry_point)}),
     *(module.__name__ for module in (scalar, episodes, page, example)),
 )
-"""Modules that the rules go through."""
+"""Modules that the rules exercise."""
 
 
 @pytest.mark.parametrize("env_id", IDS if WIDE else ONE_OF_EACH)
 def test_every_kind_of_id_keeps_the_contract(env_id: str) -> None:
-    """Ids of one class differ in their tables, which `tests/regression` steps through in both forms."""
+    """Ids of one class differ only in their tables; `tests/regression` steps through all of them in both forms."""
     check_env(env_id)
 
 

@@ -1,4 +1,4 @@
-"""What is known of a family stands in its record and on its page: nothing elsewhere is keyed by its name."""
+"""Facts on a family are in its record and on its page; no other code uses its name as a key."""
 
 import ast
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.helpers import ROOT
 
 FOLDERS = {family.entry_point.split(".")[2] for family in FAMILIES.values()}
 COVERS = tuple(f"hpo_envs.families.{folder}" for folder in sorted(FOLDERS))
-"""The records that every test here goes through."""
+"""Records that every test in this file exercises."""
 
 NAMES = {f.name for f in FAMILIES.values()} | {f.dataset for f in FAMILIES.values() if not f.user_levels}
 # Each of these is about families that it chose: stories, tests of papers, and the agents that were trained on two.
@@ -29,7 +29,7 @@ ABOUT = (
 
 
 def sources() -> Iterator[tuple[str, Path]]:
-    """Python files of package, docs and tests by their path, without those that belong to one family."""
+    """Python files of package, docs and tests by path, without those of a family."""
     roots = {"hpo_envs": Path(hpo_envs.__file__).parent, "docs": ROOT / "docs", "tests": ROOT / "tests"}
     for name, root in roots.items():
         folders = [root, *(p.resolve() for p in root.iterdir() if p.is_symlink())]
@@ -50,7 +50,7 @@ def named(node: ast.AST) -> set[str]:
 def keyed(tree: ast.AST, *, starts: bool = True) -> Iterator[tuple[int, str]]:
     """(line, name) of family names that are keys of a dictionary, or compared with outside of an assertion.
 
-    How an id starts counts as a comparison if `starts`; tests may choose ids by it.
+    With `starts`, comparisons with the start of an id count; tests may choose ids by it.
     """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Assert):
@@ -66,7 +66,7 @@ def keyed(tree: ast.AST, *, starts: bool = True) -> Iterator[tuple[int, str]]:
 
 
 def _starts(node: ast.Call) -> set[str]:
-    """How family names start, among what a call of `startswith` looks for."""
+    """Starts of family names among the arguments of a call of `startswith`."""
     if not (isinstance(node.func, ast.Attribute) and node.func.attr == "startswith"):
         return set()
     values = (c.value for a in node.args for c in ast.walk(a) if isinstance(c, ast.Constant))

@@ -20,7 +20,7 @@ def make(spec_id: str, **kwargs: Any) -> Any:
 
 @pytest.mark.parametrize("spec_id", [s for s in ONE_OF_EACH if s not in SEVERAL])
 def test_gymnasium_finds_two_of_id_alike(spec_id: str) -> None:
-    """`check_environments_match` steps both with the same actions and compares all that comes back, info included."""
+    """`check_environments_match` steps both with the same actions and compares all results, info included."""
     check_environments_match(make(spec_id), make(spec_id), num_steps=12, seed=3, skip_render=True)
 
 

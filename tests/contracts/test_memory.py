@@ -1,4 +1,4 @@
-"""Nothing that an environment or a problem hands out is its own memory, nor the table's."""
+"""No array that an environment or a problem returns shares memory with it or with a table."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Given a public module, its test is found by name; given a package, its tests are found by place."""
+"""The test of a public module is found by its name, the tests of a package by their place."""
 
 import ast
 import importlib
@@ -14,7 +14,7 @@ REFERENCE = ROOT / "docs" / "_site" / "api.py"
 
 
 def mirrored(module: str) -> Path:
-    """Where the test of a file of the package belongs; that of a package itself has the package's name."""
+    """Path of the test of a module; that of a package has the package's name."""
     path = Path(module)
     inside = Path() if path.parts[0] in ("agents", "benchmarks", "tables") else Path("hpo_envs")
     name = path.parent.name if path.name == "__init__.py" else path.stem
@@ -22,21 +22,21 @@ def mirrored(module: str) -> Path:
 
 
 def has_code(path: Path) -> bool:
-    """Whether a file defines functions: constants, records without methods and imports need no test."""
+    """Return whether a file defines functions; constants, records without methods and imports need no test."""
     return any(
         isinstance(node, ast.FunctionDef | ast.Lambda) for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     )
 
 
 def covers(path: Path) -> tuple[str, ...]:
-    """The modules that a contract promises to exercise."""
+    """Modules that a contract exercises."""
     if "\nCOVERS = " not in path.read_text(encoding="utf-8"):
         return ()
     return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)).COVERS
 
 
 def public() -> set[str]:
-    """The modules of the API reference: those that its page lists, and those of the registries."""
+    """Modules of the API reference: those listed on its page, and those of the registries."""
     tree = ast.parse(REFERENCE.read_text(encoding="utf-8"))
     (groups,) = (n.value for n in tree.body if isinstance(n, ast.AnnAssign) and ast.unparse(n.target) == "GROUPS")
     listed = {n for values in ast.literal_eval(groups).values() for n in values}

@@ -18,14 +18,14 @@ CONVENTION = {
     "tables/datasets/textmini/tasks/": "[A-Z]*",  # a module per task
     "benchmarks/papers/": "Entry|Key",  # reproductions stand alone, under the names that their papers have
 }
-"""Modules that share names, because each of them is chosen by its own name, and these names."""
+"""Modules that share names, because each is chosen by its own name -> these names."""
 
 Definition = tuple[str, str, str]
-"""Module, name, and what is on the right: the empty string for a class."""
+"""Module, name, and right-hand side: the empty string for a class."""
 
 
 def definitions(module: str, tree: ast.Module) -> Iterator[Definition]:
-    """Types and constants at the top of a module; `Floats = tables.Floats` names what another module defines."""
+    """Types and constants at the top level of a module, without aliases such as `Floats = tables.Floats`."""
     for node in tree.body:
         match node:
             case ast.ClassDef(name=name):

@@ -1,6 +1,6 @@
-"""Adding a data set touches its builder, its catalogue rows and its family's folder, and nothing else.
+"""A new data set needs its builder, its catalogue rows and its family's folder, and no other change.
 
-In a copy of the package with nothing but these, in a fresh process, the new id must work everywhere.
+In a copy of the package with only these additions, in a fresh process, the new id must work everywhere.
 """
 
 import csv
@@ -37,7 +37,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _catalogue(tables: Path) -> None:
-    """Adds the data set and its only file."""
+    """Add the data set and its only file."""
     content = (UPSTREAM / "tiny" / "taggers.csv").read_bytes()
     row = ("tiny", "tiny/taggers.csv", "nobody/taggers", "0" * 40, "taggers.csv", "CC0", len(content))
     added = {"datasets.csv": DATASET, "catalogue.csv": (*row, hashlib.sha256(content).hexdigest())}

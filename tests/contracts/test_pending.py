@@ -1,4 +1,4 @@
-"""Every model-based agent can be asked again before it is told, and what is under way teaches its model nothing."""
+"""Model-based agents accept further calls of `ask` before results, and pending actions do not affect their model."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ WORKERS = 4
 
 
 def problem_of(name: str) -> Problem | None:
-    """What an agent is asked about; None for those of other problems."""
+    """The problem for an agent's tests; None for agents of other problems."""
     return next((p for p in (ROWS, TWO, BOX) if agents.fits(name, p)), None)
 
 
@@ -38,7 +38,7 @@ def reward_of(problem: Problem, action: Any) -> Any:
 
 
 def play(agent: Any, problem: Problem, workers: int, budget: int, seed: int) -> list[Any]:
-    """Actions in the order in which they were asked for; results come back in a random order."""
+    """Actions in the order of suggestion; results are reported in random order."""
     rng = np.random.default_rng(seed)
     asked: list[Any] = []
     running: list[Any] = []

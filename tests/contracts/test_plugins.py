@@ -1,4 +1,4 @@
-"""Agents, tables and families of other packages, from their entry points; the example plugin as its readers get it."""
+"""Agents, tables and families of other packages, by entry points; the example plugin as its readers install it."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ POINTS = {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as an installer leaves it, with some broken entry points besides."""
+    """A folder as an installer leaves it, with some broken entry points added."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copy(PLUGIN / "hpo_envs_example.py", folder)
     (folder / "broken_plugin.py").write_text("raise SystemExit(7)")

@@ -1,4 +1,4 @@
-"""Environments and embedded tables have the same bits on every processor and Python; see docs/trust.md."""
+"""Environments and tables have the same bits on every processor and Python; see docs/trust.md."""
 
 import ast
 import json
@@ -10,7 +10,7 @@ from tests.helpers import here_and_elsewhere, sources
 from tests.regression import digests
 
 OLDER = {**digests.FEATURES["no AVX2"], "OPENBLAS_CORETYPE": "Nehalem"}
-"""A processor without AVX2 and AVX-512. What it lacks already can't be turned off; one between is tested at night."""
+"""A processor without AVX2 and AVX-512. Features that it lacks cannot be disabled; others are tested at night."""
 
 _SCRIPT = """
 import json, sys
@@ -102,12 +102,12 @@ WHOLE = frozenset(
         "(len(c.nodes) + c.first + sum((len(i) for _, i in c.nodes)) for c in (a, b))",
     }
 )
-"""What is summed elsewhere that is whole numbers."""
+"""Sums in other modules whose terms are whole numbers."""
 ADDED = {"agents/search/base.py": "arrays", "agents/transfer/ridge.py": "arrays"}
 
 
 def _counts(node: ast.expr) -> bool:
-    """Whether an expression is a whole number: a comparison, a length, or made of these."""
+    """Return whether an expression is a whole number: a comparison, a length, or made of these."""
     if isinstance(node, ast.IfExp | ast.BinOp):
         parts = (node.body, node.orelse) if isinstance(node, ast.IfExp) else (node.left, node.right)
         return not isinstance(getattr(node, "op", None), ast.Div | ast.Pow) and all(map(_counts, parts))
@@ -117,7 +117,7 @@ def _counts(node: ast.expr) -> bool:
 
 
 def _sums(tree: ast.AST) -> Iterator[str]:
-    """Sums by the built-in `sum` that may be of floats."""
+    """Calls of the built-in `sum` whose terms may be floats."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "sum":
             what = node.args[0]

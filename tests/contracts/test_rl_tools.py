@@ -1,4 +1,4 @@
-"""Stable-baselines3 and MO-Gymnasium (extra `rl`) take our ids."""
+"""Stable-baselines3 and MO-Gymnasium (extra `rl`) work on our ids."""
 
 import warnings
 from typing import Any
@@ -62,7 +62,7 @@ def test_whole_infos_become_tensors(spec_id: str, mode: AutoresetMode) -> None:
 
 @pytest.mark.parametrize("spec_id", ["NMTHPO-zhen-v0", "NMTHPO-v0"])
 def test_scalar_infos_become_tensors(spec_id: str) -> None:
-    """Not those of boxes: the wrapper knows no NumPy booleans."""
+    """Not the infos of boxes, because the wrapper does not support NumPy booleans."""
     pytest.importorskip("array_api_compat", reason="extra rl is not installed")
     import torch
     from gymnasium.wrappers import NumpyToTorch

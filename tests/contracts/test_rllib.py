@@ -1,4 +1,4 @@
-"""RLlib trains on our ids: `.ci/nightly clients` has it in an environment of its own; skipped elsewhere."""
+"""RLlib trains on our ids; `.ci/nightly clients` has it in a separate environment; skipped elsewhere."""
 
 import os
 from typing import Any

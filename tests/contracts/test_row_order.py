@@ -1,4 +1,4 @@
-"""The index of an action carries no information: rows are kept in the order of a hash, and an episode draws its own."""
+"""Indices of actions carry no information: rows are stored in hash order, and each episode shuffles them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -22,7 +22,7 @@ def _made(spec_id: str, **kwargs: Any) -> Any:
 
 
 OF_ROWS = [i for i in ONE_OF_EACH if _made(i).params.kind in ("rows", "fidelity", "arms")]
-"""Ids whose actions are rows, at one level or at many, or arms."""
+"""Ids whose actions are rows, with one level or several, or arms."""
 
 
 def test_ids_of_rows_and_no_others_take_shuffle_and_subsample_and_document_them() -> None:
@@ -64,7 +64,7 @@ SEEDS, EVALUATIONS = 200, 20
 
 
 def one_fidelity(ids: Iterable[str]) -> list[str]:
-    """Those of some ids whose actions are rows at one level."""
+    """Ids among the given ones whose actions are rows at one level."""
     return [i for i in ids if _made(i).params.kind == "rows"]
 
 
@@ -81,7 +81,7 @@ PERMUTATIONS |= {"from the ends": _from_the_ends}
 
 
 def _best(spec_id: str, permutations: npt.NDArray[Any], first: int, **kwargs: Any) -> npt.NDArray[Any]:
-    """(seeds, m) best rewards of agents that go through a permutation each, whatever they are told."""
+    """(seeds, m) best rewards of agents that follow one permutation each."""
     given = arguments(spec_id, {"budget": EVALUATIONS, **kwargs})
     envs: Any = gym.make_vec(spec_id, num_envs=SEEDS, **given)
     envs.reset(seed=first)
@@ -90,7 +90,7 @@ def _best(spec_id: str, permutations: npt.NDArray[Any], first: int, **kwargs: An
 
 
 def _p_values(spec_id: str, **kwargs: Any) -> list[float]:
-    """Whether each fixed permutation scores as random search does, by objective: Mann and Whitney's test."""
+    """p-values by objective: does a fixed permutation score like random search? (Mann and Whitney's test)"""
     from scipy.stats import mannwhitneyu
 
     n = len(_made(spec_id).table)
@@ -105,16 +105,16 @@ def _p_values(spec_id: str, **kwargs: Any) -> list[float]:
 
 @pytest.mark.hostile
 def test_fixed_permutations_of_index_score_like_random_search() -> None:
-    """By default, where agents are compared; Holm's correction over ids, permutations and objectives."""
+    """With the defaults of comparisons; Holm's correction over ids, permutations and objectives."""
     adjusted = holm([p for spec_id in one_fidelity(IDS if WIDE else ONE_OF_EACH) for p in _p_values(spec_id)])
     assert min(adjusted) > 0.05
 
 
 def _p_values_of_order(spec_id: str, table: Table) -> list[float]:
-    """Whether the table's own order, where seeds change nothing, says something of the rewards, by objective.
+    """p-values, by objective, of the hypothesis that the table's own order is independent of the rewards.
 
-    Spearman's test of index and reward; and for each fixed permutation the probability that as many rows at random
-    have a best reward at least as high.
+    Spearman's test of index and reward; and for each fixed permutation the probability that as many random rows have a
+    best reward at least as high.
     """
     from scipy.stats import hypergeom, spearmanr
 
@@ -130,7 +130,7 @@ def _p_values_of_order(spec_id: str, table: Table) -> list[float]:
 
 @pytest.mark.hostile
 def test_order_in_which_tables_are_kept_says_nothing() -> None:
-    """The same agents on `shuffle=False`; Holm's correction over all ids, objectives and tests."""
+    """The same agents with `shuffle=False`; Holm's correction over all ids, objectives and tests."""
     specs = [SPECS[i] for i in one_fidelity(IDS)]
     assert len(specs) > 30
     p = [p for s in specs for p in _p_values_of_order(s.id, store.load(s.tables[0]))]
@@ -138,6 +138,6 @@ def test_order_in_which_tables_are_kept_says_nothing() -> None:
 
 
 def test_in_order_of_their_source_they_do() -> None:
-    """What the hash is for: a table in grid order fails the test above."""
+    """Shows the need for hash order: a table in grid order fails the previous test."""
     table = frames.natural(store.load("nmthpo/swen"))
     assert min(holm(_p_values_of_order("NMTHPO-swen-v0", table))) < 1e-6

@@ -1,4 +1,4 @@
-"""Laws of every table, and tables that break them."""
+"""Invariants of all tables, and tables that violate them."""
 
 import pytest
 
@@ -10,7 +10,7 @@ HERE = [name for name in store.names() if not store.missing(name)]
 
 @pytest.mark.parametrize("dataset", dict.fromkeys(name.partition("/")[0] for name in HERE))
 def test_every_table_keeps_the_contract_and_the_order_of_its_rows(dataset: str) -> None:
-    """Rows are kept in the order of a hash, but for those of grids and segments."""
+    """Rows are in hash order, except those of grids and segments."""
     for name in HERE:
         if name.startswith(f"{dataset}/"):
             table = store.load(name)

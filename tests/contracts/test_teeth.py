@@ -1,4 +1,4 @@
-"""Teeth of the contracts: for each rule something that breaks it, and the sentence that it gets."""
+"""Teeth of the contracts: for each rule an object that breaks it, and the message."""
 
 import dataclasses
 import itertools
@@ -41,11 +41,11 @@ COVERS = (
     "hpo_envs.testing.rules",
     "hpo_envs.testing.tables",
 )
-"""Modules whose rules are broken here."""
+"""Modules whose rules are broken in this file."""
 
 
 def caught(check: Callable[[], None], *, subject: str, rule: str, why: str) -> None:
-    """Expects the sentence of a broken rule."""
+    """Expect the message of a broken rule."""
     with pytest.raises(AssertionError, match=f"^{re.escape(f'{subject} breaks the rule {rule!r}: ')}.*{why}"):
         check()
 
@@ -54,11 +54,11 @@ def caught(check: Callable[[], None], *, subject: str, rule: str, why: str) -> N
 
 
 class Honest(NMTHPOEnv):
-    """Breaks nothing."""
+    """An environment that breaks no rule."""
 
 
 class HonestBatch(NMTHPOVectorEnv):
-    """Breaks nothing."""
+    """A vectorized environment that breaks no rule."""
 
 
 class Wide(NMTHPOEnv):
@@ -213,7 +213,7 @@ def test_honest_environments_are_accepted() -> None:
 
 
 class Plain(Agent):
-    """Uniform search that breaks nothing."""
+    """Uniform search that breaks no rule."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)
@@ -236,7 +236,7 @@ class Plain(Agent):
 
 
 class Speechless:
-    """No `recommend`."""
+    """An agent without `recommend`."""
 
     done = False
 
@@ -279,21 +279,21 @@ class Cheat(Plain):
 
 
 class Impatient(Plain):
-    """Takes what was only submitted for a result."""
+    """Takes submissions for results."""
 
     def tell(self, action: Any, reward: Any, info: Any) -> None:
         self.best = reward, action
 
 
 class Repeating(Plain):
-    """Asks for a row that a worker has."""
+    """Suggests a row that is pending."""
 
     def ask(self) -> Any:
         return np.array([0, len(self.problem.levels) - 1])  # type: ignore[arg-type]
 
 
 class Strict(Plain):
-    """Refuses without saying why."""
+    """Raises an error without a message."""
 
     def tell(self, action: Any, reward: Any, info: Any) -> None:
         if not info.get("finished", True):

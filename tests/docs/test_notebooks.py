@@ -1,4 +1,4 @@
-"""Notebooks: stored without outputs, executed by a kernel, shown as pages."""
+"""Notebooks are stored without outputs, executed by a kernel, and shown as pages."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The documentation: every block of code runs, and the pages made of the code have what they promise."""
+"""The documentation: every block of code runs, and the pages made of code have the promised content."""
 
 import fnmatch
 import importlib.util
@@ -55,13 +55,13 @@ NOT_RUN = {
     r"hpo-envs compare .*\$SLURM": "is a line of a Slurm script",
     r"hpo-envs .*--(scheduler|storage)": "needs a server",
 }
-"""Commands that are only parsed, and why."""
+"""Commands that are only parsed -> the reason."""
 
 RUN = ("hpo_envs.tables.datasets.cushlepor.score", "hpo_envs.agents.bandits.select")
-"""Modules whose command lines are run."""
+"""Modules whose command lines are executed."""
 
 ALONE = ("README.md", "first-comparison.md", "agent-examples.md")
-"""Pages whose programs people copy one by one."""
+"""Pages whose programs are executed separately, as users copy them."""
 
 SHELL = re.compile(r"(?:\S*/)?hpo-envs$")
 
@@ -74,7 +74,7 @@ def blocks(page: Path) -> list[tuple[str, str, int, str | None]]:
 
 
 def prepare(folder: Path) -> dict[str, Any]:
-    """What the pages speak of and leave to the reader: files, a frame, a training function."""
+    """Create what the pages leave to the reader: files, a frame, a training function."""
     import pandas
 
     (folder / TABLES[0]).write_text(TABLES[1] + "\n", encoding="utf-8")
@@ -102,7 +102,7 @@ def prepare(folder: Path) -> dict[str, Any]:
 
 
 def run_shell(text: str) -> None:
-    """Runs each command of a block that is not in `NOT_RUN`; looks for modules and extras of the others."""
+    """Execute each command of a block that is not in `NOT_RUN`; check modules and extras of the others."""
     for line in text.replace("\\\n", " ").splitlines():
         for command in re.split(r"\s(?:&&|\|)\s", line):
             words = shlex.split(command, comments=True)
@@ -155,7 +155,7 @@ def shorter(text: str) -> str:
 
 
 def check_toml(text: str) -> None:
-    """Plans the study, and leaves a short one for the commands that follow."""
+    """Plan the study, and write a short one for the following commands."""
     data = tomllib.loads(text)
     if "environments" not in data:  # a search space
         Path("space.toml").write_text(text, encoding="utf-8")
@@ -300,7 +300,7 @@ def _title(entry: str) -> str:
 
 
 def test_upstream_asks_for_these_papers() -> None:
-    """What the READMEs of the pinned repositories ask to be cited, read at the pinned commits."""
+    """The citations requested by the READMEs of the pinned repositories, read at the pinned commits."""
     from hpo_envs.tables import catalogue
 
     asked = (

@@ -1,4 +1,4 @@
-"""The stories of docs/stories run, say what they found, and draw it."""
+"""The stories of docs/stories run, print their findings, and draw them."""
 
 import runpy
 import sys
@@ -13,7 +13,7 @@ from tests.helpers import ROOT
 
 STORIES = ROOT / "docs" / "stories"
 NAMES = {"nmt": 4, "char": 3, "nas": 2, "fiesta": 4, "cushlepor": 3}
-"""Number of claims of each."""
+"""Number of claims of each story."""
 
 pytest.importorskip("matplotlib", reason="extra plots is not installed")
 

@@ -1,4 +1,4 @@
-"""What the package itself has, and when it imports it."""
+"""Public names of the package, and when their modules are imported."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ tune(score, {"x": (0.0, 1.0)}, budget=12, progress=False)
 sys.setprofile(None)
 print(*entered)
 """
-"""A search, and the modules of this package with a function that it calls."""
+"""A script that searches, and prints the modules of this package with a function that it calls."""
 
 MOST_ENTERED = 33
 

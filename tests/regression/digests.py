@@ -1,4 +1,4 @@
-"""What every id and every agent does, as digests: a change of any number that the suite returns shows here.
+"""Digests of every id and agent: a change of any number that the suite returns is detected here.
 
     python tests/regression/digests.py check               # everything, about four minutes of processor time
     python tests/regression/digests.py check --small       # only what the tests compare, within a minute
@@ -52,24 +52,24 @@ import numpy as np  # noqa: E402
 FOLDER = Path(__file__).with_name("digests")
 NUMBERS = Path(__file__).parents[2] / "benchmarks" / "runs" / "numbers.csv"
 COLUMNS = ("kind", "name", "version", "sha256")
-"""Of the number versions: `family` or `agent`, its name, the version, and the sha256 of what was recorded of it."""
+"""Columns of the number versions: `family` or `agent`, its name, the version, and the sha256 of what was recorded."""
 SEEDS = (0, 1)
 STEPS = 200
 
 # What tests compare: the steps of every id, and agents where they are quick.
 COSTLY = ("bo", "bo-spread", "bo-thompson", "box-bo", "freeze-thaw")
-"""Agents that take most of the time; tests compare them on `FEW` ids."""
+"""Agents that take most of the time; tests compare them on the ids in `FEW`."""
 SLOWEST = ("box-bo",)
-"""Agents that are compared at night only."""
+"""Agents that are compared only at night."""
 FEW = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTHPO-v0", "NMTLC-ft-zhen-v0", "CharHPO-v0", "FunctionHPO-v0")
 QUICK = (
     "NMTHPO-zhen-", "NMTHPO-v0", "NMTLC-ft-zhen-", "FIESTA-tdsa8-", "FIESTA-gaussian-", "CharHPO-inflection-alb-lstm-",
     "CharHPO-v0", "NASBenchNLP-cell-", "Function",
 )  # fmt: skip
-"""How ids begin on which tests compare the other agents of this package."""
+"""Starts of the ids on which tests compare the other agents of this package."""
 
 PICKS = "auto"
-"""The agent whose runs are those of others, which have digests."""
+"""The agent that picks another one, whose digests cover its runs."""
 
 CHANGED = (
     "what the suite returns changed: if that is meant, say so in the CHANGELOG, then record anew as the docstring of "
@@ -82,13 +82,13 @@ NEW = (
 )
 
 HELPED = ("NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-ft-zhen-v0", "CharHPO-inflection-alb-lstm-v0")
-"""Ids on which agents run with the other languages' tables at hand, too, if these change what they do."""
+"""Ids on which agents also run with the tables of other languages as sources, if that changes their runs."""
 SOURCES = "+sources"
-"""Stands behind the name of an agent that has them."""
+"""Suffix of the name of an agent that has sources."""
 
 STEPPED = ("scalar", "batched")
 ELSEWHERE = "-\t"
-"""Stands before an outcome that was recorded on another machine than the rest."""
+"""Prefix of an outcome recorded on another machine than the rest."""
 
 Task = tuple[str, str, str]
 """Id, kind of table, and an agent's name (see `SOURCES`) or one of `STEPPED`."""
@@ -102,13 +102,13 @@ FEATURES = {
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4",
     },
 }
-"""What NumPy, and in the last case the C library, may use of the processor: variables of the environment."""
+"""Processor features that NumPy, and in the last case the C library, may use, by environment variables."""
 KERNELS = ("SkylakeX", "Haswell", "Zen", "Nehalem")
-"""Of OpenBLAS."""
+"""Kernels of OpenBLAS."""
 
 
 def put(h: Any, value: Any) -> None:
-    """Adds a value to a hash: its type, shape and bits, keys sorted."""
+    """Add a value to a hash: its type, shape and bits, keys sorted."""
     if isinstance(value, Mapping):
         for key in sorted(value, key=str):
             h.update(f"{key}:".encode())
@@ -139,7 +139,7 @@ def given(env_id: str) -> dict[str, Any]:
 
 
 def steps(env_id: str, batched: bool, count: int = STEPS) -> str:
-    """Digest of so many steps with random actions, through the ends of episodes."""
+    """Digest of steps with random actions, across the ends of episodes."""
     h = hashlib.sha256()
     if batched:
         env: Any = gym.make_vec(env_id, num_envs=3, **given(env_id))
@@ -160,7 +160,7 @@ def steps(env_id: str, batched: bool, count: int = STEPS) -> str:
 
 
 def runs(env_id: str, agent: str, apart: bool = False) -> str:
-    """Digest and outcome of an agent's runs, of all seeds in one batch or of each apart."""
+    """Digest and outcome of an agent's runs, with all seeds in one batch or each in its own."""
     from hpo_envs import benchmarks
 
     h = hashlib.sha256()
@@ -180,7 +180,7 @@ def outcome(rewards: Sequence[Any]) -> str:
 
 
 def distance(known: str, now: str) -> float:
-    """How far an outcome is from the recorded one; that of the worst objective.
+    """Distance of an outcome from the recorded one, for the worst objective.
 
     In tolerances: one recorded standard deviation and a tenth of the mean. Where all but few rewards are nearly the
     same, one configuration that fails changes the mean by many deviations.
@@ -190,14 +190,14 @@ def distance(known: str, now: str) -> float:
 
 
 def same(key: str, known: str, now: str, bits: bool) -> bool:
-    """Whether what was found under a key is what was recorded: to the bit, or what an agent does by its outcome."""
+    """Return whether a result equals the recorded one: bit for bit, or an agent's by its outcome."""
     if known == now or key.endswith(STEPPED) or (bits and not known.startswith(ELSEWHERE)):
         return known == now
     return "\t" in known and "\t" in now and distance(known.partition("\t")[2], now.partition("\t")[2]) <= 1.0
 
 
 def digest(task: Task, apart: bool = False) -> tuple[Task, str]:
-    """The digest of a task, an agent's with the outcome, or the error that it ends in."""
+    """The digest of a task, with the outcome of an agent, or the error that it raises."""
     env_id, _, what = task
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -209,7 +209,7 @@ def digest(task: Task, apart: bool = False) -> tuple[Task, str]:
 
 
 def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
-    """Everything that has a digest, of the ids whose tables ship."""
+    """All tasks that have a digest, on ids whose tables ship."""
     from hpo_envs import agents, benchmarks
     from hpo_envs.families import registry
     from hpo_envs.tables import store
@@ -238,7 +238,7 @@ def tasks(ids: Sequence[str] = ()) -> Iterator[Task]:
 
 
 def small(keys: Iterable[str]) -> list[str]:
-    """Those of some keys that tests compare."""
+    """The keys that tests compare."""
     from hpo_envs.agents import AGENTS
 
     out = []
@@ -252,13 +252,13 @@ def small(keys: Iterable[str]) -> list[str]:
 
 
 def read(folder: Path = FOLDER) -> dict[str, str]:
-    """The record: digests, and outcomes behind a tabulator, by `id/kind/agent`."""
+    """Read the record: digests, and outcomes after a tab, by `id/kind/agent`."""
     lines = (line for path in folder.glob("*.tsv") for line in path.read_text(encoding="utf-8").splitlines())
     return dict(sorted(line.split("\t", 1) for line in lines))
 
 
 def write(record: Mapping[str, str], folder: Path = FOLDER) -> None:
-    """Replaces the record by what was found on this machine."""
+    """Replace the record by the results of this machine."""
     from hpo_envs.families import registry
 
     folder.mkdir(exist_ok=True)
@@ -284,7 +284,7 @@ def numbers() -> Numbers:
 
 
 def of_key(key: str) -> tuple[str, str]:
-    """Kind and name of what a digest is of."""
+    """Kind and name that a digest belongs to."""
     from hpo_envs.families import registry
 
     env_id, _, what = key.split("/")
@@ -295,7 +295,7 @@ def of_key(key: str) -> tuple[str, str]:
 
 
 def recorded(record: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    """Sha256 of what was recorded, for every family and agent."""
+    """Sha256 of the record of every family and agent."""
     from hpo_envs import agents
     from hpo_envs.families import registry
 
@@ -311,10 +311,10 @@ def raised(known: Numbers, before: Mapping[str, str], after: Mapping[str, str], 
     """The number versions after a record was made.
 
     Args:
-        known: Those before.
-        before: The record before; where it is not that of `known`, nobody knows what changed.
+        known: Number versions before.
+        before: The record before; if it is not that of `known`, what changed is unknown.
         after: The record now.
-        changed: Keys whose digests are others now.
+        changed: Keys whose digests have changed.
     """
     changed = {*changed}
     moved = {key.partition("/")[0] for key in changed if key.endswith(STEPPED)}
@@ -325,21 +325,21 @@ def raised(known: Numbers, before: Mapping[str, str], after: Mapping[str, str], 
 
 
 def write_numbers(rows: Numbers) -> None:
-    """Replaces the number versions."""
+    """Replace the number versions."""
     with NUMBERS.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerows([COLUMNS, *((*owner, *row) for owner, row in rows.items())])
 
 
 def here(folder: Path = FOLDER) -> bool:
-    """Whether the record is that of the like of this machine, or there is none yet."""
+    """Return whether the record was made on such a machine, or is empty."""
     path = folder / "machine.json"
     return not path.exists() or json.loads(path.read_text(encoding="utf-8")) == machine()
 
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """What agents may depend on besides this project's code."""
+    """The parts of this machine that agents may depend on."""
     import scipy.linalg  # loads its own BLAS
     import sklearn
     from threadpoolctl import threadpool_info
@@ -357,12 +357,12 @@ def machine() -> dict[str, Any]:
 
 
 def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None, apart: bool = False) -> dict[str, str]:
-    """Digests, and outcomes behind a tabulator, of tasks by `id/kind/agent`.
+    """Compute digests, and outcomes after a tab, of tasks by `id/kind/agent`.
 
     Args:
         todo: The tasks.
-        jobs: Processes side by side.
-        journal: Keeps what was computed: a run with the same one goes on.
+        jobs: Number of parallel processes.
+        journal: File in which results are kept, so that a run can be resumed.
         apart: See `runs`.
     """
     from tqdm import tqdm
@@ -382,7 +382,7 @@ def compute(todo: Sequence[Task], jobs: int, journal: Path | None = None, apart:
 
 
 def processors(options: Sequence[str]) -> int:
-    """Prints what changes with the kernel of OpenBLAS and with what NumPy may use; 1 if steps or outcomes do."""
+    """Print what changes with OpenBLAS's kernel and NumPy's features; return 1 if steps or outcomes change."""
     print("| OpenBLAS | NumPy | steps that differ | runs that differ | farthest outcome | agents that differ |")
     print("|---|---|---:|---:|---:|---|")
     status, base = 0, {}
@@ -406,7 +406,7 @@ def processors(options: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Records, checks, or compares processors."""
+    """Record, check, or compare processors."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=("record", "check", "processors"))
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the record is")
@@ -446,7 +446,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def report(before: Mapping[str, str], now: Mapping[str, str], bits: bool) -> int:
-    """Prints what changed and what is new; returns 1 if anything did or is."""
+    """Print what changed and what is new; return 1 if there is any."""
     new = [key for key in now if key not in before]
     changed = [key for key in now if key in before and not same(key, before[key], now[key], bits)]
     for key in changed:

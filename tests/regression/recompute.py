@@ -1,10 +1,10 @@
-"""Recompute what a comparison says from its Parquet, with pandas and SciPy and nothing of this suite.
+"""Recompute the results of a comparison from its Parquet files, with pandas and SciPy and nothing of this suite.
 
     python tests/regression/recompute.py runs/ [runs-2/ ...] [--rival random]
 
 For every family: mean regret of each agent, and its difference from the rival's, with 95 % intervals and p-values of
-two plain t tests: over seeds, the environments being what they are, and over task groups. Holm's correction counts the
-agents of a family. Only runs with a budget of evaluations are read.
+two plain t tests: over seeds on fixed environments, and over task groups. Holm's correction counts the agents of a
+family. Only runs with a budget of evaluations are read.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def evaluations(folder: Path) -> pd.DataFrame:
 
 
 def runs(found: pd.DataFrame) -> pd.DataFrame:
-    """Mean and final regret of each run: the regret after its last evaluation holds until the budget's end."""
+    """Mean and final regret of each run; the regret after its last evaluation holds until the end of the budget."""
     found = found.sort_values(["environment", "agent", "seed", "step"])
     key = ["environment", "group", "agent", "seed"]
     of = found.dropna(subset="regret").groupby(key)

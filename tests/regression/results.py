@@ -1,4 +1,4 @@
-"""Committed results: the commit that made each of them, and one of each kind recomputed by today's code.
+"""Committed results: the commit of each, and one of each kind recomputed with today's code.
 
     python tests/regression/results.py check [KIND...]   # one of each kind again; exit status 1 if a number differs
     python tests/regression/results.py note FILE...      # after a study: these files were made by this commit
@@ -33,7 +33,7 @@ COMMITTED = (
 )
 
 RANDOM = ("NMTHPO-swen-v0", "CharHPO-g2p-arm_e-lstm-v0", "NMTLC-zhen-v0", "CellMini-v0")
-"""Ids on which the leaderboard's random search is run again."""
+"""Ids on which the leaderboard's random search is repeated."""
 
 
 def files() -> list[str]:
@@ -42,7 +42,7 @@ def files() -> list[str]:
 
 
 def sha256(file: str) -> str:
-    """Of a file below the root, 16 characters."""
+    """The first 16 characters of the sha256 of a file below the root."""
     return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:16]
 
 
@@ -53,7 +53,7 @@ def listed() -> dict[str, dict[str, str]]:
 
 
 def note(given: Sequence[str], commit: str) -> None:
-    """Writes that these files were made by a commit; lines of files that are gone are left out."""
+    """Record that these files were made by a commit; lines of deleted files are removed."""
     rows = listed()
     rows |= {file: {"file": file, "commit": commit, "sha256": sha256(file)} for file in given}
     with LIST.open("w", encoding="utf-8", newline="") as stream:
@@ -63,7 +63,7 @@ def note(given: Sequence[str], commit: str) -> None:
 
 
 def differences(before: Any, now: Any, where: str = "") -> Iterator[str]:
-    """Where two JSON values differ by more than rounding."""
+    """Places where two JSON values differ by more than rounding."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in sorted(before.keys() | now.keys()):
             yield from differences(before.get(key), now.get(key), f"{where}/{key}")
@@ -107,7 +107,7 @@ def leaderboard(work: Path) -> Iterator[str]:
 
 
 def references(work: Path) -> Iterator[str]:
-    """The first reference of each id that no table lists, among them no cells: minutes."""
+    """The first reference of each id that no table lists, except cells, which take minutes."""
     from hpo_envs.benchmarks import references
 
     path = ROOT / "benchmarks/analysis/references.json"

@@ -1,4 +1,4 @@
-"""What the suite returns (a part of `digests.py`, which checks all at night) and committed results change noticed."""
+"""Digests of the suite (a part of `digests.py`, which checks all at night), and unnoticed changes of results."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ RECORD = digests.read()
 SMALL = [
     key for key in digests.small(RECORD) if WIDE or not key.endswith("/batched") or key.partition("/")[0] in ONE_OF_EACH
 ]
-"""Both forms agree on all ids of a class if on one."""
+"""Both forms agree on all ids of a class if they do on one."""
 NUMBERS = digests.numbers()
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a comparison by a program that does not use the suite."""
+"""Numbers of a comparison recomputed by a program that does not use the suite."""
 
 import json
 import subprocess

@@ -1,9 +1,9 @@
-"""Known vulnerabilities of what is installed, where a service that knows them can be reached.
+"""Known vulnerabilities of the installed packages, if a service that lists them can be reached.
 
     python tests/robustness/audit.py pip-audit SITE_PACKAGES
 
-Fails if a package has a vulnerability that another release of it mends: ours then ask for one that is too old. What
-nobody has mended yet is only printed. Says that it was skipped where no service answers.
+Fails if a package has a vulnerability that another release fixes, because our lower bound is then too old.
+Vulnerabilities without a fix are only printed. States that it was skipped if no service answers.
 """
 
 import json
@@ -16,8 +16,8 @@ def verdict(found: dict[str, Any] | None, said: str) -> tuple[int, str]:
     """Exit status and what to print.
 
     Args:
-        found: What `pip-audit --format json` wrote; None if it wrote nothing.
-        said: The end of what it said besides.
+        found: Output of `pip-audit --format json`; None if there is none.
+        said: The end of its other output.
     """
     if found is None:
         return 0, f"skipped: no service that knows vulnerabilities answers here ({said})"
@@ -36,7 +36,7 @@ def verdict(found: dict[str, Any] | None, said: str) -> tuple[int, str]:
 
 
 def main() -> int:
-    """Asks and prints."""
+    """Run the audit and print the result."""
     tool, folder = sys.argv[1:]
     command = [tool, "--path", folder, "--format", "json", "--progress-spinner", "off", "--timeout", "5"]
     try:

@@ -1,4 +1,4 @@
-"""Breaks a piece of work at every step that touches the disk, one process per step; what is left is judged each time.
+"""Faults at every disk operation of a piece of work, one process per step; the remaining state is checked each time.
 
     python tests/robustness/disk_faults.py WORK FOLDER [URL] [--faults kill full ...]
     python tests/robustness/disk_faults.py table FOLDER URL      # every work with every fault
@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Self
 
 REFUSED = 17
-"""Exit status of a child whose work was refused with a line that names a file of it."""
+"""Exit status of a child whose work failed with a message that names one of its files."""
 
 AT_A_STEP = {
     "kill": "the process is killed",
@@ -51,20 +51,20 @@ TWO = ("second", "unlocked")
 
 
 class Steps:
-    """Counts the steps of this process and breaks one.
+    """Counts the disk operations of this process and breaks one.
 
     Args:
-        at: Number of the step to break, from 1.
+        at: Number of the operation to break, from 1.
         fault: One of `FAULTS`.
-        tell: Where the kind of the broken step is written.
-        second: Begins the work in another process.
+        tell: File to which the kind of the broken operation is written.
+        second: Starts the work in another process.
     """
 
     def __init__(self, at: int, fault: str, tell: int, second: Callable[[], object] = int) -> None:
         self.at, self.fault, self.tell, self.count, self.second = at, fault, tell, 0, second
 
     def step(self, kind: str, grows: bool = True, *path: Any) -> None:
-        """One step is about to be taken; `grows`: whether it needs room on the disk, `path`: what the system names."""
+        """Before each operation; `grows`: whether it needs disk space, `path`: its file."""
         self.count += 1
         if self.fault == "readonly" and grows:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), *path)
@@ -82,7 +82,7 @@ class Steps:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), *path)
 
     def install(self) -> None:
-        """Puts itself between Python and the disk."""
+        """Replace Python's disk operations."""
         opened = io.open
 
         def open_(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
@@ -126,14 +126,14 @@ def _no_locks(*_: Any) -> None:
 
 
 class _Short(io.FileIO):
-    """A file each of whose writes takes 100 bytes at most."""
+    """A file that writes at most 100 bytes at a time."""
 
     def write(self, data: Any) -> int:
         return super().write(memoryview(data)[:100])
 
 
 class _Watched:
-    """A file whose writes are steps."""
+    """A file whose writes are counted."""
 
     def __init__(self, file: Any, steps: Steps) -> None:
         self._file, self._steps = file, steps
@@ -161,11 +161,11 @@ class _Watched:
 
 @dataclass(frozen=True)
 class Work:
-    """Something that is written.
+    """Work that writes files.
 
     Attributes:
         prepare: Makes the old state in a folder.
-        act: Writes the new one.
+        act: Writes the new state.
         judge: "old", "new" or "between"; raises AssertionError if what is there is neither. "Between" is for works of
             several files, each of which is old or new.
         last: Whether doing it again leaves nothing but the new state: no unfinished files.
@@ -179,7 +179,7 @@ class Work:
 
 
 def child(work: Work, folder: Path, at: int, fault: str, tell: int) -> None:
-    """Does the work with one step broken, and never returns."""
+    """Do the work with one operation broken; never returns."""
     status = 1
     try:
         second = Second(work, folder, fault) if fault in TWO else None
@@ -203,7 +203,7 @@ def child(work: Work, folder: Path, at: int, fault: str, tell: int) -> None:
 
 
 class Second:
-    """A process that does the work, too, once it is told; made before the first step, so that it holds no lock."""
+    """A process that does the work, too, on request; started before the first operation, so that it holds no lock."""
 
     def __init__(self, work: Work, folder: Path, fault: str) -> None:
         heard, self._say = os.pipe()
@@ -223,7 +223,7 @@ class Second:
         os.close(heard)
 
     def begin(self) -> None:
-        """Let it work, alone for a while: it may be through by then, or wait for a lock of this process."""
+        """Let it work alone for a while: it may finish, or wait for a lock of this process."""
         os.write(self._say, b"x")
         for _ in range(20):
             if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
@@ -231,14 +231,14 @@ class Second:
             time.sleep(0.01)
 
     def wait(self) -> int:
-        """Exit status; what it was refused is no fault."""
+        """Exit status; being refused is no fault."""
         os.close(self._say)
         code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return 0 if code in (0, REFUSED) else 1
 
 
 def break_everywhere(work: Work, scratch: Path, fault: str) -> dict[str, Any]:
-    """Breaks each step once; of a fault that lasts, the whole work.
+    """Break each operation once; for a lasting fault, do the whole work with it.
 
     Returns:
         `broken` (how often), `states` after it (by name), `steps` (kind -> how often), `left` (unfinished files that
@@ -296,7 +296,7 @@ def _unfinished(folder: Path) -> int:
 
 
 def fetching(url: str) -> Work:
-    """Upstream's files, over the network; one is there with wrong bytes."""
+    """Upstream's files over the network; one exists with wrong bytes."""
     from hpo_envs.tables import catalogue
     from hpo_envs.tables.files import download
     from tests.tables.files import test_download as test_fetch
@@ -333,7 +333,7 @@ def _void(_: object) -> None:
 
 
 def own_table() -> Work:
-    """A user's table that replaces another under its name."""
+    """A user's table that replaces another of the same name."""
     import dataclasses
 
     from hpo_envs.tables import store, user
@@ -358,7 +358,7 @@ def own_table() -> Work:
 
 
 def runs() -> Work:
-    """Runs of two environments that join those of a store."""
+    """Runs of two environments that are added to a store."""
     from hpo_envs.benchmarks.study import store
     from tests.benchmarks.study import test_store
 
@@ -492,7 +492,7 @@ def _squared(config: dict[str, Any]) -> float:
 
 
 def trainings() -> Work:
-    """The trainings of a measured table, and its data, which they are packed into."""
+    """Trainings of a measured table, and the data into which they are packed."""
     from hpo_envs.benchmarks.runs import executors
     from hpo_envs.benchmarks.study import measure
     from hpo_envs.tables.files import atomic
@@ -533,7 +533,7 @@ WORKS: dict[str, Callable[[str], Work]] = {
 
 
 def together(scratch: Path, writers: int = 2, times: int = 60) -> dict[str, Any]:
-    """Processes write one file over and over while this one reads it; every third look is by a clock set back."""
+    """Processes write one file repeatedly while this one reads it; the clock is set back for a third of the reads."""
     from hpo_envs.tables.files import atomic
 
     path = scratch / "file"
@@ -567,7 +567,7 @@ def together(scratch: Path, writers: int = 2, times: int = 60) -> dict[str, Any]
 
 
 def main() -> int:
-    """Runs works with faults."""
+    """Run works with faults."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", choices=[*WORKS, "together", "table"])
     parser.add_argument("folder", type=Path)
@@ -586,7 +586,7 @@ def main() -> int:
 
 
 def table(scratch: Path, url: str, faults: list[str]) -> int:
-    """Prints how often each fault came to each work; a hole in the table is a process that failed, and the status 1."""
+    """Print how often each fault was injected into each work; return 1 if a process failed."""
     print("| written |", " | ".join(faults), "|\n|" + "---|" * (len(faults) + 1))
     holes = 0
     for name in WORKS:

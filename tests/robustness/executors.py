@@ -26,7 +26,7 @@ from tests.benchmarks.study.helpers import MINE, SMALL
 WORKERS = 2
 
 TOGETHER = ("threads", "mpi")
-"""Whose workers cannot die alone."""
+"""Executors whose workers cannot die alone."""
 
 
 def waiting(submit: Callable[..., Callable[[], Any]]) -> concurrent.futures.Executor:

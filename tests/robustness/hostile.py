@@ -1,4 +1,4 @@
-"""A guard for tests that feed the package what it should refuse: no crash, no hang, no flood, nothing outside."""
+"""Guard for tests with malicious input: no crash, no hang, no long message, nothing written outside."""
 
 import contextlib
 import os
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 90.0
-"""What one input may take; machines that run tests can be very busy."""
+"""Time limit of one input in seconds; test machines can be very busy."""
 
 MEGABYTES = 400.0
-"""What the process may grow by over all inputs of one test, its imports and caches among them."""
+"""Limit in MB of the growth of the process over all inputs of one test, including imports and caches."""
 
 FORBIDDEN = {"socket.connect", "socket.bind", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork"}
 CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.link", "os.symlink", "os.truncate", "shutil.rmtree"}
@@ -23,15 +23,15 @@ _breaches: list[str] = []
 
 
 LONGEST = 100_000
-"""Characters of an error's message."""
+"""Largest number of characters of an error's message."""
 
 
 class Unreadable(AssertionError):
-    """An error says nothing, or floods the terminal."""
+    """An error without message, or with one that is too long."""
 
 
 class Hang(AssertionError):
-    """An input took too long."""
+    """An input exceeded its time limit."""
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
@@ -66,7 +66,7 @@ def _out_of_time(*_: Any) -> None:
 
 @contextlib.contextmanager
 def guarded(*folders: Path, allowed: tuple[type[BaseException], ...] = (ValueError,)) -> Iterator[None]:
-    """Lets documented errors pass, and fails for anything else that goes wrong."""
+    """Allow documented errors, and fail for any other problem."""
     global _allowed
     old = signal.signal(signal.SIGALRM, _out_of_time)
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
@@ -86,7 +86,7 @@ def guarded(*folders: Path, allowed: tuple[type[BaseException], ...] = (ValueErr
 
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
-    """Fails if the largest size that the process ever had grows by too much meanwhile."""
+    """Fail if the peak memory of the process grows too much."""
     before = peak()
     yield
     assert peak() - before < MEGABYTES, f"memory must stay bounded, grew by {peak() - before:.0f} MB"

@@ -2,7 +2,7 @@
 
     python tests/robustness/million.py [--sizes 10000 100000 1000000]
 
-The runs are copies of some real ones under other ids, agents and seeds. Each size has a process of its own.
+The runs are copies of some real ones under other ids, agents and seeds. Each size has its own process.
 """
 
 import argparse
@@ -33,14 +33,14 @@ BUDGET, COPIED = 20, 200
 
 
 def timed(function: Callable[[], object]) -> float:
-    """Seconds of one processor that a call takes, whatever else runs."""
+    """CPU seconds of a call, independent of other processes."""
     start = time.process_time()
     function()
     return time.process_time() - start
 
 
 def measure(size: int, folder: Path) -> dict[str, float]:
-    """Seconds of the processor for each step, bytes on the disk and of memory."""
+    """CPU seconds of each step, bytes on disk and in memory."""
     seeds = range(size // (len(IDS) * len(AGENTS)))
     planned = [plan.PlannedRuns(e, a, tuple(seeds), BUDGET, 0.01, True) for e in IDS for a in AGENTS]
     real, store, scores = run("random", IDS[0], range(min(len(seeds), COPIED)), budget=BUDGET), Store(folder), Scores()

@@ -61,7 +61,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     ),
     "graph": ("agents/models/similarity_graph.py", "agents/models/test_similarity_graph.py"),
 }
-"""Group -> modules below the package, and below `tests` the files or patterns of tests that are to notice."""
+"""Group -> modules below the package, and files or patterns below `tests` that should detect their mutants."""
 
 CONFIG = """
 [tool.mutmut]
@@ -130,10 +130,10 @@ def copy(folder: Path, group: str) -> None:
 
 
 def python(folder: Path, *args: str, stdin: str = "") -> str:
-    """Runs Python in a folder; returns what it printed.
+    """Run Python in a folder; return its output.
 
     Raises:
-        RuntimeError: It failed: a test fails without any mutant, say.
+        RuntimeError: The process failed, for example because a test fails without mutants.
     """
     env = {k: v for k, v in os.environ.items() if k != "HPO_ENVS_DATA"}
     env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
@@ -151,7 +151,7 @@ def verdicts(folder: Path) -> dict[str, str]:
 
 
 def diffs(folder: Path, names: list[str]) -> dict[str, str]:
-    """Mutant -> what it changes."""
+    """Mutant -> its change."""
     found: dict[str, str] = {}
     for part in python(folder, "-c", SHOW, stdin="\n".join(names)).split("\n# hpo_envs."):
         name, _, diff = part.removeprefix("# hpo_envs.").partition("\n")
@@ -160,12 +160,12 @@ def diffs(folder: Path, names: list[str]) -> dict[str, str]:
 
 
 def module_of(name: str) -> str:
-    """The module that a mutant is in, as `GROUPS` writes it."""
+    """The module of a mutant, as in `GROUPS`."""
     return name.removeprefix("hpo_envs.").rpartition(".")[0].replace(".", "/") + ".py"
 
 
 def chosen(found: dict[str, str], sample: int | None) -> list[str]:
-    """The mutants to test: all, or so many of each module, drawn with the seed 0."""
+    """The mutants to test: all, or a sample of each module, drawn with seed 0."""
     by_module: dict[str, list[str]] = {}
     for name in found:
         by_module.setdefault(module_of(name), []).append(name)
@@ -177,7 +177,7 @@ def chosen(found: dict[str, str], sample: int | None) -> list[str]:
 
 
 def check(group: str, folder: Path, processes: int, sample: int | None) -> tuple[dict[str, str], set[str]]:
-    """Runs mutmut on a group; returns the verdicts and which of the mutants that survived are equivalent."""
+    """Run mutmut on a group; return the verdicts, and which survivors are equivalent."""
     copy(folder, group)
     python(folder, "-c", GENERATE)
     # Tests may have changed since the last run: their timings and reach are taken anew.
@@ -198,12 +198,12 @@ def check(group: str, folder: Path, processes: int, sample: int | None) -> tuple
 
 
 def noticed(verdict: str) -> bool:
-    """Whether a verdict says that the tests saw the change."""
+    """Return whether a verdict means that the tests detected the change."""
     return verdict in ("killed", "timeout", "segfault")
 
 
 def equivalent(name: str, diff: str) -> bool:
-    """Whether no test can see a mutant; lines of the file are function, what the changed line became, and why."""
+    """Return whether no test can detect a mutant; lines of the file are function, changed line and reason."""
     became = next((line[1:].strip() for line in diff.splitlines() if re.match(r"\+(?!\+\+)", line)), "")
     function = name.rpartition("__mutmut_")[0]
     rows = (line.split("\t") for line in EQUIVALENTS.read_text(encoding="utf-8").splitlines())
@@ -211,7 +211,7 @@ def equivalent(name: str, diff: str) -> bool:
 
 
 def main() -> None:
-    """Checks the groups and prints the table."""
+    """Check the groups and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("groups", nargs="*", choices=[[], *GROUPS], help=f"of {', '.join(GROUPS)} (default: all)")
     parser.add_argument("--processes", type=int, default=1, help="mutants tested side by side (default: 1)")

@@ -1,9 +1,9 @@
-"""The README's two commands, to the letter, in a fresh clone with a home folder of its own.
+"""The README's two commands, literally, in a fresh clone with its own home folder.
 
     python tests/robustness/newcomer.py compare FOLDER   # install and compare: prints what the README shows
     python tests/robustness/newcomer.py test FOLDER      # install and test
 
-FOLDER is made; it keeps the clone with its `.venv`, and the home folder. The interpreter is this one.
+FOLDER is created; it keeps the clone with its `.venv`, and the home folder. The interpreter is this one.
 """
 
 import argparse
@@ -28,8 +28,8 @@ def command(readme: str, which: str) -> str:
 def missing(readme: str, output: str) -> list[str]:
     """Lines that the README shows below its first command and that an output lacks.
 
-    Words must be equal; a number may differ by one unit of the last digit that the README shows, which has those that
-    all processors share.
+    Words must be equal; a number may differ by one unit of the last digit in the README, which shows only digits that
+    are the same on all processors.
     """
     found = re.search(r"```sh\npython3 -m venv.*?```\n[^`]*?```text\n(.*?)```", readme, re.S)
     if found is None:
@@ -46,7 +46,7 @@ def _agree(shown: str, line: str) -> bool:
 
 
 def surroundings(home: Path) -> dict[str, str]:
-    """Variables of a user whose python3 is this one and who has nothing else but settings of pip and pytest."""
+    """Environment variables of a user whose python3 is this one and who has only settings of pip and pytest."""
     kept = ("PIP_", "SSL_", "REQUESTS_", "http", "HTTP", "LANG", "PYTEST_", "ONCE", "OPENBLAS_CORETYPE", "NPY_")
     (home / "bin").mkdir(parents=True)
     (home / "bin" / "python3").symlink_to(sys.executable)
@@ -55,7 +55,7 @@ def surroundings(home: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    """Runs one of the commands."""
+    """Run one of the commands."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("which", choices=("compare", "test"))
     parser.add_argument("folder", type=Path)

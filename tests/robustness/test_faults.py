@@ -1,7 +1,7 @@
-"""Faults injected: whatever breaks, what is on the disk is the old state or the new one, and the next try succeeds.
+"""Injected faults: the files on disk are the old state or the new one, and the next attempt succeeds.
 
-Interrupted and wrong downloads in general are in test_download.py, commands that are interrupted in
-test_study.py; here the break comes at every step and at every kind of byte.
+Interrupted and wrong downloads in general are in test_download.py, interrupted commands in test_study.py; here faults
+are at every step and at every kind of byte.
 """
 
 import concurrent.futures
@@ -67,7 +67,7 @@ WORKS = {
 
 
 def process(arguments: list[str]) -> Any:
-    """What tests/robustness/disk_faults.py prints."""
+    """Output of tests/robustness/disk_faults.py."""
     path = os.pathsep.join([str(Path(hpo_envs.__file__).parents[1]), str(HERE)])
     env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
@@ -178,7 +178,7 @@ URL_PATH = "/toy/a.txt"
 
 
 class Wire:
-    """A server that sends given bytes, and ends the connection as told; what is not scripted is answered rightly."""
+    """A server that sends scripted bytes and ends connections as scripted; other requests are answered correctly."""
 
     def __init__(self) -> None:
         self.script: list[tuple[list[bytes], str]] = []
@@ -216,12 +216,12 @@ class Wire:
 
 
 def answer() -> bytes:
-    """The whole answer to a request."""
+    """The complete response to a request."""
     return f"HTTP/1.1 200 OK\r\nContent-Length: {len(BODY)}\r\nConnection: close\r\n\r\n".encode() + BODY
 
 
 def chunked(body: bytes = BODY, size: int = 5000) -> bytes:
-    """The answer in chunks, with an extension and a trailer."""
+    """The response in chunks, with an extension and a trailer."""
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     pieces = [body[i : i + size] for i in range(0, len(body), size)]
     return head + b"".join(b"%x;x=1\r\n%s\r\n" % (len(p), p) for p in pieces) + b"0\r\nX-Sum: 1\r\n\r\n"
@@ -238,7 +238,7 @@ def wire() -> Iterator[Wire]:
 def get(
     request: pytest.FixtureRequest, tmp_path: Path, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., dict[str, str]]:
-    """`fetch` of one file from the wire."""
+    """`fetch` of one file from the server."""
     known = (len(BODY), hashlib.sha256(BODY).hexdigest()) if "size" in request.param else (0, test_fetch._blob(BODY))
     record = catalogue.File("toy", "toy/a.txt", "owner/repository", "c" * 40, "a.txt", "MIT", *known)
     monkeypatch.setattr(catalogue, "files", lambda: {record.file: record})
@@ -249,7 +249,7 @@ def get(
 
 
 def cuts_of(payload: bytes) -> dict[str, int]:
-    """After how many bytes a connection may break, one for every kind of place."""
+    """Numbers of bytes after which a connection breaks, one for every kind of place."""
     head = payload.index(b"\r\n\r\n")
     line = payload.index(b"\r\n")
     length = payload.find(b"Length: ")
@@ -299,7 +299,7 @@ PLACES = [(form, place) for form, payload in ANSWERS.items() for place in cuts_o
 @pytest.mark.parametrize("end", ["fin", "reset"])
 @pytest.mark.parametrize("form, place", PLACES)
 def test_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: str, place: str, end: str) -> None:
-    """One attempt: an error or the right file. The next has it all."""
+    """One attempt: an error or the correct file. The next one has all of it."""
     payload = ANSWERS[form]
     target = tmp_path / "data/toy/a.txt"
     wire.script.append(([payload[: cuts_of(payload)[place]]], end))
@@ -317,7 +317,7 @@ def test_connection_that_breaks(get: Any, wire: Wire, tmp_path: Path, form: str,
 
 @pytest.mark.parametrize("get", ["known size"], indirect=True)
 def test_head_that_breaks_after_any_byte_is_tried_again(get: Any, wire: Wire, tmp_path: Path) -> None:
-    """Every byte of a head: the second attempt of the same call has the file, whatever came of the first."""
+    """Every byte of a header: the second attempt of the same call has the file."""
     head = answer().index(b"\r\n\r\n") + 4
     number = answer().index(b"Length: ") + len(b"Length: ")
     for cut in range(0, head + 2):
@@ -366,7 +366,7 @@ def test_redirect_that_breaks(get: Any, wire: Wire, tmp_path: Path) -> None:
 
 
 def _succeeds_at_last(get: Any, wire: Wire, tmp_path: Path, sent: bytes) -> None:
-    """Whatever the first answer leads to, the file is there after a good one."""
+    """Whatever the first response causes, the file exists after a correct one."""
     wire.script.append(([sent], "fin"))
     with contextlib.suppress(FetchError):
         get(retries=1)
@@ -377,7 +377,7 @@ def _succeeds_at_last(get: Any, wire: Wire, tmp_path: Path, sent: bytes) -> None
 
 @pytest.mark.parametrize("compressed", [b"gzip", b"br", b"nonsense"])
 def test_body_that_is_not_what_its_head_says(get: Any, wire: Wire, tmp_path: Path, compressed: bytes) -> None:
-    """We ask for bytes as they are. Whoever compresses them nevertheless, and badly, is refused or tried again."""
+    """We request uncompressed bytes; a badly compressed response is refused or retried."""
     sent = answer().replace(b"Connection", b"Content-Encoding: " + compressed + b"\r\nConnection")
     _succeeds_at_last(get, wire, tmp_path, sent)
 
@@ -423,7 +423,7 @@ for name, words in commands.items():
 
 @pytest.mark.skipif(os.name != "posix", reason="a home below a device")
 def test_read_only_home(tmp_path: Path) -> None:
-    """Nothing can be made in the home folder (it lies below a file, so that not even root can)."""
+    """Nothing can be created in the home folder, which lies below a file, so that not even root can."""
     (tmp_path / "own.csv").write_text("lr,score\n0.1,1\n0.2,2\n")
     env = {k: v for k, v in os.environ.items() if not k.startswith(("HPO_ENVS", "XDG_", "MPL"))}
     env |= {"HOME": "/dev/null/home", "NO_PROXY": "*", "OMP_NUM_THREADS": "1"}
@@ -444,7 +444,7 @@ def test_read_only_home(tmp_path: Path) -> None:
 
 
 class Clock:
-    """Goes back at every look."""
+    """A clock that goes back at every reading."""
 
     def __init__(self, start: float, by: float) -> None:
         self.now, self.by = start, by
@@ -477,7 +477,7 @@ def test_wall_clock_that_goes_back(
 
 
 def test_clock_that_stands_still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A coarse clock says that no time has passed: batches grow, nothing is divided by it."""
+    """With a coarse clock no time passes: batches grow, and nothing is divided by zero."""
     monkeypatch.setattr(task.time, "perf_counter", lambda: 7.0)
     plan = study.from_data({"environments": ["NMTHPO-zhen-v0"], "agents": ["random"], "seeds": 30, "budget": 4})
     for name, seconds in (("a", 1.0), ("b", 0.0)):

@@ -1,4 +1,4 @@
-"""Every entry that takes data, fed with what it should refuse: see hostile.py for what counts as failure.
+"""Random invalid input to every entry point that takes data; see hostile.py for what counts as a failure.
 
 HPO_ENVS_FUZZ sets the number of inputs of each entry.
 """
@@ -44,7 +44,7 @@ from tests.robustness import hostile
 pytestmark = pytest.mark.hostile
 
 COVERS = ("hpo_envs.benchmarks.study.parquet",)
-"""Modules whose input is made up here."""
+"""Modules whose input is generated in this file."""
 
 EXAMPLES = int(os.environ.get("HPO_ENVS_FUZZ", "30"))
 many = settings(
@@ -82,7 +82,7 @@ DEEP = b"[" * 200_000
 
 @st.composite
 def damaged(draw: st.DrawFn, good: bytes) -> bytes:
-    """A good file with pieces cut, doubled, overwritten or exchanged for text that tends to hurt."""
+    """A valid file with pieces cut, duplicated, overwritten or replaced by text that tends to cause errors."""
     data = bytearray(good)
     for _ in range(draw(st.integers(1, 4))):
         a = draw(st.integers(0, max(len(data) - 1, 0)))
@@ -95,7 +95,7 @@ def damaged(draw: st.DrawFn, good: bytes) -> bytes:
 
 
 def bytes_like(good: bytes) -> st.SearchStrategy[bytes]:
-    """Mostly nearly right files, some that are nothing at all."""
+    """Mostly nearly valid files, and some random ones."""
     return st.one_of(damaged(good), damaged(good), damaged(good), st.binary(max_size=200), st.just(good))
 
 
@@ -121,7 +121,7 @@ def test_files(entry: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("entry", READERS)
 def test_good_files_are_read(entry: str) -> None:
-    """What is damaged above was good before, where so small a file can be."""
+    """The files that are damaged above are valid before, if such small files can be."""
     good, reader = READERS[entry]
     assert reader(good) is not None
 
@@ -154,7 +154,7 @@ RUNS = parquet.encode(
 
 
 def put(folder: Path, content: bytes) -> None:
-    """Makes these bytes the only part of a folder, under a name that vouches for them."""
+    """Make these bytes the only part of a folder, under a name with their hash."""
     for old in folder.glob("*.parquet"):
         old.unlink()
     (folder / f"a-0-1-{hashlib.sha256(content).hexdigest()}.parquet").write_bytes(content)
@@ -163,7 +163,7 @@ def put(folder: Path, content: bytes) -> None:
 @many
 @given(content=bytes_like(KEPT))
 def test_kept_tables(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    """A damaged file is no table; `load` builds again, whatever is there."""
+    """A damaged file is refused; `load` builds the table again."""
     with hostile.guarded():
         packs.unpack(content)
 
@@ -197,7 +197,7 @@ def test_stored_runs(tmp_path_factory: pytest.TempPathFactory, content: bytes) -
 @many
 @given(header=anything, layout=anything)
 def test_stored_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, header: Any, layout: Any) -> None:
-    """Whole files of this format whose metadata or columns say something else."""
+    """Complete files of this format with false metadata or columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -238,7 +238,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Run], dict[
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where something stands in nested data; of long lists only the beginning."""
+    """Places in nested data; of long lists only the beginning."""
     if path:
         yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
@@ -274,7 +274,7 @@ def report_of(path: Any, folder: Any) -> None:
 @many
 @given(data=st.data())
 def test_summaries(tmp_path_factory: pytest.TempPathFactory, compared: Any, data: st.DataObject) -> None:
-    """Files of scores with one wrong value, one missing, or damaged bytes."""
+    """Summaries with one wrong or missing value, or damaged bytes."""
     good = compared[1]
     whole = json.dumps(good).encode()
     new = data.draw(st.one_of(anything, st.just(...)))
@@ -295,7 +295,7 @@ def test_summaries(tmp_path_factory: pytest.TempPathFactory, compared: Any, data
 @many
 @given(data=st.data())
 def test_reports_of_runs_that_lie(tmp_path_factory: pytest.TempPathFactory, compared: Any, data: st.DataObject) -> None:
-    """Parquet files whose headers say something else, or lack something."""
+    """Parquet files with false or incomplete headers."""
     folder = tmp_path_factory.getbasetemp() / "lies"
     (folder / "E").mkdir(parents=True, exist_ok=True)
     made = compared[0]
@@ -399,7 +399,7 @@ VOCABULARY = [
 @given(words=st.lists(st.one_of(st.sampled_from(VOCABULARY), st.text(string.printable, max_size=6)), max_size=7))
 @example(words=["fetch", "nmthpo", "--from", "/"])
 def test_command_line(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
-    """Words in any order: help, an error in one line, or the command's own work, which here is kept from starting."""
+    """Words in any order: help, an error in one line, or the command's own work, which is prevented here."""
     folder = tmp_path_factory.getbasetemp() / "line"
     folder.mkdir(exist_ok=True)
     for command in ("compare", "reproduce", "sensitivity", "report"):

@@ -1,4 +1,4 @@
-"""No network but for fetching; pinned hashes; pages that nothing escapes."""
+"""No network except for fetching; pinned hashes; pages with escaped texts."""
 
 import ast
 import base64
@@ -23,7 +23,7 @@ NETWORK = "socket ssl pooch requests urllib.request urllib3 http http.client htt
 
 
 def test_one_module_connects_and_one_listens() -> None:
-    """Pickle, eval, shells and the like are ruff's rules S."""
+    """ruff's rules S cover pickle, eval, shells and the like."""
     files = sources()
     assert len(files) > 150
     found = set()
@@ -38,7 +38,7 @@ def test_one_module_connects_and_one_listens() -> None:
 
 
 def test_numpy_files_hold_no_objects() -> None:
-    """What is shipped needs no pickle to be read."""
+    """Files that ship can be read without pickle."""
     import numpy as np
 
     files = sources(".npz")
@@ -148,7 +148,7 @@ def test_teeth_markup_that_gets_through_is_seen(found: dict[str, Any], monkeypat
 
 
 def test_table_named_like_markup(tmp_path: Path) -> None:
-    """Columns, metrics and units of a user's file are whatever the file says; names of tables are not."""
+    """Columns, metrics and units of a user's file can be any text; names of tables cannot."""
     file = tmp_path / "own.csv"
     head = ["<script>rate", "<b>score", "<i>seconds"]
     file.write_text(",".join(head) + "\n0.1,1,5\n0.2,2,6\n0.3,4,7\n")

@@ -1,4 +1,4 @@
-"""Agents that try to change what is recorded of them, and agents that take the others down with them."""
+"""Agents that try to change their records, and agents that try to stop others."""
 
 import gc
 import json
@@ -28,7 +28,7 @@ IDS = ["NMTHPO-zhen-v0", "NMTHPO-zhen-mo-v0", "NMTLC-zhen-v0", "FIESTA-tdsa8-v0"
 
 
 class Liar(RandomSearch):
-    """Writes into everything that it is handed."""
+    """Writes into everything that it gets."""
 
     def tell(self, action: Any, reward: Any, info: Any) -> None:
         super().tell(action, reward, info)
@@ -43,7 +43,7 @@ class Liar(RandomSearch):
 
 
 class Reuser(RandomSearch):
-    """Hands over the same array again and again."""
+    """Returns the same array again and again."""
 
     def ask(self) -> Any:
         action = np.asarray(super().ask())
@@ -65,7 +65,7 @@ def test_what_is_recorded_is_what_environment_did(env: str) -> None:
 
 
 class Digger(RandomSearch):
-    """Looks for memory that is not its own."""
+    """Searches for memory of others."""
 
     def __init__(self, problem: Any, seed: int) -> None:
         super().__init__(problem, seed)
@@ -88,7 +88,7 @@ def test_nothing_that_agents_reach_is_tables_memory(env: str) -> None:
 
 
 def _reached(thing: Any) -> list[Any]:
-    """Everything that references lead to, but for modules, classes and what functions find in their modules."""
+    """All objects reachable by references, except modules, classes and globals of functions."""
     found: dict[int, Any] = {}  # kept, so that no address is used twice
     todo = [thing]
     while todo:
@@ -291,7 +291,7 @@ def test_hyperparameters_are_recorded_as_they_were_given(isolate: bool, bad: str
 
 @pytest.mark.parametrize("isolate", [False, True])
 def test_hunted_table_is_found_only_without_isolation(isolate: bool, bad: str, tmp_path: Path) -> None:
-    """In one process Python hides nothing, as docs/trust.md says; an isolated agent finds the table in no way."""
+    """In one process Python hides nothing, see docs/trust.md; an isolated agent cannot find the table."""
     given = f"'{bad}:Hunts', 'NMTHPO-zhen-v0', [0], budget=3, isolate={isolate}, into='{tmp_path}/found'"
     program = f"from hpo_envs import run; run({given})"
     subprocess.run([sys.executable, "-c", program], check=True)  # it replaces a function of NumPy

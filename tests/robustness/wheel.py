@@ -1,7 +1,7 @@
-"""Looks into wheels: `python -m tests.robustness.wheel WHEEL [ANOTHER]`. CI builds the other one without links.
+"""Check wheels: `python -m tests.robustness.wheel WHEEL [ANOTHER]`; CI builds the other one without links.
 
-A wheel holds every module of the checkout, and nothing beside the package and its metadata. Both wheels hold the same
-files. Returns 1 and says what is wrong otherwise.
+A wheel must have every module of the checkout, and nothing but the package and its metadata. Both wheels must have the
+same files. Returns 1 and prints the differences otherwise.
 """
 
 import sys
@@ -18,7 +18,7 @@ def entries(wheel: str) -> set[str]:
 
 
 def mistakes(names: Iterable[str], modules: Iterable[str]) -> list[str]:
-    """What is wrong with the files of a wheel of a package that has these modules."""
+    """Errors in the list of files of a wheel of a package with these modules."""
     names, wanted = set(names), set(modules)
     package = {n.removeprefix("hpo_envs/") for n in names if n.startswith("hpo_envs/")}
     others = {n for n in names if not n.startswith(("hpo_envs/", "hpo_envs-"))}
@@ -26,7 +26,7 @@ def mistakes(names: Iterable[str], modules: Iterable[str]) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Prints what is wrong with one wheel, or how two differ."""
+    """Print the errors of one wheel, or the differences of two."""
     first, *others = map(entries, arguments)
     wrong = mistakes(first, sources()) + [
         f"in one wheel only: {name}" for other in others for name in sorted(first ^ other)

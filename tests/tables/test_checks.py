@@ -1,4 +1,4 @@
-"""Names, values and fronts: what several rooms check."""
+"""Checks of names and values shared by several rooms, and fronts."""
 
 from typing import Any
 

@@ -6,14 +6,14 @@ from hpo_envs.tables import draws
 
 
 def test_sequence_is_that_of_splitmix64() -> None:
-    """The numbers that its authors' program prints for this seed."""
+    """The numbers that the authors' program prints for this seed."""
     known = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
     assert draws.sequence(np.array([1234567], np.uint64), 5).tolist() == known
     assert draws.sequence(np.array([1234567], np.uint64), 2).tolist() == known[:2]
 
 
 def test_noise_is_these_numbers() -> None:
-    """Saved runs depend on them."""
+    """Saved runs depend on these numbers."""
     known = {
         (0, 0): 0x48218226FF3CD4BF,
         (1, 2): 0xB56E5DD1E0C45A68,

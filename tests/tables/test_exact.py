@@ -1,4 +1,4 @@
-"""Arithmetic with the same bits everywhere is close to NumPy's, and does not depend on what it is computed with."""
+"""Arithmetic with the same bits everywhere is close to NumPy's, and independent of the batch."""
 
 import math
 from statistics import NormalDist

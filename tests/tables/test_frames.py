@@ -1,4 +1,4 @@
-"""Tables as frames, and the order in which their rows are kept."""
+"""Tables as frames, and the stored order of their rows."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""Commands print nothing that a terminal would obey."""
+"""Commands print no control characters."""
 
 import contextlib
 import json

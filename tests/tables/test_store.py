@@ -1,4 +1,4 @@
-"""Tables by name, and what they are read from."""
+"""Tables by name, and their files."""
 
 import json
 from pathlib import Path

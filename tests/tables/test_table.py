@@ -1,4 +1,4 @@
-"""Tables: every law and its words, hashes, answers, defaults, scales."""
+"""Tables: invariants and their errors, hashes, access, defaults, scales."""
 
 import dataclasses
 import itertools
@@ -113,7 +113,7 @@ def test_table_owns_its_arrays() -> None:
 
 
 def test_hashes_are_these() -> None:
-    """Results name the table by its hash, so it must be the same for ever and depend on everything a table says."""
+    """Results identify tables by their hash, which must never change and must depend on the whole content."""
     one = tiny()
     assert one.provenance.sha256 == "69327c743dca35aa1dbcfbb9b5e87d08e8eb14ece65c61c378225facc863b7a8"
     assert SINGLE.provenance.sha256 == "e75e2eff6853b22ea16351bf0f262b3c1e153e65e2019441a0adedb79800aebf"

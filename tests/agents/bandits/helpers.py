@@ -1,4 +1,4 @@
-"""What tests of bandits share: a problem of a few arms, and a loop that answers with Gaussian scores."""
+"""Shared by tests of bandits: a problem with a few arms, and a loop that returns Gaussian scores."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def problem(arms: int = 4, batch: int | None = None, budget: float | None = 60) 
 
 
 def play(agent: Any, means: list[float], deviation: float = 0.01, limit: int = 400, seed: int = 0) -> list[int]:
-    """Pulls Gaussian arms until the agent is done; returns the arms pulled."""
+    """Pull Gaussian arms until the agent is done; return the pulled arms."""
     rng, pulled = np.random.default_rng(seed), []
     while not agent.done and len(pulled) < limit:
         action = agent.ask()

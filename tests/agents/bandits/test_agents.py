@@ -1,4 +1,4 @@
-"""Bandits one by one: schedules, draws and optimal weights."""
+"""Individual bandit agents: schedules, draws and optimal weights."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.agents.bandits.helpers import play, problem
 
 
 def test_a_batch_is_drawn_from_one_pi() -> None:
-    """`batch_size` on single pulls looks at pi only after whole batches."""
+    """With single pulls, `batch_size` updates pi only after whole batches."""
     agent: Any = agents.make("bts", problem(2, budget=None), 0, batch_size=4, confidence=0.8)
     pulled = play(agent, [0.5, 0.501], limit=300)
     assert (len(pulled) - 6) % 4 == 0

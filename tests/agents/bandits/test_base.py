@@ -1,4 +1,4 @@
-"""The base of the bandits: attributing scores, drawing arms, budgets, stopping."""
+"""Base classes of bandit agents: attribution of scores, draws of arms, budgets, stopping."""
 
 import math
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ NAN = float("nan")
 
 
 class Scripted(ArmsAgent):
-    """Asks for arms in turn and counts how often it was told."""
+    """Agent that suggests the arms in turn and counts the results it gets."""
 
     times = turn = 0
 
@@ -163,7 +163,7 @@ def test_pi_of_an_agent_is_that_of_its_scores() -> None:
 
 
 def test_pi_and_mean_may_recommend_different_arms() -> None:
-    """Two arms share what is probable of the best means; an uncertain one is more probably the best than either."""
+    """Two arms share most of the probability of high means; an uncertain arm is likelier the best than either."""
     scores = {0: [0.5, 0.501, 0.502], 1: [0.0, 0.5, 0.97], 2: [0.4995, 0.5005, 0.5015]}
     by_pi, by_mean = Sure(arms_problem(), 0, confidence=None), Sure(arms_problem(), 0, stopping="glr")
     feed(by_pi, scores)

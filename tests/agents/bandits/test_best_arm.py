@@ -1,4 +1,4 @@
-"""pi: against Monte Carlo, adaptive integration, recorded numbers and laws."""
+"""pi compared with Monte Carlo, adaptive integration and recorded numbers; its laws."""
 
 import math
 
@@ -16,7 +16,7 @@ from tests.helpers import raises
 
 
 def random_posterior(rng: np.random.Generator, arms: int) -> ArmPosteriors:
-    """3 to 500 evaluations of each arm, means and deviations like those of model scores."""
+    """A posterior of 3 to 500 evaluations per arm, with means and deviations like those of model scores."""
     counts = rng.integers(3, 501, arms) if rng.random() < 0.5 else rng.choice([3, 4, 500], arms)
     deviations = 0.01 * np.exp(rng.normal(0.0, 1.0, arms))
     means = rng.normal(0.6, 0.02 * rng.random(), arms)
@@ -168,7 +168,7 @@ def test_a_belief_keeps_moments_and_renews_pi() -> None:
 
 
 def test_an_update_computes_rows_and_keeps_the_nodes() -> None:
-    """One new score refills one row of the same nodes; nodes are laid anew when most rows changed or left them."""
+    """A new score recomputes one row at the same nodes; nodes are replaced if most rows have changed."""
     b = Belief(4)
     for arm in range(4):
         for score in (0.1, 0.2, 0.3):
@@ -226,7 +226,7 @@ def test_pi_equals_an_integral_with_adaptive_steps() -> None:
 
 
 def test_pi_of_given_scores_has_known_values() -> None:
-    """Saved runs depend on them: an agent draws by them."""
+    """Saved runs depend on these values, because agents draw by pi."""
     for rule, numbers in PI.items():
         assert Quadrature(known(), RULES[rule]).pi == pytest.approx(numbers, abs=1e-13)
 
@@ -307,7 +307,7 @@ def test_transport_cost_equals_a_numerical_minimum() -> None:
 
 
 def test_transport_cost_of_given_arms_has_known_values() -> None:
-    """Stopping times depend on them."""
+    """Stopping times depend on these values."""
     b = believed([[0.0, 1.0, 2.0], [2.0, 3.0, 5.5, 4.0], [3.0, 3.5, 3.25]])
     assert transport(b, 1).tolist() == pytest.approx([3.07290682432145, np.inf, 0.1568807747617765], rel=1e-12)
     b = believed([[0.1, 0.7, 0.2], [2.0, 3.1, 5.5, 4.0], [3.0, 3.7, 3.25], [-9.0, 4.4, 2.0, 1.0], [3.6, 3.5, 3.4]])

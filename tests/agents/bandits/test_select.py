@@ -1,4 +1,4 @@
-"""Selection by a user's own scores, and errors for bad ones."""
+"""Model selection by a user's scores, and errors for invalid ones."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Adapters make the suggestions of the package's own loop, step by step, on the live problems."""
+"""Adapters make the same suggestions as the package's own loop, step by step, on live problems."""
 
 import datetime
 from collections.abc import Callable, Generator
@@ -17,7 +17,7 @@ from hpo_envs.tables.store import TableNotInstalled
 from tests.helpers import WIDE, missing_extra
 
 Loop = Generator[dict[str, Any], float, None]
-"""A package's own loop: it yields configurations and is sent their scores."""
+"""A package's own loop as a generator: it yields configurations and receives their scores."""
 
 
 def of_optuna(twin: Any) -> Loop:
@@ -54,7 +54,7 @@ def of_syne_tune(twin: Any) -> Loop:
 
 
 SMALLER = ("branin-shifts", "schedule", "charhpo-g2p-dut")
-"""Problems with categories, logarithms and conditions, and ordered values."""
+"""Problems with categories, logarithmic scales and conditions, and with ordered values."""
 
 LOOPS: dict[str, tuple[Callable[[Any], Loop], tuple[str, ...]]] = {
     "tpe": (of_optuna, tuple(p.name for p in PROBLEMS) if WIDE else SMALLER),
@@ -62,7 +62,7 @@ LOOPS: dict[str, tuple[Callable[[Any], Loop], tuple[str, ...]]] = {
     "nevergrad": (of_nevergrad, SMALLER),
     "syne-cqr": (of_syne_tune, SMALLER),
 }
-"""Own loop and problems of each agent; where the packages are not installed, nightly."""
+"""Own loop and problems of each agent; run nightly where the packages are not installed."""
 
 
 def test_there_are_sixteen_live_problems() -> None:

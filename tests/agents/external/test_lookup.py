@@ -1,4 +1,4 @@
-"""The candidate that stands for a suggestion."""
+"""The candidate evaluated for a suggestion."""
 
 import numpy as np
 

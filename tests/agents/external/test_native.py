@@ -1,4 +1,4 @@
-"""Other packages see the search space as it is: kinds, natural values and conditions."""
+"""Other packages get the native search space: kinds, natural values and conditions."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ ACTIVE = {"reduceonplateau": {"factor", "min_lr", "patience"}, "warmupinvsqrt": 
 
 
 def played(name: str, env_id: str, steps: int = 14) -> Any:
-    """An agent after some steps with a reward that its actions decide."""
+    """An agent after some steps with rewards computed from its actions."""
     arguments = {"architecture": "transformer"} if env_id == "CharHPO-v0" else {}
     problem = problem_of(gym.make(env_id, disable_env_checker=True, **arguments))
     agent = agents.make(name, problem, 1)
@@ -126,7 +126,7 @@ NATIVE = {
     "ax": (of_ax, ("Choice", "Ordered", "FLOAT", "FLOAT", "LogFLOAT")),  # integers of a wide range are reals
     "syne-cqr": (of_syne_tune, ("Categorical", "Ordinal", "Integer", "Float", "FloatLogUniform")),
 }
-"""What three more agents have in place of a category, ordered values, an integer, a real number and a logarithm."""
+"""Native form of a category, ordered values, an integer, a real and a logarithmic number in three more packages."""
 
 
 @pytest.mark.filterwarnings("ignore")

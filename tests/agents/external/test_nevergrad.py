@@ -1,4 +1,4 @@
-"""Nevergrad's optimisers where results come late: those that wait for each result are not asked again before it."""
+"""Nevergrad's optimizers with delayed results: those that need each result are not asked again before it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Optimisers of other packages: what they draw from, and what they may suggest."""
+"""Optimizers of other packages: their random generators, and their valid suggestions."""
 
 import json
 import random
@@ -59,7 +59,7 @@ OK, FAILED = {"status": "ok"}, {"status": "failed"}
 
 
 class Scripted(ExternalOptimizer):
-    """Suggests configurations one after the other, and notes what it is told."""
+    """Suggests given configurations one after the other, and records the results."""
 
     def __init__(self, problem: Problem, configs: list[dict[str, Any]]) -> None:
         super().__init__(problem, 0)
@@ -77,7 +77,7 @@ class Scripted(ExternalOptimizer):
 
 
 def test_rows_that_stand_for_suggestions_are_fresh_and_told() -> None:
-    """The constant feature is no dimension; the box is that of the others."""
+    """A constant feature is no dimension; the box has the others."""
     agent = Scripted(Problem(gym.spaces.Discrete(4), features=X), [{"x0": 0.5, "x1": 0.5}, {"x0": 0.5, "x1": 0.6}] * 2)
     assert len(agent.space) == 2
     asked = [agent.ask() for _ in range(3)]

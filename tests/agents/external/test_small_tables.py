@@ -1,4 +1,4 @@
-"""Every agent of another package finishes on what it claims: exhausted tables, repeats, failed runs, two objectives."""
+"""Agents of other packages on all problems that they support: exhausted tables, repeats, failures, two objectives."""
 
 import dataclasses
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def made(name: str, problem: Problem) -> Any:
 
 
 def play(agent: Any, problem: Problem, steps: int, status: Callable[[int], str]) -> list[Any]:
-    """Actions asked for; rewards are those of rows with noise, so that repeats differ, and bad where a run fails."""
+    """Suggested actions; rewards have noise, so that repeats differ, and are bad for failed runs."""
     rng, asked = np.random.default_rng(0), list[Any]()
     while not agent.done and len(asked) < steps:
         asked.append(agent.ask())

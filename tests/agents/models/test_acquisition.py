@@ -1,4 +1,4 @@
-"""Acquisition functions: by hand, by definition and by integration."""
+"""Acquisition functions compared with values by hand, definitions and integrals."""
 
 import itertools
 

@@ -15,7 +15,7 @@ REFERENCE = np.array([7.0, 6.0])
 @settings(max_examples=80, deadline=None)
 @given(POINTS)
 def test_hypervolume_counts_cells(points: list[tuple[int, int]]) -> None:
-    """On integer points the area is the number of unit cells that some point dominates."""
+    """With integer points the area is the number of unit cells that a point dominates."""
     cells = sum(any(a <= i and b <= j for a, b in points) for i in range(7) for j in range(6))
     array = np.array(points, dtype=float).reshape(-1, 2)
     assert hypervolume(array, REFERENCE) == cells
@@ -24,7 +24,7 @@ def test_hypervolume_counts_cells(points: list[tuple[int, int]]) -> None:
 @settings(max_examples=200, deadline=None)
 @given(POINTS)
 def test_a_front_has_the_points_that_nothing_dominates(points: list[tuple[int, int]]) -> None:
-    """Of values that are better when lower, once and in order; and, of rewards, each row that is on it."""
+    """`front` sorts values (lower is better) without duplicates; `pareto_front` marks every row of rewards on it."""
     array = np.array(points, dtype=float).reshape(-1, 2)
     naive = [not any((q <= p).all() and (q < p).any() for q in array) for p in array]
     found = front(array)

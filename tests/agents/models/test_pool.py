@@ -15,7 +15,7 @@ FREE = np.ones(100, bool)
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two incumbents with four neighbours each, and three random candidates."""
+    """Pools of two incumbents with four neighbours each, and three random candidates."""
     for name, value in (("INCUMBENTS", 2), ("NEIGHBOURS", 4), ("RANDOM", 3)):
         monkeypatch.setattr(pool, name, value)
 

@@ -1,4 +1,4 @@
-"""Similarity graphs and label spreading against dense definitions."""
+"""Similarity graphs and label propagation compared with dense definitions."""
 
 import numpy as np
 import pytest

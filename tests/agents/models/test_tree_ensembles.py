@@ -1,4 +1,4 @@
-"""Ensembles of regression trees, against scikit-learn's."""
+"""Ensembles of regression trees compared with scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ EVERY = 10**6
 
 @pytest.fixture
 def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Continuous and coarse features, rows that are known, noisy targets of all."""
+    """Continuous and coarse features, the observed rows, and noisy targets of all rows."""
     rng = np.random.default_rng(0)
     x = rng.random((200, 9))
     x[:, 5:] = np.round(x[:, 5:] * 4) / 4

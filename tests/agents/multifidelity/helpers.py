@@ -1,4 +1,4 @@
-"""What tests of agents on learning curves share: curves that never cross, and a loop of one environment."""
+"""Shared by tests of multi-fidelity agents: curves that never cross, and a loop on one environment."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ SMOOTH = smooth()
 
 
 def play(name: str, env: CurvesEnv, seed: int = 0, steps: int = 10**6, **hyper: Any) -> tuple[Any, list[Any]]:
-    """Runs an agent on one scalar environment; returns it and (action, reward, info) of each result."""
+    """Run an agent on one scalar environment; return it and the (action, reward, info) of each result."""
     env.reset(seed=seed)
     agent = agents.make(name, problem_of(env), seed, **hyper)
     trail, terminated = [], False

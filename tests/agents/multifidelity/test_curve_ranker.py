@@ -62,7 +62,7 @@ def test_weights_are_chosen_by_languages() -> None:
 
 
 def test_ranker_is_better_than_last_values_on_curves_that_cross() -> None:
-    """Pairs of runs of the fine-tuned systems from French, of which those ranked right at an early checkpoint."""
+    """Fraction of pairs of runs (systems fine-tuned from French) that are ranked right at an early checkpoint."""
     values, best, levels = train.rewards(store.load("nmtlc/ft-fren"))
     (weights,) = [w for w in ranker.shipped() if w.name == "without fre"]
     higher = best[:, None] > best[None, :]

@@ -1,4 +1,4 @@
-"""Freeze-thaw: who is trained on, what sources change, and what a step is."""
+"""Freeze-thaw: which row is continued, effects of sources, and meaning of a step."""
 
 from dataclasses import replace
 from typing import Any

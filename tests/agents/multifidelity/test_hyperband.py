@@ -19,7 +19,7 @@ from tests.hpo_envs.core.engines.curves.model import THREE, validated
 
 
 def test_hyperband_has_the_brackets_of_the_paper() -> None:
-    """R = 81, eta = 3: the algorithm of Li et al. (2018), not its table; SMAC3 pins the same numbers."""
+    """R = 81, eta = 3: brackets by the algorithm of Li et al. (2018), not by its table; SMAC3 has the same numbers."""
     found = brackets(81, 3)
     assert [b[0][0] for b in found] == [81, 34, 15, 8, 5]
     assert found[0] == [(81, 1), (27, 3), (9, 9), (3, 27), (1, 81)]
@@ -54,7 +54,7 @@ def test_number_of_halvings_is_exact_at_powers(base: int) -> None:
 
 
 def test_hyperband_runs_on_an_environment() -> None:
-    """206 steps; with continuation it pays less than the 1,902 epochs, and the best row wins where it was drawn."""
+    """206 steps cost less than the 1,902 epochs, because trainings are continued; the best row wins if it was drawn."""
     env = make(budget=1e9)
     agent, trail = play("hyperband", env, rounds=1)
     assert len(trail) == 206
@@ -136,7 +136,7 @@ def test_an_episode_exceeds_its_budget_by_one_training_at_most(seed: int, budget
 
 
 def test_brackets_start_with_rows_that_were_never_tried() -> None:
-    """Two brackets of 9 rows out of 20 share none; without `fresh` they may."""
+    """Two brackets of 9 of 20 rows are disjoint; without `fresh` they may overlap."""
     t = smooth(rows=20, levels=9)
     shared = {}
     for fresh in (True, False):

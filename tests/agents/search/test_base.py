@@ -1,4 +1,4 @@
-"""The initial design, and how candidates are chosen among equals."""
+"""The initial design, and choice among tied candidates."""
 
 import dataclasses
 from typing import Any
@@ -25,7 +25,7 @@ def test_the_spread_design_starts_in_the_middle_and_moves_away() -> None:
 
 
 def test_reduction_of_variance_equals_that_of_the_whole_covariance() -> None:
-    """Beside the matrix that is conditioned row by row, on some of its rows."""
+    """Compared with conditioning of the whole matrix, row by row."""
     rng = np.random.default_rng(0)
     prior = gram("matern52", rng.integers(0, 4, (60, 3)) / 3.0, 1.0)
     among = rng.permutation(60)[:40]

@@ -1,4 +1,4 @@
-"""Bayesian optimisation with fixed and estimated kernels, against dense algebra."""
+"""Bayesian optimisation with fixed and estimated kernels, compared with dense algebra."""
 
 import math
 from typing import Any
@@ -246,7 +246,7 @@ def test_a_pool_is_scored_where_there_are_too_many_candidates(
 def test_seeds_that_prepare_together_suggest_the_same_as_alone(
     settings: dict[str, Any], workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a posterior is renewed at some observations only, and where results are on their way."""
+    """Also if a posterior is refitted only at some observations, and with pending results."""
     arguments = dict(settings)
     monkeypatch.setattr(bo, "AFFORDABLE", arguments.pop("few", bo.AFFORDABLE))
     problem = problem_of(60, arguments.pop("objectives", 1))
@@ -268,7 +268,7 @@ def test_seeds_that_prepare_together_suggest_the_same_as_alone(
 
 
 def test_what_posterior_was_not_renewed_for_is_observed() -> None:
-    """Of 22 observations the first 20 are in the kernel's estimate; the posterior knows all."""
+    """Of 22 observations the first 20 are in the estimate of the kernel; the posterior has all."""
     problem, rng = problem_of(60), np.random.default_rng(0)
     agent = BayesianOptimisation(problem, 0, fit=True)
     for row in rng.permutation(60)[:21]:

@@ -1,4 +1,4 @@
-"""Agents for boxes: Optuna behind ask/tell and the Gaussian process; kinds of spaces, errors, a bowl."""
+"""Agents for boxes, Optuna's samplers among them: kinds of spaces, errors, a bowl."""
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +13,7 @@ BOX = Problem(gym.spaces.Box(-1, 1, (2,), np.float32))
 
 
 def minimum(name: str, evaluations: int, seed: int = 0) -> float:
-    """Best value of a bowl with its top, 0, at (0.3, -0.7)."""
+    """Best value that an agent finds on a bowl with maximum 0 at (0.3, -0.7)."""
     agent = agents.make(name, BOX, seed)
     best = -np.inf
     for _ in range(evaluations):
@@ -52,7 +52,7 @@ MIXED = Problem(
 
 
 def mixed(action: np.ndarray) -> float:
-    """A category with an axis of its own, a whole number and a real one; the maximum is 0."""
+    """A function of a category with an axis of its own, an integer and a real number; the maximum is 0."""
     unit = (np.asarray(action, float) + 1.0) / 2.0
     category, whole = np.minimum(unit[[0, 2]] * [3, 5], [2, 4]).astype(int)
     own = (unit[1] - 0.8) ** 2 if category == 1 else 0.3

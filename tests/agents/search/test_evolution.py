@@ -14,7 +14,7 @@ from tests.agents.multifidelity.helpers import make, play
 
 
 def test_evolution_is_regularised() -> None:
-    """A member leaves after `population` children, however good it is."""
+    """A member is removed after `population` children, even if it is the best."""
     agent = agents.make("regularized-evolution", Problem(gym.spaces.Discrete(50)), 0, population=3, sample=3)
     for k, (row, reward) in enumerate([(1, 9.0), (2, 0.0), (3, 0.0), (4, 0.0)]):
         agent.tell(row, reward, {"status": "ok"})
@@ -41,7 +41,7 @@ def test_evolution_moves_in_natural_values_where_ranges_are_given() -> None:
 
 
 def test_evolution_follows_the_grammar() -> None:
-    """With `mutate` the agent needs neither rows nor features; None asks for a random member."""
+    """With `mutate` the agent needs neither rows nor features; None requests a random member."""
     calls = []
 
     def mutate(parent: Any, rng: np.random.Generator) -> int:
@@ -58,7 +58,7 @@ def test_evolution_follows_the_grammar() -> None:
 
 
 def test_evolution_builds_a_member_action_by_action() -> None:
-    """Members of three actions: only the step that completes one is an evaluation."""
+    """With members of three actions, only the step that completes one is an evaluation."""
 
     def mutate(parent: Any, rng: np.random.Generator) -> Any:
         return rng.integers(10, size=3) if parent is None else np.minimum(parent + rng.integers(0, 2, 3), 9)

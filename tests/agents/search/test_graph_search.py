@@ -1,4 +1,4 @@
-"""Graph-based search: closed forms of label propagation and expected influence against brute force."""
+"""Graph-based search: closed forms of label propagation and expected influence compared with brute force."""
 
 import gymnasium as gym
 import numpy as np
@@ -16,7 +16,7 @@ RNG = np.random.default_rng
 def influence_by_force(
     weights: np.ndarray, nodes: list[int], labels: np.ndarray, p: np.ndarray, over_all: bool
 ) -> np.ndarray:
-    """Equation 8 with one propagation per candidate and label."""
+    """Equation 8 with one propagation for each candidate and label."""
     n = len(weights)
     scores = np.full(n, -np.inf)
     for k in sorted(set(range(n)) - set(nodes)):
@@ -54,7 +54,7 @@ def test_influence_equals_brute_force(variant: str, kernel: str) -> None:
 
 
 def test_finite_set_posterior_is_harmonic_without_a_ridge() -> None:
-    """Section 5.3: as sigma^2 grows and the noise vanishes, the Gaussian process predicts what equation 7 does."""
+    """Section 5.3: as sigma^2 grows and the noise vanishes, predictions of the process approach equation 7."""
     rng = RNG(4)
     x = rng.random((30, 2))
     problem = Problem(gym.spaces.Discrete(30), features=x)

@@ -1,4 +1,4 @@
-"""Acquisition functions on a posterior that is given."""
+"""Acquisition functions on a given posterior."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ MEANS, DEVIATIONS = np.array([[0.0, 1.0, 0.9, 0.2]]), np.array([[3.0, 0.1, 0.6, 
 
 
 class Given(PosteriorSearch):
-    """Believes what is written above, whatever it is told."""
+    """Agent with a fixed posterior, whatever it observes."""
 
     def _posterior(self) -> Any:
         k = self.problem.objectives

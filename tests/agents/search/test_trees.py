@@ -1,4 +1,4 @@
-"""Tree-based search finds what features tell and never asks twice."""
+"""Tree-based search learns from features and never repeats a suggestion."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What `auto` picks on each kind of problem, and that it is that agent."""
+"""Which agent `auto` picks on each kind of problem, and that it equals this agent."""
 
 import inspect
 import re
@@ -62,9 +62,9 @@ def test_hyperparameters_go_on_and_headers_name_all_that_it_may_pick() -> None:
 
 
 def test_on_leaderboard_it_is_level_with_best_agent_of_each_track() -> None:
-    """Within .01 of the best of this package, or not told apart from it where noise hides more than that.
+    """Within 0.01 of the best agent of this package, or not significantly different where noise is larger.
 
-    On CellMini some trainings diverge. `learned-policy` brings what it learned from other tables, where none are given.
+    On CellMini some trainings diverge. `learned-policy` uses what it learned from other tables, where none are given.
     """
     found = summary.read(leaderboard.SUMMARY)
     envs, behind, worse = {e["label"]: e for e in found["environments"]}, {}, set()

@@ -1,4 +1,4 @@
-"""The learned optimiser: invariant, bounded, it learns from other tables, and it says what its weights have seen."""
+"""The agent `learned`: invariant, bounded, learns from source tasks, and states the languages of its training."""
 
 from dataclasses import replace
 from typing import Any
@@ -61,7 +61,7 @@ def smooth(x: np.ndarray) -> np.ndarray:
 
 
 def related(n: int = 60, excluded: tuple[str, ...] = ()) -> tuple[Problem, np.ndarray]:
-    """A problem with two sources on the same function and one on its opposite, and its rewards."""
+    """A problem with two sources on the same function and one on its negative, and its rewards."""
     x = np.random.default_rng(3).random((n, 3))
     made = [np.random.default_rng(k).random((40, 3)) for k in range(3)]
     sources = [
@@ -150,6 +150,6 @@ def test_runs_record_what_their_agent_has_seen(isolate: bool) -> None:
 
 
 class Reader(RandomSearch):
-    """An agent of somebody else's with weights."""
+    """A third-party agent with weights."""
 
     trained_on = frozenset({"zh", "ru", "de"})

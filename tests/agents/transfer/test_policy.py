@@ -1,4 +1,4 @@
-"""Trained policies as agents, their files, and the ridge beside them."""
+"""Trained policies as agents, their files, and ridge regression as baseline."""
 
 import io
 import json
@@ -45,7 +45,7 @@ def test_file_returns_what_was_written(file: str) -> None:
 
 
 def hostile(file: str) -> dict[str, bytes]:
-    """Bytes of files that nobody should trust, by name."""
+    """Bytes of malicious or damaged files by name."""
     good = Path(file).read_bytes()
     with zipfile.ZipFile(io.BytesIO(good)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}

@@ -1,4 +1,4 @@
-"""Agents that learn from other tables, against their papers' formulas."""
+"""Transfer agents compared with the formulas of their papers."""
 
 import dataclasses
 import itertools
@@ -29,7 +29,7 @@ def problem(*sources: Source, objectives: int = 1) -> Problem:
 
 
 def regret(agent: Any, steps: int) -> float:
-    """How much worse than the best candidate the best of the first ones is."""
+    """Difference between the best candidate and the best of the first ones."""
     found = []
     for _ in range(steps):
         row = agent.ask()
@@ -204,7 +204,7 @@ def test_the_residual_process_corrects_a_misleading_source() -> None:
 
 
 def test_two_objectives_are_both_learned_from_source() -> None:
-    """Where one source has measured the problem itself, what is asked for lies on its front."""
+    """If one source has measured the problem itself, suggestions lie on its front."""
     two = np.column_stack([TRUTH, -np.square(X - 0.6).sum(axis=1).round(6)])
     agent = make("stacked-gp", problem(Source("x", X, two, np.ones(36)), objectives=2), 0)
     for _ in range(4):

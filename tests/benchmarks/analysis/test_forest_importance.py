@@ -1,4 +1,4 @@
-"""Functional ANOVA of forests against brute force over the partition of each tree."""
+"""Functional ANOVA of forests compared with brute force over the partition of each tree."""
 
 import itertools
 import json
@@ -24,7 +24,7 @@ def fitted(axes: tuple[fi.Dimension, ...] = AXES, seed: int = 0):
 
 
 def by_brute_force(predict, axes, thresholds):
-    """Definition of Hutter et al. 2014 on the product of all parts of all axes: weighted means, cell by cell."""
+    """Definition of Hutter et al. 2014 on the product of all intervals of all axes: weighted means, cell by cell."""
     parts, weights = [], []
     for axis, cuts in zip(axes, thresholds, strict=True):
         if axis.values:
@@ -69,7 +69,7 @@ def test_decomposition_of_a_tree_equals_brute_force(seed: int, cutoff: float | N
 
 
 def test_decomposition_of_a_tree_equals_values_by_hand() -> None:
-    """f = 0 where a <= .5, else 1 where b <= 1, else 3; a in {0, 1}, b uniform on [0, 4]."""
+    """f = 0 where a <= 0.5, else 1 where b <= 1, else 3; a in {0, 1}, b uniform on [0, 4]."""
     low = np.array([[-np.inf, -np.inf], [0.5, -np.inf], [0.5, 1.0]])
     high = np.array([[0.5, np.inf], [np.inf, 1.0], [np.inf, np.inf]])
     axes = (fi.Dimension("a", (0.0, 1.0)), fi.Dimension("b", (), 0.0, 4.0))

@@ -1,4 +1,4 @@
-"""Inference against SciPy where both say the same, and against the formulas by hand."""
+"""Intervals and p-values compared with SciPy where it has them, and with the formulas by hand."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ NAN = float("nan")
 
 
 def symmetric(rng: np.random.Generator, *size: int) -> intervals.Floats:
-    """Values without skewness around a random mean, in an order that environments do not share."""
+    """Values without skewness around a random mean, in an order that differs between environments."""
     half = rng.standard_normal((*size[:-1], size[-1] // 2))
     both = np.concatenate([half, -half], axis=-1) + rng.standard_normal((*size[:-1], 1))
     return rng.permuted(both, axis=-1)

@@ -1,7 +1,6 @@
-"""Regret by hand and against definitions, and every word of its errors.
+"""Regret by hand and by definition, and the exact texts of its errors.
 
-`tests/robustness/mutation.py` shows that these tests notice nearly every change of an operator, a number, a name or
-a text.
+`tests/robustness/mutation.py` shows that these tests detect nearly every change of an operator, number, name or text.
 """
 
 import dataclasses
@@ -183,7 +182,7 @@ def test_memory_does_not_grow_with_budget() -> None:
     ],
 )
 def test_agent_that_pulls_one_row_scores_its_true_mean_clipped_at_one(env_id: str, row: str) -> None:
-    """By its luckiest draw the row would look as good as the best."""
+    """By its luckiest draw the row would seem as good as the best."""
 
     kwargs = {"budget": 40, "shuffle": False}
     env: Any = gym.make(env_id, disable_env_checker=True, **kwargs).unwrapped

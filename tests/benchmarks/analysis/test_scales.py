@@ -1,4 +1,4 @@
-"""What runs are measured with: by hand, the same in every folder, and without any table when they are scored."""
+"""Scales of regret: by hand, independent of the folder, and without any table when runs are scored."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ FINALS = np.array([[1.0, 5.0], [4.0, 2.0], [2.0, 1.0], [-1.0, 0.0], [NAN, NAN]])
 
 
 def table(levels: int = 1, **changes: Any) -> Table:
-    """Four measured rows and one that never was; where there are two levels, the first is 3 better in every row."""
+    """Four measured rows and one that was not measured; with two levels, the first is better by 3 in every row."""
     values = np.repeat(FINALS[:, None, None, :], levels, axis=2)
     if levels > 1:
         values[:, 0, 0, 0] += 3.0
@@ -127,7 +127,7 @@ def test_arms_have_the_scale_of_the_repeats_that_are_drawn() -> None:
 
 @pytest.mark.parametrize("env_id", ONE_OF_EACH)
 def test_an_id_of_every_kind_has_a_scale(env_id: str) -> None:
-    """References are filed under the hash of the table: python -m hpo_envs.benchmarks.references makes them anew."""
+    """References are stored by the hash of the table; `python -m hpo_envs.benchmarks.references` recomputes them."""
     env: Any = gym.make(env_id, disable_env_checker=True).unwrapped
     for k in range(len(env.params.tables)):
         scale = Scales(env_id, env.params, {}).of(k)

@@ -1,4 +1,4 @@
-"""The sensitivity metrics against the definitions written out naively, and their errors."""
+"""Metrics of sensitivity compared with naive implementations of their definitions, and their errors."""
 
 import itertools
 import tracemalloc

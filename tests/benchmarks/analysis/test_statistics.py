@@ -1,4 +1,4 @@
-"""Statistics against values worked out by hand, published ones and SciPy; how often they are wrong in simulations."""
+"""Statistics compared with values by hand, published ones and SciPy; error rates in simulations."""
 
 import numpy as np
 import pytest

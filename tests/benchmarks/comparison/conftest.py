@@ -1,4 +1,4 @@
-"""Runs that several tests look at."""
+"""Runs shared by several tests."""
 
 from typing import Any
 

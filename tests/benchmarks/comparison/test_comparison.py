@@ -1,4 +1,4 @@
-"""Comparisons from a study to a verdict: what is run, replayed, missed and written."""
+"""Comparisons from a study to a verdict: runs, replays, missing runs and written files."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ STUDY: dict[str, Any] = {
 
 @pytest.fixture
 def replayed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Numbers of runs that were replayed."""
+    """Number of runs that were replayed."""
     seen: list[int] = []
     original = Replay.__call__
 

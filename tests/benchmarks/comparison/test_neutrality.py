@@ -15,7 +15,7 @@ def test_the_expected_best_of_random_draws_is_exact() -> None:
 
 
 def test_tables_whose_best_is_their_median_have_no_regret() -> None:
-    """Of 24 tables of CharHPO, two: one NaN would leave the family, and all together, without an interval."""
+    """Two of the 24 tables of CharHPO; a single NaN would leave the family and the total without an interval."""
     flat = {"CharHPO-inflection-hai-lstm-v0", "CharHPO-g2p-geo-lstm-v0"}
     assert all(np.isnan(neutrality.regrets(i)).all() for i in flat)
     found = neutrality.ids("CharHPO")

@@ -1,4 +1,4 @@
-"""The files of a paper: what its tables say is what the runs say, and its study makes the same runs."""
+"""Files of a paper: the tables agree with the runs, and the study repeats them."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Stored runs equal their replay, or they are refused by name."""
+"""Stored runs equal their replay, or are refused by name."""
 
 import dataclasses
 import functools
@@ -89,7 +89,7 @@ def _evaluated(name: str, value: Callable[[Any], Any]) -> Callable[[Run], Change
 
 
 def _other_row(r: Run) -> Changes:
-    """Another row throughout, whose reward is not that of the action."""
+    """Replaces the row everywhere by another one, whose reward is not that of the action."""
     other = r.actions[r.rewards != r.rewards[2]][0]
     return {"actions": _at(r.actions, 2, other), "evaluated": {**r.evaluated, "row": _at(r.evaluated["row"], 2, other)}}
 
@@ -133,7 +133,7 @@ def _runs() -> list[Run]:
 
 
 ALONE = ("columns", "shape", "sha256", "objectives", "cost_unit", "position")
-"""What all runs of a folder, or of a part, share."""
+"""Header keys that all runs of a folder or part share."""
 
 
 def test_a_row_that_the_episode_did_not_have_is_rejected(tmp_path: Path) -> None:

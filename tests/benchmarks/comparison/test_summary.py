@@ -1,4 +1,4 @@
-"""What a summary has in it, and what it refuses."""
+"""Content of a summary, and refused input."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Scores by targets, attainment and bootstrap by hand."""
+"""Target scores, attainment and bootstrap, by hand."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""The adaptation measure."""
+"""The adaptation gain."""
 
 import numpy as np
 

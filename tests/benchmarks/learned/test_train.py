@@ -1,4 +1,4 @@
-"""Agents that are trained by evolution: tasks, episodes, training and the study."""
+"""Training of agents by evolution: tasks, episodes, training and the study."""
 
 import json
 from dataclasses import replace
@@ -64,7 +64,7 @@ FIRST = np.array([[*START.values()]])
 
 
 def test_models_batched_play_as_agent_does() -> None:
-    """All rows and all sources: the agent's run on the id, up to ties."""
+    """With all rows and all sources, equal to the agent's run on the id up to ties."""
     t = tasks.task("NMTHPO-ruen-v0")
     whole = tasks.draw(
         [t], 1, frozenset(), np.random.default_rng(0), EpisodeDistribution(10**6, (1.0, 1.0), some=0.0, mixed=0.0)

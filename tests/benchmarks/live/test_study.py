@@ -1,4 +1,4 @@
-"""The benchmark of live tuning: problems, runs that are kept, regret."""
+"""The benchmark of live tuning: problems, stored runs, regret."""
 
 import numpy as np
 import pytest

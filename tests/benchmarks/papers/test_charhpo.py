@@ -19,7 +19,7 @@ DIFFERENT = {
     (6, "inflection", "avg", "lstm", "mean"): 86.19,
     (6, "g2p", "arm_e", "lstm", "mean"): 84.59,
 }
-"""The values that no reading of the files explains, with our values."""
+"""Published values that no interpretation of the files explains, with our values."""
 
 
 def test_every_value_agrees_with_published_one_but_three(sweeps: tuple[settings.Sweep, ...]) -> None:
@@ -29,7 +29,7 @@ def test_every_value_agrees_with_published_one_but_three(sweeps: tuple[settings.
 
 
 def test_quirks_matter(sweeps: tuple[settings.Sweep, ...]) -> None:
-    """Each departure from the text is needed for the published similarity."""
+    """Each departure from the text is needed to obtain the published similarity."""
     expected = settings.expected()
     key = (12, "inflection", "hun", "transformer", "maxima")
     one = next(s for s in sweeps if (s.lang, s.task, s.architecture) == ("hun", "inflection", "transformer"))

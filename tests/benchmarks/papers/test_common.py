@@ -1,4 +1,4 @@
-"""What reproductions share; that every paper keeps to one form; and their page."""
+"""Shared parts of reproductions; that all papers have the same form; and their page."""
 
 import csv
 import math

@@ -1,4 +1,4 @@
-"""What the reproduction of cushLEPOR writes."""
+"""Files written by the reproduction of cushLEPOR."""
 
 from pathlib import Path
 

@@ -40,7 +40,7 @@ def test_scale_of_extremes_is_that_of_an_exponential_tail() -> None:
 
 
 def test_every_published_number_is_met_by_row(tmp_path: Path) -> None:
-    """No row of `expected.csv` is forgotten: the parts of the tables produce all of them."""
+    """The parts of the tables produce every row of `expected.csv`."""
     r = Reproduction(tmp_path, trials=3)
     notes = reproduce.table1(r)
     rows = {(n["where"], n["row"], "", n["quantity"]) for n in notes}
@@ -78,7 +78,7 @@ def test_uncounted_evaluations_are_left_out() -> None:
 
 
 def test_published_row_again() -> None:
-    """Table 2, TTTS at delta .2: 65 evaluations as published (five first, counted as three), 85 by Algorithm 2."""
+    """Table 2, TTTS at delta 0.2: 65 evaluations as published (five first, counted as three), 85 by Algorithm 2."""
     published = next(s for s in settings.UNCOUNTED if s.agent == "ttts")
     found = select(of(150), published, 1, confidence=0.8).summary()
     mean, error = found["mean"]

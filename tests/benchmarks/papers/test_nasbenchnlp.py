@@ -29,7 +29,7 @@ def run_of(actions: list[list[int]], workers: int = 1) -> Any:
 
 
 def test_figure_6_correlation() -> None:
-    """.926 and .940 over 270 recipes was found elsewhere; here only architectures with features and finite losses."""
+    """0.926 and 0.940 over 270 recipes were computed elsewhere; here only those with features and finite losses."""
     x, y = paired_losses(store.load(numbers.WIKITEXT2), store.load(numbers.FINAL))
     found = analysis.correlations(x, y)
     assert found["n"] == 260
@@ -120,7 +120,7 @@ def test_number_without_ours_says_what_it_needs() -> None:
 
 
 def test_logs_give_lowest_loss() -> None:
-    """Of curves of the same form: those on WikiText-2, since the logs of PTB have to be fetched."""
+    """Uses curves on WikiText-2, which have the same form, because the logs of PTB have to be fetched."""
     ours = numbers.of_logs(store.load(numbers.WIKITEXT2))
     assert ours["section 3", "architectures on PTB"] == 291
     assert ours["section 5", "lowest test log perplexity"] == pytest.approx(4.516, abs=2e-3)

@@ -1,4 +1,4 @@
-"""The numbers of Zhang and Duh 2020, what becomes of its claims, and the AutoML-2022 protocol."""
+"""The numbers of Zhang and Duh 2020, the outcomes of its claims, and the AutoML-2022 protocol."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_verdict_of_entry() -> None:
 
 
 def _claims(**changed: float) -> dict[str, str]:
-    """Claims on the published numbers, after changing some; those without text are 10 % better than GB_EI_M's."""
+    """Claims on the published numbers after some changes; methods without text are 10 % better than GB_EI_M."""
     values = {key: [p.value] for key, p in analysis.expected().items()}
     for pair in PAIRS:
         for method in settings.SINGLE:

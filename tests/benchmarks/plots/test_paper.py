@@ -1,4 +1,4 @@
-"""Pictures for papers: their numbers are those of runs, their bars those of the verdict."""
+"""Pictures for papers: their numbers equal those of the runs, their bars those of the verdict."""
 
 from typing import Any
 

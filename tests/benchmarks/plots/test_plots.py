@@ -1,4 +1,4 @@
-"""Pictures of runs and configurations show what the frame has, and agents look the same in all."""
+"""Plots of runs and configurations: they show the data of the frame, and agents look the same in all."""
 
 from collections.abc import Iterator
 from pathlib import Path

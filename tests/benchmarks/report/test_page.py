@@ -1,4 +1,4 @@
-"""The report: what it says, that nothing in it can break out, and how it behaves in a real browser."""
+"""The report: its content, escaping of all texts, and behaviour in a real browser."""
 
 import json
 import shutil
@@ -53,7 +53,7 @@ def test_command_writes_page_and_summary(folder: Path, tmp_path: Path, capsys: p
 
 
 def hostile(found: dict[str, Any]) -> dict[str, Any]:
-    """The summary with a name that tries to break out wherever a user's text goes."""
+    """The summary with a name that tries to break out of its context wherever a user's text is shown."""
     text = json.dumps(found).replace("graph-ei-rbf", json.dumps(HOSTILE)[1:-1])
     return {**json.loads(text), "title": HOSTILE, "command": HOSTILE}
 
@@ -66,7 +66,7 @@ def test_names_cannot_break_out(found: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium without a window, which logs its console and every request."""
+    """Headless Chromium that logs its console and every request."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed (extra test)")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:

@@ -1,4 +1,4 @@
-"""Sentences of a track, and the pictures and tables beside them."""
+"""Sentences of a track, and the pictures and tables next to them."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.report import numbers, sentences, terminal
 
 
 def made(scores: dict[str, Any], groups: Any = None) -> dict[str, Any]:
-    """A track of agents whose (environments, seeds) scores are their mean and the same small luck."""
+    """A track of agents whose (environments, seeds) scores are their mean plus the same small noise."""
     matrices = {a: np.asarray(v, dtype=float) for a, v in scores.items()}
     count = len(next(iter(matrices.values())))
     envs = [f"e{i}" for i in range(count)]

@@ -81,7 +81,7 @@ def test_seed_has_same_rows_alone_and_among_others(case: tuple[str, dict[str, An
 
 
 class Watcher(RandomSearch):
-    """Keeps what it is told."""
+    """Agent that records its results."""
 
     seen: list[Any]
     made: list[Any] = []  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""Studies and searches on executors of others: the same digest, workers that die, pools that break."""
+"""Studies and searches on other executors: the same digest, dying workers, broken pools."""
 
 import concurrent.futures
 import importlib.util

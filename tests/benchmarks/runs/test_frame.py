@@ -1,4 +1,4 @@
-"""What `run` returns as a frame, compared with the runs and with the table, and as a short text."""
+"""The frame of `run`, compared with the runs and the table, and its short text."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Agents in a process of their own: the same results, and nothing that they do reaches further than themselves."""
+"""Agents in a separate process: same results, and no effect on anything else."""
 
 import os
 import platform
@@ -40,7 +40,7 @@ EVERY = tuple(name for name, entry in agents.AGENTS.items() if entry.entrant)
 
 
 def assert_same(a: Run, b: Run) -> None:
-    """To the bit, but for the word `isolated` in the second's header."""
+    """Bit-identical except for `isolated` in the second header."""
     assert {**a.header, "isolated": True} == b.header
     for one, other in (
         (a.actions, b.actions),
@@ -114,7 +114,7 @@ def test_actions_are_checked_as_ever() -> None:
 
 
 def call(function: Callable[[], None], thread: bool) -> None:
-    """Here, or in another thread."""
+    """Calls a function in this thread or in another one."""
     if not thread:
         return function()
     other = threading.Thread(target=function)
@@ -196,7 +196,7 @@ def test_host_that_has_ended_is_reported() -> None:
 
 
 def test_interpreter_of_another_environment_plays_same() -> None:
-    """Headers have its versions."""
+    """Headers have the versions of that environment."""
     kwargs: dict[str, Any] = {"budget": 4}
     (here,) = run("bo", "NMTHPO-zhen-v0", [1], **kwargs)
     (there,) = run("bo", "NMTHPO-zhen-v0", [1], isolate=sys.executable, **kwargs)

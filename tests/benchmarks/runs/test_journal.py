@@ -1,4 +1,4 @@
-"""The journal of single evaluations: what was appended is there after any kill, and nothing else is."""
+"""The journal of single evaluations: after any kill it has exactly what was appended."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The run loop: what it runs, what it refuses, where it stops."""
+"""The run loop: results, refused input, and when it stops."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def test_target_stops_run_where_it_is_met() -> None:
 
 
 def test_target_is_asked_of_every_evaluation() -> None:
-    """Also of the one with which the budget ends a run."""
+    """Also of the evaluation with which the budget ends a run."""
     asked: list[tuple[Any, float]] = []
     (one,) = run("random", "NMTHPO-zhen-v0", [3], target=lambda *a: asked.append(a))
     assert asked == list(zip(one.actions.tolist(), one.rewards.tolist(), strict=True))
@@ -65,7 +65,7 @@ print(json.dumps([pools, sorted({line.split()[-1] for line in maps if "openblas"
 
 
 def test_agents_have_one_blas_thread() -> None:
-    """In a process of its own: libraries that are loaded already, as here, are limited in any case."""
+    """In a separate process; libraries that are loaded already, as here, are limited in any case."""
     env = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
     done = subprocess.run([sys.executable, "-c", THREADS], env=env, capture_output=True, text=True, check=True)
     pools, loaded = json.loads(done.stdout)

@@ -21,9 +21,9 @@ from tests.helpers import WIDE, here_and_elsewhere
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PACKAGES = ("numpy", "scipy", "pandas", "networkx", "sklearn")
 SMALL = 5000
-"""Bytes of the files that are read: larger ones say the same and take longer."""
+"""Largest size in bytes of the files that are read; larger ones add nothing and take longer."""
 EVERY = 1 if WIDE else 20
-"""Of how many files one is read."""
+"""One in this many files is read."""
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The agents of one run in this process: checked actions, and asked in turn, told copies, done one by one."""
+"""The agents of one run in this process: checked actions, order of calls, and separate ends."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -13,11 +13,11 @@ from hpo_envs.benchmarks.runs.episodes import seeds_of
 from hpo_envs.benchmarks.runs.pool import AgentPool
 
 BUFFER = np.zeros(1)
-"""The one array that all agents of a test answer with."""
+"""The only array that all agents of a test return."""
 
 
 class Counts(Agent):
-    """Answers with its number and how often it was asked, and keeps what it is told."""
+    """Returns its number and the number of calls, and records its results."""
 
     def __init__(self, number: int) -> None:
         self.number, self.asked, self.told = number, 0, list[tuple[Any, Any, Mapping[str, Any]]]()
@@ -63,7 +63,7 @@ def test_agents_are_done_one_by_one() -> None:
 
 
 class Watches(Agent):
-    """Acts by what it sees: the row that the mask has last, once for each step; keeps observations and masks."""
+    """Acts by the mask, once per step, and records observations and masks."""
 
     observes = True
     seen: ClassVar[list[Any]] = []
@@ -82,7 +82,7 @@ class Watches(Agent):
 
 
 def test_policies_see_what_environment_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Observations and masks of a run, here and in a process of its own, are those of the scalar environment."""
+    """Observations and masks of a run, in this and in a separate process, equal those of the scalar environment."""
     kwargs = {"shuffle": False}
     monkeypatch.setattr(Watches, "seen", [])
     (here,) = run(Watches, "NMTHPO-zhen-v0", [3], budget=4, env_kwargs=kwargs)

@@ -1,4 +1,4 @@
-"""The own pool: what takes too long is killed, what others run is kept apart."""
+"""The pool of processes: calls beyond their time limit are killed, outside code is kept apart."""
 
 import concurrent.futures
 import os

@@ -1,4 +1,4 @@
-"""Provenance of a run: number versions, and digests of modules from outside, whose sources are read."""
+"""Provenance of a run: number versions, and digests of outside modules, computed from their sources."""
 
 import ast
 import hashlib
@@ -91,7 +91,7 @@ def test_code_of_function_that_is_optimised_counts() -> None:
 
 
 class Callable:
-    """Something that can be called and is no function."""
+    """A callable object that is not a function."""
 
     def __call__(self) -> None: ...
 
@@ -123,12 +123,12 @@ if __name__ == "__main__":
     tuned = print({budget})
     print(sorted(provenance.of_agent({function}).outside.items()))
 """
-"""Its function calls a function, which makes an object, which reads a constant."""
+"""A script whose function calls a function, which makes an object, which reads a constant."""
 
 
 @pytest.mark.parametrize("function", ["train", "lambda config: train(config)"])
 def test_function_of_script_is_what_it_needs(tmp_path: Path, function: str) -> None:
-    """Other statements of the script may say how long it is to run."""
+    """Other statements of the script, such as its budget, may change."""
     (tmp_path / "helper.py").write_text("")
 
     def said(**changed: int) -> dict[str, str]:

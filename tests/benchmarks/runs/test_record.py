@@ -1,4 +1,4 @@
-"""What is recorded of a run: entries of its evaluations, and its header."""
+"""The record of a run: entries of its evaluations, and its header."""
 
 import functools
 import operator

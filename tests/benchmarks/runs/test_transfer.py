@@ -1,4 +1,4 @@
-"""The transfer track: whose tables are handed over, that they are the same for all, and what headers say of them."""
+"""The transfer track: source tables, equal for all agents, and their description in headers."""
 
 import copy
 import hashlib

@@ -1,4 +1,4 @@
-"""A small study, and a module of a user's own agents."""
+"""A small study, and a module with a user's agents."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Trainings of a table: a sweep that goes on after a kill, its command, and one training again."""
+"""Trainings of a table: a sweep that is resumed after a kill, its command, and a repeated training."""
 
 from dataclasses import replace
 from pathlib import Path

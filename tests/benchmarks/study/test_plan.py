@@ -1,4 +1,4 @@
-"""Plans and parts of studies: each run in one part, and the same runs whoever makes them."""
+"""Plans and parts of studies: each run is in one part, and independent of the process that makes it."""
 
 from pathlib import Path
 from typing import Any

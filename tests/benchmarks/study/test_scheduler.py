@@ -1,4 +1,4 @@
-"""Workers that are killed or always dying: the same bytes, or an agent that stops alone."""
+"""Workers that are killed or always die: the same bytes, or only that agent is stopped."""
 
 from pathlib import Path
 

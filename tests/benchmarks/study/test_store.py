@@ -1,4 +1,4 @@
-"""The store of runs: what is written comes back to the bit, whole or not at all, once, and never mixed."""
+"""The store of runs: bit-identical after reading, complete or absent, without duplicates, never mixed."""
 
 import copy
 import dataclasses
@@ -245,7 +245,7 @@ def test_two_writers_store_each_run_once(tmp_path: Path) -> None:
 
 
 def known(seed: int, k: int = 5) -> Run:
-    """A run of which everything is known."""
+    """A run whose values are all known."""
     evaluated = {
         "row": np.arange(k, dtype=np.int32),
         "level": np.full(k, 2, np.int16),

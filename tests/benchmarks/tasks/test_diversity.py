@@ -1,4 +1,4 @@
-"""How different tasks are: correlations, noise, effective numbers and spaces of small tables with known answers."""
+"""Diversity of tasks: correlations, noise, effective numbers and spaces of small tables with known answers."""
 
 import dataclasses
 from pathlib import Path

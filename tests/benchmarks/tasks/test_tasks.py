@@ -20,7 +20,7 @@ def labels(split: tasks.TaskSplit, part: str) -> list[str]:
 
 
 def part_of(name: str, task: IdArguments) -> str:
-    """From the label that is in the id or in its arguments."""
+    """The part of a task, by the label in its id or arguments."""
     env_id, kwargs = task
     d = tasks.DISTRIBUTIONS[name]
     start, end = d.ids.split("{}") if not kwargs else ("", "")
@@ -110,7 +110,7 @@ def test_drawn_episodes_are_of_part_and_all_of_it(name: str) -> None:
 
 
 def test_restrictions_change_no_other_number() -> None:
-    """An id without the new arguments draws what it drew; a restricted one answers as the whole one does."""
+    """An id without the new arguments draws as before; a restricted one answers like the whole one."""
     every = ("zhen", "ruen", "jaen", "enja")
     whole, same = (gym.make("NMTHPO-v0", **k) for k in ({}, {"pairs": every}))
     one = gym.make("NMTHPO-v0", pairs="enja")

@@ -1,4 +1,4 @@
-"""Takes the new id through everything that is not a contract test."""
+"""Uses the new id in everything that is not a contract test."""
 
 import sys
 from pathlib import Path

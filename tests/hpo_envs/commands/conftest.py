@@ -1,4 +1,4 @@
-"""Fixtures of several test files."""
+"""Fixtures shared by several test files."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from hpo_envs.tables import user
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data folder, and no tables of users."""
+    """An empty data folder, and no saved tables."""
     monkeypatch.setenv("HPO_ENVS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HPO_ENVS_TABLES", str(tmp_path / "tables"))
     monkeypatch.setattr(user, "_remembered", {})

@@ -1,4 +1,4 @@
-"""What each optimizer of another package was given, and the page that shows it."""
+"""Settings of the optimizers of other packages, and the page that shows them."""
 
 import math
 import re
@@ -25,7 +25,7 @@ def test_every_optimizer_of_another_package_says_what_it_was_given() -> None:
 
 
 def test_page_shows_what_code_says(capsys: pytest.CaptureFixture[str]) -> None:
-    """All but packages, which are those of the comparison, and milliseconds, which are measured."""
+    """All columns except packages, which are those of the comparison, and milliseconds, which are measured."""
     assert adapters.main(["--quick"]) == 0
     printed = cells(capsys.readouterr().out)
     shown = cells((ROOT / "docs" / "fairness.md").read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""`hpo-envs compare`: what it says, refuses and goes on from."""
+"""`hpo-envs compare`: output, refused input and resumption."""
 
 import html
 import re

@@ -123,7 +123,7 @@ def test_describe_follows_options_into_bases(capsys: pytest.CaptureFixture[str])
 
 
 def test_ids_shown_are_those_that_fit() -> None:
-    """Only one id of those that are alike is made; here all are."""
+    """The command makes only one of several similar ids; here all are made."""
     problems = {}
     for name in IDS:
         problems[name] = problem_of(gym.make(name))

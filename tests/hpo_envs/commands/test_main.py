@@ -1,4 +1,4 @@
-"""The command line, as a user meets it: output, exit status, one-line errors."""
+"""The command line as users see it: output, exit status, one-line errors."""
 
 import importlib
 import inspect
@@ -20,13 +20,13 @@ from hpo_envs.commands.tune import TUNE_OPTIONS
 
 
 def process(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """Runs the command line in a process of its own."""
+    """Run the command line in a separate process."""
     command = [sys.executable, "-m", "hpo_envs", *words]
     return subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
 
 
 def error_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """The one line that a user's mistake gets."""
+    """The one-line message of a user's mistake."""
     assert main.main(words) == main.USER_ERROR
     out, err = capsys.readouterr()
     assert out == ""
@@ -146,7 +146,7 @@ def test_ctrl_c_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_search_that_is_told_to_end_says_that_it_resumes(
     name: str, background: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also as `hpo-envs tune ... &` in a script, where shells let jobs ignore Ctrl-C."""
+    """Also for `hpo-envs tune ... &` in a script, where shells let jobs ignore Ctrl-C."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     pressed = signal.signal(signal.SIGINT, signal.SIG_IGN) if background else None

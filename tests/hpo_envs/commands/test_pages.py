@@ -1,4 +1,4 @@
-"""`hpo-envs report`, `reproduce`, `leaderboard` and `tune`: pages, and what a submission misses."""
+"""`hpo-envs report`, `reproduce`, `leaderboard` and `tune`: pages, and incomplete submissions."""
 
 import dataclasses
 import functools
@@ -78,7 +78,7 @@ AGENT, ONLY = "hpo_envs.agents.random:RandomSearch", ["--only", "fiesta-gaussian
 
 
 def exchanged(run: Run) -> Run:
-    """Two neighbouring pulls of different arms in the other order: as true, and not what the agent does."""
+    """Two neighbouring pulls of different arms in the other order: still true, but not what the agent does."""
     j = next(j for j in range(1, len(run)) if run.actions[j] != run.actions[j - 1])
     order = np.arange(len(run))
     order[[j - 1, j]] = j, j - 1

@@ -1,4 +1,4 @@
-"""The shells of both forms: budgets, numbers of environments, autoreset, reset masks."""
+"""Base classes of both forms: budgets, numbers of environments, autoreset, reset masks."""
 
 import gymnasium as gym
 import numpy as np
@@ -36,7 +36,7 @@ def test_errors_of_environments_name_argument_and_rule() -> None:
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED])
 def test_limit_of_users_is_no_end_of_episode(mode: AutoresetMode) -> None:
-    """Who adds it to what a step returned, and restarts those, neither restarts others nor loses the mask."""
+    """A time limit that is added to the results of a step resets only its episodes, and loses no mask."""
     envs = lookups(3, ["nmthpo/swen"], autoreset_mode=mode)
     envs.reset(seed=5)
     terminated = envs.step(np.array([1, 2, 3]))[2]

@@ -146,7 +146,7 @@ def test_what_one_environment_said() -> None:
 @pytest.mark.parametrize("every", [1, 7, 100])
 @pytest.mark.parametrize("k", [5, 16, 300])
 def test_every_step_is_kept_through_restarts(k: int, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether masks are read at every step, now and then, or at the end."""
+    """If masks are read at every step, occasionally, or only at the end."""
     monkeypatch.setattr(history, "REPLAYED", 3)
     rng, n = np.random.default_rng(0), 3
     flags, expected = ClearedFlags(n, k), np.ones((n, k), bool)

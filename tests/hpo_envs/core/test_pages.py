@@ -1,4 +1,4 @@
-"""A family's page has what its engine says once for all families."""
+"""Pages of families contain the texts of their engine."""
 
 from hpo_envs.core.engines.curves.scalar import CurvesEnv
 from hpo_envs.core.family import complete

@@ -1,4 +1,4 @@
-"""Params: one record that both forms, agents and pictures read; checks of actions and budgets."""
+"""`Params`: one record for both forms, agents and pictures; checks of actions and budgets."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rendering: every mode of every engine, what it must leave alone, and the words of a step."""
+"""Rendering: every mode of every engine, no effect on the episode, and the text of a step."""
 
 import copy
 import importlib
@@ -46,7 +46,7 @@ def _engine(spec: Spec) -> str:
 
 
 ENGINES = {(_engine(s), isinstance(s.kwargs.get("objective"), tuple)): s.id for s in map(SPECS.__getitem__, IDS)}
-"""An id of each engine, with one objective and with two; families draw nothing of their own."""
+"""An id of each engine, with one and with two objectives; families draw nothing themselves."""
 
 
 @pytest.mark.parametrize("spec_id", ENGINES.values())

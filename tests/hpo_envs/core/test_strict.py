@@ -1,4 +1,4 @@
-"""What is no action, budget or option is refused in both forms of every engine with an error that says so."""
+"""Invalid actions, budgets and options are refused in both forms of every engine, with an error that names them."""
 
 import itertools
 from typing import Any
@@ -44,7 +44,7 @@ def test_budgets(env_id: str) -> None:
 
 
 class Broken:
-    """An array to NumPy, which fails when it is asked for."""
+    """An array-like object that fails when NumPy reads it."""
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise RuntimeError("no array today")

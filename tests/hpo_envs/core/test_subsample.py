@@ -1,4 +1,4 @@
-"""Configurations of an episode: the same in both forms, a permutation, a subsample."""
+"""Configurations of an episode: equal in both forms, a permutation, a subsample."""
 
 import numpy as np
 import pytest

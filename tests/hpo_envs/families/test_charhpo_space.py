@@ -1,4 +1,4 @@
-"""CharHPO-v0: what its actions mean and what it answers; and the 24 sweeps."""
+"""CharHPO-v0: meaning of its actions, its results, and the 24 sweeps."""
 
 from typing import Any
 
@@ -137,7 +137,7 @@ def test_action_of_rejects_what_is_outside() -> None:
 
 
 def test_random_search_finds_what_sweeps_found() -> None:
-    """Uniform actions draw from the sweeps' distributions, so their accuracies are those of a sweep."""
+    """Uniform actions sample the sweeps' distributions, so their accuracies are those of a sweep."""
     envs = gym.make_vec("CharHPO-v0", num_envs=400, task="inflection", lang="dut", architecture="transformer", budget=1)
     envs.action_space.seed(0)
     envs.reset(seed=0)

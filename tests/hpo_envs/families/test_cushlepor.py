@@ -1,4 +1,4 @@
-"""CushLEPOR environments: the box, the agreement metrics against textbook ones, options, held-out documents."""
+"""CushLEPOR environments: the box, agreement metrics compared with textbook ones, options, held-out documents."""
 
 from dataclasses import replace
 
@@ -66,7 +66,7 @@ def test_default_reward_is_pearson_and_kendall_is_on_demand():
 
 
 def test_rewards_see_no_held_out_document():
-    """Human scores of held-out documents change what is said of them and nothing else."""
+    """Human scores of held-out documents change only the held-out metrics."""
     table = store.load("cushlepor/ted-ende")
     values = table.values.copy()
     test = table.configs[:, 3] == 1

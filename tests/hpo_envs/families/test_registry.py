@@ -1,4 +1,4 @@
-"""The registry: what is collected from the records, and what collecting them imports."""
+"""The registry: the collected ids, and the modules that collecting them imports."""
 
 import subprocess
 import sys

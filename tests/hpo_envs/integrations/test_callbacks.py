@@ -1,4 +1,4 @@
-"""Callbacks of trainers: each epoch is reported, and a training that the search stops ends; with the real packages."""
+"""Callbacks of trainers, with the real packages: each epoch is reported, and stopped trainings end."""
 
 from typing import Any
 

@@ -28,7 +28,7 @@ def environments(num_envs: int, candidates: int = 24, **more: Any) -> Any:
 
 
 def random_policy(candidates: int) -> tuple[Any, Any]:
-    """A policy with weights that are the same for any number of candidates, and an environment for it."""
+    """A policy with the same weights for any number of candidates, and an environment for it."""
     envs = environments(3, candidates)
     policy = CandidatePolicy(envs.single_observation_space, envs.single_action_space, lambda left: 1e-3)
     generator = torch.Generator().manual_seed(0)
@@ -70,7 +70,7 @@ def test_weights_have_the_shapes_that_files_expect() -> None:
 
 
 def mean_regret(policy: Any, envs: Any) -> float:
-    """Of sampled actions, on the same episodes at every call."""
+    """Mean regret of sampled actions, on the same episodes in every call."""
     torch.manual_seed(0)
     observation, _ = envs.reset(seed=0)
     best, lost = np.zeros(envs.num_envs), []

@@ -72,7 +72,7 @@ def torch_form(weights: candidate_net.NetArrays) -> Any:
 
 
 def linear_onnx(onnx: Any) -> Any:
-    """The last column of the candidates as their score."""
+    """An ONNX model whose scores are the last column of the candidates."""
     helper, kind, columns = onnx.helper, onnx.TensorProto.FLOAT, candidate_set.columns(FEATURES)
     last = onnx.numpy_helper.from_array(np.eye(columns, dtype=np.float32)[:, -1:], "last")
     graph = helper.make_graph(

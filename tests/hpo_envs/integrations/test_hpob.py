@@ -1,4 +1,4 @@
-"""HPO-B's files, made in its format; the released handler agrees where `HPOB_HANDLER` is the path of its module."""
+"""Files in the format of HPO-B; the released handler agrees if `HPOB_HANDLER` is the path of its module."""
 
 import importlib.util
 import json
@@ -17,7 +17,7 @@ SEEDS = [f"test{i}" for i in range(5)]
 
 
 def written(folder: Path) -> Path:
-    """Two search spaces; the second is one of the train part alone."""
+    """Two search spaces, of which the second is only in the train part."""
     rng = np.random.default_rng(3)
 
     def task(d: int) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_what_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["v2", "v3"])
 def test_released_handler_sees_same(version: Any, tmp_path: Path, capsys: Any) -> None:
-    """A method that takes the candidate nearest to the best so far, by the handler and by us."""
+    """A method that takes the candidate nearest to the best so far, with the handler and with our environment."""
     path = os.environ.get("HPOB_HANDLER")
     if path is None:
         pytest.skip("HPOB_HANDLER is not the path of the released hpob_handler.py")

@@ -1,4 +1,4 @@
-"""Runs as Minari datasets. Skipped where Minari is absent."""
+"""Runs as Minari datasets; skipped without Minari."""
 
 import dataclasses
 from pathlib import Path

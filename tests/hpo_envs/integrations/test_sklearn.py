@@ -1,4 +1,4 @@
-"""Searches with scikit-learn's interface: its own checks, and what its users pass to searches."""
+"""Searches with scikit-learn's interface: its own checks, and usual arguments of searches."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables as blackboxes of Syne Tune, and its blackboxes as environments. Skipped where Syne Tune is absent."""
+"""Tables as blackboxes of Syne Tune, and its blackboxes as environments; skipped without Syne Tune."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def reports(backend: Any, scheduler: Any, trials: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """(configuration, report) of everything that Syne Tune's simulator reports of some trials on three workers."""
+    """(configuration, report) of all reports of Syne Tune's simulator for some trials on three workers."""
     from syne_tune import StoppingCriterion, Tuner
     from syne_tune.backend.simulator_backend.simulator_callback import SimulatorCallback
 
@@ -50,7 +50,7 @@ def row_of(table: Any, config: dict[str, Any]) -> int:
 
 
 def test_syne_tune_reports_what_table_says(spaces: Any) -> None:
-    """Its ASHA, stopping trials early, on learning curves: every report is the table's entry."""
+    """Its ASHA with early stopping, on learning curves: every report equals the table's entry."""
     from syne_tune.optimizer.baselines import ASHA
 
     table = store.load("nmtlc/ft-zhen")
@@ -89,7 +89,7 @@ def test_syne_tune_searches_complete_grid(spaces: Any) -> None:
 
 
 def test_syne_tune_on_tables_that_are_no_grid(spaces: Any) -> None:
-    """With the nearest row as its surrogate, any combination of values is answered by some row."""
+    """With the nearest row as surrogate, any combination of values gets the result of some row."""
     from sklearn.neighbors import KNeighborsRegressor
     from syne_tune.blackbox_repository import add_surrogate
     from syne_tune.optimizer.baselines import RandomSearch

@@ -18,7 +18,7 @@ SPACE = {"learning_rate": (1e-4, 1e-1, "log"), "hidden_size": [8, 16], "weight_d
 
 @functools.cache
 def data(split: str) -> Any:
-    """Sequences of 8 tokens; the class says whether the first token comes again."""
+    """Sequences of 8 tokens; the class is whether the first token occurs again."""
     rows = [[(7 * i + 3 * j * (i % 3 + 1)) % 19 + 1 for j in range(8)] for i in range(48)]
     part = rows[:32] if split == "train" else rows[32:]
     return datasets.Dataset.from_list([{"input_ids": r, "labels": int(r[0] in r[1:])} for r in part])
@@ -78,7 +78,7 @@ def test_trainers_that_write_elsewhere_or_evaluate_less_are_rejected(tmp_path: P
 
 
 def test_hyperparameter_search_asks_our_agents(tmp_path: Path) -> None:
-    """Its backends are a fixed list; that of Optuna takes a sampler."""
+    """Its backends are a fixed list; Optuna's accepts a sampler."""
     pytest.importorskip("optuna")
     from hpo_envs.integrations.optuna.sampler import AgentSampler
 

@@ -30,13 +30,13 @@ if __name__ == "__main__":
 
 
 def train(config: Mapping[str, Any]) -> dict[str, float]:
-    """Best at x = 0.3 of the good kind; costs 2."""
+    """A score with its maximum at x = 0.3 of the good kind, and a cost of 2."""
     bonus = 0.1 * config["depth"] if config["kind"] == "good" else 0.0
     return {"score": 1.0 - (config["x"] - 0.3) ** 2 + bonus, "cost": 2.0}
 
 
 def troubled(config: Mapping[str, Any]) -> float:
-    """Raises, exits, hangs, diverges or takes its process with it, by x."""
+    """Raises, exits, hangs, diverges or kills its process, depending on x."""
     x = config["x"]
     if x < 0.2:
         raise RuntimeError(f"no x below 0.2, got {x:.2f}")
@@ -50,14 +50,14 @@ def troubled(config: Mapping[str, Any]) -> float:
 
 
 def deadly(config: Mapping[str, Any]) -> float:
-    """Takes its process with it where x is below a quarter."""
+    """Kills its process if x is below 0.25."""
     if config["x"] < 0.25:
         os.kill(os.getpid(), signal.SIGKILL)
     return float(config["x"])
 
 
 def stops(config: Mapping[str, Any]) -> float:
-    """Stops its process where x is below a half, and does as Ctrl-C does where it is above 0.8."""
+    """Stops its process if x is below 0.5, and acts like Ctrl-C if it is above 0.8."""
     if config["x"] < 0.5:
         os.kill(os.getpid(), signal.SIGSTOP)
     if config["x"] > 0.8:
@@ -66,20 +66,20 @@ def stops(config: Mapping[str, Any]) -> float:
 
 
 def endless(config: Mapping[str, Any]) -> float:
-    """Never comes back where x is below a half."""
+    """Never returns if x is below 0.5."""
     while config["x"] < 0.5:
         time.sleep(0.01)
     return float(config["x"])
 
 
 def epochs(config: Mapping[str, Any]) -> Iterator[dict[str, float]]:
-    """Better with each of nine epochs; each costs 1."""
+    """Improves in each of nine epochs, each with a cost of 1."""
     for epoch in range(1, 10):
         yield {"score": config["x"] - 1.0 / epoch, "cost": 1.0}
 
 
 def resumed(config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, float]:
-    """The same with checkpoints; `gone` is how many epochs were there before."""
+    """`epochs` with checkpoints; `gone` is the number of epochs in the checkpoint."""
     file = resume_from / "epoch"
     gone = int(file.read_text()) if file.exists() else 0
     file.write_text(str(epochs))
@@ -87,7 +87,7 @@ def resumed(config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[s
 
 
 def reporting(config: Mapping[str, Any], trial: Any) -> float:
-    """The same with a trial: a curve that ends at x."""
+    """`epochs` with a trial: a curve that ends at x."""
     for epoch in range(1, 10):
         trial.report(config["x"] - 1.0 / epoch, epoch)
         if trial.should_stop:
@@ -96,7 +96,7 @@ def reporting(config: Mapping[str, Any], trial: Any) -> float:
 
 
 def mixed(config: Mapping[str, Any]) -> float:
-    """Fails for one cause where x is above 0.02, as on a GPU that is full."""
+    """Fails for the same cause if x is above 0.02, as on a full GPU."""
     if config["x"] > 0.02:
         raise RuntimeError("out of memory")
     return float(config["x"])

@@ -1,4 +1,4 @@
-"""Constraints of a search: what is best, what agents observe, and what is refused."""
+"""Constraints of a search: the best evaluation, observations of agents, and refused input."""
 
 from pathlib import Path
 from typing import Any

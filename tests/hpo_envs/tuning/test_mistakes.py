@@ -1,4 +1,4 @@
-"""Mistakes end a search at once, in one line; start points, log lines and threads of workers."""
+"""Mistakes end a search at once with one line; start points, log lines and threads of workers."""
 
 import os
 from pathlib import Path
@@ -126,7 +126,7 @@ def test_start_points_come_first_and_once(tmp_path: Path) -> None:
 
 
 def threads(config: Any) -> float:
-    """The number of threads that a worker's libraries start."""
+    """Number of threads of a worker's libraries."""
     return float(os.environ["OMP_NUM_THREADS"])
 
 

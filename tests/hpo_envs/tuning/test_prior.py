@@ -1,4 +1,4 @@
-"""What is known from elsewhere becomes observations in the problem's features."""
+"""Source tasks become observations in the problem's features."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Recommendations: with noise the predicted mean beats the luckiest score, and finalists are evaluated again."""
+"""Recommendations: with noise the predicted mean is better than the best score; finalists are evaluated again."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ def truth(config: Any) -> float:
 
 
 def noisy(seed: int, **given: Any) -> Search:
-    """A told search whose noise is larger than the differences near the optimum."""
+    """A finished search whose noise is larger than the differences near the optimum."""
     rng = np.random.default_rng(seed)
     search = Search(SPACE, seed=seed, budget=24, **given)
     for trial in search:

@@ -1,4 +1,4 @@
-"""The record of a search: what is on the disk is all there is."""
+"""The record of a search: everything follows from the files on disk."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Searches by `tune`, and by ask and tell: what agents observe, what the budget pays, and how a search resumes."""
+"""Searches by `tune` and by ask and tell: observations of agents, use of the budget, and resumption."""
 
 import re
 import signal
@@ -22,7 +22,7 @@ TOLD: list[tuple[Any, Any, dict[str, Any]]] = []
 
 
 class Listening(RandomSearch):
-    """Random search that notes what it is told."""
+    """Random search that records its results."""
 
     def tell(self, action: Any, reward: Any, info: Any) -> None:
         TOLD.append((action, reward, dict(info)))

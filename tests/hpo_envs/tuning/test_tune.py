@@ -1,4 +1,4 @@
-"""`tune` as a user calls it: with workers, with trouble, killed, and refused."""
+"""`tune` as users call it: with workers, failures, kills, and refused arguments."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""What a search has found: the best, a frame, a picture, a page."""
+"""Results of a search: best evaluation, frame, plot, page."""
 
 import argparse
 import ast
@@ -231,7 +231,7 @@ def test_nothing_succeeded(tmp_path: Path) -> None:
 
 
 class Layer:
-    """A choice that JSON does not know."""
+    """A choice that JSON cannot represent."""
 
 
 CHOICES = {

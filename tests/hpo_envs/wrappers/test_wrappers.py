@@ -1,4 +1,4 @@
-"""Every wrapper in both forms: what Gymnasium checks, the same in both, rewards as they say, actions that meet rows."""
+"""Every wrapper in both forms: Gymnasium's checks, equal results, rewards, and actions mapped to rows."""
 
 import dataclasses
 import warnings
@@ -142,7 +142,7 @@ def test_scales_are_those_of_drawn_table() -> None:
 
 
 def seen_by_a_policy(env: Any, rows: list[int]) -> list[Any]:
-    """All that a policy can look at: observations, infos and masks; the table's name and hash are its identity."""
+    """All inputs of a policy: observations, infos and masks, without the table's name and hash."""
     seen: list[Any] = []
     observation, info = env.reset(seed=0)
     out = [(observation, info), *((o, i) for o, _, _, _, i in (env.step(row) for row in rows))]
@@ -154,7 +154,7 @@ def seen_by_a_policy(env: Any, rows: list[int]) -> list[Any]:
 
 
 def test_policy_cannot_see_what_regret_reward_knows() -> None:
-    """The optimum, moved among the rows that were never evaluated, changes the training reward and nothing else."""
+    """Moving the optimum among rows that were not evaluated changes the training reward and nothing else."""
     rows = [3, 50, 7, 99]
     table = store.load("nmthpo/zhen")
     values = table.values.copy()

@@ -1,4 +1,4 @@
-"""The catalogue: rows that are well formed, and languages that families call alike."""
+"""The catalogue: well-formed rows, and equal codes of languages in all families."""
 
 import re
 from pathlib import Path
@@ -40,7 +40,7 @@ PAIRS = (
     ),
     ("CharMini", "LC", {code: code for code in (charmini.ENGLISH, *charmini.SHARED_TASK)}),
 )
-"""Family, suffix of its second name, codes of its languages and what they are everywhere else."""
+"""Family, suffix of its second name, its language codes and the canonical ones."""
 
 
 @pytest.mark.parametrize("family, suffix, codes", PAIRS)

@@ -10,7 +10,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def drawn(seed: int) -> Cell:
-    """A generated cell, mutated a little so that it leaves the generator's grammar."""
+    """A generated cell with a few mutations, so that it leaves the generator's grammar."""
     rng = np.random.default_rng(seed)
     cell = cells.generate(rng)
     for _ in range(int(rng.integers(4))):

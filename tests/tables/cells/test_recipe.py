@@ -1,4 +1,4 @@
-"""Recipes, the text forms of cells, and their canonical form: one computation has one key."""
+"""Recipes, the text forms of cells, and their canonical form: one key for each computation."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""StepLaw: the reader, on files of the same form, and on upstream's where they are at hand."""
+"""StepLaw: the reader, on files of the same form, and on upstream's if they are installed."""
 
 import csv
 import io

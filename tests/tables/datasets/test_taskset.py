@@ -1,4 +1,4 @@
-"""TaskSet: what ships of upstream's numbers, the scale of decays near 1, and diverged runs."""
+"""TaskSet: numbers that ship, the scale of decay rates near 1, and diverged runs."""
 
 import gymnasium as gym
 import numpy as np

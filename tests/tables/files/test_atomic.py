@@ -1,4 +1,4 @@
-"""Files are written whole, or not at all; `tests/robustness/test_faults.py` breaks the disk at every step."""
+"""Files are written completely or not at all; `tests/robustness/test_faults.py` injects faults at every step."""
 
 import os
 import re

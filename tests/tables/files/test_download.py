@@ -1,4 +1,4 @@
-"""Fetching upstream files: from a server that fails in every way, twice at once, and what is left."""
+"""Fetching of upstream files: from a server with all kinds of faults, twice at once, and remaining files."""
 
 import errno
 import functools
@@ -47,7 +47,7 @@ def _records() -> dict[str, catalogue.File]:
 
 
 class Upstream(http.server.ThreadingHTTPServer):
-    """Serves CONTENT under any prefix; `faults[path]` lists what goes wrong with the next requests for a file."""
+    """Serves CONTENT under any prefix; `faults[path]` lists the faults of the next requests for a file."""
 
     daemon_threads = True
 
@@ -63,7 +63,7 @@ class Upstream(http.server.ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that go away are part of the tests."""
+        """Clients that disconnect are part of the tests."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -146,7 +146,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def get(root: Path, server: Upstream, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, str]]:
-    """`fetch` with the toy server as upstream, impatient."""
+    """`fetch` with the toy server as upstream and short timeouts."""
     monkeypatch.setattr(download, "UPSTREAM", server.url + "/{repository}/{commit}/{path}")
     return functools.partial(download.fetch, backoff=0.01, timeout=10, progress=False)
 
@@ -230,7 +230,7 @@ def test_lasting_faults_are_named(get: Any, root: Path, server: Upstream, fault:
 def test_server_with_another_certificate_is_not_believed(
     get: Any, root: Path, server: Upstream, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One for another name, trusted; and one for this name that nobody signed."""
+    """A trusted certificate for another name, and an untrusted one for this name."""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     subject = ["-subj", f"/CN={name}", "-addext", f"subjectAltName={'IP' if name[0] == '1' else 'DNS'}:{name}"]
     command = [

@@ -1,4 +1,4 @@
-"""The data folder: what is installed, and how a file gets there whole."""
+"""The data folder: installed files, and their complete installation."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The lock on a folder, also where the file system has none."""
+"""The lock on a folder, also on file systems without locks."""
 
 import json
 import os

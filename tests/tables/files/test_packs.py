@@ -1,4 +1,4 @@
-"""Packs and table files: what was packed comes back, what is damaged is refused."""
+"""Packs and table files: packed data are restored, damaged files are refused."""
 
 import hashlib
 import io

@@ -18,7 +18,7 @@ SETTINGS = st.builds(hlepor.Parameters, WEIGHT, WEIGHT, st.integers(0, 4), WEIGH
 
 
 def literal(hypothesis: list[str], reference: list[str], p: hlepor.Parameters, variant: str) -> float:
-    """Section 2 written out for one segment, with an alignment that looks at every pair of places."""
+    """Section 2 written out for one segment, with an alignment that compares every pair of positions."""
     if not hypothesis or not reference:
         return float(hypothesis == reference)
     h, r = len(hypothesis), len(reference)
@@ -95,7 +95,7 @@ def test_only_ratios_of_weights_matter(hypothesis, reference, p, factor):
 
 
 def test_documented_scores_of_package():
-    """The four examples in the package's own documentation, through our tokeniser."""
+    """The four examples in the package's documentation, with our tokeniser."""
     cities = (
         "Rising urban populations around the world introduced the concept of Smart Cities, where long-standing urban "
         "challenges are addressed with digital innovations.",
@@ -170,7 +170,7 @@ def own() -> tuple[list[list[str]], list[list[str]]]:
 
 
 def test_released_variant_equals_package():
-    """Golden scores of hLepor 0.0.4 on sentences of our own, 20 parameter vectors."""
+    """Golden scores of hLepor 0.0.4 on our own sentences, with 20 parameter vectors."""
     golden = json.loads((HERE / "package_golden.json").read_text(encoding="utf-8"))
     hypotheses, references = own()
     scores = hlepor.Basis(hlepor.collect(hypotheses, references, variant="released")).scores(golden["vectors"])

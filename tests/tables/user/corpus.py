@@ -1,8 +1,8 @@
-"""Published result files: what is decided of them, compared with what a person decides and with pandas.
+"""Published result files: decisions compared with those of a person and with pandas.
 
-`corpus.tsv` pins each by commit and hash, and has the kinds and scales of its hyperparameters as a person reads them
-(`*`: either scale); other columns are none. The files do not ship: they are in the folder `HPO_ENVS_CORPUS`, as
-OWNER+NAME/PATH.
+`corpus.tsv` pins each file by commit and hash, and has the kinds and scales of its hyperparameters by a person's
+reading (`*`: either scale); other columns are not hyperparameters. The files do not ship: they are in the folder
+`HPO_ENVS_CORPUS`, as OWNER+NAME/PATH.
 
     python -m tests.tables.user.corpus [--fetch]      the table of results; what is missing is downloaded first
 """
@@ -32,7 +32,7 @@ FILES = pd.read_csv(Path(__file__).with_name("corpus.tsv"), sep="\t", keep_defau
 
 
 class Outcome(NamedTuple):
-    """Result of one file: columns that are right, asked and wrong, and whether numbers and runs are those of pandas."""
+    """Result of one file: columns that are right, asked or wrong, and whether numbers and runs equal pandas'."""
 
     right: list[str]
     asked: list[str]
@@ -42,10 +42,10 @@ class Outcome(NamedTuple):
 
 
 def fetch(file: Any, download: bool = False) -> Path:
-    """Where a file is, perhaps after its download.
+    """Path of a file, which is downloaded if necessary.
 
     Raises:
-        ValueError: Other bytes.
+        ValueError: The file has other bytes.
     """
     path = FOLDER / file.repository.replace("/", "+") / file.path
     if download and not path.is_file():
@@ -111,13 +111,13 @@ def _scale(h: Hyperparameter) -> str:
 
 
 def _runs(found: Any, file: Any) -> bool:
-    """Whether all runs are there, and no other; those of an asked fidelity are counted as lines."""
+    """Return whether the runs are complete; those of a fidelity in question are counted as lines."""
     runs = len(found.lines.drop_duplicates(["row", "repeat"]))
     return bool(runs == file.runs or ("=int" in file.hyperparameters and len(found.lines) == file.runs))
 
 
 def _numbers(table: Table, lines: pd.DataFrame, file: Any, space: dict[str, Hyperparameter]) -> bool:
-    """Whether the table has the pairs of score and hyperparameter of the file, each as often, and its best score."""
+    """Return whether the table has all pairs of score and hyperparameter of the file, and its best score."""
     lines = lines.rename(columns=lambda c: str(c).strip()).fillna(json.loads(file.options).get("fill", {}))
     values = np.where(np.isin(table.status, tables.LOST)[..., None], np.nan, table.values[..., 0])
     row = np.broadcast_to(np.arange(len(table))[:, None, None], values.shape)[~np.isnan(values)]

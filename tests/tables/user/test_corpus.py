@@ -1,11 +1,11 @@
-"""Published result files, where they are (see `corpus`): no wrong number, no lost run, few columns decided wrongly."""
+"""Published result files, if present (see `corpus`): no wrong number, no lost run, few wrong columns."""
 
 import pytest
 
 from tests.tables.user import corpus
 
 KNOWN = {"params", "scheduler_kwargs/warmup_steps", "input_dim", "task"}
-"""Columns that other ones determine in a way that no rule finds."""
+"""Columns that others determine in a way that no rule detects."""
 
 
 @pytest.mark.skipif(not corpus.FOLDER.name, reason="needs the files of corpus.tsv in HPO_ENVS_CORPUS")

@@ -1,4 +1,4 @@
-"""Decisions on whole files: number formats, scales, units, functions of other columns; what is uncertain is asked."""
+"""Decisions on whole files: number formats, scales, units, functions of other columns; uncertain ones are asked."""
 
 from typing import Any
 
@@ -247,7 +247,7 @@ def test_other_scores_are_measured_also_where_they_repeat() -> None:
 
 
 def asked(frame: pd.DataFrame, **options: Any) -> dict[str, str]:
-    """Column -> the option that settles what it is."""
+    """Column -> the option that settles its role."""
     found = user.decide(user.read(frame), **options)
     return {column: d.option for d in found.uncertain for column in d.columns}
 

@@ -1,4 +1,4 @@
-"""Files of all kinds become columns; what is none is named."""
+"""Files of all kinds become columns; invalid ones are named in errors."""
 
 import gzip
 import os
@@ -121,7 +121,7 @@ def test_quoted_file_is_read_as_plain_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [".parquet", ".feather", ".csv"])
 def test_no_thread_keeps_file_that_is_read(kind: str, tmp_path: Path) -> None:
-    """One that frees it as Python ends brings Python down: `terminate called without an active exception`."""
+    """A thread that frees it at exit would crash Python: `terminate called without an active exception`."""
     made, path = pd.DataFrame(np.zeros((3000, 20))).add_prefix("x"), tmp_path / f"a{kind}"
     if kind == ".parquet":
         made.to_parquet(path, row_group_size=100)

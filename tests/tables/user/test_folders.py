@@ -1,4 +1,4 @@
-"""Runs in folders and documents of several tables, in the form in which tools write them."""
+"""Runs in folders, and documents of several tables, as tools write them."""
 
 import json
 import math

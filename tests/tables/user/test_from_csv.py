@@ -1,4 +1,4 @@
-"""A user's CSV file or Optuna study as an environment: what is guessed, what is refused, and that all else takes it."""
+"""A user's CSV file or Optuna study as an environment: guesses, refused input, and use by the rest of the suite."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files become tables: cells, roles of columns, repeats, outcomes, folders of runs."""
+"""From files to tables: cells, roles of columns, repeats, outcomes, folders of runs."""
 
 import json
 import re
@@ -76,7 +76,7 @@ def test_repeated_headers_of_files_put_together_are_left_out() -> None:
 
 
 def test_order_of_lines_says_nothing(tmp_path: Path) -> None:
-    """A file sorted by score has the rows where the same file in another order has them."""
+    """A file sorted by score gives the same rows as the same file in another order."""
     lines = [f".{i},{'ab'[i % 2]},.{i}5" for i in range(1, 9)]
     orders = [lines, lines[::-1], lines[1::2] + lines[::2]]
     tables = [user.from_csv(write(tmp_path, "\n".join(["lr,kind,acc", *o, ""])), "acc", "max") for o in orders]

@@ -1,4 +1,4 @@
-"""Folders and frames that trackers write themselves, each of a small sweep; `.ci/nightly formats` installs them."""
+"""Folders and frames written by the trackers themselves, each of a small sweep; `.ci/nightly formats` installs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def loss(lr: float, layers: int, step: int) -> float:
 
 
 def check(table: Any, levels: int) -> None:
-    """All six configurations, each with its own loss; what only describes a run is no hyperparameter."""
+    """All six configurations with their own losses; columns that only describe a run are no hyperparameters."""
     assert sorted(h.name for h in table.space) == ["layers", "lr"]
     assert table.values.shape[:3] == (6, 1, levels)
     assert table.metrics[0].goal == "min"

@@ -1,4 +1,4 @@
-"""Files as people have them, most made by the tools (see exports/README.md), are read at the first try."""
+"""Files as users have them, mostly made by the tools (see exports/README.md), are read at the first attempt."""
 
 import collections
 import gzip
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent / "exports"
 
 
 def place(name: str, tmp_path: Path) -> Path:
-    """Where an export lies; one of a folder is laid out first."""
+    """Path of an export; a folder is unpacked first."""
     if name == "syne_tune":
         for file in HERE.glob("syne_tune.*.*"):
             shutil.copy(file, tmp_path / file.name.removeprefix("syne_tune."))
@@ -231,7 +231,7 @@ GUIDE = {
     "~/syne-tune/my-experiment": "syne_tune", "search.csv": "sklearn_grid.csv",
     "multirun/2026-01-31/12-00-00": "hydra",
 }  # fmt: skip
-"""File of a command in the guide -> which stands for it."""
+"""File of a command in the guide -> the export that represents it."""
 
 
 def test_each_line_of_guide_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

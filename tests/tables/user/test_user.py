@@ -1,4 +1,4 @@
-"""The readers of users' files: what the package hands on, definitions, and saved tables."""
+"""Readers of users' files: public names, definitions, and saved tables."""
 
 import hashlib
 import io

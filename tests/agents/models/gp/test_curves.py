@@ -1,4 +1,4 @@
-"""The process over learning curves: Gaussian conditioning, and a prior made of other tables' curves."""
+"""The Gaussian process of learning curves: conditioning, and a prior from other tables' curves."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ RESOURCES = np.array([1.0, 3.0, 9.0, 27.0])
 
 
 def source(name: str = "a", shift: float = 0.0, names: tuple[str, ...] = (), rows: int = 30) -> Source:
-    """Curves that rise to minus the first feature, the faster the larger the second."""
+    """Curves that rise to minus the first feature, at a rate given by the second."""
     x = RNG.random((rows, 2))
     levels = np.arange(1.0, 28.0)
     curves = -x[:, :1] - np.exp(-(0.1 + x[:, 1:]) * levels / 5) + shift

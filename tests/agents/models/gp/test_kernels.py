@@ -1,4 +1,4 @@
-"""Kernels, and Gaussian processes on a finite set: one by one, all at once, and by dense algebra."""
+"""Kernels, and Gaussian processes on a finite set: sequentially, in batch, and by dense algebra."""
 
 import itertools
 import math
@@ -54,7 +54,7 @@ Floats = np.ndarray
 
 
 def test_estimate_is_most_probable_kernel() -> None:
-    """No kernel nearby is more probable, by SciPy's densities."""
+    """No nearby kernel has a higher density, as computed with SciPy."""
     rng = np.random.default_rng(4)
     x = rng.random((15, 2))
     y = np.sin(5 * x[:, 0]) + 0.1 * rng.normal(size=15)
@@ -133,7 +133,7 @@ LOW, HIGH = np.array([-2.0, -1.0, -0.5]), np.array([2.0, 3.0, 1.0])
 
 
 def bowls(points: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
-    """Functions of three variables, of which some have their minimum beyond a bound."""
+    """Functions of three variables, some with their minimum beyond a bound."""
     shift = np.array(which)[:, None] * np.array([0.3, -0.2, 0.4])
     gap = points - shift
     return np.sum(gap**4 + np.cos(3.0 * points), axis=1), 4.0 * gap**3 - 3.0 * np.sin(3.0 * points)
@@ -147,7 +147,7 @@ def one(point: Floats, k: int) -> tuple[float, Floats]:
 @pytest.mark.parametrize("steps", [1, 2, 5, 200])
 @pytest.mark.parametrize("without", [False, True])
 def test_minimisers_are_those_of_scipy(steps: int, without: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bit for bit, for any number of iterations, and also where its routine cannot be had."""
+    """The results are bit-identical for any number of iterations, and also without SciPy's private routine."""
     assert lbfgsb._routine() is not None, "this SciPy takes other arguments: estimates are made one at a time"
     if without:
         monkeypatch.setattr(lbfgsb, "_routine", lambda: None)
@@ -173,7 +173,7 @@ def test_functions_are_evaluated_together_and_no_more_once_their_problem_has_end
 
 
 def test_an_unknown_version_of_the_routine_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A version that takes other arguments, or means something else by its codes, is noticed."""
+    """A version with other arguments or another meaning of its codes is detected."""
     from scipy.optimize import _lbfgsb
 
     old = lbfgsb.scipy, "__version__", "1.14.1"
@@ -228,7 +228,7 @@ def test_conditioning_one_by_one_equals_one_solve() -> None:
 
 
 def test_certain_candidates_stay_certain() -> None:
-    """With hardly any noise round-off must not make a variance negative, nor a pivot NaN."""
+    """With almost no noise, round-off must make no variance negative and no pivot NaN."""
     bo = FiniteGP(lambda k: np.ones(2), np.ones(2), 1e-18)
     for _ in range(5):
         bo.observe(0, [2.0])

@@ -1,4 +1,4 @@
-"""The engine of boxes, on a function computed by hand."""
+"""The box engine, on a function computed by hand."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,7 @@ METRICS = (
 
 
 def table(name: str) -> Table:
-    """A table of one row that stands for a task."""
+    """A table of one row that represents a task."""
     return Table(
         name=f"toy/{name}",
         keys=("a",),
@@ -35,7 +35,7 @@ def table(name: str) -> Table:
 
 
 class Toy(BoxFunction):
-    """Height: x + 5 on task 1, x on task 0; loss: 1 if flat; duration: x, beyond its bound of 4."""
+    """Height: x + 5 on task 1, x on task 0; loss: 1 if constant; duration: x, beyond its bound of 4."""
 
     options = ("hill",)
 

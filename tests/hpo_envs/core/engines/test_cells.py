@@ -1,4 +1,4 @@
-"""The engine that builds cells: scores, illegal moves, masks, batches, words."""
+"""The engine that builds cells: scores, illegal moves, masks, batches, error texts."""
 
 import math
 from typing import Any
@@ -129,7 +129,7 @@ def test_vector_rewards() -> None:
 
 
 def test_agents_build_cells_with_grammar() -> None:
-    """Random search draws legal cells; evolution of the graph itself finds better ones on average."""
+    """Random search draws legal cells; evolution of the graph finds better ones on average."""
     found = {}
     for name in ("random", "regularized-evolution"):
         runs = benchmarks.run(name, "NASBenchNLP-cell-v0", range(2), budget=60)

@@ -1,4 +1,4 @@
-"""The batched form of each engine does what its scalar form does, which is compared with a model of it."""
+"""The batched form of each engine equals its scalar form, which is compared with a model."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ ENGINES: dict[str, tuple[Any, Any, Any]] = {
 """Params, scalar and batched form."""
 
 VIEWS = ({"shuffle": True}, {"subsample": 0.5}, {"shuffle": True, "subsample": 0.5})
-"""An episode's own order of the rows, and some of them."""
+"""Shuffled and subsampled rows."""
 
 
 def cases() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -48,7 +48,7 @@ def cases() -> Iterator[tuple[str, dict[str, Any]]]:
 WORKERS = {"workers": 3}
 CASES = {f"{engine}-{i}": (engine, arguments) for i, (engine, arguments) in enumerate(cases())}
 KINDS = {(engine, *(n for n in ("workers", "shuffle") if n in a)): name for name, (engine, a) in CASES.items()}
-"""The last case of each engine without and with workers, and with an order of its own."""
+"""The last case of each engine, with and without workers, and shuffled."""
 RULES = [
     pytest.param(*case, rule, id=f"{name}-{rule}")
     for name, case in CASES.items()

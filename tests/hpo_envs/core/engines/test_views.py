@@ -1,4 +1,4 @@
-"""An episode's own order and share of the rows: what is answered is the table row's answer."""
+"""Shuffled and subsampled episodes: results are those of the table row."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""CellMiniLive: what it asks of a process that trains, and what it makes of the answers."""
+"""CellMiniLive: requests to the training process, and use of its results."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ KEY = cells.key(CELL)
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the process was asked for; it answers with losses that fall, diverges with seed 7, takes too long with 8."""
+    """Requests to the process; it returns falling losses, diverges with seed 7, and exceeds its time with seed 8."""
     calls: list[dict[str, Any]] = []
 
     def train(self: Trainer, of: dict[str, Any], epochs: int) -> dict[str, Any]:

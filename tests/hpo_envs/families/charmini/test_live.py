@@ -1,4 +1,4 @@
-"""CharMiniLive: what it asks of a process that trains, and what it makes of the answers."""
+"""CharMiniLive: requests to the training process, and use of its results."""
 
 from pathlib import Path
 from typing import Any

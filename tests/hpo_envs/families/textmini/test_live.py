@@ -1,4 +1,4 @@
-"""TextMiniLive: what it asks of a process that trains, and what it makes of the answers."""
+"""TextMiniLive: requests to the training process, and use of its results."""
 
 from typing import Any
 

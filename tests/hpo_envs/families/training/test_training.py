@@ -1,4 +1,4 @@
-"""Trainings of tables that this project measures: a process, its record, and checks of a repetition."""
+"""Trainings of this project's tables: process, record, and checks of repeated trainings."""
 
 import importlib.util
 import pickle

@@ -1,4 +1,4 @@
-"""Our agents as samplers of Optuna, under its own sampler tests."""
+"""Our agents as samplers of Optuna, under its own tests of samplers."""
 
 import functools
 import pickle
@@ -19,11 +19,11 @@ from tests.helpers import WIDE  # noqa: E402
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 OURS = ("random", "bo-ei-rbf", "regularized-evolution", "box-bo")
-"""One of each way to be a sampler: a plan drawn before, a model of candidates, a population, a box."""
+"""One agent of each kind: a fixed plan, a model of candidates, a population, a box."""
 
 
 def sampler_of(*names: str) -> Any:
-    """The fixture that Optuna's tests ask for."""
+    """The fixture that Optuna's tests require."""
 
     def sampler(self: Any, request: pytest.FixtureRequest) -> Callable[[], Any]:
         return functools.partial(AgentSampler, request.param, seed=0, candidates=40)
@@ -100,7 +100,7 @@ def test_every_agent_outlives_failures_pruning_and_end_of_grid(name: str) -> Non
 
 
 class Deaf(agents.Agent):
-    """Writes down what it is told."""
+    """Agent that records its results."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
         super().__init__(problem, seed)

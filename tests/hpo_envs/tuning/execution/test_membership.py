@@ -1,4 +1,4 @@
-"""Searches that several processes share: nothing is lost or evaluated twice, whoever is killed."""
+"""Searches that several processes share: nothing is lost or evaluated twice, whichever process is killed."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ def train(config):
 
 
 def module(folder: Path) -> str:
-    """A name that no other test imports."""
+    """A module name that no other test imports."""
     return f"slow_{abs(hash(folder)):x}"
 
 

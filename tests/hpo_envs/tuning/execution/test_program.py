@@ -1,4 +1,4 @@
-"""Programs as functions: their command line, their score, their limits and their end."""
+"""Programs as functions: command line, score, limits and end."""
 
 import os
 import shlex
@@ -84,7 +84,7 @@ def test_program_without_score_stops_search(tmp_path: Path) -> None:
 
 
 def alive(file: Path) -> bool:
-    """Whether the process whose number is in a file runs."""
+    """Return whether the process whose id is in a file is alive."""
     deadline = time.monotonic() + 20.0
     while time.monotonic() < deadline:
         state = subprocess.run(

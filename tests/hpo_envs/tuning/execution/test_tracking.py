@@ -1,4 +1,4 @@
-"""Each evaluation is a run of a tracker, with the real packages."""
+"""Each evaluation becomes a run of a tracker, with the real packages."""
 
 from pathlib import Path
 from typing import Any

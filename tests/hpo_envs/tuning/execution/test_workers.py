@@ -1,4 +1,4 @@
-"""Workers that carry out calls side by side, and whose death is not felt by others."""
+"""Parallel workers: their calls, and deaths that do not affect others."""
 
 import decimal
 import functools

@@ -1,4 +1,4 @@
-"""The live page: what runs is on it, it follows the record, and strangers get nothing."""
+"""The live page: it shows running evaluations, follows the record, and refuses strangers."""
 
 import http.client
 import threading

@@ -1,4 +1,4 @@
-"""CellMini: cells, text, costs and what was measured."""
+"""CellMini: cells, text, costs and measurements."""
 
 import hashlib
 from dataclasses import fields
@@ -80,7 +80,7 @@ def record(task, loss, status="ok", epochs=15):
 
 
 def arrays(rows=3):
-    """Of some rows with both trainings and one that lacks one; a training diverged, another had a huge loss."""
+    """Some rows with both trainings and one with a single one; one training diverged, another had a very large loss."""
     records = [record(f"{row}-{seed}", 2.0 + row) for row in range(rows) for seed in range(2)]
     records[1] = record("0-1", 2.0, status="diverged", epochs=6)
     records[2] = record("1-0", 300.0)

@@ -212,7 +212,7 @@ def test_inputs_are_features_of_table() -> None:
 
 
 def test_draws_are_these_numbers() -> None:
-    """The noise of the surrogate depends on them."""
+    """The noise of the surrogate depends on these numbers."""
     first, second = model.normals(np.array([3, 4]), np.arange(34).reshape(2, 17))
     assert first.tolist() == pytest.approx([0.36788478773342115, 0.06713919930340087], rel=1e-14)
     assert second.tolist() == pytest.approx([-1.6649577622254372, -0.31786072335306065], rel=1e-14)

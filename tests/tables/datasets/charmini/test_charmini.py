@@ -1,4 +1,4 @@
-"""CharMini: configurations, costs, facts, what is packed of a training, and its tables."""
+"""CharMini: configurations, costs, facts, packed trainings, and tables."""
 
 from dataclasses import fields
 

@@ -43,7 +43,7 @@ def test_syllables_are_decomposed_before_letters_are_counted():
 
 @pytest.fixture
 def files(monkeypatch):
-    """A shared task of made-up words: more than are trained on, and letters and phonemes that training lacks."""
+    """Files of a made-up shared task: more words than are used, letters and phonemes unseen in training."""
     many = [("".join("abcd"[i // 4**j % 4] for j in range(6)), "x y") for i in range(2000)]
     parts = {"train": many, "dev": [("aé", "x z"), ("b", "y")], "test": [("c" * 10, "x"), ("d", "x")]}
     texts = {

@@ -1,4 +1,4 @@
-"""CushLEPOR tables: reading upstream's files and users' TSVs, the stand-in, and the numbers of the measured table."""
+"""CushLEPOR tables: upstream's files, users' TSVs, LaBSE as target, and the numbers of the measured table."""
 
 import csv
 import json
@@ -196,7 +196,7 @@ def test_folder_is_read_without_edits_unless_asked_for(tmp_path):
 
 
 def test_quoted_file_is_the_same_table(tmp_path):
-    """Upstream has files with quotes as they are in the text, and files that are quoted like a CSV."""
+    """Upstream has files with quotes as in the text, and files quoted like a CSV."""
     raw, quoted = (write_test_set(tmp_path / form / "zhen") / "mqm_x_zhen.tsv" for form in ("raw", "quoted"))
     content = raw.read_text(encoding="utf-8").replace("a red boat", '"a red boat"')  # a text that is a quotation
     raw.write_text(content, encoding="utf-8")
@@ -237,7 +237,7 @@ def test_table_of_chinese_talks():
     ],
 )
 def test_reference_decides_correlation_with_human_scores(reference, preset, train, held_out):
-    """Held-out values of B, and both of A, were found independently, with other code."""
+    """Held-out values of B, and both of A, were computed independently."""
     t = store.load(f"cushlepor/ted-zhen{reference}")
     human, test = t.values[:, 0, 0, 0], t.configs[:, 3] == 1
     scores = hlepor.segment_scores(cushlepor.statistics(t), preset)
@@ -284,7 +284,7 @@ def test_errors_name_argument(
 
 @pytest.fixture
 def encoder_folder(tmp_path):
-    """LaBSE's modules (BERT, first token, dense layer, unit length), tiny and with random weights."""
+    """Modules of LaBSE (BERT, first token, dense layer, unit length), tiny and with random weights."""
     models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
     import torch
     from sentence_transformers import SentenceTransformer

@@ -1,4 +1,4 @@
-"""Texts and labels of translations, the space of settings, agreement, and what is packed."""
+"""Texts and labels of translations, the space of settings, agreement, and packed data."""
 
 import sys
 from dataclasses import replace
@@ -64,7 +64,7 @@ def test_most_frequent_text_of_segment_counts(tmp_path):
 
 
 def psqm_files() -> tuple[bytes, bytes]:
-    """Labels and spans of a test set: two raters, and a reference that has no labels."""
+    """Labels and spans of a test set: two raters, and a reference without labels."""
     labels = ["system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tscore"]
     spans = ["system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"]
     for name in ("Human-A.0", "Human-B.0", "OPPO.1535"):
@@ -104,7 +104,7 @@ def test_without_sacrebleu_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_packed_scores_correlate_with_human_scores_as_those_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pearson on training and held-out talks, computed from the text with other code."""
+    """Pearson's correlation on training and held-out talks, computed from the text independently."""
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     table = store.load(text_metrics.PACKED[0])
     human, train = table.values[:, 0, 0, 0], table.configs[:, 3] == 0
@@ -181,7 +181,7 @@ WORDS = [f"w{i}" for i in range(9)]
 
 @pytest.fixture(scope="module")
 def texts() -> Table:
-    """Random sentences of few words, so that words repeat on both sides."""
+    """Random sentences with few distinct words, so that words repeat on both sides."""
     pytest.importorskip("nltk", reason="extra mt is not installed")
     rng = np.random.default_rng(0)
 

@@ -1,4 +1,4 @@
-"""The tables of FIESTA: the measured numbers of the paper, and the embedded ones."""
+"""The tables of FIESTA and the measured numbers of the paper."""
 
 from hpo_envs.tables import store
 from hpo_envs.tables.datasets.fiesta import build as data

@@ -1,4 +1,4 @@
-"""Tables of NAS-Bench-NLP: how they are put together, and the surrogate of a cell's training."""
+"""Tables of NAS-Bench-NLP: their construction, and the surrogate of a cell's training."""
 
 import json
 import math
@@ -71,7 +71,7 @@ def test_divergence_ends_curve_with_nan() -> None:
 
 
 def test_served_cells_were_not_seen_in_training() -> None:
-    """The held-out error in the report is that of what the model serves."""
+    """The held-out error in the report is that of the predictions in use."""
     m = store.load("nasbenchnlp/wikitext2")
     report = json.loads((store.Path(model.__file__).parent / "data" / "cells_report.json").read_text())
     values: dict[str, list[float]] = {}

@@ -1,4 +1,4 @@
-"""Logs of cells' trainings and the archives that they are in."""
+"""Logs of cells' trainings and their archives."""
 
 import io
 import json
@@ -59,7 +59,7 @@ def test_log_is_read() -> None:
 
 
 def test_log_is_read_as_its_writer_made_it() -> None:
-    """Upstream's training script dumps its arguments with the curves; a recipe is a JSON string there, or an object."""
+    """Upstream's training script writes its arguments with the curves; a recipe is a JSON string or an object."""
     recipe = EXAMPLES["RNN"].to_json()
     written = {"data": "data/ptb", **names.TRAINING, **log(train_losses=[7.0, 6.0, math.nan])}
     forms = [json.dumps(recipe) if not isinstance(recipe, str) else recipe, recipe]

@@ -1,4 +1,4 @@
-"""Packed runs of NAS-Bench-NLP against the files."""
+"""Packed runs of NAS-Bench-NLP compared with the files."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The NMT tables against upstream's files and against the paper's numbers."""
+"""The NMT tables compared with upstream's files and with the paper's numbers."""
 
 import gymnasium as gym
 import numpy as np

@@ -1,4 +1,4 @@
-"""The NMTLC tables: every point of the file, hostile and damaged pickles, and the embedded curves."""
+"""The NMTLC tables: every point of the file, malicious and damaged pickles, and the packed curves."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def test_rows_and_levels_are_those_of_corpus(name: str) -> None:
 
 
 def test_runs_are_those_of_nmthpo_tables() -> None:
-    """One to one on four pairs: same hyperparameters, and the best perplexity is the one of the table."""
+    """One to one on four pairs: same hyperparameters, and the best perplexity equals that of the table."""
     for pair, rows in (("ruen", 176), ("jaen", 150), ("swen", 767), ("soen", 604)):
         finals = store.load(f"nmthpo/{pair}")
         curves = store.load(f"nmtlc/{pair}")

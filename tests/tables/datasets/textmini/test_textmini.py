@@ -1,4 +1,4 @@
-"""TextMini: spaces, readers, a new task, what is packed, and the tables."""
+"""TextMini: spaces, readers, a new task, packed trainings, and the tables."""
 
 import io
 import zipfile

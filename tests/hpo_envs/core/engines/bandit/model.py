@@ -14,7 +14,7 @@ ARMS, COLUMNS = 4, 10
 
 
 def drawn() -> Table:
-    """Four arms, ten evaluations of each, one metric to be kept high and one to be kept low."""
+    """Four arms with ten evaluations each, one metric to maximise and one to minimise."""
     rng = np.random.default_rng(2)
     values = np.round(rng.uniform(1.0, 4.0, (ARMS, COLUMNS, 1, 2)), 3)
     metrics = (Metric("score", "", "max", 0.5, 10.0), Metric("loss", "", "min", -1.0, 5.0))
@@ -33,7 +33,7 @@ DRAWN, PLANTED = drawn(), planted()
 
 @dataclasses.dataclass
 class Model:
-    """What an episode does, one evaluation at a time."""
+    """An episode, one evaluation at a time."""
 
     table: Table
     objective: int = 0

@@ -62,7 +62,7 @@ def test_next_reward_does_not_change_last_metrics() -> None:
 
 
 def test_nothing_is_submitted_after_budget() -> None:
-    """A quick arm asked for while the last results are awaited does not come back before them."""
+    """A fast arm requested while the last results are pending does not complete before them."""
     kwargs = {"table": DRAWN, "budget": 2, "workers": 2, "durations": (10.0, 1.0, 1.0, 0.1)}
     one, many = FIESTAEnv("tdsa8", **kwargs), FIESTAVectorEnv(1, "tdsa8", **kwargs)
     one.reset(seed=0)
@@ -76,7 +76,7 @@ def test_nothing_is_submitted_after_budget() -> None:
 
 
 def test_episode_that_starts_alone_counts_its_own_pulls() -> None:
-    """The arms that the others pulled are theirs."""
+    """Pulls of other episodes do not count."""
     envs = FIESTAVectorEnv(3, task="ner", budget=40, autoreset_mode=AutoresetMode.DISABLED)
     one, other = (FIESTAEnv(task="ner", budget=40) for _ in range(2))
     envs.reset(seed=[4, 5, 6])

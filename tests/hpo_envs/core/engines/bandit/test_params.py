@@ -1,4 +1,4 @@
-"""What bandits read: arms, bounds, defaults, and the errors about their settings."""
+"""Arguments of bandits: arms, bounds, defaults, and errors."""
 
 from typing import Any
 
@@ -90,7 +90,7 @@ def test_errors_of_settings_name_argument_and_rule(task: str, kwargs: dict[str, 
 
 
 def pulled(source: Arms, key: int, arms: list[int]) -> list[list[float]]:
-    """The metrics of pulls in an episode, one after the other."""
+    """Metrics of consecutive pulls in an episode."""
     ahead = DrawBuffer(source, key)
     return [(ahead.get(arm) or ahead.draw(arm)).pop() for arm in arms]
 

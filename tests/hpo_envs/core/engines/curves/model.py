@@ -33,7 +33,7 @@ NAN = float("nan")
 
 
 def curves(repeats: int = 3, seed: int = 0, **changes: Any) -> Table:
-    """Row 1 diverges after three checkpoints, row 2 fails at once, row 3 is cut at five; some rows lack repeats."""
+    """Row 1 diverges after three checkpoints, row 2 fails at once, row 3 ends at the fifth; some rows lack repeats."""
     rng = np.random.default_rng(seed)
     shape = (ROWS, repeats, LEVELS)
     loss = 5.0 + np.cumsum(rng.normal(-0.1, 0.4, shape), axis=2)
@@ -77,7 +77,7 @@ def validated(t: Table = ONE, **kwargs: Any) -> CurvesEnv:
 
 @dataclasses.dataclass
 class Model:
-    """What a step means, one training at a time."""
+    """A model of a step, one training at a time."""
 
     t: Table
     objective: Any = "loss"
@@ -130,7 +130,7 @@ class Model:
         return STATUSES[self.t.status[row, c]] in ("diverged", "failed")
 
     def end(self, row: int, c: int) -> int:
-        """The checkpoint of the table at which a run ends."""
+        """The last checkpoint of a run in the table."""
         known = self.known(row, c, self.t.metric(self.names[0]))
         return min(max(known - 1 + self.lost(row, c), 0), LEVELS - 1)
 
@@ -138,7 +138,7 @@ class Model:
         return next(i for i, g in enumerate(self.grid) if g >= self.end(row, c))
 
     def value(self, row: int, c: int, at: int, name: str) -> float:
-        """A metric at a checkpoint of the table, past the end what the run ended with."""
+        """A metric at a checkpoint of the table; past the end, its last value."""
         j = self.t.metric(name)
         known = self.known(row, c, j)
         if known == 0 or (self.lost(row, c) and at >= known):
@@ -146,7 +146,7 @@ class Model:
         return float(self.t.values[row, c, min(at, known - 1), j])
 
     def paid(self, row: int, c: int, level: int) -> float:
-        """Cost of training up to a level, from nothing."""
+        """Cost of training from scratch up to a level."""
         at = min(self.grid[level], self.end(row, c))
         if self.cost == "evaluations":
             return 1.0
@@ -278,7 +278,7 @@ def arguments(setting: str) -> dict[str, Any]:
 
 
 def close(got: Any, expected: Any) -> None:
-    """Equal, floats to the last digits."""
+    """Return whether two values are equal, floats up to round-off."""
     if isinstance(expected, dict):
         assert set(got) == set(expected)
         for key in expected:

@@ -1,4 +1,4 @@
-"""What learning-curve environments read: levels, budgets, units, and every word about their settings."""
+"""Arguments of learning-curve environments: levels, budgets, units, and the texts of errors."""
 
 from typing import Any
 

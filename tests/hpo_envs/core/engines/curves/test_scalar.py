@@ -1,4 +1,4 @@
-"""The scalar learning-curve environment against a model of it, and every word about its actions."""
+"""The scalar learning-curve environment compared with a model of it, and the texts of errors on actions."""
 
 import gymnasium as gym
 import numpy as np
@@ -161,7 +161,7 @@ def test_an_episode_of_queries_alone_ends() -> None:
 
 
 class Released:
-    """What the environment released with the paper does, on the lists of one log per row.
+    """The environment released with the paper, on the lists of one log per row.
 
     Training to index e sees e + 1 epochs; the time charged is the sum of the first e wall times; an index past the
     end is cut to the last one; the status is OK before the last index; the best is the smallest validation loss
@@ -216,7 +216,7 @@ def test_golden_released_variant() -> None:
 
 
 def test_costs_beyond_the_bound_are_clipped_in_observations() -> None:
-    """Of a training from its beginning, and of one that goes on."""
+    """Of a training from scratch, and of one that is continued."""
     env = validated(curves(1, cost=ONE.cost * 1e10))
     for level in (2, 5):
         observation, _, _, _, info = env.step(np.array([0, level]))

@@ -1,4 +1,4 @@
-"""Arguments of environments on a function, and the candidates that they mean."""
+"""Arguments of environments on a function, and the resulting candidates."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A function in an environment: what a call returns, what a step pays, and trainings that are paused and resumed."""
+"""Environments on a function: results of calls, costs of steps, and trainings that are paused and resumed."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -58,7 +58,7 @@ def tiny(shift: float = 0.0, name: str = "toy/one", repeats: int = 2, **changes:
 
 @dataclasses.dataclass
 class Model:
-    """What a step means, one evaluation at a time, in plain Python."""
+    """A model of a step in plain Python, one evaluation at a time."""
 
     tables: Sequence[Table]
     objective: Any

@@ -1,4 +1,4 @@
-"""What look-up environments read: spaces, defaults, arrays, and every word about tables, metrics and costs."""
+"""Arguments of look-up environments: spaces, defaults, arrays, and texts of errors on tables, metrics and costs."""
 
 import dataclasses
 from typing import Any

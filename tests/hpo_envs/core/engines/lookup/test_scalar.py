@@ -1,4 +1,4 @@
-"""The scalar look-up environment against a model of it, what batches add to it, and every word of its errors."""
+"""The scalar look-up environment compared with a model of it, differences of batches, and texts of its errors."""
 
 from typing import Any
 

@@ -8,13 +8,13 @@ from hpo_envs.families.cellmini.training.cell import Graph, Unrolled  # noqa: E4
 from hpo_envs.tables import cells  # noqa: E402
 
 EVERY = cells.Cell.from_text("2:l0,1;t3;l2,3,0;g5;b6,0,4;p4,6,7;r5;s8,9,0;l2;t11:10,12")
-"""Every operation, inputs of all kinds, and parts that depend on no hidden state."""
+"""Every operation, inputs of all kinds, and parts that do not depend on hidden states."""
 
 SIZE, STREAMS, STEPS = 3, 2, 4
 
 
 def drawn(cell, seed=0):
-    """Inputs, first hidden states, and weights as of `cells.draw_weights`."""
+    """Inputs, initial hidden states, and weights as drawn by `cells.draw_weights`."""
     rng = np.random.default_rng(seed)
     weights = cells.draw_weights(cell, SIZE, SIZE, rng)
     for part in (*sum(weights.matrices, ()), *(b for b in weights.biases if b is not None)):

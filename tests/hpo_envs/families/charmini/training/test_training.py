@@ -20,12 +20,12 @@ SMALL = {"embedding_size": 16, "hidden_size": 32, "batch_size": 32, "learning_ra
 
 
 def small(architecture, **changed):
-    """The first drawn configuration, made small."""
+    """The first drawn configuration, reduced in size."""
     return configuration(architecture, 0) | SMALL | changed
 
 
 def check_greedy(model):
-    """Greedy decoding tells what the scores of whole sequences say is likeliest, whatever the batch."""
+    """Greedy decoding returns the likeliest symbols by the scores of whole sequences, in any batch."""
     views = ParameterArray(model.shapes(), 3).views
     words, longest, boundary = corpus("eng").parts["test"][:40], 5, 39
     with torch.no_grad():

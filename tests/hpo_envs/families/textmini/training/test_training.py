@@ -1,4 +1,4 @@
-"""Trainings of each model class on a small task: they learn, repeat themselves, and fail where they must."""
+"""Trainings of each model class on a small task: they learn, are repeatable, and fail on invalid data."""
 
 import importlib
 import itertools
@@ -45,7 +45,7 @@ def small(monkeypatch):
 
 
 def config_of(model, **wanted):
-    """The first drawn configuration with some values."""
+    """The first drawn configuration with some values replaced."""
     found = (configuration(model, draw) for draw in range(len(drawn(model))))
     return next(config for config in found if wanted.items() <= config.items())
 
