@@ -12,13 +12,15 @@ import gymnasium as gym
 import numpy as np
 from sklearn import datasets, preprocessing
 from sklearn.decomposition import PCA
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import RidgeClassifier, SGDClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import hpo_envs.families.registry  # noqa: F401  its import registers the ids
 from hpo_envs.tables.table import Hyperparameter
@@ -185,6 +187,132 @@ def linear_cancer(config: Config) -> float:
     return _score(SGDClassifier(**config, max_iter=5, tol=None, random_state=0), "breast_cancer", 569)
 
 
+def hartmann6_in_60(config: Config) -> float:
+    """Hartmann's function of six of sixty variables."""
+    return hartmann6({f"x{j}": config[f"x{9 * j + 4:02d}"] for j in range(6)})
+
+
+def valleys(config: Config) -> float:
+    """Rastrigin's function (1974) of eight integers with a valley every four: maximum 0, off centre."""
+    z = np.array([config[f"n{j}"] for j in range(8)]) - np.array([-9, 6, 3, -14, 11, -2, 7, -6])
+    return -float((z * z / 16.0 + 5.0 * (1.0 - np.cos(0.5 * math.pi * z))).sum())
+
+
+def tiles(config: Config) -> float:
+    """Simulated throughput of a tiled matrix product, in log2: ragged edges, cache, vectors and threads."""
+    size = {"m": 500, "n": 360, "k": 1000}
+    ragged = sum(math.log2(math.ceil(size[a] / config[a]) * config[a] / size[a]) for a in size)
+    bytes_used = 8 * (config["m"] * config["k"] + config["k"] * config["n"] + config["m"] * config["n"])
+    missed = max(0.0, math.log2(bytes_used / 32768)) + 0.3 * max(0.0, math.log2(32768 / bytes_used))
+    vectors = 0.5 * math.log2(math.ceil(config["n"] / 8) * 8 / config["n"]) + 0.1 * (config["k"] % config["unroll"])
+    left = (
+        math.log2(math.ceil(48 / config["threads"]) * config["threads"] / 48) + 0.2 * abs(config["threads"] - 12) / 12
+    )
+    return -float(2.0 * ragged + 0.5 * missed + vectors + left + 0.05 * (config["prefetch"] - 5) ** 2 / 5)
+
+
+def styblinski5(config: Config) -> float:
+    """Function of Styblinski and Tang (1990) of five variables, negated: maximum 195.830829 at -2.903534."""
+    x = np.array([config[f"x{j}"] for j in range(5)])
+    return -0.5 * float((x**4 - 16.0 * x**2 + 5.0 * x).sum())
+
+
+def policy(config: Config) -> float:
+    """Simulated return of a trained policy, at most 100: a product of hills of which some depend on others."""
+    rate, entropy = math.log10(config["lr"]), math.log10(config["entropy"])
+    wanted = -3.2 + 0.4 * math.log2(config["batch"] / 256.0) / 3.0 - (0.5 if config["network"] == "gru" else 0.0)
+    misfit = (rate - wanted) ** 2 / 0.8 + (entropy + 2.3) ** 2 / 3.0 + (math.log10(1.0 - config["gamma"]) + 2.0) ** 2
+    misfit += (config["clip"] - 0.2) ** 2 / 0.1 + 0.05 * abs(config["epochs"] - 6)
+    misfit += {"mlp": 0.1, "gru": 0.0, "cnn": 0.5}[config["network"]]
+    return 100.0 * math.exp(-misfit)
+
+
+def sparse30(config: Config) -> float:
+    """Branin's function of two of fourteen real numbers, one of eight integers and one of eight categories matter."""
+    value = branin(15.0 * config["r03"] - 5.0, 15.0 * config["r10"])
+    return float(
+        -math.log1p(-value) - 0.1 * (config["i2"] - 9) ** 2 - {"a": 1.5, "b": 0.7, "c": 0.0, "d": 2.0}[config["c5"]]
+    )
+
+
+def _table(name: str, *shape: int) -> np.ndarray:
+    return np.random.default_rng(list(hashlib.sha256(name.encode()).digest())).random(shape)
+
+
+def mixed44(config: Config) -> float:
+    """Sixteen real numbers, fourteen integers and fourteen categories; effects decay, neighbours interact."""
+    kinds, total = {"r": 16, "i": 14, "c": 14}, 0.0
+    for kind, count in kinds.items():
+        order, best = _table(kind, count).argsort(), 0.15 + 0.7 * _table(f"{kind} best", count)
+        for k, j in enumerate(order.tolist()):
+            value, weight = config[f"{kind}{j:02d}"], 0.75**k
+            if kind == "c":
+                neighbour = config[f"c{order[k - 1]:02d}"] if k % 3 == 1 else 0
+                total += weight * _table(f"c{j}", 4, 4)[neighbour, value]
+            else:
+                value = value if kind == "r" else (value - 1) / 19.0
+                total += 3.0 * weight * min((value - best[j]) ** 2, 0.2)
+    return -total
+
+
+def branches(config: Config) -> float:
+    """Six branches, each with two real numbers of its own and one that all share."""
+    k = "abcdef".index(config["branch"])
+    x, y = config[f"{config['branch']}0"], config[f"{config['branch']}1"]
+    height, centre = (0.6, 0.95, 0.7, 1.0, 0.8, 0.5)[k], 0.2 + 0.6 * _table("branches", 6, 2)[k]
+    width = (0.4, 0.15, 0.3, 0.12, 0.25, 0.5)[k]
+    hill = math.exp(-((x - centre[0]) ** 2 + (y - centre[1]) ** 2) / (2.0 * width**2))
+    return float(height * (0.4 + 0.6 * hill) - 0.3 * (config["shared"] - 0.3 - 0.05 * k) ** 2)
+
+
+def training_tree(config: Config) -> float:
+    """Simulated log loss of a training with nested choices: schedules of optimisers, regularisers of models."""
+    loss = 0.03 * (config["epochs"] - 14) ** 2 / 14
+    rate = math.log10(config["lr"]) + (3.0 if config["optimizer"] == "adam" else 1.0)
+    loss += 0.25 * rate**2 + (0.2 if config["optimizer"] == "sgd" else 0.0)
+    if config["optimizer"] == "sgd":
+        loss += 0.4 * (math.log10(1.0 - config["momentum"]) + 1.3) ** 2
+        if config["schedule"] == "step":
+            loss += 0.15 + 0.1 * (config["drops"] - 3) ** 2 - 0.3 * math.exp(-((config["factor"] - 0.3) ** 2) / 0.02)
+        elif config["schedule"] == "cosine":
+            loss += 0.05 - 0.35 * math.exp(-((config["warmup"] - 0.1) ** 2) / 0.01)
+    if config["model"] == "conv":
+        loss += 0.3 * abs(math.log2(config["width"] / 48)) - 0.3 * (config["kernel_size"] == 5)
+        if config["norm"] == "group":
+            loss += 0.05 * abs(config["groups"] - 4) - 0.25
+    elif config["model"] == "attention":
+        loss += 0.2 * abs(config["heads"] - 6) / 2 + 0.1 * (config["depth"] - 4) ** 2 / 4 - 0.2
+        loss += 0.5 * (config["dropout"] - 0.15) ** 2 / 0.02
+    else:
+        loss += 0.4
+    return float(-loss)
+
+
+def histboost_diabetes(config: Config) -> float:
+    """R^2 of gradient boosting by histograms on the diabetes data."""
+    model = HistGradientBoostingRegressor(**config, early_stopping=False, random_state=0)
+    return max(-1.0, _score(model, "diabetes", 200))
+
+
+def pipeline_digits(config: Config) -> float:
+    """Accuracy of a pipeline on 300 digits: perhaps a reduction, then one of four classifiers."""
+    given = dict(config)
+    reduction, classifier, steps = given.pop("reduction"), given.pop("classifier"), []
+    if reduction == "pca":
+        steps.append(PCA(given.pop("components"), whiten=given.pop("whiten"), random_state=0, svd_solver="full"))
+    elif reduction == "best":
+        steps.append(SelectKBest(k=given.pop("k")))
+    if classifier == "svm":
+        steps.append(SVC(**given, max_iter=5000))
+    elif classifier == "neighbours":
+        steps.append(KNeighborsClassifier(**given))
+    elif classifier == "ridge":
+        steps.append(RidgeClassifier(10.0 ** given["ridge"]))
+    else:
+        steps.append(DecisionTreeClassifier(**given, random_state=0))
+    return _score(make_pipeline(*steps), "digits", 300)
+
+
 class Id:
     """The reward of an id whose actions are a box, as a function of its hyperparameters.
 
@@ -342,4 +470,109 @@ PROBLEMS: tuple[LiveProblem, ...] = (
     ),
     LiveProblem("cushlepor-ted-ende", LEPOR, LEPOR),
     LiveProblem("charhpo-g2p-dut", TRANSDUCTION, TRANSDUCTION),
+    LiveProblem("styblinski5-noise", {f"x{j}": (-5.0, 5.0) for j in range(5)}, styblinski5, noise=60.0),
+    LiveProblem(
+        "policy-noise",
+        {
+            "lr": (1e-5, 1e-1, "log"),
+            "entropy": (1e-4, 1e-1, "log"),
+            "gamma": (0.9, 0.999),
+            "clip": (0.05, 0.8),
+            "batch": (32, 4096, "log"),
+            "epochs": (1, 20),
+            "network": ["mlp", "gru", "cnn"],
+        },
+        policy,
+        noise=12.0,
+    ),
+    LiveProblem("valleys8", {f"n{j}": (-20, 20) for j in range(8)}, valleys),
+    LiveProblem(
+        "tiles6",
+        {
+            "m": (1, 128, "log"),
+            "n": (1, 128, "log"),
+            "k": (1, 256, "log"),
+            "unroll": (1, 16),
+            "threads": (1, 32),
+            "prefetch": (0, 16),
+        },
+        tiles,
+    ),
+    LiveProblem(
+        "sparse30",
+        {f"r{j:02d}": (0.0, 1.0) for j in range(14)}
+        | {f"i{j}": (0, 12) for j in range(8)}
+        | {f"c{j}": ["a", "b", "c", "d"] for j in range(8)},
+        sparse30,
+    ),
+    LiveProblem(
+        "mixed44",
+        {f"r{j:02d}": (0.0, 1.0) for j in range(16)}
+        | {f"i{j:02d}": (1, 20) for j in range(14)}
+        | {f"c{j:02d}": {"choices": [0, 1, 2, 3]} for j in range(14)},
+        mixed44,
+    ),
+    LiveProblem("hartmann6-in-60", {f"x{j:02d}": (0.0, 1.0) for j in range(60)}, hartmann6_in_60),
+    LiveProblem(
+        "branches6",
+        {"branch": [*"abcdef"], "shared": (0.0, 1.0)}
+        | {f"{b}{k}": {"low": 0.0, "high": 1.0, "if": {"branch": [b]}} for b in "abcdef" for k in range(2)},
+        branches,
+    ),
+    LiveProblem(
+        "training-tree",
+        {
+            "optimizer": ["sgd", "adam"],
+            "lr": (1e-5, 1.0, "log"),
+            "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
+            "schedule": {"choices": ["none", "step", "cosine"], "if": {"optimizer": ["sgd"]}},
+            "drops": {"low": 1, "high": 6, "if": {"schedule": ["step"]}},
+            "factor": {"low": 0.05, "high": 0.9, "if": {"schedule": ["step"]}},
+            "warmup": {"low": 0.0, "high": 0.5, "if": {"schedule": ["cosine"]}},
+            "model": ["mlp", "conv", "attention"],
+            "width": {"low": 8, "high": 128, "log": True, "if": {"model": ["conv"]}},
+            "kernel_size": {"choices": [3, 5, 7], "if": {"model": ["conv"]}},
+            "norm": {"choices": ["batch", "group"], "if": {"model": ["conv"]}},
+            "groups": {"low": 1, "high": 16, "if": {"norm": ["group"]}},
+            "heads": {"low": 1, "high": 12, "if": {"model": ["attention"]}},
+            "depth": {"low": 1, "high": 10, "if": {"model": ["attention"]}},
+            "dropout": {"low": 0.0, "high": 0.6, "if": {"model": ["attention"]}},
+            "epochs": (1, 30),
+        },
+        training_tree,
+    ),
+    LiveProblem(
+        "histboost-diabetes",
+        {
+            "learning_rate": (5e-3, 1.0, "log"),
+            "max_iter": (3, 20),
+            "max_leaf_nodes": (2, 31, "log"),
+            "min_samples_leaf": (1, 40, "log"),
+            "l2_regularization": (1e-6, 1e2, "log"),
+            "max_features": (0.1, 1.0),
+            "max_bins": (4, 255, "log"),
+            "loss": ["squared_error", "absolute_error"],
+        },
+        histboost_diabetes,
+    ),
+    LiveProblem(
+        "pipeline-digits",
+        {
+            "reduction": ["none", "pca", "best"],
+            "components": {"low": 2, "high": 50, "log": True, "if": {"reduction": ["pca"]}},
+            "whiten": {"choices": [False, True], "if": {"reduction": ["pca"]}},
+            "k": {"low": 2, "high": 60, "log": True, "if": {"reduction": ["best"]}},
+            "classifier": ["tree", "ridge", "svm", "neighbours"],
+            "max_depth": {"low": 1, "high": 12, "if": {"classifier": ["tree"]}},
+            "min_samples_leaf": {"low": 1, "high": 30, "log": True, "if": {"classifier": ["tree"]}},
+            "ridge": {"low": -4.0, "high": 5.0, "if": {"classifier": ["ridge"]}},
+            "C": {"low": 1e-3, "high": 1e3, "log": True, "if": {"classifier": ["svm"]}},
+            "kernel": {"choices": ["rbf", "poly"], "if": {"classifier": ["svm"]}},
+            "gamma": {"low": 1e-6, "high": 1.0, "log": True, "if": {"kernel": ["rbf", "poly"]}},
+            "degree": {"low": 2, "high": 5, "if": {"kernel": ["poly"]}},
+            "n_neighbors": {"low": 1, "high": 60, "log": True, "if": {"classifier": ["neighbours"]}},
+            "weights": {"choices": ["uniform", "distance"], "if": {"classifier": ["neighbours"]}},
+        },
+        pipeline_digits,
+    ),
 )

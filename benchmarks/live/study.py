@@ -153,6 +153,15 @@ KNOWN = {
     "ellipsoid16": 3.0,
     "branin-shifts": -0.397887,
     "schedule": 0.93,
+    "styblinski5-noise": 195.830829,
+    "policy-noise": 100.0,
+    "valleys8": 0.0,
+    "tiles6": -0.00042307786,
+    "sparse30": -0.33496207,
+    "mixed44": -0.84607834,
+    "hartmann6-in-60": 3.32237,
+    "branches6": 1.0,
+    "training-tree": 0.65,
 }
 """Maxima of the analytic problems."""
 

@@ -40,6 +40,17 @@ def test_known_maxima_are_functions_values_there():
     hartmann = BY_NAME["hartmann6"].function({f"x{j}": x for j, x in enumerate(best)})
     assert hartmann == pytest.approx(study.KNOWN["hartmann6"], abs=1e-4)
     assert BY_NAME["levy8"].function({f"x{j}": 1.0 for j in range(8)}) == pytest.approx(0.0, abs=1e-12)
+    places = {
+        "styblinski5-noise": {f"x{j}": -2.903534 for j in range(5)},
+        "policy-noise": {"lr": 10**-3.7, "entropy": 10**-2.3, "gamma": 0.99, "clip": 0.2, "batch": 256, "epochs": 6}
+        | {"network": "gru"},
+        "tiles6": {"m": 4, "n": 72, "k": 50, "unroll": 1, "threads": 12, "prefetch": 5},
+        "sparse30": {"r03": (np.pi + 5) / 15, "r10": 2.275 / 15, "i2": 9, "c5": "c"},
+        "training-tree": {"epochs": 14, "lr": 0.1, "optimizer": "sgd", "momentum": 1 - 10**-1.3, "schedule": "cosine"}
+        | {"warmup": 0.1, "model": "conv", "width": 48, "kernel_size": 5, "norm": "group", "groups": 4},
+    }
+    for name, config in places.items():
+        assert BY_NAME[name].function(config) == pytest.approx(study.KNOWN[name], abs=1e-5)
 
 
 @pytest.mark.parametrize("workers", [1, 4])
