@@ -255,6 +255,17 @@ def mixed44(config: Config) -> float:
     return -total
 
 
+def dense40(config: Config) -> float:
+    """Sixteen real numbers, twelve integers and twelve categories that all matter, off centre; pairs interact."""
+    x = np.array([config[f"r{j:02d}"] for j in range(16)] + [config[f"i{j:02d}"] / 15.0 for j in range(12)])
+    weight, best = 0.5 + _table("dense weight", 28), _table("dense best", 28)
+    off = x - best
+    kinds = [config[f"c{j:02d}"] for j in range(12)]
+    chosen = sum(_table(f"dense {j}", 5)[kind] for j, kind in enumerate(kinds))
+    chosen += sum(0.5 * _table(f"dense pair {j}", 5, 5)[kinds[j], kinds[j + 1]] for j in range(0, 12, 2))
+    return -float((weight * off**2).sum() + 0.5 * (off[:-1] * off[1:]).sum() + 0.4 * chosen)
+
+
 def branches(config: Config) -> float:
     """Six branches, each with two real numbers of its own and one that all share."""
     k = "abcdef".index(config["branch"])
@@ -511,6 +522,13 @@ PROBLEMS: tuple[LiveProblem, ...] = (
         | {f"i{j:02d}": (1, 20) for j in range(14)}
         | {f"c{j:02d}": {"choices": [0, 1, 2, 3]} for j in range(14)},
         mixed44,
+    ),
+    LiveProblem(
+        "dense40",
+        {f"r{j:02d}": (0.0, 1.0) for j in range(16)}
+        | {f"i{j:02d}": (0, 15) for j in range(12)}
+        | {f"c{j:02d}": {"choices": [0, 1, 2, 3, 4]} for j in range(12)},
+        dense40,
     ),
     LiveProblem("hartmann6-in-60", {f"x{j:02d}": (0.0, 1.0) for j in range(60)}, hartmann6_in_60),
     LiveProblem(

@@ -159,6 +159,7 @@ KNOWN = {
     "tiles6": -0.00042307786,
     "sparse30": -0.33496207,
     "mixed44": -0.84607834,
+    "dense40": -1.2843579,
     "hartmann6-in-60": 3.32237,
     "branches6": 1.0,
     "training-tree": 0.65,
