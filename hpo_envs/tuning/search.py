@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -105,7 +106,7 @@ class Search:
             raise ValueError("out must be a folder that the processes share with join=True, got None")
         self._log = None if log is None else tracker_of(log)
         self._out, self.tolerate, self._join = out, tolerate, join
-        self._stack = contextlib.ExitStack()
+        self._stack, self._guard, self._process = contextlib.ExitStack(), threading.RLock(), os.getpid()
         with contextlib.ExitStack() as undo:
             undo.callback(self._stack.close)
             self._open(space, function, budget, accept_changed, given)
@@ -115,7 +116,7 @@ class Search:
         """Lock the folder and load the search in it."""
         if (out := self._out) is None:
             out = self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hpo_envs-"))
-        folder = Path(out)
+        folder = Path(out).absolute()  # functions may change the working folder
         folder.mkdir(parents=True, exist_ok=True)
         for name in (NAME, "checkpoints", "reports"):
             atomic.inside(folder, folder / name)
@@ -187,6 +188,7 @@ class Search:
 
     def close(self) -> None:
         """Release the folder; `result` stays available."""
+        self._process = 0
         self._stack.close()
 
     def __iter__(self) -> Iterator[Trial]:
@@ -199,12 +201,15 @@ class Search:
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
-        """Context in which this process alone may change a shared search and has read what others recorded."""
-        if not self._join:
-            yield
-            return
-        with locked(self._record.folder):
-            for number, ended in self._record.follow():
+        """Context in which this thread alone may change the search and has read what other processes recorded.
+
+        Raises:
+            ValueError: The search is closed, or this process is a fork of the one that opened it.
+        """
+        with self._guard, locked(self._record.folder) if self._join else contextlib.nullcontext():
+            if self._process != os.getpid():
+                raise ValueError("search must be open in this process, got one that is closed, or open in its parent")
+            for number, ended in self._record.follow() if self._join else ():
                 evaluation = self._record.evaluations[number]
                 if ended:
                     self._note(evaluation)

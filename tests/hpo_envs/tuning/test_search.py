@@ -1,7 +1,9 @@
 """Searches by `tune` and by ask and tell: observations of agents, use of the budget, and resumption."""
 
+import os
 import re
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -218,11 +220,12 @@ def test_ask_and_tell_is_search_of_tune(tmp_path: Path) -> None:
                     pending = trial.config
                     continue
                 search.tell(trial, helpers.train(trial.config))
+            if budget == 14:
+                with pytest.raises(ValueError, match="something left to evaluate, got one with 14 of 14 evaluations"):
+                    search.ask()
     assert [e.config for e in search.result] == [e.config for e in whole]
     assert [e.rewards for e in load(tmp_path)] == [e.rewards for e in whole]
     assert "report.html" in str(load(tmp_path).report())
-    with pytest.raises(ValueError, match="must have something left to evaluate, got one with 14 of 14 evaluations"):
-        search.ask()
 
 
 def test_search_without_budget_has_no_end() -> None:
@@ -309,3 +312,35 @@ def test_timeout_ends_search_and_keeps_running_evaluations(tmp_path: Path) -> No
         search._until = 0.0  # the time is over while it runs
         assert search.done
         assert search.tell(trial, 1.0).status == "ok"
+
+
+def test_threads_share_a_search(tmp_path: Path) -> None:
+    def evaluate(_: int) -> None:
+        for trial in search:
+            search.tell(trial, trial.config["x"])
+
+    with Search({"x": (0.0, 1.0)}, agent="random", budget=60, out=tmp_path) as search, ThreadPoolExecutor(8) as pool:
+        list(pool.map(evaluate, range(8)))
+        assert sorted(e.number for e in search.result) == list(range(60))
+    assert load(tmp_path).evaluations == search.result.evaluations
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forks_and_closed_searches_evaluate_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Search({"x": (0.0, 1.0)}, agent="random", budget=3, out="mine") as search:
+        monkeypatch.chdir("/")
+        trial = search.ask()
+        if (child := os.fork()) == 0:
+            try:
+                search.tell(trial, 5.0)
+            except ValueError:
+                os._exit(7)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert search.tell(trial, 1.0).score == 1.0
+        late = search.ask()
+    for use in (search.ask, lambda: search.tell(late, 1.0)):
+        with pytest.raises(ValueError, match="search must be open in this process"):
+            use()
+    assert [e.status for e in load(tmp_path / "mine")] == ["ok", "running"]

@@ -256,22 +256,25 @@ def train(config):
         raise SystemExit("a child")
     return config["x"]
 
+def epochs(config):
+    os.fork()
+    yield config["x"]
+
 if __name__ == "__main__":
-    tuned = hpo_envs.tune(
-        train, {"x": (0.0, 1.0)}, budget=6, out="out", agent="random", progress=False, executor=sys.argv[1],
-        workers=1 + (sys.argv[1] != "serial"),
-    )
+    given = {"executor": sys.argv[1], "workers": 1 + (sys.argv[1] != "serial")}
+    function, given = (epochs, {"epochs": 1}) if sys.argv[1] == "generator" else (train, given)
+    tuned = hpo_envs.tune(function, {"x": (0.0, 1.0)}, budget=6, out="out", agent="random", progress=False, **given)
     print("ended", len(tuned), sum(e.rewards is not None for e in tuned))
 """
 
 
 @pytest.mark.hostile
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("executor", ["serial", "processes", "threads"])
+@pytest.mark.parametrize("executor", ["serial", "processes", "threads", "generator"])
 def test_function_that_forks_and_returns_twice_leaves_one_search(executor: str, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(FORKS)
     command = [sys.executable, "-W", "ignore", "script.py", executor]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout) == (0, "ended 6 6\n"), done.stderr
     assert len(record.SearchRecord(tmp_path / "out").ended) == 6
 

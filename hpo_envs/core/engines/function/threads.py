@@ -1,6 +1,7 @@
 """An iterator in a thread of its own, so that what it sets for its thread does not reach others."""
 
 import ctypes
+import os
 import queue
 import threading
 import weakref
@@ -53,6 +54,7 @@ class ThreadedIterator:
 
 def _serve(make: Callable[[], Iterator[Any]], requests: Any, replies: Any) -> None:
     values: Iterator[Any] | None = None
+    process = os.getpid()
     while requests.get():
         try:
             values = make() if values is None else values
@@ -60,4 +62,6 @@ def _serve(make: Callable[[], Iterator[Any]], requests: Any, replies: Any) -> No
         except BaseException as error:
             replies.put((None, error))
             break
+        if os.getpid() != process:  # a child that the iterator forked: nobody asks it for another value
+            os._exit(0)
     getattr(values, "close", bool)()
