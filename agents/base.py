@@ -92,7 +92,7 @@ class Agent(abc.ABC):
         """
 
     def pend(self, action: Any) -> None:  # noqa: B027
-        """Receive an action that another process evaluates; by default nothing is made of it before its outcome.
+        """Receive an action that another process evaluates; ignored by default.
 
         Args:
             action: The action that is pending.

@@ -174,16 +174,16 @@ class OnCandidates(Agent):
 
 
 AFFORDABLE = 20_000
-"""Candidates up to which all are scored."""
+"""Largest number of candidates of which all are scored."""
 
 INCUMBENTS = 5
-"""Best candidates so far whose neighbours are scored."""
+"""Number of best candidates whose neighbours are scored."""
 
 NEIGHBOURS = 100
-"""Nearest candidates of each of them."""
+"""Number of nearest candidates of each of them."""
 
 RANDOM = 1500
-"""Random candidates that are scored."""
+"""Number of random candidates that are scored."""
 
 
 class CandidatePool:

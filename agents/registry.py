@@ -41,7 +41,7 @@ class Registration:
             `arms` (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward).
         needs: Modules of the optional packages that it needs, the one of its extra first; see `install`.
         alias_of: The readable name of which this one is an alias, if any.
-        open: Whether it stands for a whole set of agents, one per value of its hyperparameters.
+        open: Whether it represents a set of agents, one per value of its hyperparameters.
         slow: Kind of problems on which a run takes more than a second of CPU time, so that studies plan fewer runs
             (`anywhere`, or see `slow`).
         most: Largest number of candidates that it accepts; None: any number.
@@ -230,7 +230,7 @@ AGENTS: dict[str, Registration] = {
         "syne_tune", "statsmodels", scheduler="BOHB"),
     "dehb": _external("dehb:DEHB", "levels", "DEHB, looked up among rows", "dehb", quick=True),
 }  # fmt: skip
-"""Class, what it works on, summary, other fields of `Registration`; of other packages the modules that they need."""
+"""Name -> class, supported problems, summary, other fields of `Registration`; for other packages their modules."""
 
 
 def names() -> list[str]:

@@ -98,7 +98,7 @@ def decode(text: bytes, arrays: bytes) -> Any:
 
 
 TRUSTED = "hpo_envs"
-"""Package whose functions a problem may name as its grammar: a name that came over a wire imports nothing else."""
+"""Package whose functions may be a problem's grammar; names in messages import from no other."""
 
 
 SPACES = {"Discrete": ("n", "start"), "MultiDiscrete": ("nvec", "start"), "Box": ("low", "high")}

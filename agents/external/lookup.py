@@ -7,7 +7,7 @@ from hpo_envs.agents.models import Floats
 from hpo_envs.agents.space import Space
 
 LARGEST = 256
-"""Candidates that are compared with a suggestion; of more, a random subset of that size."""
+"""Largest number of candidates compared with a suggestion; of more, a random subset."""
 
 
 def look_up(space: Space, point: Floats, points: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator) -> int:

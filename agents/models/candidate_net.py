@@ -36,7 +36,7 @@ def scores(w: NetArrays, candidates: Floats32, mask: npt.NDArray[np.bool_], cont
 
     Args:
         w: Arrays of `shapes`.
-        candidates: (n, columns), column 0 says which were evaluated.
+        candidates: (n, columns) candidates; column 0 marks evaluated ones.
         mask: (n,) which were not evaluated.
         context: (CONTEXT,).
     """

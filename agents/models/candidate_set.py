@@ -43,14 +43,15 @@ GROUPS = {
 - `history`: of each evaluation in order, 1, its reward standardised by those so far, its cost and the budget left after
   it, as shares of the budget, then its features as in `hyperparameters`; zeros where none was made yet.
 
-`candidates` has what changes: column 0, which says what was evaluated, and the groups in the order in which they are
-named. `hyperparameters` is an array of its own, which stays the same until the next reset, and so is `history`."""
+`candidates` has the columns that change: column 0, which marks evaluated candidates, and the groups in the order in
+which they are named. `hyperparameters` is a separate array, which stays the same until the next reset, and so is
+`history`."""
 
 JOINED = ("candidates", "hyperparameters")
 """Arrays of an observation that are columns of the candidates."""
 
 APART = ("hyperparameters", "history")
-"""Groups that are arrays of their own."""
+"""Groups that are separate arrays."""
 
 DEFAULT = ("hyperparameters", "observed", "posterior")
 """Features without source tasks."""
@@ -117,7 +118,7 @@ class CandidateArrays:
 
         Args:
             x: (n, d) features of the candidates.
-            size: Fills up to so many candidates; None: none.
+            size: Number of candidates after padding; None: no padding.
             predictions: (J, n) of source tasks, in any units.
             distances: (J,) of the source tasks' spaces, see `gp.stacked.distance`; None: zeros.
             fitted: (d,) length-scales of the source tasks; None: none are known.

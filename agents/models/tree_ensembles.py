@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models import Floats, Indices
 
 DEEPEST = 64
-"""Levels of a tree without a limit; rows that no split tells apart end it long before."""
+"""Limit of the depth of trees without one; they end earlier when no split separates the rows."""
 
 _TINY = 1e-300
 

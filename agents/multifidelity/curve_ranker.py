@@ -18,10 +18,10 @@ from hpo_envs.agents.problem import Problem
 WEIGHTS = Path(__file__).with_name("curve_ranker.json")
 
 POINTS = 6
-"""Values of a curve that the network reads, the last ones."""
+"""Number of last values of a curve that the network reads."""
 
 STEPS = 3
-"""Checkpoints between two rungs at which a run is looked at, in equal ratios of resource."""
+"""Number of observations of a run between two rungs, at equal ratios of resource."""
 
 KERNELS = (2, 3, 4, 5)
 """Widths of the convolutions, as in LCRankNet (Wistuba and Pedapati 2020) and LCRankNet-v2 (Zhang and Duh 2024)."""

@@ -16,20 +16,20 @@ from hpo_envs.agents.models.gp.kernels import gram, square_distances
 from hpo_envs.agents.problem import Problem
 
 LARGEST = 1000
-"""Rows that are modelled; of more, that many at random."""
+"""Largest number of rows in the model; of more, a random subset."""
 
 NEIGHBOURS = 0.5
 """Length-scale, in units of the median distance of two candidates."""
 
 
 MEASURED = 300
-"""Candidates whose distances are computed for that."""
+"""Number of candidates whose distances determine that median."""
 
 INITIAL = 3
-"""Random rows that are started before there is a model, where no source gives the scale of rewards."""
+"""Number of random rows before the first model, unless a source gives the scale of rewards."""
 
 LEAST = 1e-12
-"""Smallest cost, where one is divided by."""
+"""Smallest cost in divisions."""
 
 TIE = 1e-9
 """Scores closer than this, relative to the largest, are tied."""

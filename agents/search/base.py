@@ -25,7 +25,7 @@ SPREAD_NOISE = 1e-2
 """Observation variance that `spread` assumes, relative to the prior's."""
 
 SPREAD_OVER = 2000
-"""Candidates that `spread` compares at most."""
+"""Largest number of candidates compared by `spread`."""
 
 
 class CandidateAgent(OnCandidates):

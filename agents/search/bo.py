@@ -19,10 +19,10 @@ from hpo_envs.agents.search.posterior_search import PosteriorSearch
 from hpo_envs.tables.checks import one_of
 
 DRAWN = 500
-"""Untried candidates that a draw of the posterior is over, where there are more than `kernels.LARGEST_SHARED`."""
+"""Number of untried candidates in a draw of the posterior if there are more than `kernels.LARGEST_SHARED`."""
 
 LEARNED = 300
-"""Observations that a kernel is estimated from, where there are more than `AFFORDABLE` candidates."""
+"""Number of observations from which a kernel is estimated if there are more than `AFFORDABLE` candidates."""
 
 
 class BayesianOptimisation(PosteriorSearch):

@@ -21,10 +21,10 @@ from hpo_envs.agents.search.base import CandidateAgent
 WEIGHTS = Path(__file__).parent / "data" / "learned.json"
 
 LARGEST = 5000
-"""Candidates that are modelled at most; of more, a random subset."""
+"""Largest number of candidates in the model; of more, a random subset."""
 
 LONGEST = 300
-"""Most evaluations that the model learns from: its cost grows with their number."""
+"""Largest number of evaluations that the model uses, because its cost grows with their number."""
 
 
 W = TypeVar("W", bound=Any)

@@ -20,7 +20,7 @@ from hpo_envs.agents.transfer.policy_file import IN_CONTEXT, PolicyWeights
 class Policy(ObservingAgent):
     """A policy trained by reinforcement learning, which draws each candidate from its probabilities.
 
-    The policy's input is the observation of `tasks.CandidateObservation`, computed by the same code: features of each
+    The policy's input is that of `wrappers.CandidateObservation`, computed by the same code: features of each
     candidate, a mask of evaluated ones, and the state of the episode.
 
     Without a file the shipped weights are used (registered as `learned-policy`): those trained on most languages, but

@@ -23,11 +23,11 @@ from hpo_envs.tables.files import atomic
 Record = dict[str, Any]
 
 Verdict = Literal["agrees", "differs", "not at hand", "never published"]
-"""On a published number: ours is equal up to chance and rounding, or not; or what it needs is public and not on this
-machine, or was never released."""
+"""Verdict on a published number: ours agrees up to chance and rounding, or differs; or the data it needs are public but
+not installed, or were never released."""
 
 Claim = Literal["holds", "fails", "open"]
-"""On a statement: `open` where our numbers allow both."""
+"""Verdict on a statement; `open` if our numbers allow both."""
 
 SUFFIXES = {"k": 1e3, "M": 1e6}
 """Suffixes of printed numbers and their factors."""

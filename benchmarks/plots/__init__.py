@@ -47,7 +47,7 @@ SEARCH = (
     "learned-unseen", "bo-ehvi-rbf", "bo-ehvi-matern52", "graph-ehvi-rbf", "graph-ehvi-matern52",
     "freeze-thaw",
 )  # fmt: skip
-"""Agents in the order of their looks: each has one colour and line style, whatever else is in a picture."""
+"""Agents in the order of their styles: each has one colour and line style in all pictures."""
 
 ARMS = ("ttts", "sr", "sh", "lucb", "t3c", "bts", "track-and-stop", "random", "ttei", "nonadaptive")
 """The same for bandits, which no picture shows next to other agents but `random`."""

@@ -28,7 +28,7 @@ BEST = {
 """Meaning of regret 0, by source of the scale."""
 
 FEW_REPEATS = 10
-"""Repeats of a row below which the mean that scores is largely made of the rewards that chose."""
+"""Repeats of a row below which its mean depends largely on the rewards that selected it."""
 
 PAGE = """<!doctype html>
 <html lang="en">

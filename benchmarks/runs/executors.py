@@ -19,7 +19,7 @@ LOSSES = 2
 """Retries of a call whose worker died."""
 
 FLYING = 1000
-"""Calls that are handed to a pool at once, at most; the others can still be dropped."""
+"""Largest number of calls submitted to a pool at once; the others can still be dropped."""
 
 
 @dataclass(eq=False)
@@ -206,7 +206,7 @@ class PooledCalls(Calls):
 
 
 AnyExecutor = Calls | concurrent.futures.Executor | Callable[[], concurrent.futures.Executor]
-"""Anybody's executor, a factory of one, or calls that go on after those that use them."""
+"""An executor, a factory of one, or calls that outlive this use."""
 
 
 def calls_on(pool: AnyExecutor | None) -> Calls:

@@ -35,7 +35,7 @@ MOST_BYTES = 1 << 24
 """Maximum length of an answer, in bytes."""
 
 SUPPORTS_SECONDS = 300.0
-"""Seconds that an agent may take to return what it supports, the import of its module included."""
+"""Time limit in seconds for the reply on what an agent supports, including the import of its module."""
 
 KEPT = (
     "PATH",

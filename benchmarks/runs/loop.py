@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
 Target = Callable[[Any, float], bool]
-"""`target(action, reward) -> bool`: whether a run has reached what it was meant to find. Agents never see it."""
+"""`target(action, reward) -> bool`: whether a run has reached its target. Agents never see it."""
 
 TOGETHER = 16
 """Seeds per call of an executor."""

@@ -21,7 +21,7 @@ PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 UNDIVIDED = (*DEFINITIONS, ast.For, ast.AsyncFor, ast.While)
 """Statements that are not divided."""
 FIXED = ("Import", "FunctionDef", "AsyncFunctionDef")
-"""Kinds of statements that bind what a call does not change."""
+"""Kinds of statements whose bindings calls do not change."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] 
         last: Whether only the last binding of a name counts, as in a notebook, whose cells are run again.
 
     Returns:
-        The text; None if a name or line does not exist or syntax is nested too deeply.
+        The text; None if a name or line does not exist or the syntax is nested too deeply.
     """
     try:
         trees = [ast.parse(cell) for cell in cells]

@@ -49,7 +49,7 @@ MAIN = ("__main__", "__mp_main__")
 """Names of the script that runs; the latter as multiprocessing calls it."""
 
 WHOLE, COMPILED = " (whole file)", " (compiled code)"
-"""Ends of the names of digests where what a function needs could not be found."""
+"""Suffixes of the names of digests that cover a whole file, or compiled code, instead of what a function needs."""
 
 PACKAGES = frozenset({"site-packages", "dist-packages"})
 """Names of the folders that packages are installed in, of which there may be several."""
@@ -60,9 +60,9 @@ class Code(NamedTuple):
 
     Attributes:
         numbers: Number versions of this package's code, by family or agent.
-        outside: Digests of the modules from outside, by their names; of a function or class of a script or notebook, of
-            what it needs, see `needed`; where that cannot be found, of the whole file, or without a source of the
-            compiled code, and its name then ends with WHOLE or COMPILED.
+        outside: Digests of outside modules by name; of a function or class in a script or notebook, the digest of what
+            it needs, see `needed`. If that cannot be found, it covers the whole file, or without a source the compiled
+            code, and its name ends with WHOLE or COMPILED.
     """
 
     numbers: dict[str, int]
@@ -121,10 +121,10 @@ def header_of(
     Args:
         params: `Params` of an environment of the id, made with `env_kwargs`.
         spec: The id.
-        env_kwargs: Arguments of the environment; which table answers is said by name, kind and sha256 of each run.
+        env_kwargs: Arguments of the environment; name, kind and sha256 of the table are in each run.
         agent: See `run`.
         hyperparameters: Arguments of the agent.
-        isolated: Whether the agent has a process of its own.
+        isolated: Whether the agent runs in a separate process.
         versions: Versions of packages, if the agent runs in the interpreter of another environment.
     """
     own, code = of_agent(agent), of_environment(spec, env_kwargs)
@@ -214,7 +214,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def imprecise(sources: Mapping[str, str]) -> list[str]:
-    """Names of digests that cover more than what is needed: any change of that file, or of compiled code, counts."""
+    """Names of digests that cover a whole file or compiled code, so that any change of it counts."""
     return [name for name in sources if name.endswith((WHOLE, COMPILED))]
 
 
@@ -226,7 +226,8 @@ def closure(names: Sequence[str], own: str = "") -> tuple[dict[str, str], set[st
         own: Package that counts as the user's even if it is installed.
 
     Returns:
-        Digests of the user's modules by name, sorted; and what is reached of this package, where imports end.
+        Digests of the user's modules by name, sorted; and the reached modules of this package, whose imports are not
+            followed.
     """
     found, ours, todo = dict[str, str](), set[str](), [*names]
     while todo:
@@ -315,7 +316,7 @@ def _cells(module: str, files: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def _compiled(function: FunctionType) -> str:
-    """Compiled code of a function, and of what it uses among the global names of its module."""
+    """Compiled code of a function, and of the globals of its module that it uses."""
     todo, names, found = [function.__code__], set[str](), list[Any]()
     while todo:
         code = todo.pop()
@@ -376,7 +377,7 @@ def _parents(name: str) -> Iterator[str]:
 
 @functools.cache
 def _file(name: str, own: str) -> Path | None:
-    """The file of a module of the user; None for all others, and for what is no module."""
+    """The file of a user's module; None for any other name."""
     top = name.partition(".")[0]
     if not top:
         return None

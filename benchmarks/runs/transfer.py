@@ -27,7 +27,7 @@ FAMILY = "family"
 """Value of `transfer`: the tables of the same family."""
 
 SAME = ("objective", "cost", "levels")
-"""Arguments of an environment that its family's other tables are read with, too."""
+"""Arguments of an environment that also apply to the other tables of its family."""
 
 
 @dataclass(frozen=True)

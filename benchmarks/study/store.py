@@ -32,7 +32,7 @@ RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen", "suite"
 """Header keys that may differ between runs of one agent on one id."""
 
 CODE_KEYS = ("agent_numbers", "agent_source", "agent_versions", "environment_source", "numbers", "versions")
-"""Header keys of what runs depend on besides their arguments."""
+"""Header keys on the code that runs depend on."""
 
 
 def code_of(header: Mapping[str, Any]) -> str:
@@ -45,7 +45,7 @@ AGENT_KEYS = ("agent", "algorithm", "hyperparameters", *CODE_KEYS[:3], "isolated
 """Header keys that may differ between agents on one id."""
 
 RunKey = tuple[str, str, int]
-"""(env, agent, seed): what a store holds at most once."""
+"""Key of a run, (env, agent, seed), unique in a store."""
 
 Check = Callable[[Path, Block], object]
 """Check of a part before its runs are used: `hpo_envs.benchmarks.comparison.replay.Replay`."""

@@ -159,7 +159,7 @@ SEEDS, SLOW_SEEDS = 100, 20
 """Default numbers of replicates: of agents in general, and where they take more than a second a run."""
 
 LONGEST_NAME = 120
-"""Characters of an agent's name as it is part of file names, which may have 255."""
+"""Largest number of characters of an agent's name, which is part of file names (at most 255)."""
 
 MOST_SEEDS = 1_000_000
 """Seeds that a study may have; a slip of the pen must not fill the memory."""

@@ -1,4 +1,4 @@
-"""One page for each class of agents: what it computes, after which paper, at what cost, with which settings."""
+"""One page for each class of agents: its method, paper, cost and settings."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from hpo_envs.families.registry import FAMILIES, SPECS, find, group_of, installe
 from hpo_envs.tables import catalogue, store
 
 FILES = 12
-"""Upstream files that a page lists; what is more is counted."""
+"""Largest number of upstream files that a page lists; further ones are counted."""
 
 
 def families() -> dict[str, list[Spec]]:

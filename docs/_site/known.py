@@ -40,7 +40,7 @@ def rewards(spec: Spec) -> tuple[str, str]:
 
 
 def best(scale: Scale, params: Any) -> str:
-    """The best known and what counts as nothing found, in native units."""
+    """Best known and reference scores in native units."""
     if scale.source == "none":
         return "Nothing is known: scores are raw, unless `best=` and `reference=` are given."
     table = params.tables[0]

@@ -26,7 +26,7 @@ def executed(path: Path, folder: Path) -> Any:
 def together(paths: Sequence[Path], folder: Path) -> list[Any]:
     """Notebooks with what their cells put out, by one kernel: its start and imports are most of their time.
 
-    Each begins with no names of those before, in a folder of its own.
+    Each begins without the names of previous ones, in its own folder.
 
     Args:
         paths: The notebooks.

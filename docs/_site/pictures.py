@@ -19,7 +19,7 @@ STEPS = 40
 
 
 def agent_for(problem: Problem) -> str:
-    """A fast agent whose run shows what the environment is about."""
+    """A fast agent whose run is typical of the environment."""
     if problem.objectives > 1 or problem.mutate is not None:
         return "random"
     order = ("bo-ei-matern52", "bts", "box-bo", "random") if problem.levels is None else ("asha",)

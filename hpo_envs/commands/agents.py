@@ -31,7 +31,7 @@ WORKS_ON = {
 
 
 SHOWN = ("Formula", "Paper", "Complexity", "Example")
-"""Sections of an agent's docstring that its page shows as they are."""
+"""Sections of an agent's docstring that its page copies."""
 
 
 def rows(text: str = "") -> list[dict[str, Any]]:

@@ -47,7 +47,7 @@ class CandidateNetwork(BaseFeaturesExtractor):
 
 
 class _Parts(nn.Module):
-    """Divides what the network returns into scores and state."""
+    """Splits the output of the network into scores and state."""
 
     def __init__(self, n: int, hidden: int) -> None:
         super().__init__()

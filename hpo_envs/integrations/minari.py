@@ -77,7 +77,7 @@ def to_minari(
 
 
 def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
-    """Return of random search, and of one who evaluates the best at each of its steps; empty if there are none."""
+    """Returns of random search, and of an agent that evaluates the best row at each step; empty if unknown."""
     kwargs = {k: v for k, v in kwargs.items() if k != "max_episode_steps"}
     if is_live(env_id, kwargs):
         return {}

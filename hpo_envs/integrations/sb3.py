@@ -23,8 +23,9 @@ except ModuleNotFoundError:
 class SB3VecEnv(VecEnv):
     """Adapter from a batched environment with SAME_STEP autoreset to stable-baselines3.
 
-    Infos hold what stable-baselines3 reads: `terminal_observation`, `TimeLimit.truncated` and `episode` (return `r`,
-    length `l`) of episodes that ended; and what is asked for. `last_infos` has the batched info of the last step.
+    Infos have the entries that stable-baselines3 reads: `terminal_observation`, `TimeLimit.truncated` and `episode`
+    (return `r`, length `l`) of episodes that ended; and the requested `keys`. `last_infos` has the batched info of the
+    last step.
 
     Args:
         envs: A batched environment with `autoreset_mode=AutoresetMode.SAME_STEP`, wrapped or not.

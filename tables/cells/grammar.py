@@ -18,7 +18,7 @@ END = len(OPERATIONS)
 """Kind of the action that ends a cell."""
 
 FIRST_UNARY = next(op for op, name in enumerate(OPERATIONS) if name.startswith("activation"))
-"""The first operation of one input; all that follow are, too."""
+"""The first operation with one input; all later ones have one, too."""
 
 SOURCES = 2 + MAX_HIDDEN
 """Number of the first node's vector in actions; below are none, `x` and the previous hidden states."""

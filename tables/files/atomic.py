@@ -19,7 +19,7 @@ import numpy.typing as npt
 from hpo_envs.tables.checks import naming
 
 LEFTOVER_AGE = 86400.0
-"""Seconds after which an unfinished file of another machine counts as abandoned; writing one takes less than one."""
+"""Age in seconds from which an unfinished file of another machine counts as abandoned."""
 
 
 def write(path: Path | str, content: bytes | str) -> None:

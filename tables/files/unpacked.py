@@ -13,7 +13,7 @@ BYTES = 2_000_000_000
 """Largest plain file."""
 
 SMALL, RATIO = 10_000_000, 50
-"""A compressed file may hold so many bytes, or so many times its own: a tiny one may hold any number of lines."""
+"""Limits of the content of a compressed file: this many bytes, or this many times its own size."""
 
 TOO_LARGE = "{} must be at most {} bytes{}, got {}"
 

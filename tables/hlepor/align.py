@@ -78,7 +78,7 @@ def collect_variants(
     *,
     max_n: int = MAX_N,
 ) -> dict[str, Statistics]:
-    """`collect` for several variants at once; those that align alike share the work."""
+    """`collect` for several variants at once; variants with the same alignment share the work."""
     if len(hypotheses) != len(references):
         raise ValueError(f"references must be as many as hypotheses, {len(hypotheses)}, got {len(references)}")
     if max_n != int(max_n) or max_n < 0:

@@ -51,20 +51,20 @@ def __getattr__(name: str) -> Any:
 
 
 PREFIX = "user/"
-"""Prefix of the names of such tables."""
+"""Prefix of the names of users' tables."""
 
 EXAMPLE = PREFIX + "example"
-"""A synthetic table that is always there."""
+"""Name of a synthetic table that always exists."""
 
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-"""What no file may be called on Windows, whatever its ending."""
+"""Names that Windows allows for no file, whatever its suffix."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._]*(?:-[A-Za-z0-9._]+)*")
 
 _remembered: dict[str, Table] = {}
 
 on_save: list[Callable[[str], object]] = []
-"""Called with the name of each table that is saved in `folder()`; the registry makes it an id."""
+"""Functions called with the name of each table saved in `folder()`; the registry makes it an id."""
 
 
 def folder() -> Path:
@@ -81,8 +81,8 @@ def check_name(name: str) -> str:
     """Return a table's name without its prefix.
 
     Raises:
-        ValueError: Not letters, digits, dots and underscores, with single hyphens between them; a device of Windows;
-            or with the ending of an id's version.
+        ValueError: The name has other characters than letters, digits, dots and underscores, with single hyphens
+            between them; is a device of Windows; or ends like the version of an id.
     """
     short = str(name).removeprefix(PREFIX)
     taken = short == "example" or _DEVICE.match(short)
@@ -108,22 +108,22 @@ def exists(name: str) -> bool:
 
 
 def remember(table: Table) -> Table:
-    """Register a table under its name until the process ends; a saved table of that name is hidden."""
+    """Register a table under its name until the process ends; it takes precedence over a saved table."""
     _remembered[table.name] = table
     return table
 
 
 def save(table: Table, path: str | Path | None = None, *, replace: bool = False) -> Path:
-    """Write a table, atomically; anybody can read it with `load`.
+    """Write a table atomically; `load` reads it in any process.
 
     Args:
         table: The table.
-        path: File to write (.npz); default: by its name in `folder()`.
-        replace: Whether a table that is already there may go.
+        path: File to write (.npz); default: a file in `folder()` with the table's name.
+        replace: Whether an existing table may be replaced.
 
     Raises:
-        FileExistsError: There is another table, and `replace` is False.
-        ValueError: The path does not end in .npz, or a name that no file can have.
+        FileExistsError: Another table exists, and `replace` is False.
+        ValueError: The path does not end in .npz, or the name is not valid for a file.
     """
     from hpo_envs.tables.files import atomic, packs
 
@@ -147,11 +147,11 @@ def load(name: str | Path) -> Table:
     """Read a saved table, or get one from a plugin.
 
     Args:
-        name: A name, with or without prefix, or the path of a file ending in .npz.
+        name: Name, with or without prefix, or path of a file ending in .npz.
 
     Raises:
-        ValueError: No such table, or a file that is none.
-        FileNotFoundError: No such file.
+        ValueError: The table is unknown, or the file is not a table.
+        FileNotFoundError: The file does not exist.
     """
     text, short = str(name), str(name).removeprefix(PREFIX)
     if not text.endswith(".npz") and not exists(text):

@@ -16,10 +16,10 @@ from hpo_envs.tables.user.frame import Decision
 from hpo_envs.tables.user.statement import Decisions
 
 CELLS = 50_000_000
-"""Largest rows x repeats x levels x metrics."""
+"""Largest number of cells of a table: rows x repeats x levels x metrics."""
 
 LABELS = ("name", "licence", "citation", "explain")
-"""Arguments of `build` beside the decisions."""
+"""Arguments of `build` besides the decisions."""
 
 
 def build(
@@ -29,17 +29,17 @@ def build(
     citation: str = "",
     explain: Callable[[str], None] = lambda text: None,
 ) -> Table:
-    """Make the table; it is known by its name until the process ends.
+    """Build the table, and register it under its name until the process ends.
 
     Args:
-        found: What the columns and lines are.
-        name: Of the table.
-        licence: Of the data.
-        citation: Of the data; default: the user's own.
-        explain: Called with each decision, in words.
+        found: Decisions on the columns and lines.
+        name: Name of the table.
+        licence: Licence of the data.
+        citation: Citation of the data; default: the user's own.
+        explain: Function that is called with each decision in words.
 
     Raises:
-        ValueError: Too many cells, or checkpoints that break a law of tables; the line is named.
+        ValueError: There are too many cells, or checkpoints violate an invariant of tables; the line is named.
     """
     lines, frame = found.lines, found.frame
     first, levels = lines.index[~lines["row"].duplicated()].to_numpy(), np.unique(lines["level"])
@@ -85,9 +85,9 @@ def build(
 
 
 def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
-    """The order of rows, and (rows, d) stored numbers of the columns in that order: 0 where there is none, and no -0.
+    """The order of rows, and (rows, d) stored numbers of the columns in that order; missing ones are 0, and -0 is 0.
 
-    Lines come in the order in which someone tried them, or sorted by score: configurations are hashed, not lines.
+    The order of the lines may depend on the scores; therefore the configurations are hashed, not the lines.
     """
     hashes = np.zeros(len(columns[0]), np.uint64)
     for holes in map(np.isnan, columns):
@@ -101,7 +101,7 @@ def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
 
 
 def _arrays(found: Decisions, lines: pd.DataFrame, levels: Floats, shape: tuple[int, int, int]) -> dict[str, Any]:
-    """The arrays of a table with so many (rows, repeats, levels), from lines with their `row` and `repeat`."""
+    """The arrays of a table with these numbers of (rows, repeats, levels), from lines with their `row` and `repeat`."""
     values, cost = np.full((*shape, len(found.metrics)), np.nan), np.full(shape, np.nan)
     status = np.zeros(shape[:2], np.uint8)
     row, repeat = lines["row"].to_numpy(), lines["repeat"].to_numpy()
@@ -119,7 +119,7 @@ def _arrays(found: Decisions, lines: pd.DataFrame, levels: Floats, shape: tuple[
 
 
 def _check_curves(found: Decisions, lines: pd.DataFrame, levels: Floats) -> None:
-    """Name the line that breaks a law of a table: gaps inside a run, costs that fall, a score after a hole."""
+    """Raise an error that names a line with a gap inside a run, a falling cost, or a score after a missing one."""
     now = lines.assign(line=lines.index).sort_values(["row", "repeat", "level"])
     before = now.groupby(["row", "repeat"]).shift().fillna({"level": -1, "lost": 0, "line": 0})
     laws = (

@@ -21,14 +21,14 @@ Cells = Any
 """A pandas Series: float64, NaN where empty, or the dtype `category`, each different text without spaces around it."""
 
 CHOICES = 50
-"""More different texts than this are no choice."""
+"""Largest number of different texts of a categorical column."""
 
 UNNAMED = "Unnamed: "
-"""Start of the names of columns without one, as pandas calls them: most are the index of a frame."""
+"""Prefix that pandas gives to columns without a name, most of which are the index of a frame."""
 
 OK, FAILED, DIVERGED, TRUNCATED = (STATUSES.index(s) for s in ("ok", "failed", "diverged", "truncated"))
 UNFINISHED = 255
-"""Code of a run that has not ended, or of a text that is no outcome."""
+"""Code of a run that has not ended, or of a text that is not an outcome."""
 
 OUTCOMES = {
     DIVERGED: r"[+-]?(nan( .*)?|inf(inity)?)|diverged?|divergence|explod(ed|ing)|overflow",
@@ -39,7 +39,7 @@ OUTCOMES = {
     UNFINISHED: r"running|pending|waiting|queued|scheduled|in[ _-]?progress|created|paused|starting|submitted|new|"
     r"candidate|staged",
 }
-"""Status -> what it is called, in lower case."""
+"""Status -> pattern of its names, in lower case."""
 
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -52,7 +52,7 @@ class Column(NamedTuple):
     Attributes:
         values: (lines,) float64, NaN where missing: numbers, or indices into the choices.
         choices: The different texts or truth values, sorted; None for numbers.
-        none: (lines,) where it says `none` among numbers; None if it never does.
+        none: (lines,) mask of cells that are `none` in a column of numbers; None if there are none.
     """
 
     values: Floats
@@ -61,11 +61,11 @@ class Column(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether its numbers are whole."""
+        """Whether the numbers are whole."""
         return bool((self.values == np.floor(self.values))[~np.isnan(self.values)].all())
 
     def natural(self, value: float) -> Any:
-        """Value of a stored number."""
+        """The value of a stored number."""
         if self.choices is not None:
             return self.choices[int(value)]
         return int(value) if self.whole else float(value)
@@ -81,7 +81,7 @@ class Column(NamedTuple):
 
 
 def text(values: Iterable[Any], index: Any = None) -> Cells:
-    """Texts of values of any kind; None, NaN, NA and NaT are no cell."""
+    """Cells as texts; None, NaN, NA and NaT are empty."""
     plain = pd.Series(list(values), dtype=object).map(lambda v: str(v).strip(), na_action="ignore")
     return plain.astype("category").set_axis(plain.index if index is None else index)
 
@@ -112,12 +112,12 @@ def different(cells: Cells) -> list[str]:
 
 
 def each(cells: Cells, value: Callable[[str], Any], without: Any) -> npt.NDArray[Any]:
-    """(lines,) a value for each text, computed once for equal ones; another value where a cell is empty."""
+    """(lines,) value of a function for each text, called once per distinct text; `without` where a cell is empty."""
     return np.asarray(np.array([*map(value, cells.cat.categories), without])[cells.cat.codes])
 
 
 def number(text: str) -> float | int | None:
-    """The number that a text is, else None; an int stays one. No infinities, no underscores."""
+    """The number that a text represents, else None; an int stays an int. Infinities and underscores are not numbers."""
     if _INT.fullmatch(text.strip()):
         return int(text)
     value = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
@@ -130,18 +130,18 @@ def missing(text: str) -> bool:
 
 
 def meaning(text: str) -> int | None:
-    """The status that a word means, or None."""
+    """The status that a word represents, or None."""
     low = re.sub(r"^(trialstate|status|statustype)\.", "", text.strip().lower())
     return next((code for code, pattern in OUTCOMES.items() if re.fullmatch(pattern, low)), None)
 
 
 def absent(cells: Cells) -> Mask:
-    """(lines,) which cells are empty."""
+    """(lines,) mask of empty cells."""
     return each(cells, missing, True) if is_text(cells) else cells.isna().to_numpy()
 
 
 def numbers(cells: Cells) -> Floats:
-    """(lines,) float64, NaN where a cell is no finite number."""
+    """(lines,) float64, NaN where a cell is not a finite number."""
     if is_text(cells):
         return each(cells, lambda t: float("nan" if (v := number(t)) is None else v), np.nan)
     values: Floats = cells.to_numpy()
@@ -159,19 +159,19 @@ def seconds(cells: Cells) -> Floats:
 
 
 def numeric(cells: Cells) -> bool:
-    """Return whether most cells that are not empty are numbers."""
+    """Return whether most non-empty cells are numbers."""
     few = cells[:1000]
     return not is_text(cells) or int((~np.isnan(numbers(few))).sum()) * 2 > int((~absent(few)).sum())
 
 
 def scorable(cells: Cells) -> bool:
-    """Return whether cells are numbers, at least one, and words for how a run ended."""
+    """Return whether cells are numbers, at least one, and words for outcomes of runs."""
     known = all(number(t) is not None or meaning(t) is not None for t in different(cells))
     return known and not (is_text(cells) and np.isnan(numbers(cells)).all())
 
 
 def codes(cells: Cells) -> Index:
-    """(lines,) the same code for equal cells, including empty ones."""
+    """(lines,) codes, equal for equal cells, including empty ones."""
     return np.asarray(pd.factorize(cells, use_na_sentinel=False)[0])
 
 
@@ -184,13 +184,13 @@ def check_whole(name: str, cells: Cells) -> None:
 
 
 def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, Mask]:
-    """The values of a column's cells, and the lines with slips.
+    """Return the values of a column's cells, and the lines with invalid ones.
 
-    Text is numbers if most of it is: then the rest are slips. `none` is a choice among texts; among numbers it is
-    missing, and remembered.
+    A text column is numeric if most texts are numbers; the others are invalid. `none` is a choice among texts; among
+    numbers it is missing, and recorded.
 
     Raises:
-        ValueError: Whole numbers that float64 cannot distinguish, or too many different texts for a choice.
+        ValueError: Whole numbers are too large for float64, or a categorical column has too many different texts.
     """
     cells = as_text(cells) if categorical else cells
     values, known = numbers(cells), different(cells)
@@ -215,7 +215,7 @@ def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, 
 
 
 def within(cells: Cells, h: Hyperparameter) -> tuple[Column, Mask, str]:
-    """The values of a hyperparameter whose definition is known, the lines that break a rule, and this rule."""
+    """The values of a hyperparameter with a known definition, the lines that violate a rule, and this rule."""
     old = as_text(cells)
     rule = f"one of {', '.join(map(str, h.values))}"
     if h.kind == "categorical":

@@ -1,8 +1,8 @@
 """Frames: texts and numbers of a file with their places, lists in cells (columns or curves), errors that name lines.
 
-Reading a table has three steps, each a function from one frozen record to the next, which can be printed:
-`read` makes a `Frame` of bytes (`files`, `documents`, `tools`), `decide` completes `Decisions` on a frame in steps
-(`formats`, `outcomes`, `roles`, `definitions`, `repeats`), `build` makes a `Table` of decisions.
+A table is read in three steps, each a function from one frozen, printable record to the next: `read` makes a `Frame` of
+bytes (`files`, `documents`, `tools`), `decide` extends `Decisions` on a frame in steps (`formats`, `outcomes`, `roles`,
+`definitions`, `repeats`), and `build` makes a `Table` of decisions.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from hpo_envs.tables.table import is_number
 from hpo_envs.tables.user.cells import Mask, absent, as_text, of_series
 
 SPREAD = 50
-"""Lists of up to so many numbers are columns, longer ones curves."""
+"""Lists with at most this many numbers become columns, longer ones curves."""
 
 SHOWN = 5
-"""Lines that an error names before it counts the rest."""
+"""Number of lines named in an error; further ones are counted."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The columns of a tool's export, each as a regular expression that its whole name matches.
+    """Columns of a tool's export, as regular expressions that match whole names.
 
     Attributes:
-        tool: Whose export it is.
-        signs: Each is the name of some column: then it is this tool's.
-        settings: Hyperparameters; its group is their name without a prefix. Empty: all that nothing else explains.
-        scores: What was measured; likewise.
-        cost: What a run cost, in seconds.
-        level: The checkpoint, where a run has several lines.
-        run: The name of a run.
-        state: How it ended.
-        repeat: What tells runs of one configuration apart.
-        noted: Bookkeeping, where settings have no prefix.
-        goal: Whether all its scores are to be high or low, if the tool has a rule.
-        prepare: Makes plain columns of what is not.
+        tool: Name of the tool.
+        signs: Patterns that must all match some column for the tool to be recognised.
+        settings: Hyperparameters; the group is the name without a prefix. Empty: all columns without another role.
+        scores: Measured columns; the group is the name.
+        cost: Cost of a run in seconds.
+        level: Checkpoint, if a run has several lines.
+        run: Name of a run.
+        state: Outcome of a run.
+        repeat: Column that distinguishes runs of one configuration.
+        noted: Bookkeeping columns, if settings have no prefix.
+        goal: Goal of all scores, if the tool fixes it.
+        prepare: Function that converts other columns to plain ones.
     """
 
     tool: str = ""
@@ -65,9 +65,9 @@ class Decision(NamedTuple):
 
     Attributes:
         role: `file`, `score`, `cost`, `level`, `repeat`, `status`, `name`, `hyperparameter` or `ignored`.
-        columns: Their names in the file; empty: the whole.
+        columns: Names of the columns in the file; empty: the whole frame.
         text: The decision and its reason, in words.
-        option: The option that settles it; empty if it is certain.
+        option: Option that settles the decision; empty if it is certain.
     """
 
     role: str
@@ -85,18 +85,18 @@ class Frame:
     """The columns of a file, before they have roles.
 
     Attributes:
-        source: What to call it in errors and in the provenance.
-        cells: A column of cells each, a line per row; its index has their numbers or names.
-        unit: What a line is called ("line", "row", "run").
+        source: Name of the source in errors and in the provenance.
+        cells: Columns of cells, with a line per row; the index has the numbers or names of the lines.
+        unit: Word for a line ("line", "row", "run").
         digest: SHA-256 of the content.
-        delimiter: What separates the fields of the file; empty if nothing does.
-        decisions: What the reader decided: what it ignored, how it joined.
-        recipe: Of the tool; `Recipe()` where none is recognised.
-        settings: The hyperparameters, empty if the export does not mark them.
-        scores: What was measured.
-        names: Short name of a column -> name in the file, where they differ.
-        known: What other files say of the columns, by the names of `Statement`.
-        units: Column -> unit of its numbers, where they had one.
+        delimiter: Separator of the file's fields; empty if there is none.
+        decisions: Decisions of the reader, such as ignored or joined parts.
+        recipe: Recipe of the tool; `Recipe()` if none is recognised.
+        settings: Names of the hyperparameters; empty if the export does not mark them.
+        scores: Names of the measured columns.
+        names: Short name of a column -> name in the file, if they differ.
+        known: Facts on the columns from other files, by the names of `Statement`.
+        units: Column -> unit of its numbers, if they had one.
     """
 
     source: str
@@ -125,11 +125,11 @@ class Frame:
         return self.cells[column]
 
     def of(self, role: str, text: str, *columns: str, option: str = "") -> Decision:
-        """A decision on columns, under their names in the file."""
+        """A decision on columns, named as in the file."""
         return Decision(role, tuple(self.names.get(c, c) for c in columns), text, option)
 
     def only(self, kept: Mask) -> Frame:
-        """The frame with only the lines where `kept`, a (lines,) mask, is true."""
+        """The frame with only the lines selected by `kept`, a (lines,) mask."""
         return self if kept.all() else replace(self, cells=self.cells[kept])
 
     def where(self, line: int) -> str:
@@ -137,7 +137,7 @@ class Frame:
         return f"{self.unit} {self.cells.index[line]}"
 
     def require(self, good: Mask, name: str, rule: str) -> None:
-        """Raise a ValueError that names the lines of a column, and their cells, which are not `good`, (lines,)."""
+        """Raise a ValueError that names the lines and cells of a column where `good` (lines,) is False."""
         wrong = np.flatnonzero(~good).tolist()
         if not wrong:
             return
@@ -151,10 +151,10 @@ class Frame:
         raise ValueError(f"{self.source}: {'; '.join(errors)}{more}")
 
     def column(self, word: str) -> str:
-        """The column that a name means: its name, its name in the file, or the end of only one.
+        """The column with this name, this name in the file, or the only one that ends with it.
 
         Raises:
-            ValueError: There is none.
+            ValueError: There is no such column.
         """
         names = list(self.cells)
         if word in names:
@@ -164,28 +164,28 @@ class Frame:
         return ending[0] if len(ending) == 1 else one_of("column", word, names)
 
     def one(self, pattern: str) -> str | None:
-        """The first column of a pattern that has a value, None if there is none."""
+        """The first column of a pattern that has a value; None if there is none."""
         some = (n for n, c in self.cells.items() if re.fullmatch(pattern, n) and not absent(c).all())
         return next(some, None) if pattern else None
 
 
 def count(n: int, what: str) -> str:
-    """`1 run`, `2 runs`."""
+    """A number of things in words: `1 run`, `2 runs`."""
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | None = None, **more: Any) -> Frame:
-    """The columns of a pandas DataFrame or of an Arrow table.
+    """The frame of a pandas DataFrame or an Arrow table.
 
     Args:
-        frame: The frame; its index does not count.
+        frame: The DataFrame or table; its index is ignored.
         source: See `Frame`.
-        digest: See `Frame`; default: computed of the cells.
-        lines: Numbers or names of the lines; default: from 2, as in a file.
+        digest: See `Frame`; default: computed from the cells.
+        lines: Numbers or names of the lines; default: numbered from 2, as in a file.
         **more: Other fields of a `Frame`.
 
     Raises:
-        ValueError: No columns, no lines, or a name twice.
+        ValueError: There are no columns or lines, or a name occurs twice.
     """
     frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
     names = [".".join(str(p) for p in n if str(p)) if isinstance(n, tuple) else str(n) for n in frame.columns]
@@ -208,7 +208,7 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
 
 
 def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
-    """A line for each checkpoint, where the cells of a run are curves: lists of more than `SPREAD` numbers."""
+    """A line for each checkpoint if the cells of a run are curves: lists of more than `SPREAD` numbers."""
     lists = [n for n in frame if isinstance(frame[n].iloc[0], list) and len(frame[n].iloc[0]) > SPREAD]
     sizes = [frame[n].map(lambda v: len(v) if isinstance(v, list) else 0) for n in lists]
     if not lists or {"run", "step"} & {*frame} or any(not sizes[0].equals(size) or size.min() == 0 for size in sizes):
@@ -220,7 +220,7 @@ def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spread(name: str, values: pd.Series) -> dict[str, pd.Series]:
-    """A column for each number where all cells are lists of so many."""
+    """A column for each number if all cells are lists of the same length."""
     first = values.iloc[0]
     size = len(first) if isinstance(first, (list, np.ndarray)) else 0
     if not 0 < size <= SPREAD or not all(isinstance(v, (list, np.ndarray)) and len(v) == size for v in values):

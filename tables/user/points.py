@@ -12,20 +12,20 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Floats, Hyperparameter, active
 
 FINE = 64
-"""Integers of a range up to which an agent is told its values."""
+"""Largest number of integers in a range whose values an agent gets."""
 
 POSITION = frozenset({"values", "categorical", "parent", "when"})
-"""What of an axis is about its coordinates; the rest is about natural values."""
+"""Fields of an axis on its coordinates; the others are on natural values."""
 
 TRIES = 8
-"""Quasi-random points drawn for each candidate, at most, where many of them are equal."""
+"""Largest number of quasi-random points drawn for each candidate if many are equal."""
 
 
 class Points:
     """The points of a search space: coordinates in [0, 1], stored numbers, and a function's arguments.
 
     Args:
-        space: See `space_of`.
+        space: Search space, see `space_of`.
 
     Attributes:
         space: The hyperparameters.
@@ -53,10 +53,10 @@ class Points:
         return {h.name: h.natural(v) for h, v, on in zip(self.space, raw.tolist(), active, strict=True) if on}
 
     def row(self, config: Mapping[str, Any]) -> Floats:
-        """(d,) stored numbers of natural values; inactive ones may be missing.
+        """(d,) stored numbers of natural values; inactive hyperparameters may be missing.
 
         Raises:
-            ValueError: An unknown name, an active one that is missing, or a value outside of its range.
+            ValueError: A name is unknown, an active hyperparameter is missing, or a value is outside its range.
         """
         for name in config:
             one_of("name in config", name, [h.name for h in self.space])
@@ -71,7 +71,7 @@ class Points:
 
     @property
     def size(self) -> float:
-        """Number of points, counting those that conditions make equal; infinite with a range of floats."""
+        """Number of points, including those that conditions make equal; infinite if a range has floats."""
         return math.prod(map(_size, self.space))
 
     def grid(self) -> Floats:
@@ -81,10 +81,10 @@ class Points:
         return np.unique(self.raw((grid + 0.5) / np.array(sizes)), axis=0)  # conditions make some equal
 
     def candidates(self, count: int, seed: int) -> Floats:
-        """(n, d) stored numbers: the whole grid if it has at most `count` points, else so many quasi-random ones.
+        """(n, d) stored numbers: the whole grid if it has at most `count` points, else `count` quasi-random ones.
 
-        They are distinct, in an order that the seed decides, and those of a smaller count come first, unless that makes
-        the difference between a part and the whole grid. Scrambled Sobol points (Owen 1998).
+        They are distinct and in an order that depends on the seed. A smaller count gives the first of them, unless the
+        larger one covers the whole grid. Scrambled Sobol points (Owen 1998).
         """
         if self.size <= count:
             return np.random.default_rng(seed).permutation(self.grid())
@@ -100,9 +100,9 @@ class Points:
 
 
 def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
-    """Axes of a space's points, by the names of an agent's `Axis`, with their natural values.
+    """Axes of a space's points as fields of an agent's `Axis`, with their natural values.
 
-    Ranges of more than `FINE` integers count as real.
+    Ranges of more than `FINE` integers are treated as real.
     """
     at, axes = {h.name: j for j, h in enumerate(space)}, []
     for h in space:
@@ -124,7 +124,7 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A choice as JSON has it, the text of what it has no form for."""
+    """A choice as JSON data; the text of a choice without a JSON form."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if value is None or isinstance(value, (str, int, float)) else repr(value)
 
@@ -159,6 +159,6 @@ def unit_of(h: Hyperparameter, raw: Floats) -> Floats:
 
 
 def _ends(h: Hyperparameter) -> tuple[float, float]:
-    """The ends of a range on its scale; each integer has an interval around it."""
+    """The ends of a range on its scale; each integer is the middle of an interval."""
     low, high = (h.low - 0.5, h.high + 0.5) if h.kind == "int" else (h.low, h.high)
     return (float(exact.log(max(low, 0.5 * h.low))), float(exact.log(high))) if h.log else (low, high)

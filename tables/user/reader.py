@@ -18,8 +18,8 @@ def read(source: Any, max_bytes: int | None = None) -> Frame:
     """Read a file of runs, a folder of them, a DataFrame, an Arrow table or an Optuna study, and recognise its tool.
 
     Raises:
-        ValueError: It is none of these, or too large; lines are named.
-        OSError: It cannot be read.
+        ValueError: The source is of another kind, or too large; lines are named.
+        OSError: The file cannot be read.
     """
     if hasattr(source, "get_trials"):
         return tools.recognised(studies.of_study(source))
@@ -38,23 +38,24 @@ def from_csv(
 ) -> Table:
     """Build a table from a file of runs: CSV, TSV, Parquet, Arrow, JSON, JSON lines, an Optuna storage, or a folder.
 
-    It is `build(decide(read(path)))`. Exports of many tools are recognised by their columns or files. In others, what
-    is not a score, cost, level or repeat is a hyperparameter, unless it names the runs, is a time, a note or a
+    Equivalent to `build(decide(read(path)))`. Exports of many tools are recognised by their columns or files. In other
+    files a column is a hyperparameter unless it is a score, cost, level, repeat, name of the runs, time, note or
     measurement; its kind, range, scale and condition are decided from its values. A column of mappings becomes a column
-    for each key. An empty score, `OOM` or `failed` is a failed run, `nan`, `inf` or `diverged` a diverged one; of
-    `86.7 ± 0.3` the value counts. Lines with the same configuration are repeats, lines that are equal in every cell one
+    for each key. An empty score, `OOM` or `failed` is a failed run; `nan`, `inf` or `diverged` a diverged one; of `86.7
+    ± 0.3` the value is used. Lines with the same configuration are repeats; lines that are equal in every cell are one
     run. The table is known by its name until the process ends; `hpo_envs.tables.user.save` keeps it.
 
     Args:
         path: The file or folder.
-        score: Column(s) of the metric(s), the first is rewarded; default: the tool's, or the only one called so that
-            varies.
-        goal: `max` or `min`, for each; guessed from the name where it is telling.
-        max_bytes: Largest size of a file, unpacked; default: 2 GB, compressed ones 50 times theirs or 10 MB.
-        **options: What `Statement` has, and what `build` takes beside the decisions; the default name is the file's.
+        score: Column(s) of the metric(s), the first of which is rewarded; default: the tool's, or the only varying
+            column with the name of a score.
+        goal: `max` or `min`, one for each score; default: guessed from the name.
+        max_bytes: Largest size of an unpacked file; default: 2 GB, for a compressed file 50 times its size or 10 MB.
+        **options: Fields of `Statement`, and arguments of `build` besides the decisions; the default name is the
+            file's.
 
     Raises:
-        ValueError: Something is wrong with the arguments or with the file; lines and columns are named.
+        ValueError: An argument or the file is invalid; lines and columns are named.
         OSError: The file cannot be read.
     """
     name = re.sub(r"[^A-Za-z0-9]+", "-", Path(path).name.partition(".")[0]).strip("-")
@@ -75,19 +76,19 @@ def from_study(
 ) -> Table:
     """Build a table from an `optuna.Study`.
 
-    Hyperparameters are as the study defines them (range, logarithm, choices); one that some trials lack is
-    conditional on the choice that explains when. Complete trials are runs; a pruned one has its last report and the
-    status `truncated`, a failed one the status `failed`; running and waiting ones are left out. Costs are the
-    trials' seconds. Metrics are named as in `study.metric_names`, else `value` or `value_0`, `value_1`, ...
+    Hyperparameters are defined as in the study (range, logarithm, choices); one that some trials lack is conditional on
+    the choice that explains it. Complete trials are runs; a pruned one has its last report and the status `truncated`,
+    a failed one the status `failed`; running and waiting ones are left out. Costs are the trials' seconds. Metrics are
+    named as in `study.metric_names`, else `value` or `value_0`, `value_1`, ...
 
     Args:
         study: The study.
-        name: Of the table; default: the study's name.
-        bounds: Metric -> (lowest, highest) value by its definition; default: guessed from its values.
+        name: Name of the table; default: the study's name.
+        bounds: Metric -> (lowest, highest) possible value; default: guessed from its values.
         **options: See `from_csv`.
 
     Raises:
-        ValueError: No finished trial, or parameters missing for no visible reason.
+        ValueError: No trial has finished, or parameters are missing without explanation.
     """
     frame = tools.recognised(studies.of_study(study, bounds))
     return _table_of(frame, name="-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name)), **options)

@@ -12,13 +12,13 @@ from hpo_envs.tables.checks import extra_module, one_of, scalar
 from hpo_envs.tables.table import Hyperparameter, is_number
 
 LOG = 100.0
-"""Positive numbers that span this factor are taken as logarithmic."""
+"""Positive numbers whose ratio is at least this are taken as logarithmic."""
 
 WORDS = ("log", "int", "float")
 """Options after the two ends of a range."""
 
 KEYS = ("low", "high", "log", "step", "kind", "choices", "values", "if")
-"""Keys of a hyperparameter that is written as a mapping."""
+"""Keys of a hyperparameter given as a mapping."""
 
 
 def space_of(given: Any) -> tuple[Hyperparameter, ...]:
@@ -27,12 +27,12 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
     Args:
         given: A sequence of `Hyperparameter`; a `ConfigSpace.ConfigurationSpace`; or a mapping of names to a
             distribution of Optuna, a `Hyperparameter`, or plain data: a tuple `(low, high)` is a range, of ints if both
-            ends are, perhaps with `"log"`, `"int"` or `"float"` after them; a list is choices, in order if all are
-            numbers; a mapping has `low` and `high` (with `log`, `step`, `kind`), `values` in order or `choices`
-            without one, and perhaps `if = {parent: [choices]}`; anything else is a constant.
+            ends are, optionally followed by `"log"`, `"int"` or `"float"`; a list is choices, which are ordered if all
+            are numbers; a mapping has `low` and `high` (with `log`, `step`, `kind`), ordered `values` or unordered
+            `choices`, and optionally `if = {parent: [choices]}`; anything else is a constant.
 
     Raises:
-        ValueError: None of these, an empty range, or a condition on what is no choice.
+        ValueError: The space has another form, a range is empty, or a condition refers to a parameter without choices.
     """
     if hasattr(given, "conditions") and hasattr(given, "values"):
         given = _of_configspace(given)
@@ -140,7 +140,7 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
 
 
 def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperparameter:
-    """Choices; numbers are in order unless `ordered` says otherwise."""
+    """Choices; numbers are ordered unless `ordered` is False."""
     values = [*map(scalar, values)]
     for v in (v for v in values if hasattr(v, "shape")):
         raise ValueError(f"choices of {name} must be values, got {type(v).__name__} of shape {tuple(v.shape)}")
@@ -194,8 +194,8 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
     space is), single values constants; conditional hyperparameters get their condition.
 
     Args:
-        space: `env.unwrapped.table.space`, or that of any table.
-        seed: Of ConfigSpace's own sampling.
+        space: Search space of a table, such as `env.unwrapped.table.space`.
+        seed: Seed of ConfigSpace's own sampling.
 
     Returns:
         A `ConfigSpace.ConfigurationSpace`.

@@ -16,29 +16,29 @@ from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.space import space_of
 
 NO_COST = "evaluations"
-"""Cost without a column: every evaluation costs 1."""
+"""Cost without a column: 1 per evaluation."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """The meaning of columns, as stated by the user; missing entries are decided.
+    """Meaning of columns, as stated by the user; missing entries are decided.
 
     Attributes:
         score: Column(s) of the metric(s); the first is rewarded.
-        goal: `max` or `min`, for each.
-        cost: Column of what a run cost, cumulative along checkpoints; `evaluations`: every evaluation costs 1.
-        level: Column of the checkpoint, where a run has several lines.
-        repeat: Column that tells runs of one configuration apart (a seed, a fold).
-        status: Column of how a run ended.
-        hyperparameters: Columns to take; default: all that remain.
+        goal: `max` or `min`, one for each score.
+        cost: Column of the cost of a run, cumulative over checkpoints; `evaluations`: 1 per evaluation.
+        level: Column of the checkpoint, if runs have several lines.
+        repeat: Column that distinguishes runs of one configuration (a seed, a fold).
+        status: Column of the outcome of a run.
+        hyperparameters: Columns to use; default: all that have no other role.
         drop: Columns to leave out.
-        categorical: Columns of numbers that have no order.
+        categorical: Numeric columns whose values are not ordered.
         log: Column -> whether its scale is logarithmic, or `decay`: logarithmic in 1 - x.
-        fill: Column -> what an empty cell or `none` means there.
-        bounds: Score -> (lowest, highest) value by its definition.
+        fill: Column -> value of an empty cell or `none`.
+        bounds: Score -> (lowest, highest) possible value.
         duplicates: Whether lines that are equal in every cell are one run; default: unless configurations are repeated.
-        space: The hyperparameters and their definitions, which are not decided then.
-        decimal: What separates decimals, `.` or `,`.
+        space: Definitions of the hyperparameters, which are then not decided.
+        decimal: Decimal separator, `.` or `,`.
         ask: Whether to raise an error instead of guessing.
     """
 
@@ -62,18 +62,18 @@ class Statement:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Decisions on a frame, which each step completes; `str` prints a line for each.
+    """Decisions on a frame, extended by each step; `str` prints a line for each.
 
     Attributes:
-        frame: The lines that are runs or their checkpoints.
-        given: What the user stated.
-        stated: The same, with what is decided.
-        said: Each decision, with its reason.
+        frame: The frame, reduced to the lines of runs.
+        given: The user's statement.
+        stated: The statement, completed by decisions.
+        said: All decisions with their reasons.
         metrics: The metrics.
         space: The hyperparameters, parents before their children.
         values: Name -> (lines,) their stored numbers, NaN where inactive.
-        scores: (lines, metrics) float64, NaN = the run failed before it had one.
-        lines: For each line that is kept, its `row`, `repeat`, `level`, `cost` and `status`.
+        scores: (lines, metrics) float64; NaN: the run failed before it had a score.
+        lines: `row`, `repeat`, `level`, `cost` and `status` of each line.
         cost_unit: Unit of the costs.
         names: Columns that name the runs.
     """
@@ -95,16 +95,16 @@ class Decisions:
 
     @property
     def uncertain(self) -> tuple[Decision, ...]:
-        """The decisions that an option settles."""
+        """Uncertain decisions, which an option settles."""
         return tuple(d for d in self.said if d.option)
 
     @property
     def lost(self) -> Mask:
-        """(lines,) which runs failed or diverged."""
+        """(lines,) mask of runs that failed or diverged."""
         return np.isin(self.lines["status"], LOST)
 
     def add(self, *said: Decision, stated: Mapping[str, Any] | None = None, **changes: Any) -> Decisions:
-        """The decisions with some more, what they complete of the statement, and what they change."""
+        """The decisions with further ones, fields of the statement that they complete, and changes."""
         return replace(self, said=(*self.said, *said), stated=replace(self.stated, **(stated or {})), **changes)
 
 
@@ -120,14 +120,14 @@ _RULES: dict[str, tuple[str, Any]] = {
 
 
 def statement_of(given: Mapping[str, Any], frame: Frame) -> Statement:
-    """A statement of plain data: names of `Statement` with texts, lists or mappings; see `space_of` for the space.
+    """A statement from plain data: fields of `Statement` as texts, lists or mappings; see `space_of` for the space.
 
     Args:
-        given: Their values; those that are None or empty are decided.
-        frame: Whose columns they name, see `Frame.column`, and what other files say of them.
+        given: Values of the fields; None and empty ones are decided.
+        frame: The frame, whose columns are named (see `Frame.column`), with facts from other files.
 
     Raises:
-        ValueError: An unknown name, a value of another kind, or a column that is not there or has two roles.
+        ValueError: A field is unknown, a value has another type, or a column is missing or has two roles.
     """
     made: dict[str, Any] = {}
     stated = {key: value for key, value in given.items() if not _empty(value)}

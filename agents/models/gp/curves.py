@@ -27,7 +27,7 @@ ROUGHNESS = 0.05
 """Without source tasks: variance of a single fidelity."""
 
 RANK = 3
-"""Shapes that curves are made of."""
+"""Number of shapes of which curves are linear combinations."""
 
 NOISE = 1e-2
 """Observation variance, relative to the mean variance of the curves."""
@@ -36,13 +36,13 @@ RIDGE = 0.1
 """Noise of the smoother of a source's curves."""
 
 LOWEST = 0.1
-"""Curves of a source below this quantile count as the quantile."""
+"""Curves of a source below this quantile are raised to it."""
 
 NEAR = 0.05
 """Sources whose configurations are further away than this are ignored."""
 
 CLIP, STRENGTH = 3.0, 10.0
-"""Surprises count as this many standard deviations at most; and how many of size 1 are taken for seen already."""
+"""Largest surprise in standard deviations; and number of surprises of size 1 in the prior."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
 
 FITTED = 120
-"""Observations that length-scales are estimated from at most."""
+"""Largest number of observations from which length-scales are estimated."""
 
 USED = 400
-"""Observations that predictions are made from at most."""
+"""Largest number of observations from which predictions are made."""
 
 
 class SourceGP:

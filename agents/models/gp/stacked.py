@@ -35,8 +35,8 @@ START = {
 """The numbers of the model before any training, by name; see `StackedGP`."""
 
 TAIL = 1.5
-"""Observations further below the median than this many times the best's lead over it are moved up to there: a
-training that failed says little about the best ones, and would set the scale."""
+"""Observations further below the median than this many times the distance from best to median are raised to that bound:
+a failed training says little about the best ones, and would dominate the scale."""
 
 FLOOR = 1e-10
 """Smallest variance and pivot: far above round-off, far below every noise."""
@@ -225,7 +225,8 @@ class StackedGP:
     def log_improvement(self, y: Floats, left: Floats | float) -> Floats:
         """(P, E, n) logarithm of the expected improvement of each candidate.
 
-        Deviations are multiplied by exp(log deviation + left * its early part), the incumbent is raised likewise.
+        Deviations are multiplied by exp(log deviation + left * its early part); the incumbent is raised in the same
+        way.
 
         Args:
             y: (P, E, t) observations, in order, in any unit.

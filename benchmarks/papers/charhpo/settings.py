@@ -14,7 +14,7 @@ from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats, Table
 
 UNRANKED = ("attention_heads", "decoder_layers")
-"""Hyperparameters that the published similarity leaves out, of both architectures; the text says all sixteen."""
+"""Hyperparameters of both architectures that the published similarity ignores; the text says all sixteen."""
 
 REVERSED = {
     "warmup_samples": "reduceonplateau",
@@ -22,8 +22,8 @@ REVERSED = {
     "min_lr": "warmupinvsqrt",
     "patience": "warmupinvsqrt",
 }
-"""Scheduler under which the published similarity keeps a conditional hyperparameter: the other one than appendix A
-says. With appendix A's, 3 of 24 counts of maxima agree with Table 12 instead of 24."""
+"""Scheduler under which the published similarity keeps a conditional hyperparameter, the opposite of appendix A. With
+appendix A's, 3 of 24 counts of maxima agree with Table 12 instead of 24."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ NAMED_BUDGET = 204
 """The budget whose two numbers section 5.1 names."""
 
 ENOUGH = 50_000
-"""A budget, in evaluations, that no fixed-confidence run here reaches."""
+"""A budget in evaluations that no fixed-confidence run reaches."""
 
 CHUNK = 500
 """Runs per batch; more would only cost memory."""

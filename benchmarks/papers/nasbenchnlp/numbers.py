@@ -23,7 +23,7 @@ Key = tuple[str, str]
 """Place in the paper and quantity."""
 
 Range = tuple[float, float, float]
-"""Ours, and what it lies between by the chance of random halves."""
+"""Our number, and its range over random halves."""
 
 NEEDS = {
     "texts": "The texts: data/datasets.zip of the release.",

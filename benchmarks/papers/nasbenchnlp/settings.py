@@ -103,7 +103,7 @@ HOURS = (10, 20, 50, 100, 200, 500)
 """Simulated hours at which tables state the regret."""
 
 SPLITS = 20
-"""Random halves behind each interval."""
+"""Number of random halves for each interval."""
 
 PAIRS = 1000
 """Pairs of figure 7."""

@@ -8,7 +8,7 @@ import numpy as np
 from hpo_envs.benchmarks.papers import common
 
 PUBLISHED_TRIALS = 100
-"""Trials behind every published mean (section 4.3)."""
+"""Number of trials of every published mean (section 4.3)."""
 
 ENOUGH = 10
 """Trials from which on our standard deviation is taken to be known; with fewer, it is the published one."""

@@ -35,7 +35,7 @@ BUDGET = 20
 """Evaluations of fb (Table 3)."""
 
 TOLERANCE = {pair: 1.0 if pair == "enja" else 0.5 for pair in PAIRS}
-"""BLEU below the best that counts as close (Table 3 and note 17)."""
+"""Largest distance in BLEU from the best that counts as close (Table 3 and note 17)."""
 
 FRONT_BUDGET = {pair: 200 if pair in ("swen", "soen") else 50 for pair in PAIRS}
 """Evaluations of fbp (Table 4)."""

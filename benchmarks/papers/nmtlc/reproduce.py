@@ -26,7 +26,7 @@ ETAS, MINIMA = (2.0, 3.0, 4.0), (1 / 64, 1 / 16, 1 / 4)
 """Reduction factors, and first rungs as shares of the longest training."""
 
 SHARES = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Points of training at which the winner's rank is looked at."""
+"""Fractions of training at which the winner's rank is computed."""
 
 AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "random": ("random", {}),
@@ -38,7 +38,7 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 ELSEWHERE = ("CharMiniLC-hun-lstm-v0", "CharMiniLC-jpn-transformer-v0", "TaskSetLC-lstm128-v0", "CellMiniLC-v0")
-"""Curves that the networks were not trained on, besides those of NMTLC in other languages."""
+"""Curves unseen in training of the networks, besides those of NMTLC in other languages."""
 
 SEEDS = 20
 

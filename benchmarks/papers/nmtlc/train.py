@@ -20,7 +20,7 @@ from hpo_envs.tables.datasets.nmtlc import TABLES
 from hpo_envs.tables.table import Floats, Table
 
 STEPS, TRAINED_ROWS, RATE, DECAY = 1500, 48, 3e-3, 1e-3
-"""Rungs, rows of each, learning rate and weight decay of Adam; chosen before any result was looked at."""
+"""Rungs, rows of each, learning rate and weight decay of Adam; chosen before any result was seen."""
 
 ETA, DECIMALS = 3.0, 4
 

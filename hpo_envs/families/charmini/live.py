@@ -62,7 +62,7 @@ class WordTrainer:
 
 
 class LiveEpochs(WordTrainer):
-    """A `WordTrainer` whose trainings go on epoch by epoch."""
+    """A `WordTrainer` whose trainings continue epoch by epoch."""
 
     def __call__(self, config: Mapping[str, Any], resume_from: Path, epochs: int) -> dict[str, Any]:  # type: ignore[override]
         """Continue the training of a configuration up to `epochs` epochs; `cost` is that of the new ones."""

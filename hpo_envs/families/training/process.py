@@ -1,4 +1,4 @@
-"""Training on request in a process of its own, with one thread and a time limit.
+"""Training on request in a separate process, with one thread and a time limit.
 
 `python -m hpo_envs.families.training.process MODULE` reads requests as lines of JSON and replies to each with one line;
 the module's `begin` returns the training. `Trainer` starts it, sends requests, and ends it if a training exceeds its

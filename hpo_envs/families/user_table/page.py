@@ -22,7 +22,7 @@ def own_table(name: str, table: Any) -> Table:
 
     Args:
         name: Name of a saved table, which the ids of saved tables fix, or `example`.
-        table: A `Table`, the path of an .npz file or the name of a saved table; None stands for `name`.
+        table: A `Table`, the path of an .npz file or the name of a saved table; None: use `name`.
 
     Raises:
         ValueError: Neither argument names a table.

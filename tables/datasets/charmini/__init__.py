@@ -12,7 +12,7 @@ SHARED_TASK = (
 """Languages of SIGMORPHON 2020, task 1, by its codes (ISO 639-2/B)."""
 
 MEASURED = Path(__file__).with_name("measured")
-"""Folder of what was measured, a file per language."""
+"""Folder of the measurements, a file per language."""
 
 LANGUAGES = tuple(code for code in (ENGLISH, *SHARED_TASK) if (MEASURED / f"{code}.npz").exists())
 """Languages that have been measured, by the codes in names of tables."""

@@ -14,7 +14,7 @@ from hpo_envs.tables.datasets.charmini import DRAWN, ENGLISH, TRAINED_ON, facts
 from hpo_envs.tables.datasets.charmini.space import configuration
 
 _PASSES = 3
-"""Forward, and twice as much backward."""
+"""Passes per training step: one forward, and twice as much backward."""
 
 COEFFICIENTS = {"lstm": (2.6e-4, 0.051, 0.165), "transformer": (1.33e-3, 0.0313, 0.0115)}
 """Seconds of a unit of each part of `work`, by architecture: fitted to trainings on one core of a Xeon."""

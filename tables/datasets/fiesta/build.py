@@ -23,7 +23,7 @@ from hpo_envs.tables.table import Metric, Provenance, Table, numbers
 NAMES = TABLES
 
 SYNTHETIC = ("fiesta/gaussian",)
-"""Tables that no one measured."""
+"""Names of synthetic tables."""
 
 F1 = (Metric("f1", "", "max", 0.0, 1.0, "Macro F1 on the test part of a random split."),)
 NER_METRICS = (

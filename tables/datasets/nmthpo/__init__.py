@@ -4,7 +4,7 @@ PAIRS = {"zhen": "zh-en", "ruen": "ru-en", "jaen": "ja-en", "enja": "en-ja", "sw
 """Name in ids -> name in the paper and of the upstream files."""
 
 LANGUAGES = {pair: next(code for code in name.split("-") if code != "en") for pair, name in PAIRS.items()}
-"""Pair -> its language besides English."""
+"""Pair -> its language other than English."""
 
 SHARED_GRID = ("zhen", "ruen", "jaen", "enja")
 """Pairs that were trained on the same grid (Table 1, first row)."""

@@ -40,7 +40,7 @@ one are observation caps."""
 PACK = "nmthpo/pack.npz"
 
 DECIMALS = np.array([[2], [4], [6], [0], [0], [0]])
-"""Digits behind the point of each metric."""
+"""Number of decimals of each metric."""
 
 _BPE_SMALL = (1000, 2000, 4000, 8000, 16000, 32000)
 _LAYERS = {"swen": (1, 2, 4, 6), "soen": (1, 2, 4)}

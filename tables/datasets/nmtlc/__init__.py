@@ -10,7 +10,7 @@ CORPORA: dict[str, tuple[str, str, str]] = {
 """Name in ids -> task, source and target language in the file."""
 
 LANGUAGES = {c: source if target == "en" else target for c, (_, source, target) in CORPORA.items()}
-"""Corpus -> its language besides English."""
+"""Corpus -> its language other than English."""
 
 TABLES = tuple(f"nmtlc/{corpus}" for corpus in CORPORA)
 """Names of the tables."""

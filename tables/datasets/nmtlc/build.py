@@ -32,7 +32,7 @@ FILE = "nmthpo/lc_datasets/nmtlc.pkl"
 PACK = "nmtlc/pack.npz"
 
 DECIMALS = 6
-"""Digits behind the point of perplexities of systems trained from scratch; those of fine-tuned ones are float32."""
+"""Number of decimals of perplexities of systems trained from scratch; those of fine-tuned ones are float32."""
 
 METRICS = (
     Metric("log_perplexity", "nat", "min", 0.0, MAX_LOG_PERPLEXITY, "Natural logarithm of the validation perplexity."),

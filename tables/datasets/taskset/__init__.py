@@ -30,4 +30,4 @@ DIGITS = 4
 """Decimals of losses."""
 
 HIGHEST = 10.0
-"""Loss in nats, 14 times that of a guess, that stands for all higher ones and for a diverged run."""
+"""Loss in nats, 14 times that of a guess, at which higher ones are clipped; also that of a diverged run."""

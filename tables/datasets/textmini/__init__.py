@@ -3,7 +3,7 @@
 from pathlib import Path
 
 MEASURED = Path(__file__).with_name("measured")
-"""Folder of what was measured, a file per table."""
+"""Folder of the measurements, a file per table."""
 
 LABELS = tuple(sorted(file.stem for file in MEASURED.glob("*.npz")))
 """`{task}-{model}` of the tables."""

@@ -9,7 +9,7 @@ from hpo_envs.tables import user
 from hpo_envs.tables.table import Hyperparameter, Metric, Provenance, Table, searched
 
 SYNTHETIC = (user.EXAMPLE,)
-"""Tables that no one measured."""
+"""Names of synthetic tables."""
 
 
 def __getattr__(name: str) -> Any:

@@ -17,19 +17,18 @@ STEPS = (
     definitions.measured,
     repeats.grouped,
 )
-"""Each completes the decisions of those before it."""
+"""Steps in order; each extends the decisions of the previous ones."""
 
 
 def decide(frame: Frame, **options: Any) -> Decisions:
-    """Decide what the columns and lines of a frame mean.
+    """Decide the meaning of the columns and lines of a frame.
 
     Args:
-        frame: What was read.
-        **options: Fields of a `Statement`: what is known.
+        frame: The frame.
+        **options: Known fields of a `Statement`.
 
     Raises:
-        ValueError: Cells or arguments that are wrong, or with `ask` a decision that is uncertain; lines and columns are
-            named.
+        ValueError: Cells or arguments are invalid, or with `ask` a decision is uncertain; lines and columns are named.
     """
     try:
         given = statement_of(options, frame)

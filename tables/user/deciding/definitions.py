@@ -19,18 +19,17 @@ from hpo_envs.tables.user.frame import Frame, count
 from hpo_envs.tables.user.statement import Decisions, Statement
 
 FEW = 12
-"""Up to so many different numbers count as a grid."""
+"""Largest number of different values that count as a grid."""
 
 HOLES = 5
-"""At most one line in so many is left out because it lacks a number that nothing explains."""
+"""At most one line in this many is left out because it lacks an unexplained number."""
 
 
 def spanned(found: Decisions) -> Decisions:
     """Define the hyperparameters.
 
     Raises:
-        ValueError: Cells that break the rule of their column, a column that is empty for no visible reason, or none
-            that varies.
+        ValueError: Cells violate the rule of their column, a column is empty without explanation, or none varies.
     """
     frame, stated, said = found.frame, found.stated, []
     fixed = {h.name: h for h in stated.space}
@@ -86,7 +85,7 @@ def _column(frame: Frame, stated: Statement, name: str, h: Hyperparameter | None
 
 
 def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
-    """The condition (parent, choices) that explains where a column is empty, if one does."""
+    """The condition (parent, choices) that explains where a column is empty; None if none does."""
     for parent, column in columns.items() if holes.any() else ():
         unknown = np.isnan(column.values)
         if column.choices is None or (unknown & ~holes).any() or (unknown == holes).all():
@@ -98,7 +97,7 @@ def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple
 
 
 def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask]:
-    """A column that nothing explains when it is empty: with a choice `none`, or with (lines,) those to leave out."""
+    """A column with unexplained empty cells: with a choice `none`, or with the (lines,) to leave out."""
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False
@@ -123,17 +122,17 @@ def hyperparameter(
     """Define a hyperparameter by a column's values.
 
     Args:
-        name: Its name.
-        column: Its values.
-        first: (lines,) the first line of each run, by which its scale is decided.
-        log: Whether its scale is logarithmic, or `decay`; default: decided.
-        unit: Of its numbers.
+        name: Name of the hyperparameter.
+        column: Values of the column.
+        first: (lines,) mask of the first line of each run; its scale is decided on these.
+        log: Whether the scale is logarithmic, or `decay`; default: decided.
+        unit: Unit of the numbers.
 
     Returns:
         The definition, its description with the reason, and the option that settles its scale if it is uncertain.
 
     Raises:
-        ValueError: `log` for numbers that are not all positive, `decay` for others than those in [0, 1).
+        ValueError: `log` is given for numbers that are not all positive, or `decay` for numbers outside [0, 1).
     """
     if column.choices is not None:
         choices = column.choices
@@ -177,7 +176,7 @@ def described(h: Hyperparameter, unit: str = "") -> str:
 
 
 def measured(found: Decisions) -> Decisions:
-    """Define the metrics, and say where no search can be better than another, as the best score is the median."""
+    """Define the metrics, and warn if the best score is the median, so that all searches are equal."""
     frame, stated, metrics, said, tied = found.frame, found.stated, [], [], []
     others = [c for c in frame.cells if c not in stated.score and goal_of(c) and not is_time(c)]
     for name, goal, scores in zip(stated.score, stated.goal, found.scores.T, strict=True):
@@ -199,10 +198,10 @@ def measured(found: Decisions) -> Decisions:
 def metric(
     name: str, values: npt.ArrayLike, goal: Literal["max", "min"], bounds: tuple[float, float] | None
 ) -> tuple[Metric, str]:
-    """Make a metric; bounds are 0 to 1 or 0 to 100 where values fit, else round numbers around them.
+    """Make a metric; its bounds are 0 to 1 or 0 to 100 if these contain the values, else round numbers.
 
     Raises:
-        ValueError: Bounds that are not finite and increasing, or values outside them.
+        ValueError: Bounds are not finite and increasing, or values are outside them.
     """
     low, high = float(np.min(values)), float(np.max(values))
     if bounds is None:

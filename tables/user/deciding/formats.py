@@ -30,18 +30,18 @@ FAMILIES: tuple[dict[str, Decimal], ...] = (
                                  ("60", "m min mins minutes"), ("3600", "h hr hrs hours"), ("86400", "d days"))
      for u in us.split()},
 )  # fmt: skip
-"""Units of one quantity, in terms of the first."""
+"""Units of each quantity, as multiples of the first."""
 
 TIME_UNITS = FAMILIES[1].keys()
 
 
 class Spelling(NamedTuple):
-    """How numbers are written in a column.
+    """Number format of a column.
 
     Attributes:
-        cells: Its numbers as Python writes them; other texts as they are.
-        note: What was read how; empty for plain numbers.
-        unit: Unit of all of them, if they have one.
+        cells: Numbers as Python writes them; other texts unchanged.
+        note: Description of what was converted; empty for plain numbers.
+        unit: Common unit of the numbers, if any.
     """
 
     cells: Cells
@@ -50,7 +50,7 @@ class Spelling(NamedTuple):
 
 
 def legible(found: Decisions) -> Decisions:
-    """Leave out repeated headers, write numbers as Python does, and fill empty cells as the user says."""
+    """Leave out repeated headers, convert numbers to Python's format, and fill empty cells as stated."""
     frame, stated, said = found.frame, found.stated, []
     if all(is_text(cells) for _, cells in frame.cells.items()):
         again = np.logical_and.reduce([(cells == name).to_numpy() for name, cells in frame.cells.items()])
@@ -73,19 +73,19 @@ def legible(found: Decisions) -> Decisions:
 
 
 def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None = None) -> dict[str, Spelling]:
-    """Read the numbers of all columns of text.
+    """Convert the numbers in all text columns.
 
-    A comma is a decimal point where it is not followed by three digits; a thousands separator where a point follows,
-    or where all commas of a column are followed by three digits and points are decimal elsewhere in the file, or commas
-    separate its fields.
+    A comma is a decimal point if it is not followed by exactly three digits. It is a thousands separator if a point
+    follows; or if all commas of a column are followed by three digits and points are decimal elsewhere in the file, or
+    commas separate its fields.
 
     Args:
         columns: Name -> cells.
-        delimiter: What separates the fields of the file; empty if nothing does.
-        decimal: The decimal separator, `.` or `,`, if it is known.
+        delimiter: Separator of the file's fields; empty if there is none.
+        decimal: The decimal separator, `.` or `,`, if it is stated.
 
     Raises:
-        ValueError: A column with two readings, of which nothing decides.
+        ValueError: A column can be read in two ways.
     """
     parts = {name: found for name, cells in columns.items() if is_text(cells) and (found := _parts(cells))}
     marks = {name: _marks([digits for digits, *_ in found.values()], decimal) for name, found in parts.items()}
@@ -104,7 +104,7 @@ def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None 
 
 
 def _parts(cells: Cells) -> dict[str, tuple[str, str, str]] | None:
-    """Text -> its digits, its unit and a note; None for a column with other texts than words for lost runs."""
+    """Text -> its digits, its unit and a note; None if the column has other texts than words for lost runs."""
     found = {}
     for cell in different(cells):
         if match := _CELL.fullmatch(cell):
@@ -117,9 +117,9 @@ def _parts(cells: Cells) -> dict[str, tuple[str, str, str]] | None:
 
 
 def _marks(texts: Collection[str], decimal: str | None) -> str:
-    """What separates in the numbers of a column: `comma` or `point` before decimals, `comma3` or `point3` thousands.
+    """Separators in the numbers of a column: `comma` or `point` before decimals, `comma3` or `point3` for thousands.
 
-    `comma?` and `point?` may be either, and `none` is no format.
+    `comma?` and `point?` are ambiguous; `none` is not a number format.
     """
     odd, dotted = [t for t in texts if number(t) is None], [t for t in texts if "." in t]
     large = any(len(t.lstrip("+-")) > 3 for t in texts if t.lstrip("+-").isdigit())
@@ -138,7 +138,7 @@ def _marks(texts: Collection[str], decimal: str | None) -> str:
 
 
 def _plain(shown: str, mark: str) -> str:
-    """A number as Python writes it."""
+    """A number in Python's notation."""
     if mark in ("comma", "point3"):
         return shown.replace(".", "").replace(",", ".")
     grouped = mark == "comma3" and _GROUPED.fullmatch(shown) and number(shown) is None
@@ -165,7 +165,7 @@ def _spelling(cells: Cells, parts: Mapping[str, tuple[str, str, str]], mark: str
 
 
 def _units(units: set[str]) -> tuple[dict[str, Decimal], str, str]:
-    """Unit -> factor, nothing if they are of no one quantity; what all numbers are in then; and a note."""
+    """Unit -> factor (empty unless all are units of one quantity), the common unit, and a note."""
     if units <= {"", *SUFFIXES}:
         shown = ", ".join(sorted(units - {""}))
         return {u: Decimal(10) ** SUFFIXES.get(u, 0) for u in units}, "", shown and f"{shown} read as powers of ten"

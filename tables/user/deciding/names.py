@@ -7,7 +7,7 @@ from hpo_envs.tables.user.deciding.formats import TIME_UNITS
 
 TIMES = set("seconds secs sec minutes mins hours hrs runtime duration elapsed took time walltime wallclock clock "
             "latency taken".split())  # fmt: skip
-"""Last words of the names of columns of how long something took."""
+"""Last words in names of columns with durations."""
 
 LOWER = TIMES | set("loss error err perplexity ppl rmse mse mae mape wer cer ter nll bpb bpc memory vram regret fpr "
                     "fnr fdr".split())  # fmt: skip
@@ -15,46 +15,46 @@ HIGHER = set("accuracy acc f1 bleu chrf auc auroc precision recall score r2 roug
              "meteor ndcg mcc npv specificity sensitivity iou dice ap".split())  # fmt: skip
 SPREADS = {"std", "sd", "stderr", "sem", "variance", "var"}
 MEASURED = LOWER | HIGHER | SPREADS | {"best", "final", "avg", "bias"}
-"""Words of names that outcomes have."""
+"""Words in names of outcomes."""
 
 CHECKED = {"val", "valid", "validation", "dev", "test", "eval"}
-"""Words of the name of a score that was measured on other data than a model was trained on."""
+"""Words in names of scores measured on other data than the training data."""
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"
-"""Names of columns that name the runs, if hardly a value comes twice."""
+"""Names of columns that identify runs if their values rarely repeat."""
 
 STAMPS = r"(.*[ _.])?(date|time|timestamp|datetime|created|started|finished|updated|completed|" \
          r"(start|end)[ _]?(time|date))(_(start|complete|at|utc))?"  # fmt: skip
-"""Names of columns that say when."""
+"""Names of columns with dates or times."""
 
 NOTES = r"notes?|comments?|remarks?|description|memo|tags?|user(name)?|author|owner|host(name)?|machine|node|" \
         r"gpu_name|url|path|(log|work|out|output|run)_?(dir|path)|artifact_uri|(git[._ ]?)?(commit|sha|hash|branch)|" \
         r"message|error(_message)?|traceback"  # fmt: skip
-"""Names of columns of text that is for people."""
+"""Names of columns with texts for readers."""
 
 REPEATS = r"(.*[._/ ])?(random_?)?seed|random_state|repeats?|rep|replicates?|replication|fold|cv_fold|run_seed"
-"""Names of columns that tell runs of one configuration apart."""
+"""Names of columns that distinguish runs of one configuration."""
 
 LEVELS = r"_?(epochs?|steps?|iterations?|iter|global_step|updates?|training_iteration|checkpoint|rungs?|resource|" \
          r"n_resources|budget)"  # fmt: skip
-"""Names of columns that may be the checkpoint of a run with several lines."""
+"""Names of columns that may be the checkpoint of runs with several lines."""
 
 STATES = ("state", "status", "trial_state", "run_state", "trial_status", "run_status")
-"""Names of columns that may say how a run ended."""
+"""Names of columns that may be the outcome of runs."""
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name, in lower case: `valLoss_best` has val, loss, best."""
+    """The words of a name, in lower case: val, loss and best for `valLoss_best`."""
     return re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower())
 
 
 def among(name: str, words: set[str]) -> bool:
-    """Whether a name has one of some words, perhaps in the plural."""
+    """Return whether a name contains one of some words, also in the plural."""
     return any({word, word.removesuffix("s")} & words for word in words_of(name))
 
 
 def is_time(name: str) -> bool:
-    """Return whether a name is that of a duration."""
+    """Return whether a name denotes a duration."""
     words = words_of(name)
     several = len(words) > 1
     words = words[: words.index("per")] if "per" in words[1:] else words
@@ -64,6 +64,6 @@ def is_time(name: str) -> bool:
 
 
 def goal_of(name: str) -> Literal["max", "min"] | None:
-    """Guess from its name whether a score is maximised or minimised."""
+    """Guess from a score's name whether it is maximised or minimised."""
     low, high = among(name, LOWER), among(name, HIGHER)
     return None if low == high else ("min" if low else "max")

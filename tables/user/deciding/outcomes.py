@@ -33,10 +33,10 @@ Codes = npt.NDArray[np.uint8]
 
 
 def scored(found: Decisions) -> Decisions:
-    """Complete score and goals: the tool's, or guessed from names.
+    """Decide the scores and goals: those of the tool, or guessed from names.
 
     Raises:
-        ValueError: No score, or no goal that is given or can be inferred from its name.
+        ValueError: There is no score, or its goal is neither given nor evident from its name.
     """
     frame, stated = found.frame, found.stated
     score = stated.score or (_guessed(frame),)
@@ -51,7 +51,7 @@ def scored(found: Decisions) -> Decisions:
 
 
 def _guessed(frame: Frame) -> str:
-    """The score of a file: the tool's, or the only column with the name of a score; none is the same in all runs."""
+    """The score of a file: the tool's, or the only varying column with the name of a score."""
     free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
     marked = [n for n in free if n in frame.scores]
     measured = marked or [n for n in free if goal_of(n)]
@@ -66,7 +66,7 @@ def _guessed(frame: Frame) -> str:
 
 
 def without_logs(found: Decisions) -> Decisions:
-    """Leave out the lines of a log that have something else than the score, as loggers of training write them."""
+    """Leave out the lines of a training log without the score, which have other metrics."""
     frame, stated = found.frame, found.stated
     steps = any(re.fullmatch(LEVELS, n.lower()) and numeric(c) for n, c in frame.cells.items())
     without = absent(frame[stated.score[0]])
@@ -90,10 +90,10 @@ def without_logs(found: Decisions) -> Decisions:
 
 
 def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
-    """The column of states and (lines,) the status in it, `ok` where it is empty; None if there is no such column.
+    """The column of states and (lines,) statuses, `ok` for empty cells; None if there is no such column.
 
     Raises:
-        ValueError: A word that is no state, in a column that must have them: the tool's or the one that the user names.
+        ValueError: A word is not a state, in the tool's column or the one stated by the user.
     """
     certain = stated.status or frame.one(frame.recipe.state)
     column = certain or next((c for c in frame.cells if c.lower() in STATES), None)
@@ -108,10 +108,10 @@ def states(frame: Frame, stated: Statement) -> tuple[str, Codes] | None:
 
 
 def ended(found: Decisions) -> Decisions:
-    """Keep the runs that ended, with their scores and statuses; running ones are left out.
+    """Keep the runs that have ended, with their scores and statuses; running ones are left out.
 
     Raises:
-        ValueError: Cells that are neither scores nor words for a lost run, no score, or no run that ended.
+        ValueError: Cells are neither scores nor words for a lost run, or no run has a score or has ended.
     """
     frame, state, said = found.frame, states(found.frame, found.stated), []
     if state is None:
@@ -138,7 +138,7 @@ def ended(found: Decisions) -> Decisions:
 
 
 def scores(frame: Frame, names: tuple[str, ...]) -> tuple[Floats, Codes]:
-    """(lines, metrics) scores, NaN where there is none, and (lines,) the status that each score alone implies."""
+    """(lines, metrics) scores, NaN where missing, and (lines,) statuses implied by the scores alone."""
     columns = []
     status = np.full(len(frame), OK)
     for name in names:
@@ -157,7 +157,7 @@ def scores(frame: Frame, names: tuple[str, ...]) -> tuple[Floats, Codes]:
 
 
 def _ended(text: str) -> int:
-    """The status of a run with such a score; `UNFINISHED` if it is neither a number nor a word for a lost run."""
+    """The status of a run with this score; `UNFINISHED` if it is neither a number nor a word for a lost run."""
     if number(text) is not None:
         return OK
     if missing(text) and text.lower() != "nan":
@@ -167,10 +167,10 @@ def _ended(text: str) -> int:
 
 
 def paid(found: Decisions) -> Decisions:
-    """Take the costs from their column, if there is one; a failed run without one has the median of those like it.
+    """Read the costs from their column, if any; a failed run without cost gets the median of similar runs.
 
     Raises:
-        ValueError: Cells of the user's column that are no cost.
+        ValueError: Cells of the column stated by the user are not costs.
     """
     frame, stated, lost = found.frame, found.stated, found.lost
     column = stated.cost or frame.one(frame.recipe.cost) or NO_COST

@@ -10,7 +10,7 @@ import pandas as pd
 from hpo_envs.tables.user.cells import Floats, Index
 
 CHANCE = 1e-6
-"""Largest probability that columns agree by chance as much as a function would make them."""
+"""Largest probability that chance makes columns agree as if one were a function of the other."""
 
 EXACT = 5e-3
 """Largest relative difference between rounded numbers and their formula."""
@@ -19,35 +19,35 @@ STRONG = 0.7
 """Least rank correlation of numbers with others from which they seem to be measured."""
 
 LARGE = 1e5
-"""Whole numbers up to it are hardly counts of parameters, tokens or operations."""
+"""Smaller whole numbers are not assumed to be counts of parameters, tokens or operations."""
 
 NEARLY = 0.05
-"""Largest part of the variance of logarithms that a product of powers leaves."""
+"""Largest fraction of the variance of logarithms that a product of powers leaves unexplained."""
 
 GRID = 12
-"""Up to so many different numbers that repeat are a grid; so many lines decide on other columns."""
+"""Largest number of different repeated values that count as a grid; fewest lines for decisions on other columns."""
 
 LINES = 2_000
-"""Lines that are looked at, all if they are fewer."""
+"""Largest number of lines examined."""
 
 
 def functions(
     frame: pd.DataFrame, numbers: Collection[str], scores: Floats, counts: Collection[str] = ()
 ) -> dict[str, str]:
-    """Columns that others determine, or that rank runs as the score does.
+    """Columns determined by others, or that rank runs as the score does.
 
-    A column is a function of others where equal values there always come with equal values here, and chance does not
-    explain it: c lines beyond the first of a group agree by chance with probability p^c, with p the probability that
-    two lines agree in the column.
+    A column is a function of others if lines that are equal there are equal here, and this is no coincidence: c lines
+    beyond the first of a group agree by chance with probability p^c, where p is the probability that two lines agree in
+    the column.
 
     Args:
         frame: (lines,) columns of float64, codes for choices, in the order of the file; NaN is a value like others.
-        numbers: Those that are no choices.
+        numbers: Names of the numeric columns.
         scores: (lines,) float64.
-        counts: Whole numbers that were measured, of which others that count something may be products.
+        counts: Measured whole numbers, of which other counts may be products.
 
     Returns:
-        Column -> the others, in words; of several that determine each other, the later ones.
+        Column -> the columns that determine it, in words; if several determine each other, for the later ones.
     """
     names = [n for n in frame if n not in counts and frame[n].nunique(dropna=False) > 1]
     if len(names) < 2 or len(scores) < 4:
@@ -71,15 +71,16 @@ def functions(
 
 
 def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[str, bool]]:
-    """Numbers that hardly repeat where others are a full grid, or that are correlated with others.
+    """Numbers that rarely repeat although others form a full grid, or that are correlated with others.
 
     Args:
         frame: See `functions`.
-        numbers: Those that are no choices.
+        numbers: Names of the numeric columns.
 
     Returns:
-        Column -> what shows it, in words, and whether it rather was measured: beside a grid with as many
-            lines everywhere; of two that are correlated, the one with more such partners, or the later.
+        Column -> the evidence in words, and whether it is more likely a measurement than the other: if the others form
+            a grid with equally many lines in each cell; of two correlated columns, the one with more correlations, or
+            the later one.
     """
     size, lines = frame.nunique(), len(frame)
     rare = [c for c in frame if c in numbers and size[c] * 2 > frame[c].count()]
@@ -116,7 +117,7 @@ def _codes(values: pd.Series) -> Index:
 
 
 def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
-    """Columns of which the lines have all combinations, or most, and how many these are; earlier columns first."""
+    """Columns of which the lines have all or most combinations, and the number of these; earlier columns first."""
     grid: list[str] = []
     cells = 1
     for c in columns:
@@ -127,14 +128,14 @@ def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
 
 
 def _of_score(y: pd.Series, scores: Floats) -> str:
-    """Whether numbers that hardly repeat are in the order of the score."""
+    """Return whether numbers that rarely repeat are in the order of the score."""
     few = y.nunique() < max(10, len(y) / 2) or y.isna().any()
     ranked = not few and abs(float(y.rank().corr(pd.Series(scores, y.index).rank()))) > 0.999
     return "in the order of the score, as if it was measured" if ranked else ""
 
 
 def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> str:
-    """The one or two columns of which one is a function, in words; of two with as many values the later is."""
+    """The one or two columns that determine a column, in words; of two with equally many values, the later."""
     target, order = codes[name], [*codes]
     shares = np.bincount(target) / len(target)
     surprise = -math.log(min(float((shares**2).sum()), 1 - 1e-9))
@@ -175,7 +176,7 @@ def _formula(others: pd.DataFrame, y: Floats) -> str:
 
 
 def _powers(others: pd.DataFrame, y: pd.Series) -> str:
-    """Up to three columns of which large whole numbers, as counts are, are nearly a product of powers."""
+    """Up to three columns whose product of powers approximates large whole numbers, such as counts."""
     if not (y >= 1).all() or (y % 1).any() or y.max() < LARGE:
         return ""
     free = {n: np.log(x) for n, x in others.items() if (x > 0).all() and x.nunique() > 1}

@@ -10,10 +10,10 @@ from hpo_envs.tables.user.statement import NO_COST, Decisions
 
 
 def grouped(found: Decisions) -> Decisions:
-    """Group lines: those of a run are its checkpoints, equal configurations become repeats.
+    """Group lines: lines of one run are its checkpoints, runs of equal configurations are repeats.
 
     Raises:
-        ValueError: Lines that contradict each other, or checkpoints that are no numbers.
+        ValueError: Lines contradict each other, or checkpoints are not numbers.
     """
     frame, stated, lines = found.frame, found.stated, found.lines
     at = lines.index
@@ -37,7 +37,7 @@ def grouped(found: Decisions) -> Decisions:
 
 
 def _levels(frame: Frame, column: str, lost: Mask) -> Floats:
-    """(lines,) the checkpoints in a column; a run without a score may have none."""
+    """(lines,) checkpoints in a column, which may be missing for runs without a score."""
     of_cells.check_whole(column, frame[column])
     values = numbers(frame[column])
     frame.require(~np.isnan(values) | lost, column, "a number")
@@ -47,7 +47,7 @@ def _levels(frame: Frame, column: str, lost: Mask) -> Floats:
 
 
 def _alone(found: Decisions, lines: pd.DataFrame) -> tuple[pd.DataFrame, list[Decision]]:
-    """The lines without those that repeat an earlier one in every cell and are no runs of their own."""
+    """The lines without duplicates of earlier ones in every cell, unless these are separate runs."""
     frame, stated = found.frame, found.stated
     some = lines.index[lines.duplicated(["row", "level"], keep=False)]
     twice = some[frame.cells.iloc[some].duplicated()]
@@ -66,7 +66,7 @@ def _alone(found: Decisions, lines: pd.DataFrame) -> tuple[pd.DataFrame, list[De
 
 
 def _repeats(frame: Frame, lines: pd.DataFrame) -> tuple[Index, list[Decision]]:
-    """(lines,) which run of its configuration each line is."""
+    """(lines,) number of the run of its configuration that each line belongs to."""
     if "label" not in lines:
         repeat: Index = lines.groupby("row").cumcount().to_numpy()
         doubles = int((repeat > 0).sum())

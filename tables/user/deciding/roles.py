@@ -1,6 +1,6 @@
 """Roles of columns (hyperparameter, score, fidelity, repeat, left out), with the reason and whether it is certain.
 
-Values decide. Where only a name or only values say that a column was measured, it is a question.
+Values decide. If only a name or only values suggest that a column was measured, the decision is uncertain.
 """
 
 import re
@@ -17,10 +17,10 @@ from hpo_envs.tables.user.frame import Decision, Frame
 from hpo_envs.tables.user.statement import Decisions
 
 DATE = r"\d{4}-\d\d-\d\d([ T_]\d\d[:-].*)?|\d\d?[/.]\d\d?[/.]\d{4}.*"
-"""Dates, as cells have them."""
+"""Pattern of dates in cells."""
 
 GAPS = 0.1
-"""Largest part of runs with a checkpoint missing before their last, of which the first is an error."""
+"""Largest fraction of runs that may lack a checkpoint before their last; then the first one is an error."""
 
 TAKE = "--hyperparameters"
 OUT = f"left out ({TAKE} takes it in)"
@@ -28,7 +28,7 @@ OUT = f"left out ({TAKE} takes it in)"
 NAMES = Decision("name", (), "names the runs, no hyperparameter")
 
 Why = dict[str, Decision | None]
-"""Column -> why it is no hyperparameter; None if it is one."""
+"""Column -> reason why it is not a hyperparameter; None if it is one."""
 
 
 def assign(found: Decisions) -> Decisions:
@@ -76,13 +76,13 @@ def assign(found: Decisions) -> Decisions:
 
 
 def _grouped(frame: Frame, why: Mapping[str, Decision | None]) -> list[Decision]:
-    """A decision for all columns with the same reason."""
+    """One decision for all columns with the same reason."""
     kinds = dict.fromkeys(d for d in why.values() if d)
     return [frame.of(d.role, d.text, *(c for c in why if why[c] == d), option=d.option) for d in kinds]
 
 
 def _reasons(found: Decisions) -> Why:
-    """Of each column that is nothing else, why it is no hyperparameter."""
+    """Reasons why columns without another role are not hyperparameters."""
     frame, s, run = found.frame, found.stated, found.frame.one(found.frame.recipe.run)
     taken = {*s.score, s.cost, s.level, s.repeat, s.status, *s.drop}
     why = {c: NAMES if c == run else _reason(found, c) for c in frame.cells if c not in taken}
@@ -101,7 +101,7 @@ def _reasons(found: Decisions) -> Why:
 
 
 def _names_runs(frame: Frame, column: str) -> bool:
-    """Return whether a column is called a name and hardly repeats, or only from one checkpoint to the next."""
+    """Return whether a column has an identifying name and values that rarely repeat, except between checkpoints."""
     if not re.fullmatch(names.IDENTIFIERS, column.lower().strip()):
         return False
     cells = frame.cells
@@ -110,7 +110,7 @@ def _names_runs(frame: Frame, column: str) -> bool:
 
 
 def _reason(found: Decisions, column: str) -> Decision | None:
-    """See `_reasons`: of the rules that hold, the first."""
+    """The first reason that applies, see `_reasons`."""
     frame, recipe = found.frame, found.frame.recipe
     cells, low = frame[column], column.lower().strip()
     if column in found.stated.categorical or column in frame.settings:
@@ -146,7 +146,7 @@ def _reason(found: Decisions, column: str) -> Decision | None:
 
 
 def _measured(found: Decisions, column: str) -> tuple[str, str]:
-    """Why a column of numbers was measured: it is called so, and its values are no grid; else a question, or set."""
+    """Reason why a numeric column was measured: its name, if its values are not a grid; else uncertain, or stated."""
     cells, unit = found.frame[column], found.frame.units.get(column, "")
     empty = absent(cells)
     distinct, full = cells.nunique(), int((~empty).sum())
@@ -167,7 +167,7 @@ def _measured(found: Decisions, column: str) -> tuple[str, str]:
 
 
 def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
-    """Columns that look measured, and that others or the score determine; of runs with several lines, by the last."""
+    """Columns that look measured, and that others or the score determine; of each run, the last line counts."""
     frame, score, fixed = found.frame, found.scores[:, 0], found.stated.categorical
     lines = frame.cells.assign(**{"": np.arange(len(frame))}).drop_duplicates(run, keep="last") if run else frame.cells
     lines = lines.iloc[:: len(lines) // relations.LINES + 1]
@@ -196,10 +196,10 @@ def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
 
 
 def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Sequence[str]) -> tuple[str, bool] | None:
-    """The column of the checkpoint, if runs have several lines each: by the name of the run, else by configuration.
+    """The column of checkpoints if runs have several lines: by the name of the run, else by configuration.
 
-    With it, whether runs have all checkpoints before their last: where a tenth has not, as with Hyperband, each line is
-    an evaluation of its own.
+    Also returns whether runs have all checkpoints before their last; if a tenth of them do not, as with Hyperband, each
+    line is a separate evaluation.
     """
     for column in (frame.one(frame.recipe.level), *(c for c in free if re.fullmatch(names.LEVELS, c.lower()))):
         if column is None or not numeric(frame[column]):
@@ -218,7 +218,7 @@ def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Seque
 
 
 def _changing(frame: Frame, level: str | None, runs: Sequence[str], chosen: Sequence[str]) -> Why:
-    """Columns that change from one checkpoint of a run to the next."""
+    """Columns that vary between checkpoints of a run."""
     if not level or not runs:
         return {}
     known = frame.cells[~absent(frame[runs[0]])]

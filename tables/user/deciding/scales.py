@@ -10,16 +10,16 @@ from hpo_envs.tables.user.cells import Floats
 Kind = Literal["linear", "log", "decay"]
 
 EVEN = 0.1
-"""Steps that differ by at most this part of their mean are those of a grid."""
+"""Largest relative difference between steps of a grid."""
 
 NATS = math.log(100.0)
-"""Least difference of two log-likelihoods that decides."""
+"""Smallest decisive difference of two log-likelihoods."""
 
 NARROW = 3.0
-"""Numbers within this factor are nearly the same on both scales."""
+"""Numbers within this factor look alike on both scales."""
 
 NEAR = 10.0
-"""The scale of a grid within this factor is that of its evener steps."""
+"""Within this factor, the scale of a grid is the one with the more even steps."""
 
 EVENLY = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
 UNIFORMLY = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}
@@ -30,8 +30,8 @@ class DecidedScale(NamedTuple):
 
     Attributes:
         kind: `linear`, `log`, or `decay`: logarithmic in 1 - x.
-        reason: Why.
-        certain: Whether another scale would contradict the values.
+        reason: Reason for the decision.
+        certain: Whether the values contradict other scales.
     """
 
     kind: Kind
@@ -42,13 +42,13 @@ class DecidedScale(NamedTuple):
 def scale_of(values: Floats, whole: bool) -> DecidedScale:
     """Decide the scale of numbers.
 
-    The steps of a grid are even on its scale. Draws have the larger likelihood under the uniform distribution between
-    the smallest and the largest on their scale: with m the mean of log x, n log-uniform numbers in [a, b] have
+    The steps of a grid are even on its scale. Random values have the larger likelihood under the uniform distribution
+    between the smallest and the largest on their scale: with m the mean of log x, n log-uniform numbers in [a, b] have
     -n (log log(b / a) + m), uniform ones -n log(b - a).
 
     Args:
-        values: (n,) finite numbers, equal ones may repeat.
-        whole: Whether they are integers, which are no decay rates.
+        values: (n,) finite numbers, which may repeat.
+        whole: Whether they are integers; these are never decay rates.
     """
     grid = np.unique(values)
     positive = grid[grid > 0]
@@ -81,13 +81,13 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
 
 
 def _unevenness(points: Floats, apart: bool = True) -> float:
-    """Standard deviation of the steps, relative to their mean; of a single step 0 if its ends are far apart, else 1."""
+    """Standard deviation of the steps relative to their mean; for one step, 0 if its ends are far apart, else 1."""
     steps = np.diff(points)
     return float(steps.std() / abs(steps.mean())) if len(steps) > 1 else 1.0 - apart
 
 
 def _drawn(grid: Floats, decay: bool, whole: bool) -> DecidedScale:
-    """The scale of distinct draws, by likelihood."""
+    """The scale of distinct random values, by likelihood."""
     width = 1.0 if whole else 0.0  # an integer stands for an interval
     found: dict[Kind, float] = {"linear": -math.log(grid[-1] - grid[0] + width)}
     if grid[0] > 0:

@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 from hpo_envs.tables.user.frame import Decision
 
 DEPTH = 20
-"""Deepest nesting that becomes columns."""
+"""Deepest level of nesting that becomes columns."""
 
 RunDocument = dict[str, Any]
 
 SMAC = ("config_id", "instance", "seed", "budget", "cost", "time", "status", "starttime", "endtime", "additional_info")
-"""Fields of a line of SMAC3's run history, where these have no names."""
+"""Fields of a line of SMAC3's run history, if these have no names."""
 
 
 class Document(NamedTuple):
     """The content of a document.
 
     Attributes:
-        lines: Flat runs or checkpoints.
-        listed: Whether it lists them; else it is a record of one run.
-        joined: Whether they were joined of several tables.
-        decisions: What of it was ignored or joined.
+        lines: Runs or checkpoints as flat mappings.
+        listed: Whether the document is a list of them; else it is a record of one run.
+        joined: Whether they were joined from several tables.
+        decisions: Decisions on ignored or joined parts.
     """
 
     lines: list[RunDocument]
@@ -33,15 +33,15 @@ class Document(NamedTuple):
 
 
 def of_json(source: str, content: bytes, alone: bool = True) -> Document:
-    """The runs of a JSON document: a list, a mapping with a list, of columns, of names to runs, or of several tables.
+    """The runs of a JSON document: a list, or a mapping with a list, columns, named runs, or several tables.
 
     Args:
-        source: What to call it in errors.
-        content: Its bytes.
-        alone: Whether it is all there is; beside other files, a mapping is one run unless it lists lines.
+        source: Name of the document in errors.
+        content: Bytes of the document.
+        alone: Whether it is the only file; next to others, a mapping is one run unless it has a list of lines.
 
     Raises:
-        ValueError: It lists no runs.
+        ValueError: The document has no runs.
     """
     document = parse(source, content)
     found = Document(document)
@@ -54,7 +54,7 @@ def of_json(source: str, content: bytes, alone: bool = True) -> Document:
 
 
 def _of_mapping(document: Mapping[str, Any], alone: bool) -> Document:
-    """Columns, lines by column, runs by name, or a record."""
+    """Interpret a mapping as columns, lines by column, runs by name, or a record."""
     inner = list(document.values())
     if alone and inner and all(isinstance(v, list) for v in inner) and len({len(v) for v in inner}) == 1:
         return Document([dict(zip(document, cells, strict=True)) for cells in zip(*inner, strict=True)])
@@ -69,7 +69,7 @@ def _of_mapping(document: Mapping[str, Any], alone: bool) -> Document:
 
 
 def _of_tables(document: Mapping[str, Any], alone: bool) -> Document | None:
-    """The table of a document with others joined by a key, else its longest list of lines; None if it has none."""
+    """The table of a document with others joined by a key, else its longest list of lines; None without lists."""
     tables = {key: made for key, value in document.items() if (made := _table(value, document))}
     keys: dict[str, tuple[str, str]] = {}
     main = ""
@@ -117,7 +117,7 @@ def _table(value: Any, document: Mapping[str, Any]) -> list[RunDocument]:
 
 
 def _key(lines: list[RunDocument], name: str, table: list[RunDocument]) -> tuple[str, str] | None:
-    """Field of lines, and of a table where no value comes twice, by which the one names lines of the other."""
+    """Field of lines and unique field of a table by which the lines refer to the table."""
     stem = re.sub(r"s$", "", name.lower())
     for key in table[0]:
         known = {str(line.get(key)) for line in table}
@@ -134,7 +134,7 @@ def _key(lines: list[RunDocument], name: str, table: list[RunDocument]) -> tuple
 
 
 def _of_ax(document: Mapping[str, Any]) -> Document | None:
-    """The trials of an Ax experiment, whose data are tables in JSON, in text."""
+    """The trials of an Ax experiment, whose data are JSON tables stored as text."""
     experiment = document.get("experiment", document)
     if not isinstance(experiment, Mapping) or not {"trials", "data_by_trial"} <= {*experiment}:
         return None
@@ -150,7 +150,7 @@ def _of_ax(document: Mapping[str, Any]) -> Document | None:
 
 
 def _having(key: str, value: Any) -> Iterator[Any]:
-    """The mappings with a key in a value, of which some are texts of JSON."""
+    """Mappings with a key, among values of which some are JSON texts."""
     if isinstance(value, str) and value.startswith("{") and f'"{key}"' in value:
         value = json.loads(value)
     if isinstance(value, Mapping) and isinstance(value.get(key), Mapping):
@@ -161,7 +161,7 @@ def _having(key: str, value: Any) -> Iterator[Any]:
 
 
 def _of_trainer(document: Mapping[str, Any]) -> Document | None:
-    """The log of a Hugging Face Trainer; the rest of its state are outcomes, except the parameters of a trial."""
+    """The log of a Hugging Face Trainer; the rest of its state is outcomes, except a trial's parameters."""
     history = document.get("log_history")
     if not isinstance(history, list) or not all(isinstance(line, Mapping) for line in history):
         return None
@@ -175,7 +175,7 @@ def _of_trainer(document: Mapping[str, Any]) -> Document | None:
 
 
 def _of_curves(document: Mapping[str, Any]) -> Document | None:
-    """The checkpoints of curves that list their steps and values, as Sacred writes them."""
+    """The checkpoints of curves stored as lists of steps and values, as by Sacred."""
     curves = [c for c in document.values() if isinstance(c, Mapping) and isinstance(c.get("steps"), list)]
     if not curves or len(curves) < len(document) or not all(isinstance(c.get("values"), list) for c in curves):
         return None
@@ -187,7 +187,7 @@ def _of_curves(document: Mapping[str, Any]) -> Document | None:
 
 
 def parse(source: str, content: bytes) -> Any:
-    """A JSON document, or a list of those that stand on a line each; its NaN and infinities are texts."""
+    """A JSON document, or JSON lines as a list; NaN and infinities become texts."""
     at, documents = "", []
     try:
         text = content.decode("utf-8-sig")
@@ -211,7 +211,7 @@ def parse(source: str, content: bytes) -> Any:
 
 
 def flat(value: Any, prefix: str = "") -> RunDocument:
-    """A run's nested values under names with dots; lists and deeper levels stay one value."""
+    """A run's nested values under names with dots; lists and deeper levels stay single values."""
     if isinstance(value, Mapping) and [*value] == ["__enum__"]:
         value = value["__enum__"]
     if not isinstance(value, Mapping) or prefix.count(".") > DEPTH:

@@ -23,13 +23,13 @@ from hpo_envs.tables.user.frame import Decision, Frame, of_frame
 from hpo_envs.tables.user.reading import documents, folders, studies
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
-"""Reads each number as the nearest float; pandas 3.1 always does."""
+"""Option that makes pandas read each number as the nearest float; the default since pandas 3.1."""
 
 RESULTS = ("results.csv.zip", "results.csv", "history.parquet.gzip")
-"""Files of a folder that have all its runs: Syne Tune's and DEHB's."""
+"""Files that contain all runs of a folder: Syne Tune's and DEHB's."""
 
 OPTION = " (max_bytes=, --max-bytes)"
-"""How a user allows larger files."""
+"""Options that allow larger files."""
 
 content_of = functools.partial(unpacked.content_of, option=OPTION)
 
@@ -42,8 +42,8 @@ def of_path(path: Path, most: int | None = None) -> Frame:
         most: Largest size in bytes, unpacked; default: see `content_of`.
 
     Raises:
-        ValueError: A file of no known kind, or too large; lines are named.
-        OSError: It cannot be read.
+        ValueError: The file is of an unknown kind, or too large; lines are named.
+        OSError: The file cannot be read.
     """
     results = next((path / n for n in RESULTS if (path / n).is_file()), None)
     if results is not None:
@@ -67,10 +67,10 @@ def of_path(path: Path, most: int | None = None) -> Frame:
 
 
 def _metadata(path: Path) -> dict[str, Any]:
-    """What the metadata of a Syne Tune experiment say of its columns; nothing if there are none.
+    """Facts on the columns in the metadata of a Syne Tune experiment; empty without metadata.
 
     Raises:
-        ValueError: Metadata of something else.
+        ValueError: The metadata are of another kind.
     """
     try:
         facts = json.loads(content_of(path)) if path.is_file() else None
@@ -84,7 +84,7 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 
 def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
-    """The frame of a Parquet or Arrow file; an index that pandas wrote is no column."""
+    """The frame of a Parquet or Arrow file, without an index written by pandas."""
     # On this thread and from memory: a thread of Arrow that outlives its stream brings Python down as it ends.
     from pyarrow import feather, parquet
 
@@ -101,10 +101,10 @@ def _arrow(path: Path, content: bytes, kind: str, limit: int) -> pd.DataFrame:
 
 
 def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
-    """The columns of CSV text, with commas, semicolons, tabs or bars between cells, in UTF-8 or UTF-16.
+    """The columns of CSV text, separated by commas, semicolons, tabs or bars, in UTF-8 or UTF-16.
 
     Raises:
-        ValueError: Lines that are no CSV or have more or fewer cells than the header; they are named.
+        ValueError: Lines are not CSV, or have more or fewer cells than the header; they are named.
     """
     utf16 = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
@@ -152,7 +152,7 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
 
 
 def _cells(source: str, stream: io.StringIO, start: int, delimiter: str, width: int, texts: bool) -> pd.DataFrame:
-    """The cells of CSV; as texts where numbers may be written in several ways, or have digits that a float lacks."""
+    """The cells of CSV; texts if numbers are ambiguous or have more digits than a float."""
 
     def read(**options: Any) -> pd.DataFrame:
         stream.seek(start)
@@ -176,10 +176,10 @@ def _named_or(before: str, name: str) -> str:
 
 
 def _header(source: str, rows: list[list[str]]) -> tuple[list[str], int]:
-    """The names of columns, and how many lines they take.
+    """The names of columns, and the number of lines of the header.
 
-    A second line under names that repeat or are empty has the rest of the names, as pandas writes two levels and
-    spreadsheets merged cells; a third one then may name the index. Under distinct names it has units.
+    If names repeat or are empty, a second line completes them, as in two-level headers of pandas and merged cells of
+    spreadsheets; a third one may then name the index. If names are distinct, it has units.
     """
     if not rows or not any(rows[0]):
         raise ValueError(f"{source} must have a header and at least one line below it, got nothing")

@@ -1,9 +1,9 @@
 """A folder as a frame: which files are runs, parts of a run, or bookkeeping; YAML, Hydra, MLflow, W&B, Ray Tune.
 
-The files of one folder are one run: records are joined, and so are lines, which are its checkpoints; records with a
-key in common are a run each. Runs that share few keys with the others are another experiment or bookkeeping, as is
-a record in a folder above several runs. The folders of Hydra, MLflow, Weights & Biases and of checkpoints within a run
-are parts of the folder above them.
+The files of a folder are one run: records are joined, and lines are its checkpoints; records with a common key are one
+run each. Runs that share few keys with the others are another experiment or bookkeeping, as is a record in a folder
+above several runs. Folders of Hydra, MLflow, Weights & Biases and of checkpoints belong to the run of the folder above
+them.
 """
 
 import collections
@@ -24,13 +24,13 @@ BOOKKEEPING = re.compile(
     r"(basic-variant|searcher)[-_]state.*|(tokenizer|special_tokens|vocab|added_tokens).*|.*[-_.]index.json|"
     r"(generation|model|adapter)_config.json|wandb-metadata.json"
 )
-"""Files about a search or a model, not about a run; some are pickles with the name of a JSON file."""
+"""Files on a search or a model instead of a run; some are pickles with the suffix of a JSON file."""
 
 PARTS = re.compile(r"checkpoint-\d+|files|params|metrics|\.hydra")
-"""Folders that are parts of the one above."""
+"""Folders that belong to the run of the folder above."""
 
 TEXTS = {"metrics.csv", "progress.csv", "hparams.yaml", "config.yaml", "overrides.yaml"}
-"""Files of runs that are no JSON."""
+"""Files of runs that are not JSON."""
 
 OVERRIDES = re.compile(r"^\s*-\s*['\"]?[+~]*([^=\n]+)=(.*?)['\"]?\s*$", re.M)
 """Lines of Hydra's overrides, `- key=value`."""
@@ -41,7 +41,7 @@ YAML = re.compile(r"^( *)([^\s#:'\"-][^:\n]*|'[^'\n]*'|\"[^\"\n]*\"):(?: +(.*?))
 GENERAL = re.compile(
     r"(.*[._])?(id|name|timestamp|date|time|state|status|version|type|seed|_type|score|value|epoch|step)", re.I
 )
-"""Keys that any document may have: they do not make it one of the runs."""
+"""Keys that any document may have, and that do not mark a run."""
 
 MLFLOW = {1: "running", 2: "scheduled", 3: "finished", 4: "failed", 5: "killed"}
 """States of a run in MLflow's file store."""
@@ -51,7 +51,7 @@ Csv = Callable[[str, bytes], Frame]
 
 
 class FolderRun(NamedTuple):
-    """A run of a folder, or one of its checkpoints: its name, where its files are, and what they say."""
+    """A run of a folder, or one of its checkpoints: name, place and content of its files."""
 
     name: str
     place: Path
@@ -68,11 +68,11 @@ def of_folder(folder: Path, read: Read, csv: Csv) -> Frame:
 
     Args:
         folder: The folder.
-        read: Reads a file.
-        csv: Makes a frame of the content of a CSV file.
+        read: Function that reads a file.
+        csv: Function that makes a frame of the content of a CSV file.
 
     Raises:
-        ValueError: No runs, or a file that is no JSON.
+        ValueError: There are no runs, or a file is not valid JSON.
     """
     places: dict[Path, list[Path]] = collections.defaultdict(list)
     for path in sorted(folder.rglob("*"), key=_natural):
@@ -100,7 +100,7 @@ def of_folder(folder: Path, read: Read, csv: Csv) -> Frame:
 
 
 def _is_part(path: Path, inner: tuple[str, ...]) -> bool:
-    """Whether a file may say something of a run."""
+    """Return whether a file may describe a run."""
     if path.parent.name == ".hydra":
         return path.name == "overrides.yaml"
     stored = len(inner) > 2 and _is_stored(path) and (path.parent.parent / "meta.yaml").exists()
@@ -109,12 +109,12 @@ def _is_part(path: Path, inner: tuple[str, ...]) -> bool:
 
 
 def _is_stored(path: Path) -> bool:
-    """Whether a file is a value of MLflow's file store."""
+    """Return whether a file is a value of MLflow's file store."""
     return path.parent.name in ("params", "metrics") and path.suffix not in (".json", ".csv", ".jsonl", ".yaml")
 
 
 def _latest(paths: list[Path]) -> list[Path]:
-    """Of the files in folders of checkpoints only the state of a trainer in the last: each has all before it."""
+    """Of folders of checkpoints, only the trainer's state in the last one, which contains the previous ones."""
     steps = [p for p in paths if p.parent.name.startswith("checkpoint-")]
     states = [p for p in paths if p.name == "trainer_state.json"]
     kept = next((p for p in states if p not in steps), None) or next(reversed(states), None)
@@ -143,7 +143,7 @@ def _document(path: Path, content: bytes, csv: Csv) -> Document:
 
 
 def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
-    """How a run of MLflow's file store ended, and its seconds, from milliseconds."""
+    """Outcome of a run in MLflow's file store, and its seconds, from milliseconds."""
     start, end, code = (meta.get(key, "") for key in ("start_time", "end_time", "status"))
     times = {"seconds": (end - start) / 1000} if is_number(start) and is_number(end) else {}
     found = {"run_id": run} | ({"status": MLFLOW.get(code, code)} if code != "" else {})
@@ -153,7 +153,7 @@ def _of_mlflow(meta: RunDocument, run: str) -> RunDocument:
 def _runs_in(
     place: Path, label: str, paths: list[Path], read: Read, csv: Csv, digest: Callable[[bytes], Any]
 ) -> tuple[list[FolderRun], list[Decision]]:
-    """Runs of the files of one place, with names ("" if the folder's will do), and what was ignored."""
+    """Runs of the files of one folder, with names ("": the folder's), and ignored files."""
     records: dict[Path, RunDocument] = {}
     lists: dict[str, Document] = {}
     for path in paths:
@@ -191,7 +191,7 @@ def _runs_in(
 
 
 def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
-    """One of the files that have the same lines, as Ray Tune writes them."""
+    """One of several files with the same lines, such as Ray Tune writes."""
     kept: dict[str, Document] = {}
     for name, found in sorted(lists.items(), key=lambda pair: pair[0].endswith(".csv")):
         same = (k for k in kept.values() if len(k.lines) == len(found.lines) and {*k.lines[0]} & {*found.lines[0]})
@@ -201,7 +201,7 @@ def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
 
 
 def _experiment(rows: list[FolderRun]) -> tuple[list[FolderRun], list[Decision]]:
-    """The runs of the experiment with most of them, and decisions on the others."""
+    """The runs of the largest experiment, and decisions on the others."""
     kinds = collections.Counter(frozenset(run.keys) for run in rows)
     kept = [run for run in rows if not _foreign(run, kinds.most_common(1)[0][0])]
     seen = collections.Counter(key for run in kept for key in run.keys)
@@ -221,13 +221,13 @@ def _experiment(rows: list[FolderRun]) -> tuple[list[FolderRun], list[Decision]]
 
 
 def _foreign(run: FolderRun, common: frozenset[str] | set[str]) -> bool:
-    """Whether a run has none of some keys, or less than half of them and mostly keys of its own."""
+    """Return whether a run has none of some keys, or less than half of them and mostly others."""
     shared, own = common & run.keys, run.keys - common
     return not shared or (len(shared) * 2 < len(common) and len(own) > len(shared))
 
 
 def of_yaml(text: str) -> RunDocument:
-    """The values of simple YAML under names with dots, as loggers write settings; all else is skipped."""
+    """The values of simple YAML under names with dots, as loggers write settings; other lines are skipped."""
     made: RunDocument = {}
     above: list[tuple[int, str]] = []
     for indent, key, value in YAML.findall(text):
@@ -250,5 +250,5 @@ def _scalar(value: str) -> Any:
 
 
 def _natural(path: Path) -> list[Any]:
-    """Sort 2 before 10."""
+    """Sort key that places 2 before 10."""
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", str(path))]

@@ -14,14 +14,14 @@ from hpo_envs.tables.user.frame import Frame, of_frame
 from hpo_envs.tables.user.space import space_of
 
 LISTED = 12
-"""Up to so many values of a definition are a list."""
+"""Largest number of values that are listed instead of given as a range."""
 
 
 def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None) -> Frame:
     """The finished trials of an `optuna.Study`, read from the object without importing Optuna.
 
     Raises:
-        ValueError: No complete trial.
+        ValueError: No trial is complete.
     """
     trials = [t for t in study.get_trials(deepcopy=False) if t.state.is_finished()]
     if not any(t.state.name == "COMPLETE" for t in trials):
@@ -50,7 +50,7 @@ def of_study(study: Any, bounds: Mapping[str, tuple[float, float]] | None = None
 
 
 def _axis(name: str, distribution: Any, values: list[Any]) -> Hyperparameter:
-    """The definition of a parameter; its range has all trials, those of an earlier, wider one, too."""
+    """The definition of a parameter, whose range covers all trials, also earlier ones with a wider range."""
     if hasattr(distribution, "choices"):
         plain = (bool, int, float, str)
         distribution = {"choices": [c if isinstance(c, plain) else str(c) for c in distribution.choices]}
@@ -72,7 +72,7 @@ def of_storage(path: Path, content: bytes) -> Frame:
     """The only study of a storage.
 
     Raises:
-        ValueError: Several studies, or a damaged file.
+        ValueError: There are several studies, or the file is damaged.
     """
     optuna = extra_module("optuna", "optuna", "studies")
     try:

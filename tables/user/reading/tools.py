@@ -17,10 +17,10 @@ from hpo_envs.tables.user.reading.documents import flat
 
 
 def recognised(frame: Frame) -> Frame:
-    """A frame with the tool whose export it is, the columns of mappings spread, and names of columns shortened.
+    """The frame with the tool of its export, columns of mappings expanded, and shortened names.
 
     Raises:
-        ValueError: An export without hyperparameters.
+        ValueError: The export has no hyperparameters.
     """
     if any(name.endswith("__MIN") for name in frame.cells) and "Step" in frame.cells:
         raise ValueError(
@@ -48,10 +48,10 @@ def recognised(frame: Frame) -> Frame:
 
 
 def _expanded(frame: Frame) -> Frame:
-    """A frame with a column for each key, `params.lr`, of a column of mappings, in JSON or as Python prints them.
+    """Expand a column of mappings, in JSON or Python's notation, to a column for each key, `params.lr`.
 
     Raises:
-        ValueError: A configuration or summary of which some cells are mappings, others not.
+        ValueError: Only some cells of a configuration or summary are mappings.
     """
     columns: dict[str, Any] = {}
     for name, cells in frame.cells.items():
@@ -69,7 +69,7 @@ def _expanded(frame: Frame) -> Frame:
 
 
 def _mapping(text: str) -> dict[str, Any] | None:
-    """The settings of a run that a text is; the raw form of Weights & Biases has {"value": 3, "desc": null} for 3."""
+    """The settings of a run in a text; the raw form of Weights & Biases has {"value": 3, "desc": null} for 3."""
     value = None
     if text.startswith("{"):
         try:
@@ -94,7 +94,7 @@ def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_search(frame: pd.DataFrame) -> pd.DataFrame:
-    """Runs of a scikit-learn search: None is in `params` only; halving repeats a configuration with more resources."""
+    """Runs of a scikit-learn search: None occurs only in `params`; halving repeats some with more resources."""
     frame = frame.copy()
     texts = as_text(frame["params"]) if "params" in frame else text([""] * len(frame), frame.index)
     for name in (n for n in frame if n.startswith("param_")):
@@ -109,7 +109,7 @@ def of_search(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
-    """Map what SMAC3 records: codes for states, a made-up cost of failed runs, and instances beside seeds."""
+    """Convert a SMAC3 export: numeric states, invented costs of failed runs, and instances in addition to seeds."""
     codes = {"0": "running", "1": "success", "2": "crashed", "3": "timeout", "4": "memory out"}
     states = as_text(frame["status"]).astype(object).map(lambda t: codes.get(t, t.rpartition(".")[2].strip("'\"{} ")))
     made: dict[str, Any] = {"status": text(states, frame.index)}
@@ -123,7 +123,7 @@ def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_keras(frame: pd.DataFrame) -> pd.DataFrame:
-    """Take the score of a Keras Tuner's trial from its metrics; the name tells the direction."""
+    """Take the score of a Keras Tuner trial from its metrics; its direction follows from the name."""
     for name in frame:
         seen = re.fullmatch(r"metrics\.metrics\.(.+)\.observations", name)
         if seen and seen[1] not in frame and is_text(frame[name]):
@@ -216,4 +216,4 @@ RECIPES = (
         scores=r"(?:metrics?|results?|scores?|summary)[./](.+)", state="state|status",
     ),
 )  # fmt: skip
-"""The tools, those with more telling columns first; last whatever nests the settings of a run."""
+"""Recipes of the tools, those with more distinctive columns first; last a general one for nested settings."""

@@ -1,4 +1,4 @@
-"""An iterator in a thread of its own, so that what it sets for its thread does not reach others."""
+"""Iterators that run in a separate thread, so that their thread-local settings do not affect others."""
 
 import ctypes
 import os
@@ -32,7 +32,7 @@ class ThreadedIterator:
         return self
 
     def __next__(self) -> Any:
-        """Return the next value, or raise what the iterator raises; what interrupts the wait is raised in it, too."""
+        """Return the next value, or raise the iterator's exception; an interrupt of the wait is raised in it, too."""
         if not self._thread.is_alive():
             raise StopIteration
         self._requests.put(True)

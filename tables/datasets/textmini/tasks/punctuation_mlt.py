@@ -19,7 +19,7 @@ def _unmarked(sentence: Sentence) -> Sentence:
 
 
 def read(train: bytes, development: bytes, test: bytes) -> dict[str, list[Sentence]]:
-    """Texts of five sentences in upstream's parts, as the end of a sentence is predicted, too."""
+    """Texts of five sentences in upstream's parts, because the end of a sentence is predicted, too."""
     found: dict[str, list[Sentence]] = {}
     for name, content in {"train": train, "validation": development, "test": test}.items():
         sentences = [_unmarked(sentence) for sentence in conllu(content, 3)]
