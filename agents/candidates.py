@@ -173,6 +173,9 @@ class OnCandidates(Agent):
         return self.candidates.recommend(self.rng)
 
 
+TIE = 1e-9
+"""Scores closer than this, relative to the largest, are tied: a difference within round-off."""
+
 AFFORDABLE = 20_000
 """Largest number of candidates of which all are scored."""
 

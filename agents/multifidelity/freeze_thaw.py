@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.base import lost
-from hpo_envs.agents.candidates import Candidates, OnCandidates
+from hpo_envs.agents.candidates import TIE, Candidates, OnCandidates
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.curves import CurveProcess, curve_prior
@@ -30,9 +30,6 @@ INITIAL = 3
 
 LEAST = 1e-12
 """Smallest cost in divisions."""
-
-TIE = 1e-9
-"""Scores closer than this, relative to the largest, are tied."""
 
 
 class FreezeThaw(OnCandidates):

@@ -9,15 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.agents.base import lost, whole
-from hpo_envs.agents.candidates import Candidates, OnCandidates
+from hpo_envs.agents.candidates import TIE, Candidates, OnCandidates
 from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp.kernels import gram
 from hpo_envs.agents.models.source import Source
 from hpo_envs.agents.problem import Problem
 from hpo_envs.tables.checks import one_of
-
-TIE = 1e-9
-"""Scores closer than this, relative to the largest, are tied: less than round-off can tell apart."""
 
 DESIGNS = ("auto", "random", "spread")
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata, t, trim_mean
 
-from hpo_envs import Comparison
+from hpo_envs import SPECS, Comparison
 from hpo_envs.benchmarks.analysis import intervals, significance
 from hpo_envs.benchmarks.comparison.scored import Scores
-from hpo_envs.families.registry import SPECS, held_out_of
+from hpo_envs.families.registry import held_out_of
 
 MOST = 1000
 """Task groups beyond which no number is given."""

@@ -6,9 +6,8 @@ python docs/stories/char.py            (seconds; --help for options)
 import numpy as np
 from story import COLOURS, Story, figure, options, save
 
-from hpo_envs import run
+from hpo_envs import SPECS, run
 from hpo_envs.benchmarks.analysis.sensitivity import ROPE, analyse
-from hpo_envs.families.registry import SPECS
 from hpo_envs.tables import store
 
 LABELS = {"lstm": "LSTM", "transformer": "transformer"}

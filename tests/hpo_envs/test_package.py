@@ -1,6 +1,7 @@
 """Public names of the package, and when their modules are imported."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,18 @@ import pytest
 
 import hpo_envs
 from hpo_envs.tuning import tune
+from tests.helpers import ROOT
+
+
+def test_documents_import_public_names_from_package() -> None:
+    public = {*hpo_envs.__all__}
+    assert len(public) == 12
+    assert all(hasattr(hpo_envs, name) for name in public)
+    files = [p for p in (ROOT / "docs").rglob("*") if p.suffix in (".md", ".py", ".ipynb") and "_site" not in p.parts]
+    deeper = re.compile(r"from hpo_envs\.[\w.]+ import ([\w, ]+)")
+    for path in (ROOT / "README.md", *files):
+        names = {name for found in deeper.findall(path.read_text("utf-8")) for name in found.split(", ")}
+        assert not names & public, path
 
 
 def test_tune_is_imported_when_it_is_asked_for() -> None:

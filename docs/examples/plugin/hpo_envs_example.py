@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets, model_selection, neighbors
 
-from hpo_envs import Agent
+from hpo_envs import Agent, Family
 from hpo_envs.core.engines.lookup.params import LookupParams
 from hpo_envs.core.engines.lookup.scalar import LookupEnv
-from hpo_envs.core.family import Family, Spec
+from hpo_envs.core.family import Spec
 from hpo_envs.tables import user
 
 
