@@ -33,7 +33,7 @@ CELLS = 2**20
 """Configurations in a batch of replayed runs; more would need memory without being faster."""
 
 KEPT = 4 * CELLS
-"""Most rows, of all episodes, that are cached for other agents: 120 MB."""
+"""Largest number of rows, of all episodes, cached for other agents: 120 MB."""
 
 LIVE = "function/"
 """Prefix of the names of tables whose values a user's function computes."""

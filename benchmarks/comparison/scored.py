@@ -23,7 +23,7 @@ from hpo_envs.tables.table import Floats
 Header = Mapping[str, Any]
 
 GRID = np.linspace(0.0, 1.0, 51)[1:]
-"""Shares of the budget at which curves are stored."""
+"""Fractions of the budget at which curves are stored."""
 
 
 TOGETHER = 200

@@ -18,7 +18,7 @@ from hpo_envs.benchmarks.runs import Run
 from hpo_envs.tables.table import Floats
 
 HAIR = 1e-9
-"""Slack of comparisons with a target: 26.09 - 0.5 is no exact binary number."""
+"""Tolerance of comparisons with a target: 26.09 - 0.5 is not an exact binary number."""
 
 
 def first_reaching(reached: npt.ArrayLike) -> float:

@@ -15,7 +15,7 @@ from hpo_envs.benchmarks.report import numbers
 from hpo_envs.tables.checks import extra_module
 
 MARKERS = {"best agent": (COLOURS[0], "o"), "second best": (COLOURS[-1], "o"), "random search": ("black", "D")}
-"""Colour and shape."""
+"""Colour and shape of each marker."""
 
 
 def board(summary: Mapping[str, Any], meanings: Mapping[str, str], path: Path) -> list[Path]:

@@ -47,7 +47,7 @@ KEPT = (
     "OPENBLAS_CORETYPE",
     "NPY_DISABLE_CPU_FEATURES",
 )
-"""Variables of the environment that the process gets: what libraries are found with, and what numbers depend on."""
+"""Environment variables that the process gets: those that locate libraries, and those that numbers depend on."""
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -254,7 +254,7 @@ def supports_of(agent: str, python: str | None = None) -> tuple[str, ...]:
 
 
 class _RemotePool(AgentPool):
-    """Agents of a host."""
+    """Agents in a separate process, with the interface of `AgentPool`."""
 
     def __init__(self, host: IsolatedProcess, size: int) -> None:
         self._host, self._size = host, size

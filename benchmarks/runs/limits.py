@@ -14,13 +14,13 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 RUN_SECONDS = 3600.0
-"""Default time limit of a run."""
+"""Default time limit of a run in seconds."""
 
 GRACE = 5.0
-"""Seconds after its limit at which code that does not stop is killed with its process, where that is a worker."""
+"""Seconds after the limit at which a worker whose code does not stop is killed."""
 
 SHARE = 0.8
-"""Share of the memory that is free at the start which a batch of runs may take."""
+"""Fraction of the free memory at the start that a batch of runs may use."""
 
 
 class RunTimeout(BaseException):

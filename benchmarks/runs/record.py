@@ -19,7 +19,7 @@ from hpo_envs.tables import frames, plugins
 from hpo_envs.tables.table import STATUSES
 
 SEEN = " (seen)"
-"""Ends the label of an agent whose weights have seen the problem's languages."""
+"""Suffix of the label of an agent whose weights were trained on the problem's languages."""
 
 
 @dataclass(frozen=True)

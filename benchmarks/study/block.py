@@ -24,7 +24,7 @@ RUN_COLUMNS = ("seed", "table", "kind", "sha256")
 """Keys of a header that are columns: they may differ from run to run."""
 
 ONCE = ("recommended", "recommended_truth")
-"""Arrays with one entry a run; all others have one an evaluation."""
+"""Arrays with one entry per run; all others have one per evaluation."""
 
 BOUNDS = ("best", "reference")
 

@@ -19,7 +19,7 @@ from hpo_envs.tables.files.lock import locked
 NAME, FORMAT = "study.json", 1
 
 LISTED = 3
-"""Pairs of id and agent that are named of those with missing runs."""
+"""Number of pairs of id and agent with missing runs that a message names."""
 
 Pairs = Mapping[tuple[str, str], Iterable[int]]
 """(id, agent) -> seeds."""

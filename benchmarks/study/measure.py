@@ -32,10 +32,10 @@ GROUPS = {
     charmini.GROUP: tuple(suite.name for suite in charmini.SUITES),
     textmini.GROUP: tuple(suite.name for suite in textmini.suites()),
 }
-"""Several of them, one after the other."""
+"""Groups of suites, which are trained one after the other."""
 
 JOURNAL = "trainings.jsonl"
-"""Name of the file that trainings are kept in."""
+"""Name of the file of stored trainings."""
 
 EPILOG = """\
 examples, after `python -m hpo_envs.benchmarks.study.measure`:

@@ -27,10 +27,10 @@ from hpo_envs.tables.table import STATUSES
 META = b"hpo_envs"
 
 MOST = 2**28
-"""Bytes that the runs in the metadata may have, uncompressed."""
+"""Largest uncompressed size in bytes of the runs in the metadata."""
 
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError, OSError, MemoryError)
-"""Errors of reading files that are damaged or forged."""
+"""Errors raised by reading damaged or forged files."""
 
 
 def encode(block: Block) -> bytes:

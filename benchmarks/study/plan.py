@@ -21,10 +21,10 @@ from hpo_envs.families import registry
 MEASURED = Path(__file__).parents[1] / "leaderboard.json.gz"
 
 UNMEASURED = 0.01
-"""Seconds per evaluation of agents that the leaderboard has not."""
+"""Seconds per evaluation of agents that are not on the leaderboard."""
 
 TRAININGS = 20
-"""Evaluations per fidelity, where a budget is not in evaluations."""
+"""Evaluations per fidelity if a budget is not in evaluations."""
 
 BYTES = 31
 """Stored bytes per evaluation."""

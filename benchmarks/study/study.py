@@ -156,13 +156,13 @@ SUBSAMPLE = 0.8
 """Default `subsample`: each seed sees a random 80 % of the configurations."""
 
 SEEDS, SLOW_SEEDS = 100, 20
-"""Default numbers of replicates: of agents in general, and where they take more than a second a run."""
+"""Default numbers of seeds: in general, and of agents that take more than a second per run."""
 
 LONGEST_NAME = 120
 """Largest number of characters of an agent's name, which is part of file names (at most 255)."""
 
 MOST_SEEDS = 1_000_000
-"""Seeds that a study may have; a slip of the pen must not fill the memory."""
+"""Largest number of seeds of a study, so that a typing error does not fill the memory."""
 
 
 def from_file(path: Path) -> Study:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.isolation import IsolatedProcess
 
 TASK_SECONDS = 5.0
-"""Target duration of a task: the loss of a crash, and far above an executor's overhead."""
+"""Target duration of a task in seconds: what a crash loses, and far more than an executor's overhead."""
 
 LARGEST = 128
 """Runs per batch; more would cost memory without being faster."""

@@ -53,7 +53,7 @@ modules:
 USER_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 LEAST_MEMORY = 1_250_000_000
-"""Bytes of address space below which OpenBLAS, in this process or a worker, ends it, breaks it or never returns."""
+"""Smallest address space in bytes; with less, OpenBLAS crashes or hangs this process or a worker."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

@@ -14,7 +14,7 @@ RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
 """Colours that are distinct for colour-blind readers, too (Okabe and Ito)."""
 
 WIDEST = 16
-"""Most hyperparameters, or models, in a picture."""
+"""Largest number of hyperparameters, or models, in a picture."""
 
 SHARES = {
     "arms": ((0.11, 0.36), (0.77, 0.21)),

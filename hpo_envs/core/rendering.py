@@ -16,7 +16,7 @@ from hpo_envs.core import figures
 from hpo_envs.core.infos import of_one
 
 SHOWN = 4
-"""Most episodes of a batch that are shown."""
+"""Largest number of episodes of a batch that are shown."""
 
 
 class Watch:

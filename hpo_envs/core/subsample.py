@@ -20,7 +20,7 @@ _STREAM = 1 << 40
 """Counter of the view's draws: engines draw with counters below it."""
 
 KEPT = 2**20
-"""Most rows, of all episodes together, that are cached: 8 MB."""
+"""Largest number of rows, of all episodes, that are cached: 8 MB."""
 
 Rows = npt.NDArray[np.int64]
 

@@ -91,7 +91,7 @@ def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
 
 
 def _checked(trial: Any) -> bool:
-    """True.
+    """Return True for a trial.
 
     Raises:
         ValueError: The argument is not a trial.
