@@ -1,4 +1,4 @@
-"""The leaderboard: every reference agent on every environment that it supports, on the measured tables.
+"""The leaderboard: reference agents on all ids that they support; committed scores, picture, the README's sentence.
 
     python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/

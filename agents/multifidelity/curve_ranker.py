@@ -1,4 +1,4 @@
-"""Successive halving in which a small network chooses the survivors by their learning curves."""
+"""Successive halving whose survivors are chosen by a network that ranks learning curves; its shipped weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adaptation gain: how much learned optimizers gain from the history of a run; in `hpo-envs reproduce learned`.
+"""Adaptation gain of learned optimizers: what they gain from a run's history (`hpo-envs reproduce learned`).
 
 The adaptation gain of an agent is the mean regret of its best rival without adaptation minus its own. Rivals are the
 same weights without observations, which follow a fixed order, and weights that were trained without observations.

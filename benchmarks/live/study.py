@@ -1,4 +1,4 @@
-"""Runs optimizers on live problems and tabulates their regret.
+"""Study of optimizers on live problems: default budgets, references, regret; runs are lines of `results.csv`.
 
     python -m hpo_envs.benchmarks.live.study run --optimizers box-bo,optuna-tpe --seeds 5-24
     python -m hpo_envs.benchmarks.live.study table

@@ -1,1 +1,1 @@
-"""A comparison as one self-contained page, without libraries and network requests."""
+"""A comparison as one self-contained page; its scripts (sorting, charts) and styles are in `static`."""

@@ -1,4 +1,4 @@
-"""Subcommands of `hpo-envs`, one per module."""
+"""Subcommands of `hpo-envs`, one per module: options, output, exit status."""
 
 
 def words(text: str | None) -> list[str]:

@@ -1,1 +1,1 @@
-"""What all environments share: the scalar and vectorized base classes, info, recording and rendering."""
+"""Shared by all environments: base classes of both forms, `Params`, infos, recording and rendering."""

@@ -1,1 +1,1 @@
-"""Data sets, one folder each: constants, builder, pack script and pack."""
+"""Data sets, one folder each: constants in `__init__`, builder, pack script, and the pack with its NOTICE."""

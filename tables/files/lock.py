@@ -1,4 +1,4 @@
-"""Lock on a folder: the system's, or a file in it if the file system has none (some network drives, Windows).
+"""Lock on a folder: the system's, or a file if the file system has none (network drives, Windows); stale locks.
 
 The file names its holder, which touches it every `BEAT` seconds. A lock is abandoned if its holder was a process of
 this machine and has ended, or if it was not touched for `STALE` seconds by the waiting process's clock. A process that

@@ -1,4 +1,4 @@
-"""A program in any language as a function to tune: hyperparameters in its command line, its score in its output."""
+"""A program in any language as a function to tune: command line, score in its output, memory limit, end."""
 
 import contextlib
 import ctypes

@@ -1,4 +1,4 @@
-"""The surrogate of a cell's training on WikiText-2: log perplexity curves, seconds, probability of divergence.
+"""Surrogate of a cell's training on WikiText-2: log perplexity curves, seconds, divergence, noise.
 
 Fitted to the measured cells by `python -m hpo_envs.tables.fit_cells` of commit d3d760a3, which reproduces it bit by
 bit with OpenBLAS's SkylakeX kernel; `data/cells_report.json` has its held-out error. The probe rounded differently

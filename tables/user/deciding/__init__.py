@@ -1,1 +1,1 @@
-"""From a frame to decisions: roles, outcomes, number formats, definitions of hyperparameters, repeats."""
+"""From a frame to decisions on its columns and lines."""

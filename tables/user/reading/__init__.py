@@ -1,1 +1,1 @@
-"""Input to a frame: files, documents, folders, studies, and the tools that exported them."""
+"""From files, documents, folders and studies to a frame."""
