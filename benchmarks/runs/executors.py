@@ -163,11 +163,7 @@ class PooledCalls(Calls):
             self._flying[future] = call
 
     def _lose(self, call: Call, error: Exception) -> None:
-        """Requeue a call whose worker died.
-
-        Raises:
-            WorkerLost: Too many workers died, or the call exceeded its time limit.
-        """
+        """Requeue a call whose worker died; raise `WorkerLost` after too many losses."""
         if isinstance(error, concurrent.futures.BrokenExecutor):
             self._replace(error)
         call.losses += 1
@@ -179,11 +175,7 @@ class PooledCalls(Calls):
         self._suspects.append(call)
 
     def _replace(self, error: Exception) -> None:
-        """Drop a broken pool.
-
-        Raises:
-            RuntimeError: There is no factory to replace it.
-        """
+        """Drop a broken pool; raise a RuntimeError if there is no factory."""
         if self._factory is None:
             raise RuntimeError(
                 f"executor must not break unless it is a factory, which can replace it, got {error}; "

@@ -130,11 +130,7 @@ def _lists(name: str, values: npt.NDArray[Any], column: str) -> Any:
 
 
 def _exact(name: str, values: npt.NDArray[Any], column: str) -> Any:
-    """A column of numbers.
-
-    Raises:
-        ValueError: The type of the column cannot represent a number.
-    """
+    """A column of numbers."""
     import pyarrow as pa
 
     kind = type_of(column)

@@ -184,11 +184,7 @@ def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
 
 
 def _factory(name: str) -> Any:
-    """The factory of an executor named by `--executor`.
-
-    Raises:
-        ValueError: The factory cannot be imported.
-    """
+    """The factory of an executor named by `--executor`."""
     module, _, attribute = name.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)

@@ -56,11 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
-    """Result of a search by `tune`, and its text.
-
-    Raises:
-        FileNotFoundError: The folder has none.
-    """
+    """Result of a search by `tune`, and its text."""
     from hpo_envs.tuning import load
     from hpo_envs.tuning.record import by
 

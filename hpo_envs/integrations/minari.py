@@ -90,11 +90,7 @@ def _references(env_id: str, kwargs: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _replay(env: Any, run: Run) -> dict[str, Any]:
-    """Buffer of one episode.
-
-    Raises:
-        ValueError: The replay differs from the run.
-    """
+    """Buffer of one episode; raise a ValueError if the replay differs from the run."""
     observation, info = env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     if info["sha256"] != run.header["sha256"]:
         raise ValueError(f"the table must be {run.header['sha256']} as in the runs, got {info['sha256']}")

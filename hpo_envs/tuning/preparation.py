@@ -153,11 +153,7 @@ def _warn(run: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _unknown_names() -> Iterator[None]:
-    """Turn the `TypeError` of an unknown argument into an error that suggests a name.
-
-    Raises:
-        ValueError: An argument belongs neither to `tune` nor to the agent.
-    """
+    """Turn the `TypeError` of an unknown argument into an error that suggests a name."""
     try:
         yield
     except TypeError as error:
@@ -170,11 +166,7 @@ def _unknown_names() -> Iterator[None]:
 
 
 def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: Agent) -> list[dict[str, Any]]:
-    """Return the start points with natural values.
-
-    Raises:
-        ValueError: A point is outside the search space, or the agent does not accept start points.
-    """
+    """Return the start points with natural values."""
     given = [points] if isinstance(points, Mapping) else [*points]
     if given and (params.kind != "box" or not agent.listens):
         raise ValueError("points must be left out for agents that choose from candidates or plan alone, got some")
@@ -204,11 +196,7 @@ def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, fu
 
 
 def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Source, ...], list[dict[str, Any]]]:
-    """Return the source tasks, and on a box the configurations to evaluate first, the best of each source in turn.
-
-    Raises:
-        ValueError: A source has no usable configuration in this space, even after clipping.
-    """
+    """Return the source tasks, and on a box the configurations to evaluate first, the best of each source in turn."""
     handed, bests, moved = list[Source](), list[list[dict[str, Any]]](), list[str]()
     for each in given:
         found, said = prior.bests(each, params, -(-KNOWN // len(given))) if params.kind == "box" else ([], [])
@@ -238,11 +226,7 @@ def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | No
 
 
 def _hire(agent: Any, problem: Problem, seed: int, hyperparameters: dict[str, Any], workers: int) -> Agent:
-    """Create the agent.
-
-    Raises:
-        ValueError: The agent does not support the problem, or this number of workers.
-    """
+    """Create the agent."""
     if not isinstance(agent, str):
         made: Agent = agent(problem, seed, **hyperparameters)
     else:

@@ -174,11 +174,7 @@ class SearchRecord:
             self._add({"what": "budget", "budget": header["budget"]})
 
     def _check(self, new: Mapping[str, Any], keep: bool) -> dict[str, Any]:
-        """Return the changed code by the keys of `CODE_KEYS`.
-
-        Raises:
-            ValueError: The settings differ, or the code does and `keep` is false.
-        """
+        """Return the changed code by the keys of `CODE_KEYS`; raise for other settings and for refused changes."""
         for key in (*FIXED, "constraints"):
             old, given = self.header.get(key), new.get(key)
             if old != given:

@@ -375,11 +375,7 @@ class Search:
         return evaluation
 
     def _refuse_mistakes(self) -> None:
-        """Delete the search if all evaluations failed because of the same mistake.
-
-        Raises:
-            ValueError: All evaluations failed because of the same mistake.
-        """
+        """Delete the search and raise a ValueError if all evaluations failed because of the same mistake."""
         kinds = {mistake(e.error) if e.status == "failed" else "" for e in self._record.ended}
         if len(kinds) == 1 and "" not in kinds:
             count, error = len(self._record.ended), self._record.ended[-1].error
@@ -548,11 +544,7 @@ class Search:
 
 
 def _duration(name: str, value: Any) -> float | None:
-    """Return None, or a number of seconds as a float.
-
-    Raises:
-        ValueError: The value is neither None nor a number > 0.
-    """
+    """Return None, or a number of seconds as a float."""
     value = scalar(value)
     if value is not None and not (is_number(value) and value > 0):
         raise ValueError(f"{name} must be None or a number > 0, got {value!r}")

@@ -197,12 +197,7 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
 
 
 def _run(search: Search, pool: Calls, workers: int, progress: "_Progress") -> None:
-    """Evaluate until the search is done.
-
-    Raises:
-        ValueError: All of the first evaluations failed because of the same mistake, and nothing is kept; or the last
-            ones failed for one cause before any succeeded.
-    """
+    """Evaluate until the search is done; raise a ValueError if failures stop it before any success."""
     most, out = min(workers, pool.workers), 0
     search.first = most
     with progress:

@@ -92,11 +92,7 @@ def space_of(env: Any, kind: str) -> gym.Space[Any]:
 
 
 def _masks_of(env: Any) -> Callable[[], npt.NDArray[Any]]:
-    """`action_masks` of the environment, or of the outermost wrapper that has it.
-
-    Raises:
-        AttributeError: No layer has masks.
-    """
+    """`action_masks` of the environment or its outermost wrapper that has it, else an AttributeError."""
     while "action_masks" not in dir(env):
         env = env.env
     return env.action_masks  # type: ignore[no-any-return]

@@ -123,11 +123,7 @@ FunctionLCVectorEnv = FunctionLCEnv.vectorized()
 
 
 def _only(kwargs: dict[str, Any], *other: str) -> None:
-    """Reject arguments of the other family.
-
-    Raises:
-        TypeError: An argument of the other family is given.
-    """
+    """Reject arguments of the other family."""
     for name in other:
         if name in kwargs:
             raise TypeError(f"this environment has no argument {name!r}")

@@ -66,11 +66,7 @@ NMTHPOVectorEnv = NMTHPOEnv.vectorized()
 
 
 def _grids(pairs: Sequence[str]) -> tuple[str, ...]:
-    """Names of the tables of the pairs to draw from.
-
-    Raises:
-        ValueError: Pairs are unknown, repeated or none.
-    """
+    """Names of the tables of the pairs to draw from."""
     chosen = check_names("pairs", pairs)
     for pair in chosen:
         one_of("pair in pairs", pair, SHARED_GRID)

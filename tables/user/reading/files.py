@@ -67,11 +67,7 @@ def of_path(path: Path, most: int | None = None) -> Frame:
 
 
 def _metadata(path: Path) -> dict[str, Any]:
-    """Facts on the columns in the metadata of a Syne Tune experiment; empty without metadata.
-
-    Raises:
-        ValueError: The metadata are of another kind.
-    """
+    """Facts on the columns in the metadata of a Syne Tune experiment; empty without metadata."""
     try:
         facts = json.loads(content_of(path)) if path.is_file() else None
         if facts is None:

@@ -48,11 +48,7 @@ def recognised(frame: Frame) -> Frame:
 
 
 def _expanded(frame: Frame) -> Frame:
-    """Expand a column of mappings, in JSON or Python's notation, to a column for each key, `params.lr`.
-
-    Raises:
-        ValueError: Only some cells of a configuration or summary are mappings.
-    """
+    """Expand a column of mappings, in JSON or Python's notation, to a column for each key, `params.lr`."""
     columns: dict[str, Any] = {}
     for name, cells in frame.cells.items():
         made = {t: run for t in different(cells) if (run := _mapping(t)) is not None}
