@@ -1,10 +1,10 @@
 """Speed of the environments against peers in one run: `python -m hpo_envs.benchmarks.speed [PART ...]`.
 
-Parts: `scalar`, `batched`, `loop`, `seeds`, `imports`; by default all. Times on shared machines are noisy: every figure
-    is CPU time, the minimum over interleaved rounds; ratios are the reliable part. Peers: FrozenLake-v1 through
-    `gym.make`, a minimal hand-written table environment that passes Gymnasium's checker, and the bare NumPy gathers
-    that a batched step needs. With `--against CHECKOUT` the same is run with another checkout's package, in alternating
-    processes, and each figure is shown as medians of both and their ratio.
+Parts: `scalar`, `batched`, `sampled`, `loop`, `seeds`, `imports`; by default all. Times on shared machines are noisy:
+every figure is CPU time, the minimum over interleaved rounds; ratios are the reliable part. Peers: FrozenLake-v1 by
+`gym.make`, a minimal hand-written table environment that passes Gymnasium's checker, and the bare NumPy gathers that a
+batched step needs. With `--against CHECKOUT` the same is run with another checkout's package, in alternating processes,
+and each figure is shown as medians of both and their ratio.
 """
 
 import argparse
@@ -23,8 +23,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from hpo_envs.benchmarks import runs
+from hpo_envs.benchmarks import runs, tasks
 from hpo_envs.tables import screen
+from hpo_envs.wrappers import for_training
 
 STEPS = 400
 
@@ -169,6 +170,19 @@ def batched(num_envs: int) -> dict[str, float]:
     return {name: 1e6 * seconds for name, seconds in best_of(10, timed).items()}
 
 
+def sampled() -> dict[str, float]:
+    """Microseconds per step of all episodes of sampled tasks: raw, and with hyperparameters and observed rewards."""
+    timed = {}
+    for n in (64, 256, 1024, 4096):
+        actions, raw = np.random.default_rng(0).integers(0, 64, (60, n)), tasks.make_vec(n)
+        shown = for_training(tasks.make_vec(n), 64, ("hyperparameters", "observed"))
+        for name, envs in ((f"{n} episodes, raw", raw), (f"{n} episodes, observed", shown)):
+            envs.reset(seed=0)
+            steps = functools.partial(lambda envs, given: [envs.step(a) and None for a in given], envs, actions)
+            timed[name] = functools.partial(seconds_of, steps, time.process_time)
+    return {name: 1e6 * seconds / 60 for name, seconds in best_of(5, timed).items()}
+
+
 def loop() -> dict[str, float]:
     """Microseconds per evaluation of a batch of 100 seeds of `random`, including the run loop."""
     timed = {f"random, {budget} evaluations": _run("random", 100, budget, 1e6) for budget in (20, 200)}
@@ -213,6 +227,7 @@ def imports() -> dict[str, float]:
 PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
     "scalar": (scalar, "us a step through gym.make"),
     **{f"batched {n}": (functools.partial(batched, n), "us a step of all episodes") for n in (64, 1024, 16384)},
+    "sampled": (sampled, "us a step of all episodes"),
     "loop": (loop, "us an evaluation"),
     "seeds": (seeds, "ms a seed"),
     "imports": (imports, "ms"),

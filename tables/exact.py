@@ -23,10 +23,11 @@ def total(values: Iterable[float]) -> float:
     return functools.reduce(operator.add, values, 0)
 
 
-def _polynomial(*coefficients: float) -> Callable[[Floats], Floats]:
-    """A polynomial from its coefficients, highest power first."""
+def _polynomial(*coefficients: float) -> Callable[[Any], Any]:
+    """A polynomial from its coefficients, highest power first; of one number as a Python float, with the same bits."""
 
-    def value(x: Floats) -> Floats:
+    def value(x: Any) -> Any:
+        x = x.item() if x.size == 1 else x
         y = coefficients[0] * x + coefficients[1]
         for c in coefficients[2:]:
             y *= x
@@ -95,10 +96,10 @@ def _elementwise(function: Callable[[Floats], Floats]) -> Callable[[Any], Any]:
 @_elementwise
 def exp(x: Floats) -> Floats:
     """The exponential."""
-    x = np.clip(x, -750.0, 750.0)
+    x = np.minimum(np.maximum(x, -750.0), 750.0)
     k = np.rint(x / _LN2)
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
-    return np.ldexp(1.0 + _EXP(r) * r, k.astype(np.int64))
+    return np.asarray(np.ldexp(1.0 + _EXP(r) * r, k.astype(np.int64)))
 
 
 @_elementwise
@@ -175,7 +176,7 @@ def normal_quantile(p: Floats) -> Floats:
     tail = np.abs(q) > 0.425
     if tail.any():
         r = np.sqrt(-log(np.minimum(p[tail], 1.0 - p[tail])))
-        size = np.asarray(_TAIL(r - 1.6))
+        size = np.reshape(_TAIL(r - 1.6), r.shape)
         far = r > 5.0
         if far.any():
             size[far] = _FAR(r[far] - 5.0)

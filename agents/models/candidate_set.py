@@ -6,7 +6,7 @@ code, on the Gaussian process of `learned`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,9 @@ the source tasks' mean with the observations, and whether there are source tasks
 
 NEARNESS = 1
 """Index of the set of length-scales (of `LENGTHS`) that measures how near two candidates are."""
+
+_WIDTHS = (16, 32)
+"""Episodes of up to so many features are multiplied apart from wider ones, in `CandidateSet`."""
 
 BOUND = 8.0
 """Largest absolute value of a column."""
@@ -206,16 +209,18 @@ class CandidateSet:
             self._static[..., :d] -= (np.arange(d) < space.widths[:, None])[:, None]
             self._static[~tables.valid] = 0.0
         if "observed" in features:
-            self._scaled = np.divide(space.x, space.lengths[:, NEARNESS, None], dtype=np.float32, casting="same_kind")
-            self._squares = np.einsum("end,end->en", self._scaled, self._scaled)
+            self._scaled = [*_by_width(space)]
         self._past, self._left = np.zeros((e, budget, GROUPS["history"]), np.float32), np.ones(e)
 
     def observe(self, rows: Indices, rewards: Floats) -> None:
         """Add the (E,) rewards, in any unit, higher is better, of (E,) candidates."""
         if "observed" in self._features:
-            x, at = self._scaled, self._scaled[self._each, rows]
-            apart = self._squares + self._squares[self._each, rows][:, None] - 2.0 * (x @ at[:, :, None])[:, :, 0]
-            self._near = np.maximum(self._near, of_square_distances("matern52", np.maximum(apart, 0.0)))
+            apart = np.empty(self._near.shape, np.float32)
+            for some, x, squares in self._scaled:
+                each, at = np.arange(len(some)), rows[some]
+                products = (x @ x[each, at][:, :, None])[:, :, 0]
+                apart[some] = squares + squares[each, at][:, None] - 2.0 * products
+            np.maximum(self._near, of_square_distances("matern52", np.maximum(apart, 0.0)), out=self._near)
             self._near[self._each, rows] = 1.0
         if self._averaged is not None:
             self._averaged.observe(rows)
@@ -298,9 +303,21 @@ class CandidateSet:
         (e, t), best, since, fit = z.shape, np.zeros(len(z)), np.zeros(len(z)), np.zeros(len(z))
         if t:
             best, since = z.max(axis=1), t - 1.0 - z.argmax(axis=1)
+        known = self._space.tables.used.any(axis=1)
+        if t and known.any():
             m = np.take_along_axis(self._prior, self.rows, axis=1)
             m = m - m.mean(axis=1, keepdims=True)
             norm = np.sqrt(np.square(m).sum(axis=1) * np.square(z).sum(axis=1))
             fit = (m * z).sum(axis=1) / np.where(norm > FLOOR, norm, 1.0)
-        known = self._space.tables.used.any(axis=1)
         return np.stack([left, np.full(e, t / 20.0), best, since / 10.0, fit, known], axis=1)
+
+
+def _by_width(space: CandidateArrays) -> Iterator[tuple[Indices, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """Episodes with similar numbers of features, their features in units of a length-scale, and squares of these."""
+    kind = np.searchsorted(_WIDTHS, space.widths)
+    for k in np.unique(kind):
+        some = np.flatnonzero(kind == k)
+        width = int(space.widths[some].max())
+        x, scale = space.x[some, :, :width], space.lengths[some, NEARNESS, None, :width]
+        x = np.divide(x, scale, dtype=np.float32, casting="same_kind")
+        yield some, x, np.einsum("end,end->en", x, x)

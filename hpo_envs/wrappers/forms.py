@@ -245,8 +245,9 @@ class VectorForm(VectorWrapper):
             observation[ended] = np.stack(list(info["final_obs"][ended]))
         index: EpisodeIndices = ALL if continuing.all() else continuing.nonzero()[0]
         shown = self.rule.observe(observation, index, False)
+        parts = shown.items() if isinstance(shown, dict) else ()
         for i in ended:
-            info["final_obs"][i] = entry(shown, i)
+            info["final_obs"][i] = {name: array[i] for name, array in parts} or shown[i]
         return shown
 
     def _masked(self, info: dict[str, Any]) -> dict[str, Any]:

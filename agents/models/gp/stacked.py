@@ -256,7 +256,8 @@ class StackedGP:
 def standardised(y: Floats) -> Floats:
     """(..., t) `robust` observations with mean 0 and deviation 1."""
     cut = robust(y)
-    deviation = cut.std(axis=-1, keepdims=True)
+    apart = cut - cut.mean(axis=-1, keepdims=True)
+    deviation = np.sqrt(np.square(apart).mean(axis=-1, keepdims=True))
     # Means of equal numbers leave round-off, which must not be blown up.
     floor = 1e-9 * np.maximum(1.0, np.abs(y).max(axis=-1, keepdims=True))
-    return np.asarray((cut - cut.mean(axis=-1, keepdims=True)) / np.where(deviation > floor, deviation, 1.0))
+    return np.asarray(apart / np.where(deviation > floor, deviation, 1.0))

@@ -21,16 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpo_envs.tables import Ints, catalogue, exact, frames
-from hpo_envs.tables.datasets.charhpo import (
-    ARCHITECTURES,
-    RUNS,
-    SCHEDULERS,
-    TABLES,
-    build,
-    hyperparameters,
-    parts,
-    space,
-)
+from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, RUNS, TABLES, build, hyperparameters, parts, space
 from hpo_envs.tables.datasets.charhpo.forests import Forest, compile_forest
 from hpo_envs.tables.draws import mix_many, uniform_many
 from hpo_envs.tables.files import atomic
@@ -112,13 +103,16 @@ class Surrogate:
         score = self.score(task, self.forest(arch, 0, x), e1)
         log_runtime = self.forest(arch, 1, with_score(x, score)) + e2 * self.runtime_noise[task]
         out, word = np.empty((len(x), 2)), WORDS[task]
-        at = np.searchsorted(self.quantile_at, score, side="right") - 1
-        at = np.minimum(np.maximum(at, 0), len(self.quantile_at) - 2)
-        x0, x1 = self.quantile_at[at], self.quantile_at[at + 1]
-        y0, y1 = self.quantiles[task, at], self.quantiles[task, at + 1]
-        out[:, 0] = np.rint(((y1 - y0) / (x1 - x0) * (score - x0) + y0) / word) * word
+        at = self.quantile_at[1:-1].searchsorted(score, side="right")
+        above = self.slopes[task, at] * (score - self.quantile_at[at])
+        out[:, 0] = np.rint((above + self.quantiles[task, at]) / word) * word
         out[:, 1] = np.round(exact.exp(log_runtime), 1)
         return out
+
+    @functools.cached_property
+    def slopes(self) -> Floats:
+        """(24, quantiles - 1) of the quantile functions."""
+        return np.asarray(np.diff(self.quantiles) / np.diff(self.quantile_at))
 
     def score(self, task: Ints, predicted: Floats, e: Floats) -> Floats:
         """(n,) normal scores of runs of (n,) tasks, from predictions of their forest and standard normal draws."""
@@ -144,26 +138,23 @@ class Surrogate:
 
 
 @functools.cache
-def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Ints]:
-    """Columns of the 15 numbers; their bounds and spans, logarithmic ones as logarithms; the scheduler each needs."""
+def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Floats]:
+    """Columns of the 15 numbers; their bounds and spans (of logarithms), and (schedulers, 15) their largest inputs."""
+    columns = np.delete(np.arange(16), space.SCHEDULER)
     searched = hyperparameters.space([*ARCHITECTURES][arch])
-    numbers = [h for h in searched if h.kind != "categorical"]
-    columns = np.array([searched.index(h) for h in numbers])
-    bounds = np.array([(exact.log(h.low), exact.log(h.high)) if h.log else (h.low, h.high) for h in numbers])
-    needs = np.array([-1 if h.condition is None else SCHEDULERS.index(h.condition[1][0]) for h in numbers])
+    bounds = np.array([exact.log([h.low, h.high]) if h.log else (h.low, h.high) for h in searched])[columns]
     span = bounds[:, 1] - bounds[:, 0]
-    return columns, bounds[:, 0], bounds[:, 1], np.where(span > 0, span, np.inf), needs
+    return columns, *bounds.T, np.where(span > 0, span, np.inf), UNIT * space.grids()[-1][:, columns]
 
 
 def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
     """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, the index of the 12 tasks."""
-    columns, low, high, span, needs = scaling(arch)
-    values = configs[:, columns]
+    columns, low, high, span, units = scaling(arch)
+    values = configs.take(columns, axis=1)
     values[:, space.RATE] = exact.log(values[:, space.RATE])
-    active = (needs == -1) | (needs == configs[:, space.SCHEDULER, None])
     x = np.empty((len(configs), len(SIZES)), np.int64)
-    np.rint(np.where(active, (_clip(values, low, high) - low) / span, 0.0) * UNIT, out=x[:, :-2], casting="unsafe")
     x[:, -2], x[:, -1] = configs[:, space.SCHEDULER], task // 2
+    np.rint((_clip(values, low, high) - low) / span * units[x[:, -2]], out=x[:, :-2], casting="unsafe")
     return x
 
 
@@ -215,11 +206,11 @@ def table(name: str) -> Table:
 
 def normals(task: Ints, x: Ints) -> tuple[Floats, Floats]:
     """Two independent standard normal draws per row, from a hash of the task and the (n, 17) inputs."""
-    seeds = (x[:, :17].astype(np.uint64) * ODD).sum(axis=1, dtype=np.uint64)
+    seeds = (x[:, :17].view(np.uint64) * ODD).sum(axis=1)
     # Box and Muller (1958).
-    key = mix_many(seeds, task)
-    radius = np.sqrt(-2.0 * exact.log(uniform_many(mix_many(key, 0))))
-    cosine, sine = exact.circle(uniform_many(mix_many(key, 1)))
+    u, turns = uniform_many(mix_many(mix_many(seeds, task), [[0], [1]]))
+    radius = np.sqrt(-2.0 * exact.log(u))
+    cosine, sine = exact.circle(turns)
     return radius * cosine, radius * sine
 
 

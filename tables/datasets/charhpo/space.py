@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hpo_envs.tables import Ints, exact
 from hpo_envs.tables.checks import one_of
-from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, WARMUP_STEP, hyperparameters
+from hpo_envs.tables.datasets.charhpo import ARCHITECTURES, SCHEDULERS, WARMUP_STEP, hyperparameters
 from hpo_envs.tables.table import Floats, Hyperparameter
 from hpo_envs.tables.user import points
 
@@ -18,8 +18,6 @@ WARMUPS = 50_000
 
 RATE, SCHEDULER, WARMUP = 1, 5, 6
 """Columns of hyperparameters that are not like the others."""
-ONLY_PLATEAU = [7, 8, 9]
-"""Columns that count under one scheduler only."""
 
 
 def natural(h: Hyperparameter, u: Floats) -> Floats:
@@ -31,19 +29,28 @@ def natural(h: Hyperparameter, u: Floats) -> Floats:
 
 
 @functools.cache
-def grids(arch: int) -> tuple[npt.NDArray[np.intp], Ints, Floats, npt.NDArray[np.intp], Floats, Floats]:
-    """Columns with a list of values, their counts, the values padded to (columns, 128); columns of ranges, bounds."""
-    space = hyperparameters.space([*ARCHITECTURES][arch])
-    listed = np.array([j for j, h in enumerate(space) if h.values])
-    values = np.zeros((len(listed), max(len(space[j].values) for j in listed)))
-    for row, j in enumerate(listed):
-        h = space[j]
-        values[row, : len(h.values)] = range(len(h.values)) if h.kind == "categorical" else h.values
-    counts = np.array([len(space[j].values) for j in listed])
-    ranges = np.array([j for j, h in enumerate(space) if not h.values and h.kind == "float"])
-    bounds = np.array([exact.log([space[j].low, space[j].high]) if space[j].log else (space[j].low, space[j].high)
-                       for j in ranges])  # fmt: skip
-    return listed, counts, values, ranges, bounds[:, 0], bounds[:, 1]
+def grids() -> tuple[Floats, Ints, Ints, Floats, Floats, npt.NDArray[np.bool_]]:
+    """All lists of values in one array; by architecture, (2, 16) starts and lengths of lists, spans and ends of ranges.
+
+    A range is a list of its lower end, and has a span. Also (schedulers, 16) which hyperparameters are active.
+    """
+    spaces = [hyperparameters.space(name) for name in ARCHITECTURES]
+    lists, spans, ends = [], np.zeros((2, 16)), np.full((2, 16), np.inf)
+    for a, j in np.ndindex(2, 16):
+        h = spaces[a][j]
+        if h.kind == "float":
+            low, high = exact.log([h.low, h.high]) if h.log else (h.low, h.high)
+            spans[a, j], ends[a, j] = high - low, high
+            lists.append(np.array([low]))
+        elif j == WARMUP:
+            lists.append(WARMUP_STEP * (1.0 + np.arange(WARMUPS)))
+        else:
+            lists.append(np.arange(len(h.values)) if h.kind == "categorical" else np.array(h.values))
+    lengths = np.array([len(some) for some in lists])
+    starts = np.cumsum(lengths) - lengths
+    conditions = [None if h.condition is None else h.condition[1] for h in spaces[0]]
+    active = np.array([[c is None or name in c for c in conditions] for name in SCHEDULERS])
+    return np.concatenate(lists, dtype=float), starts.reshape(2, 16), lengths.reshape(2, 16), spans, ends, active
 
 
 def configurations(arch: Ints, u: Floats) -> Floats:
@@ -53,22 +60,13 @@ def configurations(arch: Ints, u: Floats) -> Floats:
         arch: (n,) architecture of each row, in the order of `names.ARCHITECTURES`.
         u: (n, 16) points in [0, 1].
     """
-    out = np.empty(u.shape)
-    for a in range(2):
-        rows = np.flatnonzero(arch == a)
-        if not len(rows):
-            continue
-        listed, counts, values, ranges, low, high = grids(a)
-        x, part = u[rows], np.empty((len(rows), u.shape[1]))
-        choice = np.minimum((x.take(listed, axis=1) * counts).astype(np.int64), counts - 1)
-        part[:, listed] = values[np.arange(len(listed)), choice]
-        part[:, WARMUP] = WARMUP_STEP * (1.0 + np.minimum(np.floor(x[:, WARMUP] * WARMUPS), WARMUPS - 1.0))
-        part[:, ranges] = np.minimum(low + x.take(ranges, axis=1) * (high - low), high)
-        part[:, RATE] = np.minimum(np.maximum(exact.exp(part[:, RATE]), 1e-6), 0.01)
-        scheduler = part[:, SCHEDULER, None]
-        part[:, [WARMUP]] *= scheduler == 2
-        part[:, ONLY_PLATEAU] *= scheduler == 1
-        out[rows] = part
+    values, starts, lengths, spans, ends, active = grids()
+    most = lengths[arch]
+    out: Floats = values[np.minimum((u * most).astype(np.int64), most - 1) + starts[arch]]
+    out += u * spans[arch]
+    np.minimum(out, ends[arch], out=out)
+    out[:, RATE] = np.minimum(np.maximum(exact.exp(out[:, RATE]), 1e-6), 0.01)
+    out *= active[out[:, SCHEDULER].astype(np.int64)]
     return out
 
 
