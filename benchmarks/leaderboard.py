@@ -24,7 +24,7 @@ from typing import Any
 
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.comparison.comparison import Comparison
-from hpo_envs.benchmarks.report import board, sentences
+from hpo_envs.benchmarks.report import board, numbers, sentences
 from hpo_envs.benchmarks.runs import executors, run, transfer
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.study import POLICY, SEEDS, SLOW_SEEDS, SUBSAMPLE, Entrant, Environment, Study, entrants
@@ -164,9 +164,13 @@ def headline(found: Mapping[str, Any]) -> str:
     most_first = sorted(where.items(), key=lambda item: -len(item[1]))
     said = [f"`{agent}` ({sentences.listed(names, 99)})" for agent, names in most_first]
     across = sum(t["best"]["there"] is not None for t in tracks)
+    gains = [(t["name"].partition(", ")[0], gain) for t in drawn(found) if (gain := sentences.gain(t, TRAINED))]
+    shown = [f"{name} {numbers.interval([v and round(v, 3) for v in gain])}" for name, gain in gains]
     return (
         f"{sum(map(len, where.values()))} of {len(tracks)} groups of tasks have a significantly best agent"
         f"{f': {sentences.listed(said, 99)}' if said else ''}; across tasks, {across} of them."
+        f"{f' With source tasks, regret of the best fixed order minus that of `{TRAINED}`: ' if shown else ''}"
+        f"{sentences.listed(shown, 99)}{'.' if shown else ''}"
     )
 
 

@@ -82,8 +82,6 @@ class Learned(CandidateAgent):
         seen: Whether weights trained on the problem's languages are allowed; results are marked.
         weights: Name of the weights; None: those trained on most languages, but on none of the problem's.
         member: Index of the only training seed of the weights to use; None: all of them.
-        numbers: (seeds, len(START)) numbers instead of shipped ones.
-        initial: Number of random first candidates, without sources.
 
     Raises:
         ValueError: More than one objective, unknown weights, or weights trained on the problem's languages although
@@ -99,23 +97,17 @@ class Learned(CandidateAgent):
         seen: bool = False,
         weights: str | None = None,
         member: int | None = None,
-        numbers: Floats | None = None,
-        initial: int = 1,
     ) -> None:
         sources = [s for s in problem.sources if not s.feature_names]
-        super().__init__(problem, seed, initial=1 if sources else initial, design="random")
+        super().__init__(problem, seed, initial=1, design="random")
         if problem.objectives != 1:
             raise ValueError(f"problem must have one objective for this agent, got {problem.objectives}")
         used = LearnedNumbers("untrained", frozenset(), np.array([[*START.values()]]))
-        if numbers is not None:
-            used = LearnedNumbers("given", frozenset(), np.asarray(numbers, dtype=np.float64))
-        elif trained and sources:
+        if trained and sources:
             used = chosen(shipped(), () if seen else problem.held_out, weights)
             used = used if member is None else replace(used, numbers=used.numbers[[member]])
-        if used.numbers.ndim != 2 or used.numbers.shape[1] != len(START):
-            raise ValueError(f"numbers must have shape (seeds, {len(START)}), got {used.numbers.shape}")
         self.trained_on = used.languages
-        self._transfer, self.random_first = bool(sources), 0 if sources else self.initial
+        self._transfer, self.random_first = bool(sources), int(not sources)
         n = len(self.features)
         self.pool = np.arange(n) if n <= LARGEST else np.sort(self.rng.choice(n, LARGEST, replace=False))
         self._at = {int(k): i for i, k in enumerate(self.pool)}
@@ -205,7 +197,7 @@ def unseen(known: Sequence[W], excluded: Iterable[str]) -> list[W]:
 def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
     """Return whether there are weights that may be used on a problem: not trained on its languages."""
     given = hyperparameters.get
-    if not problem.sources or given("seen") or given("numbers") is not None or not given("trained", True):
+    if not problem.sources or given("seen") or not given("trained", True):
         return True
     return bool(unseen(shipped(), problem.held_out))
 

@@ -31,12 +31,6 @@ SEEDS = 3
 VALIDATION = 4
 """One in this many of the sweeps' training languages is used for early stopping."""
 
-EPILOG = """examples:
-  python -m hpo_envs.benchmarks.learned.train                          everything, as shipped
-  python -m hpo_envs.benchmarks.learned.train --only CharHPO --seeds 1 --generations 5 --out /tmp/w    a quick look
-"""
-
-
 SIGMA = np.array([0.5, 0.5, 0.5, 0.5, 0.5, 0.25, 8.0, 0.7, 0.7, 0.7, 0.7, 0.5, 0.2, 0.3, 0.2, 0.2])
 """Standard deviation of the perturbation of each entry of `START`; factors are perturbed as logarithms."""
 
@@ -205,12 +199,7 @@ def fit(group: Group, settings: Settings, seed: int, log: list[dict[str, object]
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train the selected weights."""
-    parser = argparse.ArgumentParser(
-        prog="python -m hpo_envs.benchmarks.learned.train",
-        description="Trains the weights of the agent `learned` by evolution strategies.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.train", description=__doc__)
     parser.add_argument("--only", choices=[g.name for g in groups()], help="one group of tables instead of all")
     parser.add_argument("--generations", type=int, default=Settings().generations, help="default: %(default)s")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="default: %(default)s")

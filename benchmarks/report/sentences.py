@@ -17,6 +17,9 @@ SCORES = {"anytime": "mean normalised regret over the budget", "final": "final n
 RAW = {"anytime": "negative best reward, mean over the budget", "final": "negative final reward"}
 """The same without a known scale: lower is better, comparable on one environment only."""
 
+FIXED_ORDERS = ("zero-shot", "portfolio", "ridge")
+"""Agents whose order of the candidates is fixed before the run."""
+
 
 def measure(track: Mapping[str, Any]) -> str:
     """Name of the score that ranks a track."""
@@ -37,6 +40,18 @@ def score(record: Mapping[str, Any]) -> str:
 def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
     """Comparison of agent a with agent b; None if they are the same."""
     return significance.against(track["pairs"], a, b)
+
+
+def fixed_order(track: Mapping[str, Any]) -> str | None:
+    """The best agent of a track that uses source tasks, but nothing that it observes in the run."""
+    return next((r["agent"] for r in track["ranking"] if r["agent"] in FIXED_ORDERS), None)
+
+
+def gain(track: Mapping[str, Any], agent: str) -> list[float | None] | None:
+    """Adaptation gain with its interval: the lead of an agent over `fixed_order`, on the same seeds; None without."""
+    fixed = fixed_order(track)
+    p = None if fixed is None or agent in FIXED_ORDERS else against(track, fixed, agent)
+    return p["here"]["difference"] if p else None
 
 
 def runs(track: Mapping[str, Any]) -> str:

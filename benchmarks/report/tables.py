@@ -70,10 +70,12 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
     leader = t["ranking"][0]["agent"]
     several = t["groups"] >= FEWEST_GROUPS
     timed = any(r.get("seconds") for r in t["ranking"])
+    fixed = sentences.fixed_order(t)
     rows = []
     for place, r in enumerate(t["ranking"], 1):
         p = sentences.against(t, r["agent"], leader)
         here, there = (p["here"], p["there"]) if p else ({}, {})
+        gain = sentences.gain(t, r["agent"])
         rows.append(
             [
                 num(place),
@@ -84,13 +86,16 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
                 num(here["difference"][0] if p else 0.0, numbers.interval(here["difference"]) if p else ""),
                 text(_tested(r["here"], here)),
                 *([text(_tested(r["there"], there))] if several else []),
+                *([num(gain[0] if gain else None, numbers.interval(gain) if gain else "")] if fixed else []),
                 *([num(r.get("seconds"), milliseconds(r.get("seconds")))] if timed else []),
             ]
         )
     columns = [("n", "#"), ("", "agent"), ("n", f"mean {_score(t)}"), ("n", f"final {_score(t)}"), ("n", "solved")]
     columns += [("n", "difference to the leader"), ("", "on these tasks"), *([("", "across tasks")] if several else [])]
+    columns += [("n", "adaptation gain")] if fixed else []
     columns += [("n", "ms per suggestion")] if timed else []
     caption = f"{t['name']}: ranked by {sentences.measure(t)}; lower is better"
+    caption += f"; adaptation gain: that of {fixed}, the best fixed order, minus the agent's" if fixed else ""
     return table(key, caption, columns, rows) + download(key, "Ranking")
 
 

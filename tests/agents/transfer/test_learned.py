@@ -9,7 +9,6 @@ import pytest
 
 from hpo_envs import agents
 from hpo_envs.agents import Problem
-from hpo_envs.agents.models.gp.stacked import START
 from hpo_envs.agents.problem import Source
 from hpo_envs.agents.random import RandomSearch
 from hpo_envs.agents.transfer import learned
@@ -89,10 +88,8 @@ def test_other_tables_determine_the_start_and_the_problem_their_weights() -> Non
     assert order[-1] in play(problem, -y)  # two of three tables are wrong
 
 
-def test_learned_numbers_are_the_requested_ones() -> None:
+def test_numbers_are_untrained_without_source_tasks() -> None:
     problem, y = related()
-    start = np.array([[*START.values()]])
-    assert play(problem, y, trained=False) == play(problem, y, numbers=start)
     alone = replace(problem, sources=())
     assert play(alone, y) == play(alone, y, trained=False)
     assert agents.make("learned", alone, 0).trained_on == frozenset()
@@ -102,8 +99,6 @@ def test_invalid_arguments_are_rejected() -> None:
     problem, _ = related()
     with pytest.raises(ValueError, match="weights must be one of .*, got 'bert'"):
         agents.make("learned", problem, 0, weights="bert")
-    with pytest.raises(ValueError, match=f"numbers must have shape \\(seeds, {len(START)}\\), got \\(3,\\)"):
-        agents.make("learned", problem, 0, numbers=np.zeros(3))
     with pytest.raises(ValueError, match="one objective"):
         agents.make("learned", replace(problem, objectives=2, sources=()), 0)
 

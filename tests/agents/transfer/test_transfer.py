@@ -10,13 +10,13 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from hpo_envs.agents import AGENTS, Problem, Source, make
-from hpo_envs.agents.models.gp import sources
+from hpo_envs.agents.models.gp import sources, stacked
 from hpo_envs.agents.models.gp.sources import normal_scores
 from hpo_envs.agents.models.pareto import pareto_front
 from hpo_envs.agents.transfer.base import TREES, predictions, standardised, usable
 from hpo_envs.agents.transfer.quantile import copula
 from hpo_envs.agents.transfer.rgpe import misranked, misranked_left_out, weights
-from hpo_envs.agents.transfer.stacked import LENGTHS, robust
+from hpo_envs.agents.transfer.stacked import LENGTHS
 from hpo_envs.agents.transfer.task_tpe import crowding, density, ranked, split
 
 X = np.stack(np.meshgrid(np.linspace(0, 1, 6), np.linspace(0, 1, 6)), axis=-1).reshape(-1, 2)
@@ -171,8 +171,10 @@ def test_a_misleading_source_has_no_weight() -> None:
 
 
 def test_failures_are_cut_off() -> None:
-    assert robust(np.array([0.0, 1.0, 2.0, -100.0])) == pytest.approx(robust(np.array([0.0, 1.0, 2.0, -1.75])))
-    assert robust(np.ones(3)).tolist() == [0.0] * 3
+    assert stacked.standardised(np.array([0.0, 1.0, 2.0, -100.0])) == pytest.approx(
+        stacked.standardised(np.array([0.0, 1.0, 2.0, -1.75]))
+    )
+    assert stacked.standardised(np.ones(3)).tolist() == [0.0] * 3
 
 
 def test_the_next_candidate_follows_the_formula() -> None:
@@ -181,7 +183,7 @@ def test_the_next_candidate_follows_the_formula() -> None:
     for row in rows:
         agent.tell(row, float(TRUTH[row]), {"cost": 1.0, "status": "ok"})
     s = agent.means[0]
-    e, y = s.mean(axis=0), robust(TRUTH[rows])
+    e, y = s.mean(axis=0), stacked.standardised(TRUTH[rows])
     distances = np.sqrt(np.square(X[:, None] - X).sum(axis=-1))
     gains, evidence = [], []
     for length in LENGTHS:

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from hpo_envs.benchmarks import leaderboard
 from hpo_envs.benchmarks import plots as style
 from hpo_envs.benchmarks.analysis import forest_importance as fi
 from hpo_envs.benchmarks.analysis import significance
@@ -194,3 +196,16 @@ def test_rows_by_agent_and_budget() -> None:
         ["quick", "50 % [27, 73]", "5 % [0.1, 25]", "120 (85%)"],
         ["slow", "-", "5 % [0.1, 25]", "-"],
     ]
+
+
+def test_adaptation_gains_are_over_the_best_fixed_order_of_the_same_runs() -> None:
+    (t,) = (t for t in summary.read(leaderboard.SUMMARY)["tracks"] if t["name"] == "NMTHPO, with tables of NMTHPO")
+    mean = {r["agent"]: r["mean"][0] for r in t["ranking"]}
+    fixed = min((name for name in sentences.FIXED_ORDERS if name in mean), key=lambda name: mean[name])
+    assert sentences.fixed_order(t) == fixed
+    for agent, regret in mean.items():
+        gain = sentences.gain(t, agent)
+        assert (gain is None) == (agent in sentences.FIXED_ORDERS)
+        if gain:
+            assert gain[0] == pytest.approx(mean[fixed] - regret, abs=1e-3)
+            assert gain[1] < gain[0] < gain[2]
