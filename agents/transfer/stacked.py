@@ -22,9 +22,9 @@ class StackedGPAgent(TransferAgent):
     """Expected improvement of a Gaussian process around the mean of the other tables, whose weights are learned.
 
     Formula:
-        m(x) = .7 e(x)                                                  e: mean of the sources' predictions
-        k(x, x') = .5 M_l(x, x') + 1 + .25 e(x) e(x') + .5 / J sum_j d_j(x) d_j(x')     d_j = s_j - e, M_l: Matern 5/2
-        p(l | y) ~ N(y; m, K_l + .02 I)                                 l in .3, .75, 1.5, 3
+        m(x) = 0.7 e(x),  e: mean of the sources' predictions s_j,  d_j = s_j - e
+        k(x, x') = 0.5 M_l(x, x') + 1 + 0.25 e(x) e(x') + 0.5 / J sum_j d_j(x) d_j(x'),  M_l: Matern 5/2
+        p(l | y) ~ N(y; m, K_l + 0.02 I),  l in 0.3, 0.75, 1.5, 3
         next = argmax sum_l p(l | y) EI_l(x); of two objectives EHVI of the mixtures' moments
 
     Paper: none; a linear model of the sources' predictions inside the kernel, as in Valerio Perrone, Rodolphe

@@ -16,7 +16,7 @@ def tracker_of(name: str) -> Callable[[str, Evaluation], None]:
         name: `mlflow` or `wandb`.
 
     Raises:
-        ValueError: The name is another one.
+        ValueError: The name is neither of these.
         ModuleNotFoundError: The package is not installed.
     """
     one_of("log", name, ("mlflow", "wandb"))

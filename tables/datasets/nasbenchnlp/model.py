@@ -39,7 +39,7 @@ DEPTH = 3
 """Depth of the trees, stored as complete binary trees."""
 
 JITTER = 0.003
-"""Relative standard deviation of the seconds of one epoch around the run's mean (median absolute change .002)."""
+"""Relative standard deviation of the seconds of one epoch around the run's mean (median absolute change 0.002)."""
 
 FLOORS = (4.18, 4.18, 3.0)
 """Log perplexity below which no simulated curve can go: validation, test and training.
