@@ -64,7 +64,7 @@ class Decision(NamedTuple):
     """A decision on some columns, or on the whole frame.
 
     Attributes:
-        role: `file`, `score`, `cost`, `level`, `repeat`, `status`, `name`, `hyperparameter` or `ignored`.
+        role: `file`, `score`, `cost`, `level`, `repeat`, `status`, `name`, `hyperparameter`, `ignored` or `question`.
         columns: Names of the columns in the file; empty: the whole frame.
         text: The decision and its reason, in words.
         option: Option that settles the decision; empty if it is certain.

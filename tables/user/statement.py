@@ -99,6 +99,11 @@ class Decisions:
         return tuple(d for d in self.said if d.option)
 
     @property
+    def questions(self) -> tuple[Decision, ...]:
+        """What only the user can decide; until then the decisions are provisional."""
+        return tuple(d for d in self.said if d.role == "question")
+
+    @property
     def lost(self) -> Mask:
         """(lines,) mask of runs that failed or diverged."""
         return np.isin(self.lines["status"], LOST)

@@ -28,16 +28,23 @@ def decide(frame: Frame, **options: Any) -> Decisions:
         **options: Known fields of a `Statement`.
 
     Raises:
-        ValueError: Cells or arguments are invalid, or with `ask` a decision is uncertain; lines and columns are named.
+        ValueError: Cells or arguments are invalid, or there are open questions, with `ask` also uncertain decisions;
+            all are listed with lines, columns and options.
     """
     try:
         given = statement_of(options, frame)
         tool = [Decision("file", (), f"read as an export of {frame.recipe.tool}")] if frame.recipe.tool else []
         found = Decisions(frame, given, given, said=(*tool, *frame.decisions))
         for step in STEPS:
-            found = step(found)
-        if given.ask and found.uncertain:
-            raise ValueError("; ".join(f"{d} (--ask)" for d in found.uncertain))
+            try:
+                found = step(found)
+            except ValueError:  # may follow from what is open
+                if not found.questions:
+                    raise
+                break
+        uncertain = [f"{d} (--ask)" for d in found.uncertain if given.ask]
+        if uncertain or found.questions:
+            raise ValueError("; ".join([*(d.text for d in found.questions), *uncertain]))
         return found
     except ValueError as error:
         text = str(error)

@@ -15,7 +15,7 @@ from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.cells import CHOICES, Column, Floats, Mask, absent
 from hpo_envs.tables.user.deciding import scales
 from hpo_envs.tables.user.deciding.names import goal_of, is_time
-from hpo_envs.tables.user.frame import Frame, count
+from hpo_envs.tables.user.frame import Decision, Frame, count
 from hpo_envs.tables.user.statement import Decisions, Statement
 
 FEW = 12
@@ -52,9 +52,10 @@ def spanned(found: Decisions) -> Decisions:
             continue
         note = ""
         if holes.any() and condition is None:
-            column, note, lost = _without_holes(frame, name, column)
+            column, note, lost, question = _without_holes(frame, name, column)
             columns = {**columns, name: column}
             kept &= ~lost
+            said += [Decision("question", (), question)] if question else []
         if h:
             text = f"as defined, {described(h)}"
         else:
@@ -85,35 +86,46 @@ def _column(frame: Frame, stated: Statement, name: str, h: Hyperparameter | None
 
 
 def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
-    """The condition (parent, choices) that explains where a column is empty; None if none does."""
-    for parent, column in columns.items() if holes.any() else ():
+    """The condition (parent, values) that explains where a column is empty: choices, or numbers above a threshold."""
+    for parent, column in sorted(columns.items(), key=lambda c: c[1].choices is None) if holes.any() else ():
         unknown = np.isnan(column.values)
-        if column.choices is None or (unknown & ~holes).any() or (unknown == holes).all():
+        if (unknown & ~holes).any() or (unknown == holes).all():
             continue
-        empty, filled = (set(np.unique(column.values[mask & ~unknown]).tolist()) for mask in (holes, ~holes))
-        if not empty & filled:
-            return parent, tuple(column.choices[int(i)] for i in sorted(filled))
+        empty, filled = (np.unique(column.values[mask & ~unknown]) for mask in (holes, ~holes))
+        if column.choices is None:
+            few = len(empty) + len(filled) <= FEW and 2 * (len(empty) + len(filled)) <= len(holes) and column.whole
+            apart = few and len(empty) and (empty.max() < filled.min() or filled.max() < empty.min())
+        else:
+            apart = not np.isin(empty, filled).any()
+        if apart:
+            return parent, tuple(map(column.natural, filled.tolist()))
     return None
 
 
-def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask]:
-    """A column with unexplained empty cells: with a choice `none`, or with the (lines,) to leave out."""
+def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask, str]:
+    """A column with unexplained empty cells: with a choice `none`, with the (lines,) to leave out, or a question."""
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
-        return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False
+        return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False, ""
     if column.none is not None and len(pd.unique(column.values[~holes])) < CHOICES:
-        return column.with_none(), f"; `none` is one of the choices ({fill} makes it a number)", holes & ~column.none
+        return (
+            column.with_none(),
+            f"; `none` is one of the choices ({fill} makes it a number)",
+            holes & ~column.none,
+            "",
+        )
     empty = np.flatnonzero(holes)
     if len(empty) * HOLES > len(holes):
         more = f" (and {len(empty) - 3} more)" if len(empty) > 3 else ""
-        raise ValueError(
+        text = (
             f"{', '.join(map(frame.where, empty[:3]))}{more}, column {name}: must have a value: no choice in "
             f"another column explains the empty cells; set their value with {fill}, or leave the column out "
             f"with --drop {quote(name)}"
         )
+        return column, "", holes & False, text
     word = "empty" if column.none is None else "`none`"
     lines = "1 line, which is" if len(empty) == 1 else f"{len(empty)} lines, which are"
-    return column, f"; {word} in {lines} left out as nobody knows it ({fill} tells)", holes
+    return column, f"; {word} in {lines} left out as nobody knows it ({fill} tells)", holes, ""
 
 
 def hyperparameter(

@@ -10,7 +10,7 @@ import numpy as np
 
 from hpo_envs.tables.user import cells as of_cells
 from hpo_envs.tables.user.cells import Cells, different, each, is_text, meaning, missing, number, text
-from hpo_envs.tables.user.frame import count
+from hpo_envs.tables.user.frame import Decision, count
 from hpo_envs.tables.user.statement import Decisions
 
 _SPREAD = r" *\(?(?:±|\+/-|\+-) *[\d.,]+(?:[eE][+-]?\d+)? ?%?\)?"
@@ -59,7 +59,12 @@ def legible(found: Decisions) -> Decisions:
             said.append(frame.of("ignored", f"{lines} with the header again, the first {first}: left out"))
             frame = frame.only(~again)
     free = {n: c for n, c in frame.cells.items() if n not in stated.categorical}
-    made = {n: s for n, s in spellings(free, frame.delimiter, stated.decimal).items() if s.note}
+    try:
+        read = spellings(free, frame.delimiter, stated.decimal)
+    except ValueError as error:
+        said.append(Decision("question", (), str(error)))
+        read = spellings(free, frame.delimiter, ".")
+    made = {n: s for n, s in read.items() if s.note}
     said += [frame.of("file", spelling.note, name) for name, spelling in made.items()]
     changed = {name: spelling.cells for name, spelling in made.items()}
     for name, value in stated.fill.items():
@@ -90,8 +95,8 @@ def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None 
     parts = {name: found for name, cells in columns.items() if is_text(cells) and (found := _parts(cells))}
     marks = {name: _marks([digits for digits, *_ in found.values()], decimal) for name, found in parts.items()}
     fractions = any(bool((c[:1000] % 1 > 0).any()) for c in columns.values() if not is_text(c))
-    points = decimal == "." or delimiter == "," or fractions or "point" in marks.values()
-    commas = decimal == "," or "comma" in marks.values()
+    points = decimal == "." or (not decimal and (delimiter == "," or fractions or "point" in marks.values()))
+    commas = decimal == "," or (not decimal and "comma" in marks.values())
     for name, mark in marks.items():
         if mark == "comma?" and points == commas:
             shown = next(digits for digits, *_ in parts[name].values() if "," in digits)

@@ -17,7 +17,10 @@ SPREADS = {"std", "sd", "stderr", "sem", "variance", "var"}
 MEASURED = LOWER | HIGHER | SPREADS | {"best", "final", "avg", "bias"}
 """Words in names of outcomes."""
 
-CHECKED = {"val", "valid", "validation", "dev", "test", "eval"}
+VALIDATED = {"val", "valid", "validation", "dev"}
+"""Words in names of scores measured on validation data, by which configurations are selected."""
+
+CHECKED = VALIDATED | {"test", "eval"}
 """Words in names of scores measured on other data than the training data."""
 
 IDENTIFIERS = r"(run|trial|exp|experiment|job)?[_ ]?(id|name|number|key|index|idx)|run|trial|exp|experiment|job|uuid"

@@ -1,6 +1,7 @@
 """Outcomes of runs: the score, its goal, costs; failed, diverged and unfinished runs."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -25,44 +26,67 @@ from hpo_envs.tables.user.cells import (
     numbers,
     numeric,
 )
-from hpo_envs.tables.user.deciding.names import CHECKED, IDENTIFIERS, LEVELS, SPREADS, STATES, among, goal_of, is_time
-from hpo_envs.tables.user.frame import Frame, count
+from hpo_envs.tables.user.deciding.names import (
+    CHECKED,
+    IDENTIFIERS,
+    LEVELS,
+    SPREADS,
+    STATES,
+    VALIDATED,
+    among,
+    goal_of,
+    is_time,
+)
+from hpo_envs.tables.user.frame import Decision, Frame, count
 from hpo_envs.tables.user.statement import NO_COST, Decisions, Statement
 
 Codes = npt.NDArray[np.uint8]
 
 
 def scored(found: Decisions) -> Decisions:
-    """Decide the scores and goals: those of the tool, or guessed from names.
+    """Decide the scores and goals: those of the tool, or guessed from names; else they are questions.
 
     Raises:
-        ValueError: There is no score, or its goal is neither given nor evident from its name.
+        ValueError: There is no numeric column, or a goal is invalid.
     """
-    frame, stated = found.frame, found.stated
-    score = stated.score or (_guessed(frame),)
+    frame, stated, said = found.frame, found.stated, []
+    score = stated.score
+    if not score:
+        guessed, others = _guessed(frame)
+        score = (guessed,)
+        if others:
+            shown = ", ".join(others)
+            said.append(Decision("question", (), f"--score must name the score among the columns {shown}, got none"))
     goal = stated.goal or tuple((frame.recipe.goal if c in frame.scores else None) or goal_of(c) for c in score)
     if len(goal) != len(score):
         raise ValueError(f"goal must have one entry per score ({len(score)}), got {len(goal)}")
     for column, g in zip(score, goal, strict=True):
-        if g not in ("max", "min"):
-            got = repr(g) if g else "none: its name does not say which (--goal)"
-            raise ValueError(f"goal of {column} must be max or min, got {got}")
-    return found.add(stated={"score": score, "goal": goal})
+        text = (
+            f"goal of {column} must be max or min, got {repr(g) if g else 'none: its name does not say which (--goal)'}"
+        )
+        if g and g not in ("max", "min"):
+            raise ValueError(text)
+        if not g and not said:
+            said.append(Decision("question", (), text))
+    return found.add(*said, stated={"score": score, "goal": tuple(g or "max" for g in goal)})
 
 
-def _guessed(frame: Frame) -> str:
-    """The score of a file: the tool's, or the only varying column with the name of a score."""
+def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
+    """The score of a file: the tool's, or the only varying column with the name of a score; candidates if several."""
     free = [n for n in frame.cells if n not in frame.settings and of_cells.scorable(frame[n])]
     marked = [n for n in free if n in frame.scores]
     measured = marked or [n for n in free if goal_of(n)]
     measured = [n for n in measured if not is_time(n) and not among(n, SPREADS)] or marked
     varied = [n for n in measured if len(np.unique(numbers(frame[n])[~np.isnan(numbers(frame[n]))])) > 1]
     checked = [n for n in varied if among(n, CHECKED)]
-    for some in (varied, checked, [n for n in varied if goal_of(n) == "max"]):
+    validated = [n for n in checked if among(n, VALIDATED)]
+    for some in (varied, checked, validated, [n for n in varied if goal_of(n) == "max"]):
         if len(some) == 1:
-            return str(some[0])
-    shown = ", ".join(measured or free or frame.cells)
-    raise ValueError(f"--score must name the score among the columns {shown}, got none")
+            return some[0], ()
+    shown = measured or free
+    if not shown:
+        raise ValueError(f"--score must name the score among the columns {', '.join(frame.cells)}, got none")
+    return (varied or shown)[0], shown
 
 
 def without_logs(found: Decisions) -> Decisions:

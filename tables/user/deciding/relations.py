@@ -10,7 +10,13 @@ import pandas as pd
 from hpo_envs.tables.user.cells import Floats, Index
 
 CHANCE = 1e-6
-"""Largest probability that chance makes columns agree as if one were a function of the other."""
+"""Largest probability of a coincidence where a column is left out as a function of others without a question."""
+
+LIKELY = 0.05
+"""Largest probability of a coincidence where it is a question."""
+
+DIGITS = 6
+"""Whole numbers of so many significant digits are computed, not set."""
 
 EXACT = 5e-3
 """Largest relative difference between rounded numbers and their formula."""
@@ -33,12 +39,11 @@ LINES = 2_000
 
 def functions(
     frame: pd.DataFrame, numbers: Collection[str], scores: Floats, counts: Collection[str] = ()
-) -> dict[str, str]:
+) -> dict[str, tuple[str, bool]]:
     """Columns determined by others, or that rank runs as the score does.
 
-    A column is a function of others if lines that are equal there are equal here, and this is no coincidence: c lines
-    beyond the first of a group agree by chance with probability p^c, where p is the probability that two lines agree in
-    the column.
+    A column is a function of others if lines that are equal there are equal here, and this is no coincidence: few of
+    the permutations of its values are constant in the same groups of lines.
 
     Args:
         frame: (lines,) columns of float64, codes for choices, in the order of the file; NaN is a value like others.
@@ -47,31 +52,40 @@ def functions(
         counts: Measured whole numbers, of which other counts may be products.
 
     Returns:
-        Column -> the columns that determine it, in words; if several determine each other, for the later ones.
+        Column -> the columns that determine it, in words, and whether it is computed: by a formula, as numbers of
+            `DIGITS` digits, or as the same choices under other names; if several determine each other, for the later.
     """
-    names = [n for n in frame if n not in counts and frame[n].nunique(dropna=False) > 1]
+    names = [n for n in frame if n not in counts and frame[n].nunique() > 1]
     if len(names) < 2 or len(scores) < 4:
         return {}
     some = frame.drop_duplicates(names)
     plain = {n: _codes(some[n]) for n in names}
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, bool]] = {}
     for name in reversed(names):
         free = [n for n in names if n != name and n not in found]
-        by = _determined(plain, name, free)
-        named = name not in numbers and len(names) > 2 and len({*plain[name]}) == len(some) > 5
+        number, others = name in numbers, [n for n in free if n in numbers]
+        by = _formula(some[others], some[name].to_numpy()) if number else ""
+        computed = bool(by)
+        if not by:
+            by, chance = _determined(plain, name, free)
+            same = not number and any(
+                by == f"a function of {n}" and n not in numbers and plain[n].max() == plain[name].max() for n in free
+            )
+            computed = chance < CHANCE and (same or (number and _long(some[name])))
+        named = not number and len(names) > 2 and len({*plain[name]}) == len(some) > 5
         if not by and named and not some[free].duplicated().any():
             by = "another value for each configuration, as names have"
-        if not by and name in numbers:
-            by = _formula(some[[n for n in free if n in numbers]], some[name].to_numpy())
-            by = by or _of_score(frame[name], scores)
-            by = by or _powers(some[[*counts, *(n for n in free if n in numbers)]], some[name])
+        if not by and number:
+            by = _of_score(frame[name], scores) or _powers(some[[*counts, *others]], some[name])
         if by:
-            found[name] = by
+            found[name] = by, computed
     return found
 
 
 def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[str, bool]]:
     """Numbers that rarely repeat although others form a full grid, or that are correlated with others.
+
+    A 0 on at least a quarter of the lines counts as a missing value.
 
     Args:
         frame: See `functions`.
@@ -82,6 +96,8 @@ def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[
             a grid with equally many lines in each cell; of two correlated columns, the one with more correlations, or
             the later one.
     """
+    often = [c for c in frame if c in numbers and (frame[c] == 0).mean() >= 0.25]
+    frame = frame.assign(**{c: frame[c].where(frame[c] != 0) for c in often})
     size, lines = frame.nunique(), len(frame)
     rare = [c for c in frame if c in numbers and size[c] * 2 > frame[c].count()]
     grid, cells = _grid(frame, [c for c in frame if c not in rare and size[c] > 1])
@@ -90,7 +106,7 @@ def dependent(frame: pd.DataFrame, numbers: Collection[str]) -> dict[str, tuple[
         even = full or frame.groupby(grid, dropna=False).size().nunique() == 1
         plain = {n: _codes(frame[n]) for n in frame}
         free = [c for c in frame if c in numbers and c not in grid and size[c] > 1]
-        free = [c for c in free if (even or c in rare) and not _determined(plain, c, grid)]
+        free = [c for c in free if (even or c in rare) and not _determined(plain, c, grid)[0]]
         return dict.fromkeys(free, (f"another value on each line of a grid of {', '.join(grid)}", even))
     if lines < 8:
         return {}
@@ -134,25 +150,40 @@ def _of_score(y: pd.Series, scores: Floats) -> str:
     return "in the order of the score, as if it was measured" if ranked else ""
 
 
-def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> str:
-    """The one or two columns that determine a column, in words; of two with equally many values, the later."""
+def _long(values: pd.Series) -> bool:
+    """Whether most of the different numbers are whole with many digits, and no powers of two."""
+    different = np.unique(values[~np.isnan(values)])
+    if not len(different) or (different % 1).any():
+        return False
+    texts = (str(int(v)).strip("-").rstrip("0") for v in different.tolist() if math.frexp(v)[0] not in (0.5, -0.5))
+    return sum(len(t) >= DIGITS for t in texts) * 2 >= len(different)
+
+
+def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> tuple[str, float]:
+    """The one or two columns that determine a column, in words, and the probability of a coincidence."""
     target, order = codes[name], [*codes]
-    shares = np.bincount(target) / len(target)
-    surprise = -math.log(min(float((shares**2).sum()), 1 - 1e-9))
+    count = len(np.unique(target))
+    all_orders = _orders(target)
     for some in (*itertools.combinations(free, 1), *itertools.combinations(free, 2)):
         sizes = [int(codes[n].max()) + 1 for n in some]
         later = len(some) == 1 and order.index(some[0]) > order.index(name)
-        if math.prod(sizes) < len(shares) + later:
+        if math.prod(sizes) < count + later:
             continue
         key = np.ravel_multi_index([codes[n] for n in some], sizes)
-        used = len(np.unique(key))
-        again = len(target) - used
-        if used * (4 if len(some) == 1 else 2) > len(target):
+        _, first, group, size = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+        if len(size) * (4 if len(some) == 1 else 2) > len(target) or (target[first][group] != target).any():
             continue  # such a column names the runs, whatever else it is
-        chance = again * surprise < math.log(len(free) ** len(some) / CHANCE)
-        if not chance and len(np.unique(key * len(shares) + target)) == used:
-            return f"a function of {' and '.join(some)}"
-    return ""
+        same = math.fsum(_orders(target[first][size == each]) for each in np.unique(size))
+        chance = math.exp(same - all_orders) * math.comb(len(free), len(some))
+        if chance < LIKELY:
+            return f"a function of {' and '.join(some)}", chance
+    return "", 1.0
+
+
+def _orders(values: Index) -> float:
+    """The logarithm of the number of permutations of values."""
+    counts = np.unique(values, return_counts=True)[1].tolist()
+    return math.lgamma(len(values) + 1) - math.fsum(math.lgamma(n + 1) for n in counts)
 
 
 def _formula(others: pd.DataFrame, y: Floats) -> str:

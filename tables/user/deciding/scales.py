@@ -15,11 +15,14 @@ EVEN = 0.1
 NATS = math.log(100.0)
 """Smallest decisive difference of two log-likelihoods."""
 
+LADDERS = ({1, 2, 5}, {1, 3})
+"""Significant digits of grids that repeat in each decade."""
+
 NARROW = 3.0
 """Numbers within this factor look alike on both scales."""
 
 NEAR = 10.0
-"""Within this factor, the scale of a grid is the one with the more even steps."""
+"""Within this factor, the scale of a grid is the one with the more even steps, if they vary by less than their mean."""
 
 EVENLY = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
 UNIFORMLY = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}
@@ -68,15 +71,22 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
         steps["decay"] = _unevenness(np.log1p(-grid))
     first, *others = sorted(steps, key=lambda k: steps[k])
     ahead = not others or steps[first] * 2 <= steps[others[0]]
-    few = len(grid) <= 12 and (len(grid) < len(values) or len(grid) <= 5)
+    few = len(grid) <= 12 and (2 * len(grid) <= len(values) or len(grid) <= 5)
     near = factor < NARROW and "decay" not in (first, *others[:1])
     if (steps[first] <= EVEN and ahead) or (few and (ahead or near)):
         zero = ", 0 is the lowest step" if first == "log" and grid[0] == 0 else ""
         return DecidedScale(first, EVENLY[first] + zero)
-    drawn = _drawn(grid, decay, whole)
+    places = (grid - grid[0]) / np.diff(grid).min()
+    if places[-1] + 1 < 1.5 * len(grid) > 5 and (abs(places - places.round()) <= EVEN / len(grid)).all():
+        return DecidedScale("linear", "steps are even, but for a few that are missing")
+    if grid[0] > 0 and factor >= 10 and any({_digits(x) for x in grid.tolist()} <= ladder for ladder in LADDERS):
+        return DecidedScale("log", "the same digits in each decade")
+    drawn = _drawn(values, decay, whole)
     if few and not drawn.certain:
         likely = min((k for k in steps if k != "decay"), key=lambda k: steps[k])
-        return DecidedScale(likely, "the evener steps", certain=factor <= NEAR and grid[0] > 0 and not decay)
+        return DecidedScale(
+            likely, "the evener steps", certain=min(steps.values()) < 1 and factor <= NEAR and grid[0] > 0 and not decay
+        )
     return drawn
 
 
@@ -86,12 +96,21 @@ def _unevenness(points: Floats, apart: bool = True) -> float:
     return float(steps.std() / abs(steps.mean())) if len(steps) > 1 else 1.0 - apart
 
 
-def _drawn(grid: Floats, decay: bool, whole: bool) -> DecidedScale:
-    """The scale of distinct random values, by likelihood."""
+def _digits(number: float) -> int:
+    """The significant digits of a number."""
+    return int(f"{number:e}".partition("e")[0].replace(".", "").rstrip("0") or 0)
+
+
+def _drawn(values: Floats, decay: bool, whole: bool) -> DecidedScale:
+    """The scale of draws, by likelihood; equal ones count as one, but that whole numbers often repeat by chance."""
+    grid = np.unique(values)
+    values = values if whole else grid
     width = 1.0 if whole else 0.0  # an integer stands for an interval
     found: dict[Kind, float] = {"linear": -math.log(grid[-1] - grid[0] + width)}
     if grid[0] > 0:
-        found["log"] = -float(np.log(grid).mean()) - math.log(math.log((grid[-1] + width / 2) / (grid[0] - width / 2)))
+        found["log"] = -float(np.log(values).mean()) - math.log(
+            math.log((grid[-1] + width / 2) / (grid[0] - width / 2))
+        )
     if decay:
         rest = 1 - grid
         found["decay"] = -float(np.log(rest).mean()) - math.log(math.log(rest[0] / rest[-1]))

@@ -22,7 +22,7 @@ def recognised(frame: Frame) -> Frame:
     Raises:
         ValueError: The export has no hyperparameters.
     """
-    if any(name.endswith("__MIN") for name in frame.cells) and "Step" in frame.cells:
+    if any({f"{name}__MIN", f"{name}__MAX"} <= {*frame.cells} for name in frame.cells):
         raise ValueError(
             f"{frame.source}: must have hyperparameters, got the export of a Weights & Biases chart; export the table "
             "of runs instead"
@@ -202,7 +202,8 @@ RECIPES = (
         cost="cost", level="fidelity", run="config_id", goal="min",
     ),
     Recipe(
-        "Keras Tuner", (r"hyperparameters\.values\..+", "trial_id"), settings=r"hyperparameters\.values\.(.+)",
+        "Keras Tuner", (r"hyperparameters\.values\..+", "trial_id"),
+        settings=r"hyperparameters\.values\.((?!tuner/(?!epochs)).+)",
         scores=r"(score|(?:val_)?[a-z]+)", run="trial_id", state="status", prepare=of_keras,
     ),
     Recipe("Hydra", (r"override\..+",), settings=r"override\.(.+)", scores=r"((?!override\.).+)"),

@@ -46,14 +46,22 @@ def fetch(file: Any, download: bool = False) -> Path:
 
     Raises:
         ValueError: The file has other bytes.
+        OSError: The file is not there, or cannot be downloaded.
     """
     path = FOLDER / file.repository.replace("/", "+") / file.path
     if download and not path.is_file():
         url = UPSTREAM.format(repository=file.repository, commit=file.commit, path=quote(file.path))
-        with urllib.request.urlopen(url, timeout=60) as reply:
-            content = reply.read()
+        try:
+            with urllib.request.urlopen(url, timeout=60) as reply:
+                content = reply.read()
+        except OSError as error:
+            raise OSError(f"the corpus needs internet: {url} cannot be downloaded ({error})") from None
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"HPO_ENVS_CORPUS must be the folder of the corpus, got no {path} (--fetch downloads it)"
+        )
     if hashlib.sha256(path.read_bytes()).hexdigest() != file.sha256:
         raise ValueError(f"{path} must have sha256 {file.sha256}")
     return path
@@ -119,7 +127,8 @@ def _runs(found: Any, file: Any) -> bool:
 def _numbers(table: Table, lines: pd.DataFrame, file: Any, space: dict[str, Hyperparameter]) -> bool:
     """Return whether the table has all pairs of score and hyperparameter of the file, and its best score."""
     lines = lines.rename(columns=lambda c: str(c).strip()).fillna(json.loads(file.options).get("fill", {}))
-    values = np.where(np.isin(table.status, tables.LOST)[..., None], np.nan, table.values[..., 0])
+    lost = np.isin(table.status, tables.LOST)[..., None] & (len(table.levels) == 1)  # curves end in it
+    values = np.where(lost, np.nan, table.values[..., 0])
     row = np.broadcast_to(np.arange(len(table))[:, None, None], values.shape)[~np.isnan(values)]
     scores = values[~np.isnan(values)]
     known = pd.to_numeric(lines[file.score], errors="coerce")
@@ -138,13 +147,16 @@ def _numbers(table: Table, lines: pd.DataFrame, file: Any, space: dict[str, Hype
     return good
 
 
-def main() -> None:
-    """Print the results."""
+def main() -> str | None:
+    """Print the results; return why there are none."""
+    try:
+        for file in FILES.itertuples():
+            fetch(file, download="--fetch" in sys.argv)
+    except OSError as error:
+        return str(error)
     total = np.zeros(3, int)
     print("| file | right | asked | wrong | numbers | runs |\n|---|---|---|---|---|---|")
     for file in FILES.itertuples():
-        if "--fetch" in sys.argv:
-            fetch(file, download=True)
         found = outcome(file)
         counts = [len(found.right), len(found.asked), len(found.wrong)]
         total += counts
@@ -155,6 +167,7 @@ def main() -> None:
         )
     right, asked, wrong = total / total.sum()
     print(f"{total.sum()} columns: {right:.1%} right, {asked:.1%} asked, {wrong:.1%} wrong")
+    return None
 
 
 if __name__ == "__main__":

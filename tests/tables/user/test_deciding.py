@@ -1,5 +1,6 @@
 """Decisions on whole files: number formats, scales, units, functions of other columns; uncertain ones are asked."""
 
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hpo_envs import benchmarks
 from hpo_envs.commands.main import main
 from hpo_envs.tables import user
 from hpo_envs.tables.table import Table
@@ -276,20 +278,43 @@ def test_settings_that_vary_on_part_of_grid_are_kept_and_duration_is_no_score() 
         user.decide(user.read(frame))
 
 
-def test_counts_that_others_determine_are_asked() -> None:
+def test_counts_that_others_compute_are_left_out_or_asked() -> None:
     rng, halves = np.random.default_rng(0), [68138, 170348, 340694, 511042]
     scores = {"bleu": [42.3, 46.4, 48.6, 49.5]}
-    assert {*asked(pd.DataFrame({"samples": halves, "pairs": np.array(halves) // 2} | scores))} == {"pairs"}
+    pairs = user.from_frame(pd.DataFrame({"samples": halves, "pairs": np.array(halves) // 2} | scores))
+    assert decided(pairs, "pairs").startswith("pairs: proportional to samples: left out")
     heads = pd.DataFrame(
         {"heads": [2, 4, 8, 16, 32], "head_dim": [256, 128, 64, 32, 16], "bpb": [1.5, 1.4, 1.2, 1.3, 1]}
     )
-    assert {*asked(heads)} == {"head_dim"}
+    assert decided(user.from_frame(heads), "head_dim").startswith("head_dim: proportional to 1 / heads: left out")
+    sizes = pd.DataFrame([(m, r, f) for m in ("a", "b", "c") for r in (4, 8, 16) for f in (1, 2, 3)], columns=[*"mrf"])
+    base = sizes.m.map({"a": 1237, "b": 2213, "c": 3119})
+    sizes = sizes.assign(params=base * 1000 + sizes.r**2 * 7919, same=sizes.m.map({"a": "A", "b": "B", "c": "C"}))
+    sizes = sizes.assign(few=sizes.r.map({4: 3, 8: 5, 16: 4}), acc=rng.permutation(27) / 27)
+    assert {*asked(sizes)} == {"few"}
+    assert [h.name for h in user.from_frame(sizes).space] == [*"mrf", "few"]
     frame = pd.DataFrame({"bs": rng.choice([32, 64, 128, 256], 30), "seq": rng.choice([512, 1024, 2048], 30)})
     frame = frame.assign(steps=rng.integers(1000, 50000, 30), ppl=rng.uniform(20, 40, 30))
     free = frame.assign(warmup_tokens=rng.integers(10**5, 10**7, 30))
     assert {*asked(free)} == {"steps"}
     frame["tokens"] = frame.steps * frame.bs * frame.seq + rng.integers(0, 10**5, 30)
     assert {*asked(frame)} == {"steps", "tokens"}
+
+
+def test_all_questions_are_asked_at_once() -> None:
+    frame = pd.DataFrame({"lr": ["1,240", "860"] * 4, "x": [1.0, *[None] * 7], "y": [*[None] * 7, 2], "auc": range(8)})
+    with pytest.raises(ValueError, match="(?s)--decimal.*--score must.*column x:.*--fill x=VALUE.*column y:.*--drop y"):
+        user.decide(replace(user.read(frame.assign(f1=range(8, 0, -1))), delimiter=";"))
+
+
+def test_number_above_threshold_is_condition() -> None:
+    frame = pd.DataFrame({"layers": [1, 2, 3, 4] * 3, "lr": np.arange(1, 13) / 100, "acc": np.arange(12) ** 2 / 150})
+    table = user.from_frame(
+        frame.assign(units=[np.nan, np.nan, 16, 32, np.nan, np.nan, 64, 16] + [np.nan] * 2 + [8, 9])
+    )
+    assert definitions(table)["units"].condition == ("layers", (3, 4))
+    (run,) = benchmarks.run("bo", "TableHPO-v0", [0], budget=12, env_kwargs={"table": table})
+    assert len(run.rewards) == 12
 
 
 def test_lines_without_score_but_with_another_are_asked() -> None:
@@ -307,7 +332,7 @@ def test_correlated_numbers_are_asked_and_independent_draws_are_not() -> None:
         assert "x" in asked(frame, score="acc")
         same = frame.assign(x=frame.a**3, y=frame.b * 2)
         found = asked(same, score="acc")
-        assert {c for c in found if "--drop" in found[c]} == {"a", "x", "y"}
+        assert {c for c in found if "--drop" in found[c]} == {"a", "x"}
         assert {"a", "b", "c", "d", "e"} <= {h.name for h in user.from_frame(frame, "acc").space}
 
 
