@@ -59,6 +59,16 @@ class Screen:
         return getattr(self._stream, name)
 
 
+def open_closed() -> None:
+    """Open closed standard streams on the null device, because the next file would get their numbers."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+
+
 def relay(pipe: connection.Connection) -> threading.Thread:
     """Print the output of other processes to a pipe on standard error, `escaped`, until the last one closes it."""
 

@@ -97,6 +97,7 @@ class _Worker:
     """The parent's handle of a process that executes calls."""
 
     def __init__(self) -> None:
+        screen.open_closed()
         context = multiprocessing.get_context("spawn")  # a fork of a process with threads (Arrow's, BLAS') may hang
         self.pipe, theirs = context.Pipe()
         shown, output = context.Pipe(duplex=False)

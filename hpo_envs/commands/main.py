@@ -82,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit status: 0, what the command returns, 2 after a user's error, 130 after Ctrl-C, SIGTERM or SIGHUP,
         141 if the reader of the output has closed it.
     """
+    screen.open_closed()
     with screen.on(), _stops():
         return _main(list(sys.argv[1:] if argv is None else argv))
 

@@ -233,6 +233,10 @@ class _Progress:
         from tqdm.auto import tqdm
 
         self._search, self._record, header = search, search.record, search.record.header
+        if sys.stderr is None:
+            from hpo_envs.tables import screen
+
+            screen.open_closed()
         hide = not (sys.stderr.isatty() if wanted is None else wanted)
         self._lines, self._failures = wanted is None and hide, wanted is not False
         name, self._unit = str(header["function"]).rpartition(":")[2], header["budget_unit"]

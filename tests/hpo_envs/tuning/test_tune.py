@@ -279,6 +279,29 @@ def test_function_that_forks_and_returns_twice_leaves_one_search(executor: str, 
     assert len(record.SearchRecord(tmp_path / "out").ended) == 6
 
 
+CLOSED = """
+import sys
+import hpo_envs
+
+def train(config):
+    print("printed")
+    return config["x"]
+
+if __name__ == "__main__":
+    hpo_envs.tune(train, {"x": (0.0, 1.0)}, budget=4, out="out", agent="random", workers=int(sys.argv[1]))
+"""
+
+
+@pytest.mark.hostile
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+@pytest.mark.parametrize("command", ["script.py 1", "script.py 2", "-m hpo_envs list"])
+def test_closed_standard_streams_are_no_error(command: str, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(CLOSED)
+    shell = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", sys.executable, *command.split()]
+    assert subprocess.run(shell, cwd=tmp_path, check=False, timeout=120).returncode == 0
+    assert "list" in command or len(record.SearchRecord(tmp_path / "out").ended) == 4
+
+
 WITHOUT_LOCKS = """
 import sys, time
 import hpo_envs
