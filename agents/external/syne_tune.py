@@ -72,7 +72,7 @@ class SyneTune(ExternalOptimizer):
         self._curves = scheduler in CURVES
         if self._curves and problem.levels is None:
             raise ValueError(f"problem must have levels for {scheduler}, got none")
-        space = {name: _domain(spaces, axis) for name, axis in zip(self.space.names, self.space.axes, strict=True)}
+        space = {name: domain(spaces, axis) for name, axis in zip(self.space.names, self.space.axes, strict=True)}
         settings: dict[str, Any] = {"metric": METRIC}
         if scheduler == "RandomSearch":
             settings = {"metrics": [METRIC]}
@@ -131,7 +131,7 @@ class SyneTune(ExternalOptimizer):
                 self._scheduler.on_trial_remove(suggestion)
 
 
-def _domain(spaces: Any, axis: Axis) -> Any:
+def domain(spaces: Any, axis: Axis) -> Any:
     """Syne Tune's domain of an axis, or its only value."""
     if axis.single:
         return axis.natural(0.0)

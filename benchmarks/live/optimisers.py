@@ -75,27 +75,31 @@ class Optuna(Optimiser):
         problem: The problem.
         seed: Seed of the sampler.
         name: Key of `SAMPLERS`.
+        first: Configurations to begin with.
     """
 
-    def __init__(self, problem: LiveProblem, seed: int, name: str) -> None:
+    def __init__(self, problem: LiveProblem, seed: int, name: str, first: Iterable[Config] = ()) -> None:
         optuna = extra_module("optuna", "optuna", "live studies")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         sampler, given = SAMPLERS[name]
         made = getattr(optuna.samplers, sampler)(seed=seed, **given)
         self._study = optuna.create_study(direction="maximize", sampler=made)
         self._space = space_of(problem.search_space)
+        for config in first:
+            self._study.enqueue_trial(config)
 
     def ask(self) -> tuple[Any, Config]:
         """The next trial and its suggestions for the active hyperparameters."""
         trial = self._study.ask()
-        return trial, _active(self._space, lambda h: _suggest(trial, h))
+        return trial, active_of(self._space, lambda h: suggested(trial, h))
 
     def tell(self, handle: Any, score: float) -> None:
         """End a trial."""
         self._study.tell(handle, score)
 
 
-def _suggest(trial: Any, h: Hyperparameter) -> Any:
+def suggested(trial: Any, h: Hyperparameter) -> Any:
+    """The value of a hyperparameter that a trial of Optuna suggests."""
     if h.values:
         return trial.suggest_categorical(h.name, h.values)
     if h.kind == "int":
@@ -169,14 +173,14 @@ class AxClient(Optimiser):
     def ask(self) -> tuple[Any, Config]:
         """The next trial."""
         ((number, given),) = self._client.get_next_trials(1).items()
-        return number, _active(self._space, lambda h: given[h.name])
+        return number, active_of(self._space, lambda h: given[h.name])
 
     def tell(self, handle: Any, score: float) -> None:
         """End a trial."""
         self._client.complete_trial(handle, {"score": score})
 
 
-def _active(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], Any]) -> Config:
+def active_of(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], Any]) -> Config:
     """Values of the active hyperparameters; only these are requested."""
     config: dict[str, Any] = {}
     for h in space:

@@ -128,7 +128,8 @@ def schedule(config: Config) -> float:
 
 
 @functools.cache
-def _halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
+def halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
+    """Two halves of the first rows of scikit-learn's data, in one random order: standardised features and targets."""
     x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(x))[:rows]
     x, y, half = preprocessing.StandardScaler().fit_transform(x[order]), y[order], rows // 2
@@ -137,15 +138,15 @@ def _halves(name: str, rows: int) -> tuple[np.ndarray, ...]:
 
 def _score(model: Any, name: str, rows: int) -> float:
     """Mean score of two models, each trained on one half of the first rows and evaluated on the other."""
-    x, y, v, w = _halves(name, rows)
+    x, y, v, w = halves(name, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return 0.5 * float(model.fit(x, y).score(v, w) + model.fit(v, w).score(x, y))
 
 
-def svm_digits(config: Config) -> float:
-    """Accuracy of a support vector machine on 300 digits."""
-    return _score(SVC(**config, max_iter=5000), "digits", 300)
+def svm_digits(config: Config, data: str = "digits", rows: int = 300) -> float:
+    """Accuracy of a support vector machine on 300 digits, or on rows of other data."""
+    return _score(SVC(**config, max_iter=5000), data, rows)
 
 
 def forest_cancer(config: Config) -> float:

@@ -11,7 +11,7 @@ import dataclasses
 import time
 import warnings
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,17 @@ class Row:
     worst_ms: float
 
 
+@dataclasses.dataclass(frozen=True)
+class ShortRow:
+    """One run of another study: the attributes of `Row` without parallel evaluations and times."""
+
+    problem: str
+    optimiser: str
+    budget: int
+    seed: int
+    final: float
+
+
 def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
     """Run an optimizer; return a row per reached budget in `BUDGETS`.
 
@@ -99,31 +110,39 @@ def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: 
 
 def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
     """Run the missing runs of `results.csv`, seed by seed."""
-    known = {run[:5] for run in load().itertuples(index=False, name=None)}
-    wanted = [
-        (p, o, seed)
-        for seed in seeds
-        for p in PROBLEMS
-        if p.name in {*names}
-        for o in optimisers
-        if (p.name, o, workers, budget, seed) not in known
-    ]
-    for problem, optimiser, seed in tqdm(wanted, unit="run", disable=None):
+    wanted = [(p, o, workers, budget, s) for s in seeds for p in PROBLEMS if p.name in {*names} for o in optimisers]
+    carry_out(RESULTS, wanted, lambda problem, o, workers, budget, seed: play(problem, o, seed, budget, workers))
+
+
+def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[..., list[Any]]) -> None:
+    """Append the rows of runs that a file lacks.
+
+    Args:
+        path: Their file.
+        wanted: Problem, then the rest of what identifies a run, in the order of the first columns.
+        play: What returns the rows of a run, dataclasses, of what identifies it.
+    """
+    kept = atomic.read_csv(path) if path.exists() else []
+    for key in tqdm(_missing(kept, wanted), unit="run", disable=None):
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")
-            rows = play(problem, optimiser, seed, budget, workers)
-        records = [
-            {k: f"{v:.8g}" if isinstance(v, float) else v for k, v in dataclasses.asdict(row).items()}
-            for row in rows
-            if dataclasses.astuple(row)[:5] not in known
-        ]
-        kept = atomic.read_csv(RESULTS) if RESULTS.exists() else []
-        atomic.write_csv(RESULTS, [*kept, *records])
+            rows = play(*key)
+        kept = atomic.read_csv(path) if path.exists() else []
+        known = {(*row.values(),)[: len(key)] for row in kept}
+        records = [{k: f"{v:.8g}" if isinstance(v, float) else str(v) for k, v in vars(row).items()} for row in rows]
+        atomic.write_csv(path, kept + [r for r in records if (*r.values(),)[: len(key)] not in known])
 
 
-def load() -> pd.DataFrame:
-    """The runs in `results.csv`; empty without the file."""
-    return pd.read_csv(RESULTS) if RESULTS.exists() else pd.DataFrame(columns=[f.name for f in dataclasses.fields(Row)])
+def _missing(kept: list[dict[str, str]], wanted: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Keys of runs that are not among the rows."""
+    prefixes = {(*row.values(),)[:n] for row in kept for n in range(2, 6)}
+    return [key for key in wanted if (key[0].name, *map(str, key[1:])) not in prefixes]
+
+
+def load(path: Path | None = None) -> pd.DataFrame:
+    """The runs in a file, by default `results.csv`; empty without the file."""
+    path = path or RESULTS
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=[f.name for f in dataclasses.fields(Row)])
 
 
 def references() -> pd.DataFrame:
@@ -131,18 +150,19 @@ def references() -> pd.DataFrame:
     return pd.read_csv(REFERENCES, index_col="problem")
 
 
-def measure_references() -> None:
-    """Write `references.csv`: median score of random configurations, and the best score of these and of all runs."""
-    runs, rows = load(), []
-    for problem in PROBLEMS:
+def measure_references(problems: Iterable[LiveProblem] = PROBLEMS, path: Path | None = None) -> None:
+    """Write to `references.csv`: median score of random configurations, and the best score of these and of all runs."""
+    runs, rows = load(path), {row["problem"]: row for row in atomic.read_csv(REFERENCES)}
+    for problem in problems:
         points = Points(space_of(problem.search_space))
         raw = points.raw(np.random.default_rng(12345).random((RANDOM, len(points.space))))
         with threadpool_limits(1):
             scores = [problem.function(points.config(r)) for r in raw]
         best = max(max(scores), runs.loc[runs.problem == problem.name, "final"].max() if len(runs) else -np.inf)
         best = max(best, KNOWN.get(problem.name, -np.inf))
-        rows.append({"problem": problem.name, "best": f"{best:.8g}", "median": f"{np.median(scores):.8g}"})
-    atomic.write_csv(REFERENCES, rows)
+        median = float(np.median(scores))
+        rows[problem.name] = {"problem": problem.name, "best": f"{best:.8g}", "median": f"{median:.8g}"}
+    atomic.write_csv(REFERENCES, [*rows.values()])
 
 
 KNOWN = {
@@ -167,49 +187,92 @@ KNOWN = {
 """Maxima of the analytic problems."""
 
 
-def regrets(budget: int, workers: int, seeds: Iterable[int]) -> pd.DataFrame:
-    """Runs with `final` and `anytime` as regret: 0 at the best known score, 1 at the median random configuration."""
-    runs, known = load(), references()
-    runs = runs[(runs.budget == budget) & (runs.workers == workers) & runs.seed.isin([*seeds])]
+def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFrame:
+    """Runs with scores as regret: 0 at the best known score, 1 at the median random configuration."""
+    known, runs = references(), runs[(runs.budget == budget) & runs.seed.isin([*seeds])]
     best, median = runs.problem.map(known.best), runs.problem.map(known["median"])
-    scaled = {name: ((best - runs[name]) / (best - median)).clip(0.0, 1.0) for name in ("final", "anytime")}
-    return runs.assign(**scaled)
+    names = [name for name in ("final", "anytime") if name in runs]
+    return runs.assign(**{name: ((best - runs[name]) / (best - median)).clip(0.0, 1.0) for name in names})
 
 
-def table(budget: int, workers: int, seeds: Iterable[int], against: str) -> pd.DataFrame:
+def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
     """Mean regret by optimizer, and paired differences with one of them.
 
     Intervals are on fixed problems: only seeds are random.
 
     Args:
-        budget: Number of evaluations.
-        workers: Number of parallel evaluations.
-        seeds: Seeds to include.
+        runs: From `regrets`.
         against: Reference optimizer of the differences.
 
     Raises:
-        ValueError: There are no such runs.
+        ValueError: There are no runs.
     """
-    runs = regrets(budget, workers, seeds)
     ours = runs[runs.optimiser == against].set_index(["problem", "seed"])
+    scores = [name for name in ("final", "anytime") if name in runs]
     rows = []
     for name, group in runs.groupby("optimiser"):
         cells = group.groupby("problem")
-        means = cells[["final", "anytime"]].mean().mean()
-        row = {"optimiser": name, "runs": len(group), "problems": len(cells), "final": means.final}
-        row |= {"anytime": means.anytime, "median_ms": group.median_ms.median(), "worst_ms": group.worst_ms.median()}
-        for score in ("final", "anytime"):
+        row = {"optimiser": name, "runs": len(group), "problems": len(cells), **cells[scores].mean().mean()}
+        row |= {ms: group[ms].median() for ms in ("median_ms", "worst_ms") if ms in group}
+        for score in scores:
             both = group.set_index(["problem", "seed"])[score]
             difference = (both - ours[score]).dropna().groupby("problem")
             error = np.sqrt((difference.var() / difference.count()).sum()) / len(difference)
             row |= {f"{score}_minus": difference.mean().mean(), f"{score}_se": error}
         rows.append(row)
     if not rows:
-        raise ValueError(f"results must have runs of {budget} evaluations with workers={workers}, got none")
+        raise ValueError("results must have runs of this budget and these seeds, got none")
     return pd.DataFrame(rows).sort_values("final").set_index("optimiser")
 
 
-def _seeds(text: str) -> range:
+def show(runs: pd.DataFrame, against: str, by_problem: bool) -> None:
+    """Print `table`, or the regret by problem."""
+    if by_problem:
+        print(runs.pivot_table(index="problem", columns="optimiser", values="final").round(3).to_string())
+    else:
+        print(table(runs, against).round(4).to_string())
+
+
+def command(
+    doc: str | None,
+    path: Path,
+    optimisers: Iterable[str],
+    problems: Iterable[LiveProblem],
+    budgets: Iterable[int],
+    play: Callable[..., list[Any]],
+) -> None:
+    """Run the command of another study, whose rows begin with problem, optimiser, budget and seed.
+
+    Args:
+        doc: Of its module.
+        path: Its runs.
+        optimisers: Names.
+        problems: Those that are searched.
+        budgets: For `play`, the first of these.
+        play: See `carry_out`.
+    """
+    budgets, names = [*budgets], [*optimisers]
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("run", "references", "table"))
+    parser.add_argument("--optimisers", default=",".join(names), help="names, separated by commas")
+    parser.add_argument("--problems", default=",".join(p.name for p in problems))
+    parser.add_argument("--seeds", type=seeds_of, default=REPORT, help="FIRST-LAST")
+    parser.add_argument("--by-problem", action="store_true")
+    given = parser.parse_args()
+    chosen = [p for p in problems if p.name in given.problems.split(",")]
+    if given.what == "run":
+        wanted = [(p, o, budgets[0], s) for s in given.seeds for p in chosen for o in given.optimisers.split(",")]
+        carry_out(path, wanted, play)
+    elif given.what == "references":
+        measure_references(chosen, path)
+    else:
+        for budget in budgets:
+            print(f"budget {budget}")
+            show(regrets(load(path), budget, given.seeds), names[0], given.by_problem)
+
+
+def seeds_of(text: str) -> range:
+    """Seeds of `FIRST-LAST`."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 
@@ -222,14 +285,14 @@ def main() -> None:
     runs = commands.add_parser("run", help="carry out runs that results.csv lacks")
     runs.add_argument("--optimisers", required=True, help="names, separated by commas")
     runs.add_argument("--problems", default=",".join(p.name for p in PROBLEMS))
-    runs.add_argument("--seeds", type=_seeds, default=REPORT, help="FIRST-LAST")
+    runs.add_argument("--seeds", type=seeds_of, default=REPORT, help="FIRST-LAST")
     runs.add_argument("--budget", type=int, default=BUDGETS[0])
     runs.add_argument("--workers", type=int, default=1)
     commands.add_parser("references", help="measure best known and median scores again")
     shown = commands.add_parser("table", help="regret by optimiser, with paired differences")
     shown.add_argument("--budget", type=int, default=BUDGETS[0])
     shown.add_argument("--workers", type=int, default=1)
-    shown.add_argument("--seeds", type=_seeds, default=REPORT)
+    shown.add_argument("--seeds", type=seeds_of, default=REPORT)
     shown.add_argument("--against", default="box-bo")
     shown.add_argument("--by-problem", action="store_true")
     given = parser.parse_args()
@@ -237,11 +300,9 @@ def main() -> None:
         run(given.optimisers.split(","), given.problems.split(","), given.seeds, given.budget, given.workers)
     elif given.command == "references":
         measure_references()
-    elif given.by_problem:
-        rows = regrets(given.budget, given.workers, given.seeds)
-        print(rows.pivot_table(index="problem", columns="optimiser", values="final").round(3).to_string())
     else:
-        print(table(given.budget, given.workers, given.seeds, given.against).round(4).to_string())
+        runs = load()
+        show(regrets(runs[runs.workers == given.workers], given.budget, given.seeds), given.against, given.by_problem)
 
 
 if __name__ == "__main__":

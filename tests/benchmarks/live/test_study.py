@@ -72,9 +72,9 @@ def test_runs_are_kept_and_not_repeated(tmp_path, monkeypatch):
     study.run(["random"], ["branin"], range(3), 5, 1)
     assert study.RESULTS.read_text().startswith(first)
     assert len(study.load()) == 3
-    regrets = study.regrets(5, 1, range(3))
+    regrets = study.regrets(study.load(), 5, range(3))
     assert regrets.final.between(0.0, 1.0).all()
-    table = study.table(5, 1, range(3), "random")
+    table = study.table(regrets, "random")
     assert table.loc["random", "final_minus"] == 0.0
     assert table.loc["random", "final"] == pytest.approx(regrets.final.mean())
 

@@ -1,0 +1,242 @@
+"""Trainings of 27 epochs: small models for real, families of synthetic curves, and measured learning curves."""
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.neural_network import MLPClassifier
+
+from hpo_envs.benchmarks.live.problems import Config, halves
+from hpo_envs.tables.user.points import Points
+from hpo_envs.tuning.objective import Objective
+
+EPOCHS = 27
+
+
+@dataclass(frozen=True)
+class CurveProblem:
+    """A function to train epoch by epoch.
+
+    Attributes:
+        name: Name in results.
+        search_space: Space as in `hpo_envs.tune`.
+        curve: Configuration -> score without noise after each epoch; higher is better.
+        noise: Standard deviation of the normal noise of each observed score.
+    """
+
+    name: str
+    search_space: Any
+    curve: Callable[[Config], Iterator[float]]
+    noise: float = 0.0
+
+    def function(self, config: Config) -> float:
+        """The score without noise after the last epoch."""
+        return [*self.curve(config)][-1]
+
+
+def _trained(step: Callable[..., Any], model: Any, data: str, rows: int, batch: int) -> Iterator[float]:
+    """Scores on one half of the rows of a model that is trained on the other, in batches."""
+    x, y, v, w = halves(data, rows)
+    if y.dtype == np.float64:
+        y, w = ((part - y.mean()) / y.std() for part in (y, w))
+    rng, alive = np.random.default_rng(0), True
+    for _ in range(EPOCHS):
+        order = rng.permutation(len(x))
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                for first in range(0, len(x) if alive else 0, batch):
+                    step(model, x[order[first : first + batch]], y[order[first : first + batch]])
+                score = float(model.score(v, w)) if alive else -1.0
+            except ValueError as error:
+                if "finite" not in str(error) and "overflow" not in str(error):
+                    raise
+                alive, score = False, -1.0
+        yield max(-1.0, score) if math.isfinite(score) else -1.0
+
+
+def linear_digits(c: Config) -> Iterator[float]:
+    """Accuracy of a linear classifier on 200 digits."""
+    model = SGDClassifier(learning_rate="constant", random_state=0, **c)
+    return _trained(lambda m, x, y: m.partial_fit(x, y, classes=np.arange(10)), model, "digits", 200, 100)
+
+
+def linear_diabetes(c: Config) -> Iterator[float]:
+    """R^2 of a linear model on the standardised diabetes data."""
+    model = SGDRegressor(learning_rate="invscaling", random_state=0, **c)
+    return _trained(lambda m, x, y: m.partial_fit(x, y), model, "diabetes", 400, 50)
+
+
+def _network(c: Config, classes: int, data: str, rows: int) -> Iterator[float]:
+    given = dict(c)
+    batch, layers = given.pop("batch"), (given.pop("units"),) * given.pop("layers", 1)
+    model = MLPClassifier(layers, random_state=0, **given)
+    return _trained(lambda m, x, y: m.partial_fit(x, y, classes=np.arange(classes)), model, data, rows, batch)
+
+
+def factors(c: Config) -> Iterator[float]:
+    """Minus the error on held-out ratings of a factorisation of a noisy matrix of rank three, which overfits."""
+    rng = np.random.default_rng(60)
+    truth = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 40)) / math.sqrt(3.0) + 0.5 * rng.normal(size=(60, 40))
+    known = rng.random((60, 40)) < 0.35
+    a, b = (c["scale"] * rng.normal(size=(n, c["rank"])) for n in (60, 40))
+    velocity = [np.zeros_like(a), np.zeros_like(b)]
+    for _ in range(EPOCHS):
+        for _ in range(4):
+            with np.errstate(all="ignore"):
+                error = np.where(known, truth - a @ b.T, 0.0)
+                slopes = error @ b - c["decay"] * a, error.T @ a - c["decay"] * b
+                velocity = [c["momentum"] * v + c["lr"] * s for v, s in zip(velocity, slopes, strict=True)]
+                a, b = a + velocity[0], b + velocity[1]
+        with np.errstate(all="ignore"):
+            loss = float(np.sqrt(np.mean((truth - a @ b.T)[~known] ** 2)))
+        yield -min(loss, 2.0) if math.isfinite(loss) else -2.0
+
+
+def _traits(c: Config) -> tuple[float, float, float]:
+    """Of a synthetic configuration: quality and speed in [0, 1], and distance below the edge of divergence."""
+    x = np.array(
+        [math.log10(c["lr"]) / 4.0 + 1.0, c["depth"] / 9.0, c["drop"] / 0.6, math.log10(c["decay"]) / 5.0 + 1.0]
+    )
+    offset = {"relu": 0.0, "tanh": 0.08, "gelu": -0.05}[c["act"]]
+    centre = np.array([0.62 + offset, 0.55, 0.3, 0.45])
+    d = np.array([3.0, 1.0, 0.7, 0.5]) * (x - centre) ** 2
+    ripple = 0.03 * (1.0 - math.cos(9.0 * (x[1] - centre[1]) + 6.0 * (x[2] - centre[2])))
+    quality = math.exp(-2.0 * float(d.sum())) - ripple - 0.4 * abs(offset)
+    return (
+        quality,
+        float(np.clip(0.8 * x[0] + 0.2 * (1.0 - x[1]), 0.0, 1.0)),
+        0.78 + offset - x[0] - 0.15 * (x[1] - 0.5),
+    )
+
+
+def _synthetic(shape: Callable[..., float]) -> Callable[[Config], Iterator[float]]:
+    def curve(c: Config) -> Iterator[float]:
+        traits = _traits(c)
+        return (shape(*traits, epoch / EPOCHS, c) for epoch in range(1, EPOCHS + 1))
+
+    return curve
+
+
+def crossing(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
+    """Fast trainings lead at first; the better a training is in the end, the slower it is."""
+    good = max(quality, 0.0)
+    return quality * (1.0 - math.exp(-t / (0.02 + 0.5 * good**2 * (1.2 - speed))))
+
+
+def overfitting(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
+    """Scores fall again from some epoch on, the sooner the larger capacity without dropout is."""
+    capacity = 0.5 + 0.05 * c["depth"] - c["drop"] + 0.3 * speed
+    return quality * (1.0 - math.exp(-t / 0.1)) - 0.5 * capacity * max(0.0, t - 0.7 + 0.5 * capacity)
+
+
+def slow(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
+    """The better a training is in the end, the later it begins to rise."""
+    begin = 0.55 * max(quality, 0.0)
+    return 0.3 * (1.0 - quality) * t + quality * max(0.0, t - begin) / (1.0 - begin)
+
+
+def diverging(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
+    """Near the best learning rates, beyond an edge, trainings lead until they collapse."""
+    good = (quality + 0.3 * speed) * (1.0 - math.exp(-t / 0.15))
+    return good if edge > 0.0 or t < 0.15 + 0.4 * math.exp(8.0 * edge) else -0.2
+
+
+def steady(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
+    """Curves of one shape."""
+    return quality * (1.0 - math.exp(-t / (0.1 + 0.2 * (1.0 - speed))))
+
+
+@functools.cache
+def _nearest(env_id: str, metric: str) -> tuple[Objective, Any, np.ndarray[Any, Any]]:
+    found = Objective(env_id)
+    table, points = found.table, Points(found.table.space)
+    known = np.array([points.row(table.config(row)) for row in range(len(table))])
+    return found, points, points.unit(known)
+
+
+def measured(env_id: str, metric: str) -> CurveProblem:
+    """Measured learning curves: that of the nearest configuration, at 27 equal parts of the longest training."""
+
+    def curve(c: Config) -> Iterator[float]:
+        found, points, units = _nearest(env_id, metric)
+        row = int(np.abs(units - points.unit(points.row(c)[None])).sum(axis=1).argmin())
+        sign, levels = found.table.metrics[found.table.metric(metric)].sign, found.fidelities
+        for epoch in range(1, EPOCHS + 1):
+            level = levels[math.ceil(epoch * len(levels) / EPOCHS) - 1]
+            yield sign * found(found.table.config(row), fidelity=level)[metric]
+
+    return CurveProblem(env_id, Objective(env_id).space, curve)
+
+
+_SYNTHETIC = {
+    "lr": (1e-4, 1.0, "log"),
+    "depth": (1, 9),
+    "drop": (0.0, 0.6),
+    "decay": (1e-5, 1.0, "log"),
+    "act": ["relu", "tanh", "gelu"],
+}
+_NETWORK = {
+    "units": (8, 64, "log"),
+    "activation": ["relu", "tanh", "logistic"],
+    "learning_rate_init": (1e-4, 0.3, "log"),
+    "alpha": (1e-6, 1.0, "log"),
+    "batch": (30, 150, "log"),
+}
+
+TRAININGS: tuple[CurveProblem, ...] = (
+    CurveProblem(
+        "linear-digits",
+        {
+            "loss": ["hinge", "log_loss", "modified_huber"],
+            "penalty": ["l2", "l1"],
+            "alpha": (1e-6, 1.0, "log"),
+            "eta0": (1e-5, 1.0, "log"),
+            "average": [False, True],
+        },
+        linear_digits,
+    ),
+    CurveProblem(
+        "linear-diabetes",
+        {
+            "loss": ["squared_error", "huber"],
+            "penalty": ["l2", "l1"],
+            "alpha": (1e-6, 1.0, "log"),
+            "eta0": (1e-5, 0.3, "log"),
+            "power_t": (0.0, 0.9),
+            "epsilon": (1e-2, 3.0, "log"),
+        },
+        linear_diabetes,
+    ),
+    CurveProblem(
+        "network-digits",
+        {**_NETWORK, "layers": (1, 3), "beta_1": (0.5, 0.99)},
+        functools.partial(_network, classes=10, data="digits", rows=300),
+    ),
+    CurveProblem(
+        "network-cancer",
+        {**_NETWORK, "solver": ["sgd"], "momentum": (0.0, 0.99), "nesterovs_momentum": [False, True]},
+        functools.partial(_network, classes=2, data="breast_cancer", rows=300),
+    ),
+    CurveProblem(
+        "factors",
+        {
+            "rank": (1, 20),
+            "lr": (1e-4, 0.2, "log"),
+            "momentum": (0.0, 0.95),
+            "decay": (1e-3, 10.0, "log"),
+            "scale": (1e-3, 2.0, "log"),
+        },
+        factors,
+    ),
+    *(CurveProblem(f.__name__, _SYNTHETIC, _synthetic(f)) for f in (crossing, overfitting, slow, diverging)),
+    CurveProblem("noisy", _SYNTHETIC, _synthetic(steady), noise=0.05),
+    measured("NMTLC-swen-v0", "log_perplexity"),
+    measured("CharMiniLC-eng-transformer-v0", "accuracy"),
+)
+"""Five trained for real, five synthetic families, two ids of this suite."""
