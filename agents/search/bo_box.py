@@ -10,9 +10,10 @@ import numpy as np
 
 from hpo_envs.agents.base import Agent, Incumbent, lost, whole
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.acquisition import BEST, expected_hypervolume_improvement, maximise
+from hpo_envs.agents.models.acquisition import BEST, BoxAxes, expected_hypervolume_improvement, maximise
 from hpo_envs.agents.models.gp.box import BoxGP, Feasibility, half_rank
 from hpo_envs.agents.models.gp.estimate import KernelFit, is_due
+from hpo_envs.agents.models.gp.tasks import Tasks
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.space import MIDDLE, Axis, Space
 
@@ -29,10 +30,11 @@ class BoxBayesianOptimisation(Agent):
     middle. Observations below the median are replaced by their ranks, failed evaluations by the worst one. Expected
     improvement over the best posterior mean is maximised from random points and neighbours of the best observations, by
     moves along all axes and by L-BFGS-B along the real ones. No configuration is suggested twice while there are
-    others. Pending evaluations count with their expected reward (kriging believer). With two objectives, each has its
-    own process, and the expected hypervolume improvement is maximised. Constraints have processes, too; the improvement
-    over feasible observations is multiplied by the probability that all hold, which alone is maximised before the first
-    feasible observation.
+    others. Pending evaluations count with their expected reward (kriging believer). Observations of sources are further
+    tasks of the process, see `Tasks`, and replace the design. With two objectives, each has its own process, and the
+    expected hypervolume improvement is maximised. Constraints have processes, too; the improvement over feasible
+    observations is multiplied by the probability that all hold, which alone is maximised before the first feasible
+    observation.
 
     Formula:
         theta = argmax p(z | X, theta) p(theta)     length-scales, amplitude, noise; z: half-ranked rewards
@@ -74,7 +76,7 @@ class BoxBayesianOptimisation(Agent):
         self._low, self._high = (a.ravel().astype(np.float64) for a in (box.low, box.high))
         self._space = BoxSpace(problem.axes or (Axis(),) * len(self._low))
         count = min(len(self._space) + 1, 10) if initial is None else whole("initial", initial, 2)
-        self._design = self._first(count)
+        self._design, self._first_model = self._first(count), count
         self._x: list[Floats] = []
         self._y: list[Floats | None] = []
         self._violations: list[Floats | None] = []
@@ -82,6 +84,9 @@ class BoxBayesianOptimisation(Agent):
         self._pending: list[Floats] = []
         self._incumbent = Incumbent()
         self._fits: list[KernelFit | None] = [None] * problem.objectives
+        known = [s for s in problem.sources if s.features.shape[1] == len(self._space) and len(s.rewards) > 1]
+        known = [s for s in known if s.rewards.shape[1] == problem.objectives]
+        self._tasks = [Tasks(self._space, known, j) for j in range(problem.objectives)] if known else []
         self._fitted_at = 0
 
     def _first(self, count: int) -> list[Floats]:
@@ -94,7 +99,8 @@ class BoxBayesianOptimisation(Agent):
 
     def ask(self) -> Any:
         """Return the next point of the design, or the point of largest acquisition found."""
-        action = self._action(self._unseen([self._design.pop()] if self._design else self._suggest()))
+        designed = self._design and not self._tasks and len(self._x) + len(self._pending) < self._first_model
+        action = self._action(self._unseen([self._design.pop()] if designed else self._suggest()))
         self._pending.append(self._point(action))
         return action
 
@@ -141,13 +147,16 @@ class BoxBayesianOptimisation(Agent):
     def _suggest(self) -> Floats:
         """(n, d) points, the one of largest acquisition first."""
         known = [y for y in self._y if y is not None]
-        if len(known) < 2:
+        if len(known) < (1 if self._tasks else 2):
             return self._space.snap(self.rng.random((1, len(self._space))))
         worst = np.min(known, axis=0)
         x, y = np.array(self._x), np.array([worst if y is None else y for y in self._y])
         z = np.stack([half_rank(column) for column in y.T])
         if len(x) <= ALWAYS or is_due(len(x), self._fitted_at, 0.1):
-            self._fits = [BoxGP.estimate(self._space, x, *pair) for pair in zip(z, self._fits, strict=True)]
+            self._fits = [
+                BoxGP.estimate(space, *data, fit)
+                for space, data, fit in zip(self._spaces, self._data(x, z), self._fits, strict=True)
+            ]
             self._fitted_at = len(x)
         models = self._models(x, z)
         if self._pending:
@@ -206,10 +215,25 @@ class BoxBayesianOptimisation(Agent):
 
         return maximise(self._space, gain, None, best, self.rng)
 
+    @property
+    def _spaces(self) -> Sequence[BoxAxes]:
+        """The inputs of the model of each objective."""
+        return self._tasks or [self._space] * len(self._fits)
+
+    def _data(self, x: Floats, z: Floats) -> list[tuple[Floats, Floats]]:
+        """What the model of each objective is estimated from: with sources, their observations, too."""
+        if self._tasks:
+            return [tasks.joined(x, column) for tasks, column in zip(self._tasks, z, strict=True)]
+        return [(x, column) for column in z]
+
     def _models(self, x: Floats, z: Floats) -> list[BoxGP]:
-        return [
-            BoxGP(self._space, x, column, fit) for column, fit in zip(z, self._fits, strict=True) if fit is not None
-        ]
+        models = []
+        for space, data, fit in zip(self._spaces, self._data(x, z), self._fits, strict=True):
+            assert fit is not None
+            models.append(BoxGP(space, *data, fit))
+            if self._tasks:
+                models[-1].best = float(models[-1].mean(x).max())
+        return models
 
 
 class BoxSpace(Space):

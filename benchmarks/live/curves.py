@@ -131,7 +131,7 @@ def crossing(quality: float, speed: float, edge: float, t: float, c: Config) -> 
 
 def overfitting(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
     """Scores fall again from some epoch on, the sooner the larger capacity without dropout is."""
-    capacity = 0.5 + 0.05 * c["depth"] - c["drop"] + 0.3 * speed
+    capacity: float = 0.5 + 0.05 * c["depth"] - c["drop"] + 0.3 * speed
     return quality * (1.0 - math.exp(-t / 0.1)) - 0.5 * capacity * max(0.0, t - 0.7 + 0.5 * capacity)
 
 

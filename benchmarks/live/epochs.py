@@ -73,8 +73,8 @@ class EpochBudget:
         if len(self.trace) == self._epochs:
             raise SpentError
         epoch, score = next(self._curves[training])
-        noise = np.random.default_rng([self._seed, training, epoch]).normal(0.0, self._problem.noise or 1.0)
-        observed = score + (noise if self._problem.noise else 0.0)
+        noise = self._problem.noise * np.random.default_rng([self._seed, training, epoch]).standard_normal()
+        observed = float(score + noise)
         self.trace.append((training, epoch, observed))
         return observed
 
@@ -141,7 +141,7 @@ def by_syne_tune(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: 
     for number in range(epochs):
         trial = trial_status.Trial(number, search.suggest().config, datetime.datetime.fromtimestamp(0))
         search.on_trial_add(trial)
-        training = budget.begin(active_of(space, lambda h, config=trial.config: config[h.name]))
+        training = budget.begin(active_of(space, lambda h, given=trial.config: given[h.name]))  # type: ignore[misc]
         for epoch in range(1, EPOCHS + 1):
             result = {"score": budget.step(training), "epoch": epoch}
             if epoch == EPOCHS:

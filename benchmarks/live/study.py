@@ -150,7 +150,7 @@ def references() -> pd.DataFrame:
     return pd.read_csv(REFERENCES, index_col="problem")
 
 
-def measure_references(problems: Iterable[LiveProblem] = PROBLEMS, path: Path | None = None) -> None:
+def measure_references(problems: Iterable[Any] = PROBLEMS, path: Path | None = None) -> None:
     """Write to `references.csv`: median score of random configurations, and the best score of these and of all runs."""
     runs, rows = load(path), {row["problem"]: row for row in atomic.read_csv(REFERENCES)}
     for problem in problems:
@@ -237,7 +237,7 @@ def command(
     doc: str | None,
     path: Path,
     optimisers: Iterable[str],
-    problems: Iterable[LiveProblem],
+    problems: Iterable[Any],
     budgets: Iterable[int],
     play: Callable[..., list[Any]],
 ) -> None:
@@ -247,7 +247,7 @@ def command(
         doc: Of its module.
         path: Its runs.
         optimisers: Names.
-        problems: Those that are searched.
+        problems: Those that are searched, with `name`, `search_space` and `function`.
         budgets: For `play`, the first of these.
         play: See `carry_out`.
     """

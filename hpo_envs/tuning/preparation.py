@@ -137,10 +137,11 @@ class Preparation:
         if agent == "auto":
             header["picked"] = load("hpo_envs.agents.transfer.auto:chosen")(problem, hyperparameters.get("late", True))
         name = header.get("picked", agent)
-        if sources and params.kind != "box" and isinstance(name, str) and not _transfers(name):
+        first = params.kind == "box" and made.listens
+        if sources and not first and isinstance(name, str) and not _transfers(name, handed):
             warnings.warn(f"{name} does not learn from sources", stacklevel=5)
         begin = _points(points, params, made)
-        begin += [config for config in known if config not in begin and made.listens]
+        begin += [config for config in known if first and config not in begin]
         return cls(params, made, begin, header, epochs)
 
 
@@ -213,9 +214,11 @@ def _sources(given: tuple[Any, ...], params: FunctionParams) -> tuple[tuple[Sour
     return tuple(handed), [config for config in rounds if config is not None]
 
 
-def _transfers(agent: str) -> bool:
-    """Return whether an agent learns from source tasks."""
-    return agents.entry(agent).sources or agent in ("learned", "freeze-thaw")
+def _transfers(agent: str, sources: tuple[Source, ...]) -> bool:
+    """Whether an agent learns from these sources."""
+    if agent == "freeze-thaw":
+        return any(s.curves is not None for s in sources)
+    return agents.entry(agent).sources or agent == "learned"
 
 
 def _count(folder: Path, candidates: Any, budget: float | None, epochs: int | None) -> int:

@@ -1,5 +1,6 @@
 """Source tasks become observations in the problem's features."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hpo_envs import agents
 from hpo_envs.core.engines.function.params import FunctionParams
 from hpo_envs.tables import user
 from hpo_envs.tuning import load, tune
+from hpo_envs.tuning.preparation import Preparation
 from hpo_envs.tuning.prior import source
 from tests.hpo_envs.tuning import helpers
 
@@ -132,3 +134,27 @@ def test_changed_space_begins_search_with_old_one_as_source(tmp_path: Path) -> N
         assert (new.folder.parent, len(new)) == (tmp_path, budget)
         assert new.evaluations[0].config == pytest.approx(old.best.config)
     assert len(load(tmp_path)) == 8
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("epochs", [None, 3])
+@pytest.mark.parametrize("objective", ["score", ("score", "other")])
+def test_no_agent_ignores_sources_in_silence(epochs: int | None, objective: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [0.625, 0.125, 0.25], "score": [9.0, 1.0, 2.0], "other": [1.0, 1.0, 1.0]})
+    goal = "max" if objective == "score" else ("max", "max")
+    tried = set()
+    for name in agents.names():
+        given = {"budget": epochs or 1, "epochs": epochs, "objective": objective, "goal": goal, "sources": [frame]}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                prepared = Preparation.of(
+                    tmp_path, helpers.epochs if epochs else float_of_x, {"x": (0.0, 1.0)}, agent=name, **given
+                )
+            except (ValueError, ModuleNotFoundError):
+                continue  # not for this problem
+        said = any("does not learn from sources" in str(w.message) for w in caught)
+        learns = agents.entry(name).sources or name == "learned" or prepared.header.get("picked") == "quantile-copula"
+        assert said or learns or prepared.points[0] == {"x": 0.625}, name
+        tried.add(name)
+    assert {"auto", "random"} <= tried

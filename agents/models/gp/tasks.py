@@ -1,0 +1,86 @@
+"""Observations of earlier searches beside those of a search on a box, as tasks of one Gaussian process."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from hpo_envs.agents.models import Floats
+from hpo_envs.agents.models.acquisition import BoxAxes
+from hpo_envs.agents.models.gp.box import BoxGP, half_rank
+from hpo_envs.agents.models.source import Source
+
+MOST = 60
+"""Observations of all sources together that the model has."""
+
+APART = 0.35
+"""Distance of two tasks; a length-scale of its prior's median correlates them by 0.8."""
+
+LEAST = 0.3
+"""Smallest deviation of the search's observations, in deviations of the sources'."""
+
+
+class Tasks:
+    """The axes of a box and one for the task: a category, the search itself or one of its sources.
+
+    Its length-scale says how much the sources tell about the search. Observations of the search are shifted and scaled
+    to what the sources predict for these points on average, as the first ones are the best of the sources.
+
+    Args:
+        space: The axes of the box.
+        sources: Earlier searches with at least two observations, whose features are coordinates in [-1, 1].
+        objective: Column of the rewards.
+
+    Attributes:
+        real: See `BoxAxes`.
+        groups: See `BoxAxes`; the task has the last one.
+        x: (n, d + 1) observed points of the sources, then their tasks.
+        z: (n,) their standardised observations.
+    """
+
+    def __init__(self, space: BoxAxes, sources: Sequence[Source], objective: int) -> None:
+        self._space, self._count = space, len(sources) + 1
+        self.real, self.groups = space.real, np.append(space.groups, [len(space)] * self._count)
+        points, values, self._models = [], [], []
+        for k, source in enumerate(sources, 1):
+            order = np.argsort(-source.rewards[:, objective], kind="stable")
+            best, rest = np.split(order, [MOST // len(sources) // 2])
+            some = np.unique(np.linspace(0, len(rest) - 1, min(len(best), len(rest))).astype(np.intp))
+            kept = np.append(best, rest[some])
+            x, z = space.snap((source.features[kept] + 1.0) / 2.0), half_rank(source.rewards[kept, objective])
+            self._models.append(BoxGP(space, x, z, BoxGP.estimate(space, x, z, None)))
+            points.append(np.column_stack([x, np.full(len(x), float(k))]))
+            values.append(z)
+        self.x, self.z = np.concatenate(points), np.concatenate(values)
+
+    def __len__(self) -> int:
+        return len(self._space)
+
+    def active(self, x: Floats) -> npt.NDArray[np.bool_]:
+        """See `BoxAxes`."""
+        return self._space.active(x)
+
+    def snap(self, x: Floats) -> Floats:
+        """See `BoxAxes`."""
+        return self._space.snap(x)
+
+    def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
+        """See `BoxAxes`."""
+        return self._space.neighbours(x, rng, spread)
+
+    def inputs(self, x: Floats) -> Floats:
+        """(n, c) inputs of a kernel at (n, d) points of the search, or (n, d + 1) of the search and sources."""
+        d = len(self._space)
+        task = x[:, d] if x.shape[1] > d else np.zeros(len(x))
+        one_hot = (task[:, None] == np.arange(self._count)) * (APART / np.sqrt(2.0))
+        return np.concatenate([self._space.inputs(x[:, :d]), one_hot], axis=1)
+
+    def aligned(self, x: Floats, z: Floats) -> Floats:
+        """(t,) standardised observations of the search at (t, d) points on the scale of the sources'."""
+        expected = np.mean([model.mean(x) for model in self._models], axis=0)
+        return np.asarray(expected.mean() + max(float(expected.std()), LEAST) * z)
+
+    def joined(self, x: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """Points and observations of the search, then those of the sources."""
+        own = np.column_stack([x, np.zeros(len(x))])
+        return np.concatenate([own, self.x]), np.concatenate([self.aligned(x, z), self.z])
