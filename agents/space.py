@@ -23,6 +23,7 @@ class Axis:
         categorical: Whether the values have no order.
         parent: Index of an earlier axis that decides whether this one is active; -1: always active.
         when: Indices of the parent's values that activate it.
+        others: Further parents, each with such indices; all must activate it.
         name: Name of the hyperparameter; empty: not known.
         choices: Natural values of a list, in the order of their coordinates, equal parts of [0, 1]; empty: a range.
             Default: 0, 1, ... if there are `values`, except for a range of integers.
@@ -36,6 +37,7 @@ class Axis:
     categorical: bool = False
     parent: int = -1
     when: tuple[int, ...] = ()
+    others: tuple[tuple[int, tuple[int, ...]], ...] = ()
     name: str = ""
     choices: tuple[Any, ...] = ()
     low: float = 0.0
@@ -46,6 +48,7 @@ class Axis:
     def __post_init__(self) -> None:
         for name in ("values", "when", "choices"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "others", tuple((int(parent), tuple(when)) for parent, when in self.others))
         if self.values and not self.choices and not self.whole:
             object.__setattr__(self, "choices", tuple(range(len(self.values))))
 
@@ -109,7 +112,8 @@ class Space:
         self.axes = tuple(axis if axis.name else replace(axis, name=f"x{j}") for j, axis in enumerate(axes))
         self.names = tuple(axis.name for axis in self.axes)
         self._grids = [np.array(a.values) for a in axes]
-        self._when = [np.isin(np.arange(len(axes[a.parent].values)), a.when) for a in axes]  # by the parent's value
+        parents = [((a.parent, a.when), *a.others) if a.parent >= 0 else () for a in axes]
+        self._when = [[(p, np.isin(np.arange(len(axes[p].values)), when)) for p, when in each] for each in parents]
 
     def __len__(self) -> int:
         return len(self.axes)
@@ -121,9 +125,9 @@ class Space:
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
         """(n, d) which axes are active at (n, d) points."""
         active = np.ones(x.shape, bool)
-        for j, axis in enumerate(self.axes):
-            if axis.parent >= 0:
-                active[:, j] = active[:, axis.parent] & self._when[j][self.values(x, axis.parent)]
+        for j, parents in enumerate(self._when):
+            for parent, wanted in parents:  # by the parent's value
+                active[:, j] &= active[:, parent] & wanted[self.values(x, parent)]
         return active
 
     def config(self, point: Floats) -> dict[str, Any]:

@@ -89,8 +89,8 @@ class Hyperparameter:
         high: Largest natural value (number of choices - 1 for categoricals).
         log: Whether the [0, 1] scale is logarithmic; a 0 before at least two `values` is its lowest step.
         values: The grid of natural values, or the choices; empty for a continuous or integer range.
-        condition: `(parent, choices)`: active only while the parent takes one of the choices; an inactive
-            hyperparameter is stored as 0.
+        condition: `(parent, choices)`, or more of these pairs, one after another: active only while each parent takes
+            one of its choices; an inactive hyperparameter is stored as 0.
         description: One sentence.
         complement: Whether 1 - value is stored, and `low` and `high` are its bounds: with `log`, the scale of decay
             rates near 1.
@@ -102,9 +102,15 @@ class Hyperparameter:
     high: float
     log: bool = False
     values: tuple[Any, ...] = ()
-    condition: tuple[str, tuple[Any, ...]] | None = None
+    condition: tuple[Any, ...] | None = None
     description: str = ""
     complement: bool = False
+
+    @property
+    def conditions(self) -> dict[str, tuple[Any, ...]]:
+        """Choices of each parent of which one must hold."""
+        given = self.condition or ()
+        return dict(zip(given[::2], given[1::2], strict=True))
 
     @property
     def bounds(self) -> tuple[Any, Any]:
@@ -158,11 +164,10 @@ def active(space: Sequence[Hyperparameter], raw: Floats) -> npt.NDArray[np.bool_
     at = {h.name: j for j, h in enumerate(space)}
     mask = np.ones(raw.shape, bool)
     for j, h in enumerate(space):
-        if h.condition is not None:
-            parent, choices = at[h.condition[0]], h.condition[1]
-            above = space[parent]
+        for name, choices in h.conditions.items():
+            parent, above = at[name], space[at[name]]
             wanted = [above.values.index(c) if above.kind == "categorical" else float(c) for c in choices]
-            mask[:, j] = mask[:, parent] & np.isin(raw[:, parent], wanted)
+            mask[:, j] &= mask[:, parent] & np.isin(raw[:, parent], wanted)
     return mask
 
 

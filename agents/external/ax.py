@@ -80,7 +80,7 @@ class Ax(ExternalOptimizer):
         if self._rows is None:
             return suggestion
         self._client.mark_trial_abandoned(suggestion)
-        config = {a.name: a.natural(0.5) for a in self.space.axes if len(a.when) > 1} | self.config(action)
+        config = {a.name: a.natural(0.5) for a in self.space.axes if len(a.when) > 1 or a.others} | self.config(action)
         return self._client.attach_trial({n: _stored(self._axis(n), v) for n, v in config.items()})
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
@@ -101,7 +101,7 @@ def parameters_of(space: Space) -> list[Any]:
     for j, (name, axis) in enumerate(zip(space.names, space.axes, strict=True)):
         if axis.choices or axis.single:
             choices = axis.choices or (axis.natural(0.0),)
-            children = [a for a in space.axes if a.parent == j and len(a.when) == 1]  # Ax knows no others
+            children = [a for a in space.axes if a.parent == j and len(a.when) == 1 and not a.others]  # Ax has no more
             dependent = {_stored(axis, c): [a.name for a in children if k in a.when] for k, c in enumerate(choices)}
             made.append(configs.ChoiceParameterConfig(
                 name=name, values=[_stored(axis, c) for c in choices], parameter_type=_type(axis),

@@ -26,9 +26,13 @@ def configspace_of(space: Space, seed: int) -> Any:
             h = cs.UniformFloatHyperparameter(name, axis.low, axis.high, log=axis.log)
         made.add(h)
     for name, axis in zip(space.names, space.axes, strict=True):
-        if axis.parent >= 0:
-            parent = made[space.names[axis.parent]]
-            made.add(cs.InCondition(made[name], parent, [space.axes[axis.parent].choices[k] for k in axis.when]))
+        each = [
+            cs.InCondition(made[name], made[space.names[parent]], [space.axes[parent].choices[k] for k in when])
+            for parent, when in ((axis.parent, axis.when), *axis.others)
+            if parent >= 0
+        ]
+        if each:
+            made.add(each[0] if len(each) == 1 else cs.AndConjunction(*each))
     return made
 
 

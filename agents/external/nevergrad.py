@@ -139,9 +139,9 @@ def parameter_value(space: Space, config: Mapping[str, Any]) -> dict[str, Any]:
     """The value of `parameter_of` for a configuration."""
 
     def value(j: int) -> Any:
-        children = [i for i, a in enumerate(space.axes) if a.parent == j]
-        own = config[space.names[j]]
-        inner = {space.names[i]: value(i) for i in children if space.names[i] in config}
+        children, axis = [i for i, a in enumerate(space.axes) if a.parent == j], space.axes[j]
+        own = config.get(space.names[j], axis.natural(0.5))  # inactive for another parent's sake
+        inner = {space.names[i]: value(i) for i in children if axis.choices.index(own) in space.axes[i].when}
         return {space.names[j]: own, **inner} if children else own
 
     return {name: value(j) for j, name in enumerate(space.names) if space.axes[j].parent < 0}

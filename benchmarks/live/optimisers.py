@@ -184,7 +184,7 @@ def active_of(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter],
     """Values of the active hyperparameters; only these are requested."""
     config: dict[str, Any] = {}
     for h in space:
-        if h.condition is None or config.get(h.condition[0]) in h.condition[1]:
+        if all(config.get(parent) in choices for parent, choices in h.conditions.items()):
             config[h.name] = value(h)
     return config
 

@@ -201,6 +201,6 @@ def _unpack(content: bytes) -> Table:
 
 
 def _hyperparameter(data: dict[str, Any]) -> Hyperparameter:
-    parent = data["condition"]
-    condition = None if parent is None else (parent[0], tuple(parent[1]))
+    given = data["condition"]
+    condition = None if given is None else tuple(tuple(c) if isinstance(c, list) else c for c in given)
     return Hyperparameter(**{**data, "values": tuple(data["values"]), "condition": condition})

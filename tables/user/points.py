@@ -14,7 +14,7 @@ from hpo_envs.tables.table import Floats, Hyperparameter, active
 FINE = 64
 """Largest number of integers in a range whose values an agent gets."""
 
-POSITION = frozenset({"values", "categorical", "parent", "when"})
+POSITION = frozenset({"values", "categorical", "parent", "when", "others"})
 """Fields of an axis on its coordinates; the others are on natural values."""
 
 TRIES = 8
@@ -116,9 +116,9 @@ def axes_of(space: tuple[Hyperparameter, ...]) -> tuple[dict[str, Any], ...]:
         axis: dict[str, Any] = {"values": tuple(unit_of(h, listed).tolist()), "categorical": h.kind == "categorical"}
         axis |= {"name": h.name, "choices": tuple(map(_plain, h.values)), "log": h.log}
         axis |= {"low": float(h.low), "high": float(h.high), "whole": h.kind == "int"}
-        if h.condition is not None:
-            parent = space[at[h.condition[0]]]
-            axis |= {"parent": at[parent.name], "when": tuple(parent.values.index(v) for v in h.condition[1])}
+        when = [(at[p], tuple(space[at[p]].values.index(v) for v in c)) for p, c in h.conditions.items()]
+        if when:
+            axis |= {"parent": when[0][0], "when": when[0][1], "others": tuple(when[1:])}
         axes.append(axis)
     return tuple(axes)
 

@@ -29,7 +29,7 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
             distribution of Optuna, a `Hyperparameter`, or plain data: a tuple `(low, high)` is a range, of ints if both
             ends are, optionally followed by `"log"`, `"int"` or `"float"`; a list is choices, which are ordered if all
             are numbers; a mapping has `low` and `high` (with `log`, `step`, `kind`), ordered `values` or unordered
-            `choices`, and optionally `if = {parent: [choices]}`; anything else is a constant.
+            `choices`, and optionally `if = {parent: [choices], ...}`; anything else is a constant.
 
     Raises:
         ValueError: The space has another form, a range is empty, or a condition refers to a parameter without choices.
@@ -60,7 +60,7 @@ def to_plain(h: Hyperparameter) -> dict[str, Any]:
         whole = h.kind == "int"
         entry = {"low": int(h.low) if whole else h.low, "high": int(h.high) if whole else h.high, "kind": h.kind}
         entry |= {"log": True} if h.log else {}
-    return entry | ({"if": {h.condition[0]: list(h.condition[1])}} if h.condition else {})
+    return entry | ({"if": {parent: [*choices] for parent, choices in h.conditions.items()}} if h.condition else {})
 
 
 def _check(space: tuple[Hyperparameter, ...]) -> None:
@@ -72,18 +72,16 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
         if not finite or h.low > h.high or (h.log and h.low <= 0):
             rule = "0 < low <= high" if h.log else "finite numbers, low <= high"
             raise ValueError(f"range of {h.name} must be {rule}, got {h.low:g} to {h.high:g}")
-        if h.condition is None:
-            continue
-        parent, choices = h.condition
-        if parent not in names[: names.index(h.name)]:
-            raise ValueError(f"condition of {h.name} must name a hyperparameter before it, got {parent!r}")
-        known = space[names.index(parent)].values
-        if not choices:
-            raise ValueError(f"condition of {h.name} must name at least one value of {parent}, got none")
-        for choice in choices:
-            if choice not in known:
-                shown = ", ".join(map(repr, known)) or "none"
-                raise ValueError(f"condition of {h.name} must name values of {parent} ({shown}), got {choice!r}")
+        for parent, choices in h.conditions.items():
+            if parent not in names[: names.index(h.name)]:
+                raise ValueError(f"condition of {h.name} must name a hyperparameter before it, got {parent!r}")
+            known = space[names.index(parent)].values
+            if not choices:
+                raise ValueError(f"condition of {h.name} must name at least one value of {parent}, got none")
+            for choice in choices:
+                if choice not in known:
+                    shown = ", ".join(map(repr, known)) or "none"
+                    raise ValueError(f"condition of {h.name} must name values of {parent} ({shown}), got {choice!r}")
 
 
 def _entry(name: str, value: Any) -> Hyperparameter:
@@ -113,11 +111,10 @@ def _entry(name: str, value: Any) -> Hyperparameter:
     given = value.get("if")
     if given is None:
         return h
-    if not isinstance(given, Mapping) or len(given) != 1:
-        raise ValueError(f"if of {name} must be {{parent: [choices]}} with one parent, got {given!r}")
-    ((parent, choices),) = given.items()
-    wanted = tuple(choices) if isinstance(choices, (list, tuple)) else (choices,)
-    return dataclasses.replace(h, condition=(str(parent), wanted))
+    if not isinstance(given, Mapping) or not given:
+        raise ValueError(f"if of {name} must be {{parent: [choices], ...}}, got {given!r}")
+    pairs = ((str(p), tuple(c) if isinstance(c, (list, tuple)) else (c,)) for p, c in given.items())
+    return dataclasses.replace(h, condition=tuple(itertools.chain(*pairs)))
 
 
 def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
@@ -179,11 +176,12 @@ def _of_configspace(given: Any) -> dict[str, Any]:
             found[h.name] = {"values": h.sequence}
         else:
             found[h.name] = {"choices": getattr(h, "sequence", getattr(h, "choices", None)) or [h.value]}
-    for c in given.conditions:
-        child = found[c.child.name]
-        if type(c).__name__ not in ("EqualsCondition", "InCondition") or "if" in child:
-            raise ValueError(f"conditions of a space must have one parent each, with == or in, got {c}")
-        child["if"] = {c.parent.name: list(c.values) if hasattr(c, "values") else [c.value]}
+    for both in given.conditions:
+        for c in both.components if type(both).__name__ == "AndConjunction" else [both]:
+            if type(c).__name__ not in ("EqualsCondition", "InCondition"):
+                raise ValueError(f"conditions of a space must be == or in, or several of these with and, got {c}")
+            wanted = found[c.child.name].setdefault("if", {})
+            wanted[c.parent.name] = list(c.values) if hasattr(c, "values") else [c.value]
     return found
 
 
@@ -217,6 +215,7 @@ def to_configspace(space: tuple[Hyperparameter, ...], seed: int | None = None) -
         else:
             made = cs.UniformFloatHyperparameter(h.name, *h.bounds, log=h.log and not h.complement)
         out.add(made)
-    for h, (parent, choices) in ((h, h.condition) for h in space if h.condition is not None):
-        out.add(cs.InCondition(out[h.name], out[parent], list(choices)))
+    for h in (h for h in space if h.condition):
+        each = [cs.InCondition(out[h.name], out[parent], list(choices)) for parent, choices in h.conditions.items()]
+        out.add(each[0] if len(each) == 1 else cs.AndConjunction(*each))
     return out

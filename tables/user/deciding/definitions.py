@@ -43,7 +43,8 @@ def spanned(found: Decisions) -> Decisions:
         h, option, holes = fixed.get(name), "", np.isnan(column.values)
         condition = (h and h.condition) or condition_of(holes, columns)
         known = column.values[~holes]
-        when = f"{condition[0]} is {' or '.join(map(str, condition[1]))}" if condition else ""
+        pairs = zip(*[iter(condition or ())] * 2, strict=True)
+        when = " and ".join(f"{parent} is {' or '.join(map(str, choices))}" for parent, choices in pairs)
         left_out = "empty" if holes.all() and not column.choices else ""
         if not h and len(known) and (known == known[0]).all() and (condition or not holes.any()):
             left_out = f"always {column.natural(known[0])}" + (when and f" while {when}")
@@ -69,7 +70,7 @@ def spanned(found: Decisions) -> Decisions:
     if not space:
         raise ValueError("hyperparameters must be at least one that varies, got none")
     names = [*space]
-    late = {n for n, h in space.items() if h.condition and names.index(h.condition[0]) > names.index(n)}
+    late = {n for n, h in space.items() if any(names.index(p) > names.index(n) for p in h.conditions)}
     ordered = tuple(space[n] for n in sorted(names, key=late.__contains__))
     return found.add(*said, space=ordered, values=values, lines=found.lines[kept])
 

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpo_envs.agents.space import Axis, Space
 from hpo_envs.tables.table import Hyperparameter
-from hpo_envs.tables.user.points import Points
-from hpo_envs.tables.user.space import space_of, to_configspace
+from hpo_envs.tables.user.points import Points, axes_of
+from hpo_envs.tables.user.space import space_of, to_configspace, to_plain
+from hpo_envs.tuning.record import decoded, encoded
 from tests.tables.user.helpers import PLAIN
 
 
@@ -136,6 +138,31 @@ def test_export_to_configspace_keeps_ranges_and_conditions() -> None:
         assert (got["hidden_size"], got["attention_heads"]) == (config["hidden_size"], config["attention_heads"])
         assert got["warmup_samples"] // 100 == config.get("warmup_samples", 0) // 100
     assert to_configspace((Hyperparameter("heads", "int", 1.0, 1.0),))["heads"].value == 1
+
+
+def test_several_parents_of_a_condition_must_all_hold() -> None:
+    cs = pytest.importorskip("ConfigSpace")
+    plain = {
+        "opt": ["sgd", "adam"],
+        "cycles": {"choices": ["none", "cosine", "step"], "if": {"opt": ["sgd"]}},
+        "size": [1, 2, 4],
+        "momentum": {"low": 0.0, "high": 1.0, "if": {"cycles": ["cosine", "step"], "size": [2, 4]}},
+    }
+    space = space_of(plain)
+    assert space_of({h.name: to_plain(h) for h in space}) == space
+    assert {h.name: h for h in space_of(to_configspace(space))} == {h.name: h for h in space}
+    assert [type(c) for c in to_configspace(space).conditions].count(cs.AndConjunction) == 1
+    assert Hyperparameter(**{k: decoded(encoded(v)) for k, v in vars(space[3]).items()}) == space[3]
+    points, unit = Points(space), np.random.default_rng(0).random((64, 4))
+    raw = points.raw(unit)
+    for row in raw:
+        config = points.config(row)
+        assert ("momentum" in config) == (config.get("cycles") in ("cosine", "step") and config["size"] > 1)
+        assert np.array_equal(points.row(config), row)
+    agents_space = Space([Axis(**axis) for axis in axes_of(space)])
+    assert np.array_equal(agents_space.active(unit), points.active(raw))
+    with pytest.raises(ValueError, match="condition of momentum must name values of size .*, got 3"):
+        space_of({**plain, "momentum": {"low": 0.0, "high": 1.0, "if": {"opt": ["sgd"], "size": [3]}}})
 
 
 def test_small_space_is_listed_as_whole() -> None:
