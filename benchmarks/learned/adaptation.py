@@ -1,7 +1,9 @@
 """Adaptation gain of learned optimizers: what they gain from a run's history (`hpo-envs reproduce learned`).
 
 The adaptation gain of an agent is the mean regret of its best rival without adaptation minus its own. Rivals are the
-same weights without observations, which follow a fixed order, and weights that were trained without observations.
+same weights without observations, weights that were trained without observations, a fixed order of the prior, and with
+source tasks their mean rank (`zero-shot`). Levels: another table, with its family's tables in other languages as source
+tasks; other configurations than in training; another family.
 """
 
 from __future__ import annotations
@@ -38,23 +40,37 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
 }
 """Families that are left out, and the ids on which they are tested; functions are `function_table`s."""
 
-HALVES = tuple(f"charmini/{language}-{model}" for language in ("eng", "fre", "hun", "vie", "jpn", "rum")
-               for model in ("lstm", "transformer"))  # fmt: skip
+LANGUAGES = ("eng", "fre", "hun", "vie", "jpn", "rum")
+"""Languages of CharMini's tables here."""
+
+HALVES = tuple(f"charmini/{language}-{model}" for language in LANGUAGES for model in ("lstm", "transformer"))
 """Tables of which one half of the configurations is used in training and the other in tests."""
 
-RIVALS = {
+MEAN_RANK, FIXED = "mean rank over source tasks", "learned-policy, fixed order of its prior"
+
+RIVALS: Mapping[str, tuple[str, ...]] = {
     "in-context": ("in-context, blind", "in-context, trained blind"),
-    "learned-policy": ("learned-policy, blind",),
+    "learned-policy": ("learned-policy, blind", FIXED, MEAN_RANK),
+    "learned": (MEAN_RANK,),
+    "rgpe": (MEAN_RANK,),
 }
 
 PLAIN = ("random", "bo", "bo-spread")
 
+OTHER_TABLES: Mapping[str, tuple[str, ...]] = {
+    "NMTHPO": ("NMTHPO-*",),
+    "CharHPO": ("CharHPO-*-*-transformer-v0",),
+    "CharMini": tuple(f"CharMini-{language}-transformer-v0" for language in LANGUAGES),
+    "TextMini": ("TextMini-*-joint-v0", "TextMini-*-crf-v0"),
+}
+"""Families with source tasks, and ids that test on them."""
+
 AgentSetting = tuple[str, dict[str, Any]]
 
 
-def ids(family: str) -> list[str]:
+def ids(family: str, tables: Mapping[str, tuple[str, ...]] = LEFT_OUT) -> list[str]:
     """Ids of a family whose action is a configuration, with one objective."""
-    every = [i for pattern in LEFT_OUT[family] for i in fnmatch.filter(registry.SPECS, pattern)]
+    every = [i for pattern in tables[family] for i in fnmatch.filter(registry.SPECS, pattern)]
     return [i for i in every if "-mo-" not in i and i != "NMTHPO-v0"]
 
 
@@ -73,19 +89,23 @@ def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
     """Return the agents and their rivals.
 
     Args:
-        files: Files of the weights of `in-context`: None for shipped ones, those of a half, and those trained blind.
-        level: `family` or `configurations`.
+        files: Weights of `in-context`: of a half, and those that were trained blind.
+        level: `table`, `configurations` or `family`.
     """
+    helped = {"transfer": "family"} if level == "table" else {}
     half = {"file": files["half"], "seen": True} if level == "configurations" else {}
-    blind = {"file": files[f"blind, {level}"]} | ({"seen": True} if half else {})
-    return {
+    found: dict[str, AgentSetting] = {
         **{name: (name, {}) for name in PLAIN},
         "in-context": ("in-context", half),
         "in-context, blind": ("in-context", {**half, "blind": True}),
-        "in-context, trained blind": ("in-context", blind | {"blind": True}),
-        "learned-policy": ("learned-policy", {}),
-        "learned-policy, blind": ("learned-policy", {"blind": True}),
+        "learned-policy": ("learned-policy", helped),
+        "learned-policy, blind": ("learned-policy", {**helped, "blind": True}),
+        FIXED: ("learned-policy", {**helped, "blind": True, "deterministic": True}),
     }
+    if level == "table":
+        return found | {MEAN_RANK: ("zero-shot", helped), **{name: (name, helped) for name in ("rgpe", "learned")}}
+    blind = {"file": files[f"blind, {level}"], "blind": True} | ({"seen": True} if half else {})
+    return found | {"in-context, trained blind": ("in-context", blind)}
 
 
 def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
@@ -129,7 +149,8 @@ def adaptation(r: Reproduction) -> None:
     """Regret on unseen families and configurations, compared with rivals that do not adapt."""
     with tempfile.TemporaryDirectory() as folder:
         files, seeds = trained(Path(folder)), list(r.seeds(TEST_SEEDS))
-        tasks = [("family", f, i) for f in LEFT_OUT for i in ids(f)]
+        tasks = [("table", f, i) for f in OTHER_TABLES for i in ids(f, OTHER_TABLES)]
+        tasks += [("family", f, i) for f in LEFT_OUT for i in ids(f)]
         tasks += [("family", "functions", f"function {k}") for k in range(TEST_FUNCTIONS)]
         tasks += [("configurations", "CharMini", name) for name in HALVES]
         todo = [(level, f, i, m, how) for level, f, i in tasks for m, how in methods(files, level).items()]
@@ -154,7 +175,8 @@ def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str,
     rows = []
     for level in dict.fromkeys(k[0] for k in found):
         tasks = list(dict.fromkeys(k[1:3] for k in found if k[0] == level))
-        of = {m: np.array([found[level, f, i, m][0] for f, i in tasks]) for m in dict.fromkeys(k[3] for k in found)}
+        known = dict.fromkeys(k[3] for k in found if k[0] == level)
+        of = {m: np.array([found[level, f, i, m][0] for f, i in tasks]) for m in known}
         families = np.array([f for f, _ in tasks])
         labels = families.tolist() if len({*families}) > 1 else [i.partition("-")[0] for _, i in tasks]
         for m, values in of.items():
@@ -162,12 +184,13 @@ def summary(found: Mapping[tuple[str, str, str, str], Floats]) -> list[dict[str,
             rows.append(
                 {"level": level, "method": m, **each, "mean": f"{intervals.grouped(values.mean(1), labels).mean():.3f}"}
             )
-        for m, rivals in RIVALS.items():
+        for m in (m for m in RIVALS if m in of):
+            rivals = [rival for rival in RIVALS[m] if rival in of]
             best = min(rivals, key=lambda rival: intervals.grouped(of[rival].mean(axis=1), labels).mean())
             rows += [_difference(level, f"gain of {m}: {best} minus it", of[best] - of[m], labels, families)]
-        for other in PLAIN:
-            apart = of["in-context"] - of[other]
-            rows += [_difference(level, f"in-context minus {other}", apart, labels, families)]
+        for m, other in (*(("in-context", other) for other in PLAIN), ("learned", "rgpe")):
+            if m in of:
+                rows += [_difference(level, f"{m} minus {other}", of[m] - of[other], labels, families)]
     return rows
 
 
