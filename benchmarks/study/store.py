@@ -32,11 +32,11 @@ RUN_KEYS = ("seed", "table", "sha256", "scale", "random_search", "seen", "suite"
 """Header keys that may differ between runs of one agent on one id."""
 
 CODE_KEYS = ("agent_numbers", "agent_source", "agent_versions", "environment_source", "numbers", "versions")
-"""Header keys on the code that runs depend on."""
+"""Header keys that identify the code that a run depends on."""
 
 
 def code_of(header: Mapping[str, Any]) -> str:
-    """Eight hexadecimal digits of the code digest of a run."""
+    """Eight hexadecimal digits that identify the code of a run, see `CODE_KEYS`."""
     code = json.dumps([header.get(key) for key in CODE_KEYS], sort_keys=True)
     return hashlib.sha256(code.encode()).hexdigest()[:8]
 

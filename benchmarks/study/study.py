@@ -1,4 +1,4 @@
-"""Studies as data: default seeds and subsample, wildcards of ids, agents and their names, TOML files.
+"""Studies as data: default seeds (fewer for slow agents), subsample, wildcards of ids, names of agents, TOML files.
 
     seeds = 100                                  # 0 to 99; or "100-199", or a list; default: 100, or 20 for slow agents
     budget = 50                                  # optional; "all" reads the whole table; default: each id's own

@@ -65,7 +65,7 @@ def _made(env_id: str, form: str, **arguments: Any) -> Any:
 
 
 def find(env_id: str) -> Spec | None:
-    """The registry entry of an id; that of a custom table is registered with Gymnasium on first use."""
+    """The registry entry of an id, None if unknown; a user's table is registered with Gymnasium on first use."""
     if env_id in SPECS:
         return SPECS[env_id]
     for spec in (spec for family in FAMILIES.values() for spec in family.ids):

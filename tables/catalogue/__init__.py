@@ -93,7 +93,7 @@ class TableSetting(NamedTuple):
         data: Data set for training and evaluation, shared by tables of one problem.
         annotation: Annotation to predict, or human scores to agree with.
         model: Class of the models.
-        language: Code of the language, if there are two the one other than English, see `canonical`.
+        language: Code of the language, if there are two, the one other than English, see `canonical`.
         objective: Metric on validation data to select configurations; empty if none was measured.
     """
 
@@ -163,7 +163,7 @@ def pins() -> dict[str, str]:
 
 
 def files_of(name: str) -> list[File]:
-    """The upstream files of a data set."""
+    """The upstream files of a data set; ValueError if there is no such data set."""
     dataset(name)
     return [f for f in files().values() if f.dataset == name]
 

@@ -25,7 +25,7 @@ class Parameters:
         weight_pr: Weight of the harmonic mean of precision and recall.
 
     Raises:
-        ValueError: A weight is negative or not finite, or `n` is not an int >= 0.
+        ValueError: A weight is negative or not finite, or `n` is not an int from 0 to 1000.
     """
 
     alpha: float = 9.0

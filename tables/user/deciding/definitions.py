@@ -189,7 +189,7 @@ def described(h: Hyperparameter, unit: str = "") -> str:
 
 
 def measured(found: Decisions) -> Decisions:
-    """Define the metrics, and warn if the best score is the median, so that all searches are equal."""
+    """Define the metrics, and warn if at least half of the runs have the best score, so that no agent can be better."""
     frame, stated, metrics, said, tied = found.frame, found.stated, [], [], []
     others = [c for c in frame.cells if c not in stated.score and goal_of(c) and not is_time(c)]
     for name, goal, scores in zip(stated.score, stated.goal, found.scores.T, strict=True):

@@ -30,7 +30,7 @@ class EpochLosses:
 
     Attributes:
         development: Loss on the development text.
-        loss: Loss on the training text in the epoch, including dropout.
+        loss: Loss on the training text during the epoch, with dropout.
         test: Loss on the test text.
     """
 

@@ -46,7 +46,7 @@ def count(task: str, config: Mapping[str, Any]) -> Counted:
 
 
 def select(train: sparse.csr_matrix, config: Mapping[str, Any]) -> npt.NDArray[np.int64]:
-    """Columns of the n-grams that are frequent enough in the training texts."""
+    """Columns of the `max_features` most frequent n-grams among those in at least `min_frequency` training texts."""
     texts = np.bincount(train.indices, minlength=train.shape[1])
     kept = np.flatnonzero(texts >= config["min_frequency"])
     times = np.bincount(train.indices, train.data, train.shape[1])[kept]
