@@ -313,7 +313,7 @@ class CandidateSet:
 
 
 def _by_width(space: CandidateArrays) -> Iterator[tuple[Indices, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Episodes with similar numbers of features, their features in units of a length-scale, and squares of these."""
+    """Groups of episodes of similar width: their indices, features in units of a length-scale, and squared norms."""
     kind = np.searchsorted(_WIDTHS, space.widths)
     for k in np.unique(kind):
         some = np.flatnonzero(kind == k)

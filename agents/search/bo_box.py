@@ -217,11 +217,11 @@ class BoxBayesianOptimisation(Agent):
 
     @property
     def _spaces(self) -> Sequence[BoxAxes]:
-        """The inputs of the model of each objective."""
+        """Axes of the model of each objective; with sources, the task is one of them."""
         return self._tasks or [self._space] * len(self._fits)
 
     def _data(self, x: Floats, z: Floats) -> list[tuple[Floats, Floats]]:
-        """What the model of each objective is estimated from: with sources, their observations, too."""
+        """Points and observations of the model of each objective, those of sources included."""
         if self._tasks:
             return [tasks.joined(x, column) for tasks, column in zip(self._tasks, z, strict=True)]
         return [(x, column) for column in z]

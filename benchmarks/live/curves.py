@@ -1,4 +1,4 @@
-"""Trainings of 27 epochs: small models for real, families of synthetic curves, and measured learning curves."""
+"""Functions to train for 27 epochs: small models, families of synthetic curves, and measured learning curves."""
 
 import functools
 import math
@@ -40,7 +40,7 @@ class CurveProblem:
 
 
 def _trained(step: Callable[..., Any], model: Any, data: str, rows: int, batch: int) -> Iterator[float]:
-    """Scores on one half of the rows of a model that is trained on the other, in batches."""
+    """Scores after each epoch on one half of the rows of a model trained on the other; -1 once it has diverged."""
     x, y, v, w = halves(data, rows)
     if y.dtype == np.float64:
         y, w = ((part - y.mean()) / y.std() for part in (y, w))
@@ -80,7 +80,7 @@ def _network(c: Config, classes: int, data: str, rows: int) -> Iterator[float]:
 
 
 def factors(c: Config) -> Iterator[float]:
-    """Minus the error on held-out ratings of a factorisation of a noisy matrix of rank three, which overfits."""
+    """Minus the error of a matrix factorisation on held-out entries of a noisy matrix of rank three; it can overfit."""
     rng = np.random.default_rng(60)
     truth = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 40)) / math.sqrt(3.0) + 0.5 * rng.normal(size=(60, 40))
     known = rng.random((60, 40)) < 0.35
@@ -99,7 +99,7 @@ def factors(c: Config) -> Iterator[float]:
 
 
 def _traits(c: Config) -> tuple[float, float, float]:
-    """Of a synthetic configuration: quality and speed in [0, 1], and distance below the edge of divergence."""
+    """Quality, speed in [0, 1] and distance below the edge of divergence of a synthetic configuration."""
     x = np.array(
         [math.log10(c["lr"]) / 4.0 + 1.0, c["depth"] / 9.0, c["drop"] / 0.6, math.log10(c["decay"]) / 5.0 + 1.0]
     )
@@ -130,7 +130,7 @@ def crossing(quality: float, speed: float, edge: float, t: float, c: Config) -> 
 
 
 def overfitting(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Scores fall again from some epoch on, the sooner the larger capacity without dropout is."""
+    """From some epoch on scores fall again, the sooner, the larger the capacity that dropout leaves."""
     capacity: float = 0.5 + 0.05 * c["depth"] - c["drop"] + 0.3 * speed
     return quality * (1.0 - math.exp(-t / 0.1)) - 0.5 * capacity * max(0.0, t - 0.7 + 0.5 * capacity)
 
@@ -142,13 +142,13 @@ def slow(quality: float, speed: float, edge: float, t: float, c: Config) -> floa
 
 
 def diverging(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Near the best learning rates, beyond an edge, trainings lead until they collapse."""
+    """Just beyond the best learning rates, trainings lead until they collapse."""
     good = (quality + 0.3 * speed) * (1.0 - math.exp(-t / 0.15))
     return good if edge > 0.0 or t < 0.15 + 0.4 * math.exp(8.0 * edge) else -0.2
 
 
 def steady(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Curves of one shape."""
+    """All curves have one shape, so that the best trainings tend to lead from the start."""
     return quality * (1.0 - math.exp(-t / (0.1 + 0.2 * (1.0 - speed))))
 
 
@@ -161,7 +161,7 @@ def _nearest(env_id: str, metric: str) -> tuple[Objective, Any, np.ndarray[Any, 
 
 
 def measured(env_id: str, metric: str) -> CurveProblem:
-    """Measured learning curves: that of the nearest configuration, at 27 equal parts of the longest training."""
+    """Measured curves: those of the nearest configuration in the table, at 27 equal parts of the longest training."""
 
     def curve(c: Config) -> Iterator[float]:
         found, points, units = _nearest(env_id, metric)

@@ -32,7 +32,7 @@ from hpo_envs.tuning.tune import tune
 
 EPOCH_RUNS = Path(__file__).with_name("epochs.csv")
 SCORED = (405, 135)
-"""Epochs of a run, and those after which it is scored, too."""
+"""Numbers of epochs after which a run is scored; the first is the budget."""
 
 
 class SpentError(Exception):
@@ -43,9 +43,9 @@ class EpochBudget:
     """Trainings of one run, whose epochs are counted.
 
     Args:
-        problem: What is trained.
-        seed: Of the noise.
-        epochs: How many are allowed.
+        problem: The function to train.
+        seed: Seed of the noise.
+        epochs: The budget.
 
     Attributes:
         trace: (training, epoch, observed score) of each epoch.
@@ -79,16 +79,16 @@ class EpochBudget:
         return observed
 
     def final(self, epochs: int) -> float:
-        """Score without noise after all epochs of the configuration found within the first ones.
+        """Score without noise, fully trained, of the configuration that is chosen after the first `epochs`.
 
-        It is the one with the best last score among those that were trained the longest.
+        Chosen is the one with the best last score among those trained for the most epochs.
         """
         last = {training: (epoch, score) for training, epoch, score in self.trace[:epochs]}
         return self._problem.function(self.configs[max(last, key=lambda training: last[training])])
 
 
 def by_tune(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int, stopping: bool) -> None:
-    """`tune` on a function that reports its epochs; or, without early stopping, that returns the last score."""
+    """`tune` on a function that reports each epoch, or, without early stopping, returns the last score."""
 
     def train(config: Config, trial: Trial) -> None:
         training = budget.begin(config)

@@ -65,7 +65,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class ShortRow:
-    """One run of another study: the attributes of `Row` without parallel evaluations and times."""
+    """One run of another study: the attributes of `Row` except those on parallel evaluations and times."""
 
     problem: str
     optimiser: str
@@ -115,12 +115,12 @@ def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], b
 
 
 def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[..., list[Any]]) -> None:
-    """Append the rows of runs that a file lacks.
+    """Carry out the runs that a file of results lacks, and append their rows.
 
     Args:
-        path: Their file.
-        wanted: Problem, then the rest of what identifies a run, in the order of the first columns.
-        play: What returns the rows of a run, dataclasses, of what identifies it.
+        path: The CSV file.
+        wanted: Keys of runs: the problem, then the values of the next columns.
+        play: Function that carries out the run of a key, and returns its rows, dataclasses.
     """
     kept = atomic.read_csv(path) if path.exists() else []
     for key in tqdm(_missing(kept, wanted), unit="run", disable=None):
@@ -134,7 +134,7 @@ def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[...,
 
 
 def _missing(kept: list[dict[str, str]], wanted: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Keys of runs that are not among the rows."""
+    """Keys of the wanted runs that are not among the rows."""
     prefixes = {(*row.values(),)[:n] for row in kept for n in range(2, 6)}
     return [key for key in wanted if (key[0].name, *map(str, key[1:])) not in prefixes]
 
@@ -241,14 +241,14 @@ def command(
     budgets: Iterable[int],
     play: Callable[..., list[Any]],
 ) -> None:
-    """Run the command of another study, whose rows begin with problem, optimiser, budget and seed.
+    """Run the command line of another study, whose rows begin with problem, optimiser, budget and seed.
 
     Args:
-        doc: Of its module.
-        path: Its runs.
-        optimisers: Names.
-        problems: Those that are searched, with `name`, `search_space` and `function`.
-        budgets: For `play`, the first of these.
+        doc: Docstring of its module, for `--help`.
+        path: File of its runs.
+        optimisers: Their names; the first is the reference.
+        problems: Problems to search, with `name`, `search_space` and `function`.
+        budgets: Budgets at which runs are scored; `play` gets the first.
         play: See `carry_out`.
     """
     budgets, names = [*budgets], [*optimisers]
@@ -272,7 +272,7 @@ def command(
 
 
 def seeds_of(text: str) -> range:
-    """Seeds of `FIRST-LAST`."""
+    """The seeds that the text `FIRST-LAST` or `SEED` stands for."""
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
 

@@ -32,12 +32,12 @@ BY_NAME = {p.name: p for p in PROBLEMS}
 
 
 def moved(problem: LiveProblem, shift: Callable[[str, Any], Any], name: str) -> LiveProblem:
-    """A problem at other values: its function gets `shift(hyperparameter, value)`."""
+    """A problem with other values: its function gets `shift(hyperparameter, value)`."""
     return LiveProblem(name, problem.space, lambda c: problem.function({k: shift(k, v) for k, v in c.items()}))
 
 
 def categories(task: int) -> LiveProblem:
-    """Ten categories of five with interactions of neighbours, of which a third is the task's own."""
+    """Ten choices of five values, with interactions of neighbours; a third of the effects is the task's own."""
 
     def weights(seed: int) -> tuple[np.ndarray, np.ndarray]:
         rng = np.random.default_rng([57, seed])
@@ -97,7 +97,7 @@ PAIRS: tuple[tuple[tuple[LiveProblem, ...], LiveProblem], ...] = (
 
 @functools.cache
 def earlier(target: str, seed: int) -> tuple[pd.DataFrame, ...]:
-    """Evaluations of the searches before a target, best first."""
+    """The evaluations of each search before a target, best first."""
     ((sources, _),) = (pair for pair in PAIRS if pair[1].name == target)
     frames = []
     for k, source in enumerate(sources):

@@ -11,7 +11,7 @@ from hpo_envs.agents.models.gp.box import BoxGP, half_rank
 from hpo_envs.agents.models.source import Source
 
 MOST = 60
-"""Observations of all sources together that the model has."""
+"""Largest number of observations of all sources together; half are the best, the others are spread over the rest."""
 
 APART = 0.35
 """Distance of two tasks; a length-scale of its prior's median correlates them by 0.8."""
@@ -76,7 +76,7 @@ class Tasks:
         return np.concatenate([self._space.inputs(x[:, :d]), one_hot], axis=1)
 
     def aligned(self, x: Floats, z: Floats) -> Floats:
-        """(t,) standardised observations of the search at (t, d) points on the scale of the sources'."""
+        """(t,) standardised observations of the search at (t, d) points, shifted and scaled to those of the sources."""
         expected = np.mean([model.mean(x) for model in self._models], axis=0)
         return np.asarray(expected.mean() + max(float(expected.std()), LEAST) * z)
 

@@ -104,7 +104,7 @@ def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple
 
 
 def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask, str]:
-    """A column with unexplained empty cells: with a choice `none`, with the (lines,) to leave out, or a question."""
+    """The column, perhaps with a choice `none` for empty cells; the reason; (lines,) to leave out; or a question."""
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False, ""

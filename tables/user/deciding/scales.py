@@ -97,12 +97,12 @@ def _unevenness(points: Floats, apart: bool = True) -> float:
 
 
 def _digits(number: float) -> int:
-    """The significant digits of a number."""
+    """The significant digits of a number as an int, at most seven: 25 of 0.0025."""
     return int(f"{number:e}".partition("e")[0].replace(".", "").rstrip("0") or 0)
 
 
 def _drawn(values: Floats, decay: bool, whole: bool) -> DecidedScale:
-    """The scale of draws, by likelihood; equal ones count as one, but that whole numbers often repeat by chance."""
+    """The scale of draws, by likelihood; equal ones count once, except whole numbers, which often repeat by chance."""
     grid = np.unique(values)
     values = values if whole else grid
     width = 1.0 if whole else 0.0  # an integer stands for an interval
