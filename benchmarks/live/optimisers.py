@@ -3,7 +3,7 @@
 import abc
 import logging
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -24,8 +24,8 @@ class Optimiser(abc.ABC):
         """Return a handle and the configuration to evaluate: natural values of the active hyperparameters."""
 
     @abc.abstractmethod
-    def tell(self, handle: Any, score: float) -> None:
-        """Report the score for a handle; higher is better."""
+    def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
+        """Report the score for a handle, higher is better, and violations of constraints, which hold if at most 0."""
 
 
 class SuiteOptimiser(Optimiser):
@@ -50,9 +50,10 @@ class SuiteOptimiser(Optimiser):
         action = self._agent.ask()
         return action, self._params.points.config(self._params.stored(action))
 
-    def tell(self, handle: Any, score: float) -> None:
+    def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
         """Report the score to the agent."""
-        self._agent.tell(handle, score, {"cost": 1.0, "metrics": {"score": score}, "status": "ok"})
+        info = {"cost": 1.0, "metrics": {"score": score}, "status": "ok"}
+        self._agent.tell(handle, score, info | ({"violations": np.array(violations)} if violations else {}))
 
 
 def _score(config: Config) -> float:
@@ -76,13 +77,17 @@ class Optuna(Optimiser):
         seed: Seed of the sampler.
         name: Key of `SAMPLERS`.
         first: Configurations to begin with.
+        constraints: Number of constraints.
     """
 
-    def __init__(self, problem: LiveProblem, seed: int, name: str, first: Iterable[Config] = ()) -> None:
+    def __init__(
+        self, problem: LiveProblem, seed: int, name: str, first: Iterable[Config] = (), constraints: int = 0
+    ) -> None:
         optuna = extra_module("optuna", "optuna", "live studies")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         sampler, given = SAMPLERS[name]
-        made = getattr(optuna.samplers, sampler)(seed=seed, **given)
+        limits = {"constraints_func": lambda trial: trial.user_attrs["violations"]} if constraints else {}
+        made = getattr(optuna.samplers, sampler)(seed=seed, **given, **limits)
         self._study = optuna.create_study(direction="maximize", sampler=made)
         self._space = space_of(problem.search_space)
         for config in first:
@@ -93,8 +98,9 @@ class Optuna(Optimiser):
         trial = self._study.ask()
         return trial, active_of(self._space, lambda h: suggested(trial, h))
 
-    def tell(self, handle: Any, score: float) -> None:
+    def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
         """End a trial."""
+        handle.set_user_attr("violations", [*violations])
         self._study.tell(handle, score)
 
 
@@ -134,8 +140,8 @@ class Smac(Optimiser):
         trial = self._facade.ask()
         return trial, {k: v.item() if isinstance(v, np.generic) else v for k, v in trial.config.items()}
 
-    def tell(self, handle: Any, score: float) -> None:
-        """End a trial; SMAC minimises."""
+    def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
+        """End a trial; SMAC minimises, without constraints."""
         from smac.runhistory.dataclasses import TrialValue
 
         self._facade.tell(handle, TrialValue(cost=-score))
@@ -150,9 +156,10 @@ class AxClient(Optimiser):
     Args:
         problem: The problem.
         seed: Seed of the client.
+        constraints: Number of constraints.
     """
 
-    def __init__(self, problem: LiveProblem, seed: int) -> None:
+    def __init__(self, problem: LiveProblem, seed: int, constraints: int = 0) -> None:
         from ax.api import client, configs
         from ax.utils.common.logger import set_ax_logger_levels
 
@@ -168,16 +175,18 @@ class AxClient(Optimiser):
                 kind, scaling = "int" if h.kind == "int" else "float", "log" if h.log else None
                 parameters.append(configs.RangeParameterConfig(h.name, (h.low, h.high), kind, scaling=scaling))
         self._client.configure_experiment(parameters)
-        self._client.configure_optimization("score")
+        limits = [f"limit{k} <= 0" for k in range(constraints)]
+        self._client.configure_optimization("score", outcome_constraints=limits or None)
 
     def ask(self) -> tuple[Any, Config]:
         """The next trial."""
         ((number, given),) = self._client.get_next_trials(1).items()
         return number, active_of(self._space, lambda h: given[h.name])
 
-    def tell(self, handle: Any, score: float) -> None:
+    def tell(self, handle: Any, score: float, violations: Sequence[float] = ()) -> None:
         """End a trial."""
-        self._client.complete_trial(handle, {"score": score})
+        limits = {f"limit{k}": float(v) for k, v in enumerate(violations)}
+        self._client.complete_trial(handle, {"score": score, **limits})
 
 
 def active_of(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter], Any]) -> Config:
@@ -189,7 +198,7 @@ def active_of(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter],
     return config
 
 
-def make(name: str, problem: LiveProblem, seed: int, budget: int) -> Optimiser:
+def make(name: str, problem: LiveProblem, seed: int, budget: int, constraints: int = 0) -> Optimiser:
     """An optimizer by name.
 
     Args:
@@ -198,11 +207,12 @@ def make(name: str, problem: LiveProblem, seed: int, budget: int) -> Optimiser:
         problem: The problem.
         seed: Seed of the optimiser.
         budget: Number of evaluations.
+        constraints: Number of constraints.
     """
     if name == "smac3":
         return Smac(problem, seed, budget)
     if name == "botorch-ax":
-        return AxClient(problem, seed)
+        return AxClient(problem, seed, constraints)
     if name in SAMPLERS:
-        return Optuna(problem, seed, name)
+        return Optuna(problem, seed, name, constraints=constraints)
     return SuiteOptimiser(problem, seed, budget, name)

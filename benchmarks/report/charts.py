@@ -27,7 +27,8 @@ def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **opti
     """One chart: `panel` has `x` and, by agent, an estimate or an estimate with its interval.
 
     Options are `xlog`, `ylog`, `xreverse` and `step`; `points`, the series drawn as points, and `notes` on each;
-    `labels` of x = 0, 1, ...; `shades`, the colour of each series, which are all shown without a legend.
+    `labels` of x = 0, 1, ...; `shades`, the colour of each series, which are all shown without a legend; `axes`, one
+    for each x, with `labels`, or `low`, `high` and `log`; `bars` (start, end, row, series, note), and labels of `rows`.
     """
     axes = {"title": title, "xlabel": xlabel, "ylabel": ylabel}
     return {**axes, "x": panel["x"], "series": panel["agents"], **options}

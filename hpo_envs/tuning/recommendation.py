@@ -34,7 +34,7 @@ class Recommendation:
 
     Attributes:
         evaluation: The first evaluation of the configuration.
-        mean: Posterior mean of a Gaussian process on all evaluations.
+        mean: Posterior mean of a Gaussian process on all evaluations; NaN for several objectives.
         low: Lower end of the 95 % interval of the mean; NaN with too few evaluations for a model.
         high: Upper end of the interval.
         count: Number of evaluations of the configuration.

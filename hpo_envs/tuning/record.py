@@ -11,6 +11,7 @@ evaluations, of at most `UNSYNCED` seconds.
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,9 @@ FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperpa
 
 TUPLE = "tuple"
 """Key that marks a tuple, because JSON has only lists."""
+
+LATEST = 2.0**33
+"""The latest start of an evaluation, in seconds since 1970."""
 
 UNSYNCED = 1.0
 """Seconds of evaluations that may be lost in a power failure; syncing each would take longer than a fast function."""
@@ -219,11 +223,9 @@ class SearchRecord:
             action: Any = record.get("action")
             parts = action if isinstance(action, list) else [action]
             alike = not self.evaluations or np.shape(action) == np.shape(self.evaluations[0].action)
-            known = {"what", "number", "action", "config"} == record.keys() - {
-                "given",
-                "repeats",
-                "owner",
-            } and isinstance(record["config"], dict)
+            optional = {"given", "repeats", "owner", "started"}
+            known = {"what", "number", "action", "config"} == record.keys() - optional
+            known = known and isinstance(record["config"], dict) and _is_number(record.get("started", 0.0), 0.0, LATEST)
             return known and number == len(self.evaluations) and all(map(_is_number, parts)) and alike
         if what == "taken":
             known = record.keys() == {"what", "number", "owner"} and isinstance(record["owner"], str)
@@ -254,7 +256,7 @@ class SearchRecord:
                 )
             )
             and all(_is_number(record.get(key, 0.0), 0.0) for key in ("spent", "cost", "seconds"))
-            and _is_number(record.get("started", 0.0), 0.0, 2.0**33)
+            and _is_number(record.get("started", 0.0), 0.0, LATEST)
             and all(isinstance(record.get(key, ""), str) for key in ("error", "worker"))
         )
 
@@ -299,7 +301,7 @@ class SearchRecord:
         more |= {"given": True} if given else {}
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
         values = {name: encoded(value) for name, value in config.items()}
-        facts = {"number": len(self.evaluations), "action": listed, "config": values}
+        facts = {"number": len(self.evaluations), "action": listed, "config": values, "started": time.time()}
         self._add({"what": "begun", **facts, **more})
         return self.evaluations[-1]
 

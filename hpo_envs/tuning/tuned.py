@@ -49,7 +49,10 @@ class Tuned:
         """
         good, names = self.successes, self.header["objectives"]
         if len(names) > 1:
-            raise ValueError(f"best must be of a search with one objective, got {', '.join(names)}: use .pareto")
+            raise ValueError(
+                f"best must be of a search with one objective, got {', '.join(names)}: "
+                "use .pareto, the front, or .recommended, its compromise"
+            )
         if not good:
             errors = [e.error.strip().rpartition("\n")[2] for e in self.evaluations if e.error]
             last = f", the last with {errors[-1]}" if errors else ""
@@ -70,9 +73,16 @@ class Tuned:
     def recommended(self) -> Recommendation:
         """The configuration with the best predicted mean; with noisy scores it is better than that with the best score.
 
+        Of several objectives, the evaluation of the front that is nearest to the best of each, on the front's scale;
+        without a mean.
+
         Raises:
-            ValueError: See `best`.
+            ValueError: No evaluation succeeded, or none is feasible.
         """
+        if len(self.header["objectives"]) > 1 and (front := self.pareto):
+            y = np.array([e.rewards for e in front])
+            apart = (y.max(axis=0) - y) / np.maximum(np.ptp(y, axis=0), np.finfo(float).tiny)
+            return Recommendation(front[int(np.linalg.norm(apart, axis=1).argmin())], np.nan, np.nan, np.nan, 1)
         _ = self.best
         return ranked(self.header, self.evaluations)[0]
 
@@ -98,11 +108,13 @@ class Tuned:
     def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:
         """(n, d) configurations, (n,) scores and d axes of the successes, for `forest_importance.importance`.
 
-        Hyperparameters that never vary are left out.
+        Hyperparameters that never vary are left out; trainings stopped early have their forecasts as scores.
         """
         points, raw = self.stored
         x, axes = varying(points.space, raw)
-        return x, np.array([e.score for e in self.successes]), axes
+        sign = 1.0 if self.header["goals"][0] == "max" else -1.0
+        scores = [e.score if e.forecast is None else sign * e.forecast for e in self.successes]
+        return x, np.array(scores), axes
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each evaluation, in the order in which they ended.

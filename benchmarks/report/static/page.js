@@ -25,7 +25,7 @@ const look = name => {
   const n = data.colours, i = data.looks[name] ?? n - 1;
   return { color: `var(--c${i % n})`, dash: DASHES[Math.floor(i / n) % DASHES.length] };
 };
-const short = v => v === null ? "never" : v === 0 ? "0" : Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(1) : String(+v.toPrecision(3));
+const short = v => v === null ? "never" : v === 0 ? "0" : Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(1).replace(".0e", "e") : String(+v.toPrecision(3));
 
 function save(name, type, text) {
   const link = document.createElement("a");
@@ -62,6 +62,13 @@ function ticks(low, high, log) {
   const found = [];
   for (let t = Math.ceil(low / step - 1e-9) * step; t <= high + 1e-9 * step; t += step) found.push(Math.abs(t) < step / 1e6 ? 0 : +t.toPrecision(10));
   return found;
+}
+
+// Place in [0, 1] of a value on an axis of parallel coordinates, which has `labels`, or `low`, `high` and `log`.
+function place(axis, v) {
+  if (axis.labels) return (v + 0.5) / axis.labels.length;
+  const f = axis.log ? Math.log : v => v;
+  return axis.low === axis.high ? 0.5 : (f(v) - f(axis.low)) / (f(axis.high) - f(axis.low));
 }
 
 class Chart {
@@ -121,7 +128,7 @@ class Chart {
   draw() {
     const { spec, range } = this, width = Math.max(this.figure.clientWidth - 24, 240), height = Math.min(320, 140 + width * 0.4);
     this.drawn = this.figure.clientWidth;
-    const box = this.box = { left: 52, right: width - 18, top: 8, bottom: height - 40 };
+    const box = this.box = { left: spec.axes || spec.rows ? 18 : 52, right: width - 18, top: 8, bottom: height - (spec.axes ? 34 : 40) };
     this.svg.replaceChildren();
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     // Grey lines do not set the axis by their bands.
@@ -130,46 +137,70 @@ class Chart {
     const values = shown.flatMap(([, b]) => b.flatMap(line => inside.map(i => line[i]))).filter(v => v !== null && (!spec.ylog || v > 0));
     let low = Math.min(...values), high = Math.max(...values);
     if (!values.length) [low, high] = [0.1, 1];
+    if (spec.axes) [low, high] = [0, 1];
+    if (spec.rows) [low, high] = [0, spec.rows.length];
     if (low === high) { low = spec.ylog ? low / 2 : low - 0.5; high = spec.ylog ? high * 2 : high + 0.5; }
     const f = log => log ? Math.log10 : v => v, fx = f(spec.xlog), fy = f(spec.ylog);
     const across = v => (fx(v) - fx(range[0])) / (fx(range[1]) - fx(range[0]) || 1);
     this.X = v => box.left + (spec.xreverse ? 1 - across(v) : across(v)) * (box.right - box.left);
-    const Y = v => box.bottom - (fy(v) - fy(low)) / (fy(high) - fy(low)) * (box.bottom - box.top);
+    const Y = (v, i) => box.bottom - (fy(spec.axes ? place(spec.axes[i], v) : v) - fy(low)) / (fy(high) - fy(low)) * (box.bottom - box.top);
     let last = -99;
-    const label = t => spec.labels ? spec.labels[t].slice(0, 14) : short(t);
+    const label = t => spec.labels ? spec.labels[t].slice(0, 14) : short(t), halo = "paint-order:stroke;stroke:var(--card);stroke-width:3px";
     for (const t of (spec.labels ? [...spec.labels.keys()].filter(t => t >= range[0] && t <= range[1]) : ticks(range[0], range[1], spec.xlog)).sort((a, b) => this.X(a) - this.X(b))) {
       const x = this.X(t);
       svg(this.svg, "line", { class: "rule", x1: x, x2: x, y1: box.top, y2: box.bottom });
-      if (x - last > 34) { svg(this.svg, "text", { x, y: box.bottom + 15, "text-anchor": "middle" }, label(t)); last = x; }
+      const text = label(t), half = 3.5 * text.length, low = box.bottom + 15 + (spec.axes && t % 2 ? 13 : 0);
+      if (spec.axes || x - half > last) { svg(this.svg, "text", { x: Math.min(x, width - half), y: low, "text-anchor": "middle" }, text); last = x + half; }
     }
-    for (const t of ticks(low, high, spec.ylog)) {
+    // Values of parallel coordinates stand beside their axes, above the lines; workers beside their bars.
+    const beside = () => spec.axes?.forEach((axis, i) => {
+      const given = axis.labels ? [...axis.labels.keys()] : ticks(axis.low, axis.high, axis.log), every = Math.ceil(given.length / 8);
+      for (const t of given.filter((_, k) => k % every === 0))
+        svg(this.svg, "text", { x: this.X(i) + (i ? -3 : 3), y: Y(t, i) + 4, "text-anchor": i ? "end" : "start", class: "value", style: halo }, axis.labels ? axis.labels[t].slice(0, 14) : short(t));
+    });
+    spec.rows?.forEach((name, k) => svg(this.svg, "text", { x: box.left + 3, y: Y(k + 0.5) - (box.bottom - box.top) / spec.rows.length / 2 + 10, class: "value", style: halo }, name));
+    for (const [from, to, row, name, note] of spec.bars ?? []) {
+      if (to < range[0] || from > range[1]) continue;
+      const x = this.X(Math.max(from, range[0])), high = (box.bottom - box.top) / spec.rows.length;
+      const color = this.lit.includes(name) ? look(name).color : "var(--line)";
+      svg(svg(this.svg, "rect", { x, y: Y(row + 1) + high * 0.45, width: Math.max(this.X(Math.min(to, range[1])) - x - 0.5, 1), height: high * 0.45, style: `fill:${color}` }), "title", {}, note);
+    }
+    for (const t of spec.axes || spec.rows ? [] : ticks(low, high, spec.ylog)) {
       svg(this.svg, "line", { class: "rule", x1: box.left, x2: box.right, y1: Y(t), y2: Y(t) });
       svg(this.svg, "text", { x: box.left - 5, y: Y(t) + 4, "text-anchor": "end" }, short(t));
     }
     svg(this.svg, "line", { class: "axis", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom });
     svg(this.svg, "line", { class: "axis", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom });
-    svg(this.svg, "text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" }, spec.xlabel);
-    svg(this.svg, "text", { transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, spec.ylabel);
+    svg(this.svg, "text", { x: (box.left + box.right) / 2, y: height - 6, "text-anchor": "middle" }, spec.axes ? "" : spec.xlabel);
+    svg(this.svg, "text", { transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, spec.axes || spec.rows ? "" : spec.ylabel);
     // Grey first, so that what is highlighted lies above it.
     for (const name of Object.keys(spec.series).sort((a, b) => this.lit.includes(a) - this.lit.includes(b))) {
       const band = spec.series[name], lit = this.lit.includes(name), ok = (line, i) => line[i] !== null && (!spec.ylog || line[i] > 0);
       const color = spec.shades?.[name] ?? (lit ? look(name).color : "var(--line)"), dash = lit ? look(name).dash : "";
       const path = (line, order) => order.filter(i => ok(line, i)).map((i, n, all) => {
         const step = spec.step && n ? `H${this.X(spec.x[i])}V` : null;
-        return step ? step + Y(line[i]) : `${n ? "L" : "M"}${this.X(spec.x[i])} ${Y(line[i])}`;
+        return step ? step + Y(line[i], i) : `${n ? "L" : "M"}${this.X(spec.x[i])} ${Y(line[i], i)}`;
       }).join("");
-      if (lit && band.length === 3 && !spec.step) {
+      if (lit && band.length === 3 && !spec.points?.includes(name) && (!spec.step || spec.points)) {
         const back = path(band[2], [...inside].reverse()).replace("M", "L");
         svg(this.svg, "path", { d: path(band[1], inside) + back + "Z", style: `fill:${color}`, opacity: 0.13 });
       }
       if (spec.points?.includes(name)) {
         for (const i of inside.filter(i => ok(band[0], i)))
-          svg(svg(this.svg, "circle", { cx: this.X(spec.x[i]), cy: Y(band[0][i]), r: 3.5, style: `fill:${color}`, "fill-opacity": 0.6 }), "title", {}, spec.notes[i]);
+        {
+          const x = this.X(spec.x[i]), y = Y(band[0][i], i);
+          if (band.length === 3) svg(this.svg, "line", { x1: x, x2: x, y1: Y(band[1][i], i), y2: Y(band[2][i], i), "stroke-width": 2, style: `stroke:${color}` });
+          svg(name === "failed" ? svg(this.svg, "path", { d: `M${x - 4} ${y - 4}l8 8m-8 0l8 -8`, class: "cross", "stroke-width": 2, style: `stroke:${color}` })
+            : svg(this.svg, "circle", { cx: x, cy: y, r: 3.5, style: `fill:${color}`, "fill-opacity": 0.6 }), "title", {}, spec.notes[i] ?? name);
+        }
         continue;
       }
+      const only = spec.shades && inside.filter(i => ok(band[0], i));
+      if (only?.length === 1) svg(svg(this.svg, "circle", { cx: this.X(spec.x[only[0]]), cy: Y(band[0][only[0]], only[0]), r: 2.5, style: `fill:${color}` }), "title", {}, name);
       const line = svg(this.svg, "path", { d: path(band[0], inside), fill: "none", "stroke-width": lit && !spec.shades ? 2 : 1, style: `stroke:${color}`, "stroke-dasharray": spec.shades ? "" : dash });
       if (spec.shades) svg(line, "title", {}, name);
     }
+    beside();
     if (this.at !== null) this.read(this.at);
   }
 

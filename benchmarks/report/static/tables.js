@@ -51,6 +51,32 @@ async function unpacked(text) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
+// A page that is served refreshes by itself: what the reader chose stays as it is.
+function kept(drawn) {
+  const before = JSON.parse(sessionStorage.getItem("chosen") ?? "{}"), details = [...document.querySelectorAll("details")];
+  for (const chart of drawn) {
+    const { at = 0, off = [], range } = before[chart.figure.dataset.chart] ?? {}, select = chart.figure.querySelector("select");
+    if (off.length) chart.lit = Object.keys(chart.spec.series).filter(n => !off.includes(n));
+    if (select && chart.variants[at]) { select.value = at; chart.show(chart.variants[at]); }
+    if (range) chart.range = range;
+    chart.press();
+    chart.draw();
+  }
+  details.forEach((d, i) => { d.open = before.open?.includes(i); });
+  document.querySelectorAll("table.sort").forEach(t => {
+    const [column, way] = before[`#${t.id}`] ?? [], button = t.tHead.rows[0].cells[column]?.querySelector("button");
+    for (let i = 0; button && i < (way === "ascending" ? 1 : 2); i++) button.click();
+  });
+  scrollTo(0, before.scroll ?? 0);
+  addEventListener("pagehide", () => {
+    const now = { scroll: scrollY, open: details.map((d, i) => d.open ? i : -1) };
+    for (const { figure, variants, spec, lit, range, full } of drawn)
+      now[figure.dataset.chart] = { at: variants.indexOf(spec), off: Object.keys(spec.series).filter(n => !lit.includes(n)), range: String(range) === String(full) ? null : range };
+    document.querySelectorAll("th[aria-sort]").forEach(h => { now[`#${h.closest("table").id}`] = [h.cellIndex, h.getAttribute("aria-sort")]; });
+    sessionStorage.setItem("chosen", JSON.stringify(now));
+  });
+}
+
 async function start() {
   data = await unpacked(document.getElementById("data").textContent);
   document.querySelectorAll("table.sort").forEach(table => {
@@ -66,7 +92,8 @@ async function start() {
   const { rows: _, ...scores } = data;
   document.getElementById("everything").onclick = () => save("report.json", "application/json", JSON.stringify(scores, null, 1));
   // At once, not when they come near the screen: PDFs and screenshots have no screen.
-  document.querySelectorAll("figure[data-chart]").forEach(f => new Chart(f, data.charts[f.dataset.chart]));
+  const drawn = [...document.querySelectorAll("figure[data-chart]")].map(f => new Chart(f, data.charts[f.dataset.chart]));
+  if (location.protocol.startsWith("http")) kept(drawn);
   addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach(d => { d.open = true; d.querySelectorAll("table").forEach(rows); });
   });

@@ -1,6 +1,7 @@
 """Page of a search: best configuration, scores over time, learning curves, importance, evaluations, failures."""
 
 import json
+import time
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -18,8 +19,12 @@ from hpo_envs.tuning.mistakes import cause
 from hpo_envs.tuning.record import Evaluation, by
 from hpo_envs.tuning.trial import read_curve
 
-LOOKS = {"evaluations": 0, "best so far": 1, "failed": 2, "infeasible": 3, "Pareto front": 1}
+LOOKS = {"evaluations": 0, "best so far": 1, "failed": 6, "infeasible": 3, "stopped early": 4, "running": 5}
+LOOKS |= {"Pareto front": 1, "predicted mean": 2}
 """Index of the colour of each series."""
+
+UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0, "days": 86400.0}
+"""Units of a time axis, in seconds."""
 
 FEWEST, MOST = 8, 256
 """Fewest successes for an estimate of importance, and most that it uses; of more, a random sample."""
@@ -38,6 +43,7 @@ def render(tuned: Any) -> str:
     parts = [_answer(tuned)] if tuned.pareto else [f"<p>No evaluation succeeded yet{escape(rule)}.</p>"]
     if good:
         parts += [_curve(tuned, drawn), _importance(tuned), _configurations(tuned, drawn)]
+    parts += [_timeline(tuned, drawn)] if len(tuned) else []
     parts += [_running(tuned)] if any(e.ended < 0 for e in tuned) else []
     parts += [_evaluations(tuned, ended), _failures(failed), _again(tuned)]
     body = f'<header><h1>{escape(name)}</h1><p>{escape(lead)}</p></header><main id="main">{"".join(parts)}</main>'
@@ -67,7 +73,9 @@ def _answer(tuned: Any) -> str:
         ]
         columns = [("n", "evaluation"), *(("n", n) for n in names), ("", "configuration")]
         rule = f" under {described(tuned.header['constraints'])}" if "constraints" in tuned.header else ""
-        shown = table("front", f"No other evaluation is better in all objectives{rule}", columns, cells)
+        middle = tuned.recommended.evaluation.number
+        caption = f"No other evaluation is better in all objectives{rule}; a compromise: {middle}"
+        shown = table("front", caption, columns, cells)
         return _section("answer", "Pareto front", shown)
     best = tuned.best
     said = ", ".join(f"{name} {value:.6g}" for name, value in best.metrics.items())
@@ -101,26 +109,26 @@ def _curve(tuned: Any, drawn: Drawn) -> str:
             best.append(None if np.isnan(held) else held)
         if best[-1] is None:
             continue
-        panel = {"x": x, "agents": {"best so far": [best], **{n: [v] for n, v in series.items()}}}
+        panel: dict[str, Any] = {"x": x, "agents": {"best so far": [best], **{n: [v] for n, v in series.items()}}}
+        if (found := _predicted(tuned)) is not None:
+            panel["agents"]["predicted mean"] = [[value] * len(x) for value in (found.mean, found.low, found.high)]
         title = f"Best {name}: {number(best[-1])} after {x[best.index(best[-1])]} of {x[-1]} evaluations"
         look: dict[str, Any] = {"step": True, "points": [*series], "notes": notes}
         better = "Higher" if goal == "max" else "Lower"
         note = f"{better} is better. Points are evaluations, far and failed ones at the edge."
         figures += figure(f"curve-{k}", [chart(title, "evaluations", name, panel, **look)], note, drawn)
     if len(names) == 2 and tuned.pareto:
-        good = sorted((e for e in ended if e.rewards is not None), key=lambda e: e.metrics[names[0]])
-        front = {e.number for e in tuned.pareto}
-        y = [e.metrics[names[1]] for e in good]
-        lines = {
-            "Pareto front": [v if e.number in front else None for e, v in zip(good, y, strict=True)],
-            "evaluations": y,
-        }
-        panel = {"x": [e.metrics[names[0]] for e in good], "agents": {n: [v] for n, v in lines.items()}}
-        look = {"points": ["evaluations"], "notes": [*map(_note, good)]}
+        across, up = (_series(ended, name, goal, far=True) for name, goal in zip(names, goals, strict=True))
+        places: list[Any] = [next(v[i] for v in across.values() if v[i] is not None) for i in range(len(ended))]
+        order = sorted(range(len(ended)), key=places.__getitem__)
+        front, inside = {e.number for e in tuned.pareto}, up["evaluations"]
+        up = {"Pareto front": [v if e.number in front else None for e, v in zip(ended, inside, strict=True)], **up}
+        panel = {"x": [places[i] for i in order], "agents": {n: [[v[i] for i in order]] for n, v in up.items()}}
+        look = {"points": [n for n in up if n != "Pareto front"], "notes": [notes[i] for i in order]}
         figures += figure(
             "pareto",
             [chart("Pareto front", names[0], names[1], panel, **look)],
-            "Feasible evaluations on a line.",
+            "Feasible evaluations on a line; failed ones in the corner.",
             drawn,
         )
     return _section(
@@ -128,17 +136,63 @@ def _curve(tuned: Any, drawn: Drawn) -> str:
     )
 
 
-def _series(evaluations: Sequence[Evaluation], name: str, goal: str) -> dict[str, list[float | None]]:
-    """Scores as series of points: feasible, infeasible, and failed evaluations, the last at the worst end."""
+def _series(
+    evaluations: Sequence[Evaluation], name: str, goal: str, far: bool = False
+) -> dict[str, list[float | None]]:
+    """Scores as series of points: complete, stopped early, infeasible; failed evaluations at the worst end.
+
+    Args:
+        evaluations: Those that ended.
+        name: Of the score.
+        goal: Its goal.
+        far: Whether those so bad that they hide the others are left where they are.
+    """
     good = [e for e in evaluations if e.rewards is not None]
-    shown = dict(zip([e.number for e in good], _shown([e.metrics[name] for e in good], goal), strict=True))
+    scores = [e.metrics[name] for e in good]
+    shown = dict(zip([e.number for e in good], scores if far else _shown(scores, goal), strict=True))
     edge = (min if goal == "max" else max)(shown.values(), default=0.0)
     found: dict[str, list[float | None]] = {
-        "evaluations": [shown[e.number] if e.feasible else None for e in evaluations],
-        "infeasible": [shown[e.number] if e.rewards is not None and not e.feasible else None for e in evaluations],
-        "failed": [edge if e.rewards is None else None for e in evaluations],
+        kind: [shown.get(e.number, edge) if _kind(e) == kind else None for e in evaluations]
+        for kind in ("evaluations", "stopped early", "infeasible", "failed")
     }
     return {n: v for n, v in found.items() if n == "evaluations" or any(value is not None for value in v)}
+
+
+def _predicted(tuned: Any) -> Any:
+    """The recommendation, if a model gave it an interval; else None."""
+    if len(tuned.header["objectives"]) > 1 or not tuned.pareto or np.isnan(tuned.recommended.low):
+        return None
+    return tuned.recommended
+
+
+def _timeline(tuned: Any, drawn: Drawn) -> str:
+    """Bars of evaluations over time, in a row for each worker."""
+    timed, now = [e for e in tuned if e.started], time.time()
+    if not timed:
+        return ""
+    first = min(e.started for e in timed)
+    ends = {e.number: e.started + e.seconds if e.ended >= 0 else now for e in timed}
+    unit = next((u for u in reversed(UNITS) if max(ends.values()) - first >= 2.0 * UNITS[u]), "s")
+    rows = sorted({e.worker or e.owner.rpartition(":")[0] or "running" for e in timed})
+    bars = []
+    for e in timed:
+        name = _kind(e)
+        start, end = ((t - first) / UNITS[unit] for t in (e.started, ends[e.number]))
+        bars.append([start, end, rows.index(e.worker or e.owner.rpartition(":")[0] or "running"), name, _note(e)])
+    kinds = [*dict.fromkeys(bar[3] for bar in bars)]
+    panel = {"x": [0.0, max(bar[1] for bar in bars)], "agents": {kind: [[None, None]] for kind in kinds}}
+    drawing = chart("Workers", f"time since the start ({unit})", "worker", panel, bars=bars, rows=rows)
+    note = "A bar is an evaluation, a row a worker (host and process)."
+    return _section("workers", "Timeline", f'<div class="grid wide">{figure("timeline", [drawing], note, drawn)}</div>')
+
+
+def _kind(e: Evaluation) -> str:
+    """The series of an evaluation."""
+    if e.ended < 0:
+        return "running"
+    if e.rewards is None:
+        return "failed"
+    return "infeasible" if not e.feasible else "evaluations" if e.whole else "stopped early"
 
 
 def _trainings(tuned: Any, drawn: Drawn) -> str:
@@ -195,27 +249,42 @@ def _importance(tuned: Any) -> str:
 
 def _configurations(tuned: Any, drawn: Drawn) -> str:
     """Parallel coordinates, and a plot of the score against each hyperparameter."""
-    (points, raw), good = tuned.stored, tuned.successes
-    name, active, figures = tuned.header["objectives"][0], points.active(raw), ""
-    score = np.array([e.score for e in good])
-    rank = score.argsort(kind="stable").argsort(kind="stable") / max(len(good) - 1, 1)
-    notes = [*map(_note, good)]
-    names, places = [h.name for h in points.space], np.where(active, points.unit(raw), np.nan)
-    if len(names) > 1:
-        order = np.argsort(rank).tolist()  # the best above the others
-        lines = {notes[i]: [[None if np.isnan(p) else p for p in places[i].tolist()]] for i in order}
-        shades = {notes[i]: colour(rank[i]) for i in order}
-        across = {"labels": names, "shades": shades}
-        panel = {"x": [*range(len(names))], "agents": lines}
-        parallel = chart("Parallel coordinates", "hyperparameter", "lowest to highest value", panel, **across)
-        figures += figure("parallel", [parallel], "Dark: better scores; without a point: inactive.", drawn)
-    slices, ended = [], [e for e in tuned if e.ended >= 0]
-    every, series = np.array([points.row(e.config) for e in ended]), _series(ended, name, tuned.header["goals"][0])
-    notes, active = [*map(_note, ended)], points.active(every)
+    points, name, figures = tuned.stored[0], tuned.header["objectives"][0], ""
+    ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.score)  # the best above the others
+    every = np.array([points.row(e.config) for e in ended])
+    active, notes, failed = points.active(every), [*map(_note, ended)], sum(e.rewards is None for e in ended)
+    series, scores = _series(ended, name, tuned.header["goals"][0]), [e.metrics.get(name) for e in ended]
+    axes: list[dict[str, Any]] = [
+        {"labels": [*map(str, h.values)]} if h.kind == "categorical" else {"low": h.low, "high": h.high, "log": h.log}
+        for h in points.space
+    ]
+    shown = _shown([v for v in scores if v is not None], tuned.header["goals"][0])
+    axes.append({"low": min(shown), "high": max(shown), "log": False})
+    last = [None] * failed + shown
+    lines = {
+        note: [[v if on else None for v, on in zip(row, at, strict=True)] + [score]]
+        for note, row, at, score in zip(notes, every.tolist(), active, last, strict=True)
+    }
+    of_failed = ["var(--c6)"] * failed
+    shades = of_failed + [colour(i / max(len(shown) - 1, 1)) for i in range(len(shown))]
+    across = {
+        "labels": [h.name for h in points.space] + [name],
+        "axes": axes,
+        "shades": dict(zip(notes, shades, strict=True)),
+    }
+    panel: dict[str, Any] = {"x": [*range(len(axes))], "agents": lines}
+    parallel = chart("Parallel coordinates", "hyperparameter", "value", panel, **across)
+    note = "Dark: better scores; black, without a score: failed. Inactive hyperparameters are left out."
+    figures += figure("parallel", [parallel], note, drawn)
+    slices, found = [], _predicted(tuned)
     for j, h in enumerate(points.space):
         on = np.flatnonzero(active[:, j]).tolist()
         panel = {"x": every[on, j].tolist(), "agents": {n: [[v[i] for i in on]] for n, v in series.items()}}
-        look: dict[str, Any] = {"points": [*series], "notes": [notes[i] for i in on], "xlog": h.log}
+        if found is not None and h.name in found.config:
+            panel["x"].append(points.row(found.config)[j])
+            panel["agents"] = {n: [[*v[0], None]] for n, v in panel["agents"].items()}
+            panel["agents"]["predicted mean"] = [[*[None] * len(on), v] for v in (found.mean, found.low, found.high)]
+        look: dict[str, Any] = {"points": [*panel["agents"]], "notes": [notes[i] for i in on], "xlog": h.log}
         if h.kind == "categorical":
             look["labels"] = [*map(str, h.values)]
         slices.append(chart(h.name, h.name, name, panel, **look))
@@ -231,7 +300,7 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
     rows = [
         [
             num(e.number),
-            text(e.status if e.feasible or e.rewards is None else "infeasible"),
+            text(_status(e)),
             *(num(e.metrics.get(m), f"{e.metrics[m]:.6g}" if m in e.metrics else "") for m in metrics),
             *(_cell(e.config.get(n, "")) for n in names),
             *([num(epoch)] if trained else []),
@@ -250,6 +319,11 @@ def _evaluations(tuned: Any, ended: Sequence[Evaluation]) -> str:
     ]
     shown = table("evaluations", "All evaluations, in the order in which they ended", columns, rows)
     return _section("all", "Evaluations", shown + download("evaluations", "Evaluations"))
+
+
+def _status(e: Evaluation) -> str:
+    status = e.status if e.feasible or e.rewards is None else "infeasible"
+    return f"{status}, repeats {e.repeats}" if e.repeats >= 0 else status
 
 
 def _running(tuned: Any) -> str:

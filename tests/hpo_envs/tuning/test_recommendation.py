@@ -56,5 +56,8 @@ def test_few_or_equal_scores_have_no_interval() -> None:
     assert (tuned.recommended.mean, np.isnan(tuned.recommended.low)) == (1.0, True)
     with pytest.raises(ValueError, match="confirm must be 0 for several objectives"):
         Search(SPACE, objective=("a", "b"), confirm=2)
-    with pytest.raises(ValueError, match=r"use .pareto"):
-        _ = Search(SPACE, objective=("a", "b")).result.recommended
+    both = tune(lambda c: {"a": c["x"], "b": -(c["x"] ** 2)}, SPACE, budget=9, objective=("a", "b"), progress=False)
+    with pytest.raises(ValueError, match=r"got a, b: use .pareto, the front, or .recommended"):
+        _ = both.best
+    inside = sorted(e.metrics["a"] for e in both.pareto)
+    assert inside[0] < both.recommended.config["x"] < inside[-1]

@@ -85,13 +85,14 @@ def test_page_has_best_configuration_first(tuned: Tuned, capsys: pytest.CaptureF
     assert f"load({str(tuned.folder)!r})" in html.unescape(shown[-1])
     titles = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
     assert [title.partition(":")[0] for title in titles] == [
-        "Best", "Score against evaluations", "What mattered", "Configurations", "Evaluations", "Failures",
-        "Load it",
+        "Best", "Score against evaluations", "What mattered", "Configurations", "Timeline", "Evaluations",
+        "Failures", "Load it",
     ]  # fmt: skip
     charts = charts_of(text)
-    assert set(re.findall('data-chart="(.*?)"', text)) == {*charts} == {"curve-0", "parallel", "slices"}
+    assert set(re.findall('data-chart="(.*?)"', text)) == {*charts} == {"curve-0", "parallel", "slices", "timeline"}
     assert charts["curve-0"][0]["series"]["best so far"][0] == tuned.to_frame()["incumbent"].tolist()
-    assert [len(c["x"]) for c in charts["slices"]] == [8, 8, sum("depth" in e.config for e in tuned)]
+    both = [*(e.config for e in tuned), tuned.recommended.config]  # whose mean is a point, too
+    assert [len(c["x"]) for c in charts["slices"]] == [sum(name in config for config in both) for name in helpers.SPACE]
     assert len(charts["parallel"][0]["series"]) == 8
     assert tuned.report(tuned.folder / "mine.html").read_text(encoding="utf-8") == text
     with pytest.raises(ValueError, match="--title, --paper and --summary must be left out for a search"):

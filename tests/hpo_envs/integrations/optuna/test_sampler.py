@@ -2,7 +2,9 @@
 
 import functools
 import pickle
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -225,3 +227,21 @@ def test_wrong_agents_are_named() -> None:
     study = optuna.create_study(sampler=AgentSampler("bo-ehvi-rbf"))
     with pytest.raises(ValueError, match="agent must work on one objective for this study, got 'bo-ehvi-rbf'"):
         study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
+
+
+def test_package_of_optunahub_has_form_of_registry_and_runs_its_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("optunahub", reason="optunahub is not installed")
+    registry = Path(__file__).parents[4] / "docs" / "examples" / "optunahub"
+    folder = registry / "samplers" / "hpo_envs"
+    assert {"LICENSE", "README.md", "__init__.py"} <= {path.name for path in folder.iterdir()}
+    text = (folder / "README.md").read_text("utf-8")
+    front = dict(line.split(": ", 1) for line in text.split("---")[1].strip().splitlines())
+    assert {*front} == {"author", "title", "description", "tags", "optuna_versions", "license"}
+    assert front["tags"].startswith("[sampler,")
+    assert optuna.__version__ in front["optuna_versions"]
+    assert {"Abstract", "Class or Function Names", "Installation", "Example"} == {*re.findall("^## (.*)", text, re.M)}
+    monkeypatch.setattr(hub, "load_module", functools.partial(hub.load_local_module, registry_root=str(registry)))
+    names: dict[str, Any] = {}
+    exec(re.findall("```py\n(.*?)```", text, re.S)[0], names)
+    assert (len(names["study"].trials), names["study"].best_params["kind"]) == (30, "a")
+    assert names["study"].best_value < 0.1

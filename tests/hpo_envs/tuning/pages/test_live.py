@@ -13,6 +13,24 @@ from hpo_envs.tuning import Search
 from hpo_envs.tuning.pages.live import LivePage
 from tests.hpo_envs.tuning import helpers
 
+# A page may be refreshed between two commands of the driver: each is one, and is repeated where nothing is drawn yet.
+CHOOSE = """
+const f = document.querySelector("figure[data-chart=slices]"), select = f?.querySelector("select");
+if (!select) return false;
+select.value = 1;
+select.onchange();
+f.querySelector(".legend button").click();
+document.querySelector("#evaluations th button").click();
+return true;
+"""
+CHOSEN = """
+const f = document.querySelector("figure[data-chart=slices]"), select = f?.querySelector("select");
+return select && [f.querySelector(":scope > svg").getAttribute("aria-label"), select.value,
+  f.querySelector(".legend button").getAttribute("aria-pressed"),
+  document.querySelectorAll("#evaluations th[aria-sort=ascending]").length,
+  document.querySelectorAll("figure[data-chart=timeline] > svg rect").length];
+"""
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -76,3 +94,24 @@ def test_strangers_get_nothing(live: LivePage, folder: Path) -> None:
         ]
     with pytest.raises(ValueError, match="folder must be that of a search, got"):
         LivePage(folder / "none")
+
+
+@pytest.mark.browser
+def test_in_browser_live_page_refreshes_and_keeps_choices(browser: Any, live: LivePage, folder: Path) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    with Search(helpers.SPACE, out=folder, budget=9) as search:
+        for x in (0.25, 0.5):
+            search.tell(search.ask(), x)
+        browser.get_log("browser")
+        browser.get(live.url)
+        WebDriverWait(browser, 60).until(lambda b: b.execute_script(CHOOSE))
+        trial = search.ask()
+        trial.report(0.125, 3)
+        WebDriverWait(browser, 60).until(lambda b: "Running: 1" in b.page_source)
+        label, chosen, lit, order, bars = WebDriverWait(browser, 60).until(lambda b: b.execute_script(CHOSEN))
+        assert label.startswith("kind: score by kind")
+        assert (chosen, lit, order, bars) == ("1", "false", 1, 3)
+        search.tell(trial, 0.75)
+        WebDriverWait(browser, 60).until(lambda b: "Best: score 0.75" in b.page_source)
+        assert browser.get_log("browser") == []

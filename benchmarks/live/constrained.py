@@ -1,0 +1,155 @@
+"""Optimizers compared on problems with constraints: regret of the best feasible evaluation.
+
+    python -m hpo_envs.benchmarks.live.constrained run --optimisers box-bo,optuna-tpe,optuna-gp --seeds 5-24
+    python -m hpo_envs.benchmarks.live.constrained table
+
+`constrained.csv` has one line a run; stored runs are not repeated.
+"""
+
+import argparse
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neural_network import MLPClassifier
+from threadpoolctl import threadpool_limits
+from tqdm.auto import tqdm
+
+from hpo_envs.benchmarks.live import problems, study
+from hpo_envs.benchmarks.live.optimisers import make
+from hpo_envs.benchmarks.live.problems import Config, LiveProblem
+from hpo_envs.tables import screen
+from hpo_envs.tables.files import atomic
+from hpo_envs.tables.user.points import Points
+from hpo_envs.tables.user.space import space_of
+
+RESULTS = Path(__file__).with_name("constrained.csv")
+BUDGET = 40
+
+
+def gardner(c: Config) -> tuple[float, ...]:
+    """Simulation 2 of Gardner et al. (ICML 2014), whose feasible region is small and in pieces."""
+    return -(math.sin(c["x"]) + c["y"]), math.sin(c["x"]) * math.sin(c["y"]) + 0.95
+
+
+def gramacy(c: Config) -> tuple[float, ...]:
+    """The toy problem of Gramacy et al. (Technometrics 58, 2016): a linear objective and two curved borders."""
+    x, y = c["x"], c["y"]
+    wave = 1.5 - x - 2.0 * y - 0.5 * math.sin(2.0 * math.pi * (x * x - 2.0 * y))
+    return -(x + y), wave, x * x + y * y - 1.5
+
+
+def hartmann6(c: Config) -> tuple[float, ...]:
+    """Hartmann's function of six variables within a ball around the origin, where its maximum is not."""
+    return problems.hartmann6(c), sum(x * x for x in c.values()) - 0.7
+
+
+def vessel(c: Config) -> tuple[float, ...]:
+    """Design of a pressure vessel (Kannan and Kramer 1994), thicknesses in 1/16 inch: -log10 of its cost."""
+    shell, head, r, length = c["shell"] / 16.0, c["head"] / 16.0, c["radius"], c["length"]
+    cost = 0.6224 * shell * r * length + 1.7781 * head * r * r + 3.1661 * shell**2 * length + 19.84 * shell**2 * r
+    volume = math.pi * r * r * length + 4.0 / 3.0 * math.pi * r**3
+    return -math.log10(cost), 0.0193 * r - shell, 0.00954 * r - head, 1.0 - volume / 1_296_000.0
+
+
+def forest(c: Config) -> tuple[float, ...]:
+    """Accuracy of a random forest on 300 digits, with at most 1,500 nodes."""
+    accuracy = problems._score(model := RandomForestClassifier(**c, random_state=0), "digits", 300)
+    return accuracy, math.log10(sum(tree.tree_.node_count for tree in model.estimators_) / 1500.0)
+
+
+def network(c: Config) -> tuple[float, ...]:
+    """Accuracy of a multilayer perceptron on 300 digits, with at most 3,000 weights and 40,000 of them times epochs."""
+    given = dict(c)
+    layers, epochs = (given.pop("units"),) * given.pop("layers"), given.pop("epochs")
+    sizes = (64, *layers, 10)
+    weights = sum((a + 1) * b for a, b in itertools.pairwise(sizes))
+    limits = math.log10(weights / 3000.0), math.log10(weights * epochs / 40000.0)
+    return problems._score(MLPClassifier(layers, max_iter=epochs, random_state=0, **given), "digits", 300), *limits
+
+
+PROBLEMS: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
+    "gardner": ({"x": (0.0, 6.0), "y": (0.0, 6.0)}, gardner),
+    "gramacy": ({"x": (0.0, 1.0), "y": (0.0, 1.0)}, gramacy),
+    "hartmann6-ball": ({f"x{j}": (0.0, 1.0) for j in range(6)}, hartmann6),
+    "vessel": ({"shell": (1, 99), "head": (1, 99), "radius": (10.0, 200.0), "length": (10.0, 240.0)}, vessel),
+    "forest-nodes": (
+        {
+            "n_estimators": (2, 60, "log"),
+            "max_depth": (1, 12),
+            "max_features": (0.02, 1.0),
+            "min_samples_leaf": (1, 30, "log"),
+            "criterion": ["gini", "entropy"],
+            "bootstrap": [False, True],
+        },
+        forest,
+    ),
+    "network-weights": (
+        {
+            "layers": (1, 3),
+            "units": (4, 128, "log"),
+            "epochs": (1, 60, "log"),
+            "activation": ["relu", "tanh", "logistic"],
+            "learning_rate_init": (1e-4, 0.3, "log"),
+            "batch_size": (4, 64, "log"),
+        },
+        network,
+    ),
+}
+
+
+def play(name: str, optimiser: str, seed: int) -> float:
+    """The best feasible score of a run; NaN without one."""
+    space, function = PROBLEMS[name]
+    points = Points(space_of(space))
+    best, count = math.nan, len(function(points.config(points.raw(np.full((1, len(points.space)), 0.5))[0]))) - 1
+    chosen = make(optimiser, LiveProblem(name, space, lambda c: function(c)[0]), seed, BUDGET, count)
+    for _ in range(BUDGET):
+        handle, config = chosen.ask()
+        score, *violations = map(float, function(config))
+        chosen.tell(handle, score, violations)
+        best = score if max(violations) <= 0.0 and not score <= best else best
+    return best
+
+
+def table(against: str = "box-bo") -> pd.DataFrame:
+    """Mean regret by problem: 0 at the best score of all runs, 1 at the median of random search, and without any."""
+    runs = pd.read_csv(RESULTS)
+    best, middle = runs.groupby("problem").best.max(), runs[runs.optimiser == "random"].groupby("problem").best.median()
+    top, low = (runs.problem.map(m) for m in (best, middle))
+    runs["regret"] = ((top - runs.best) / (top - low)).clip(0.0, 1.0).fillna(1.0)
+    wide = runs.pivot(index=["problem", "seed"], columns="optimiser", values="regret")
+    minus = wide.sub(wide[against], axis=0).groupby("problem")
+    error = (minus.var() / minus.count()).sum() ** 0.5 / len(PROBLEMS)
+    cells = wide.groupby("problem").mean().T
+    return cells.assign(mean=cells.mean(axis=1), minus=minus.mean().mean(), se=error, runs=wide.count())
+
+
+@screen.on()
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.live.constrained", description=__doc__)
+    parser.add_argument("command", choices=("run", "table"))
+    parser.add_argument("--optimisers", default="random,box-bo", help="names, separated by commas")
+    parser.add_argument("--seeds", type=study._seeds, default=study.REPORT, help="FIRST-LAST")
+    given = parser.parse_args()
+    if given.command == "table":
+        print(table().round(3).to_string())
+        return
+    wanted = [(n, o, s) for s in given.seeds for n in PROBLEMS for o in given.optimisers.split(",")]
+    for run in tqdm(wanted, disable=None):
+        kept, named = atomic.read_csv(RESULTS), dict(zip(("problem", "optimiser", "seed"), map(str, run), strict=True))
+        if not any(named.items() <= row.items() for row in kept):
+            with warnings.catch_warnings(), threadpool_limits(1):
+                warnings.simplefilter("ignore")
+                atomic.write_csv(RESULTS, [*kept, {**named, "best": f"{play(*run):.8g}"}])
+
+
+if __name__ == "__main__":
+    main()
