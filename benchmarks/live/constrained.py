@@ -29,7 +29,7 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tables.user.space import space_of
 
-RESULTS = Path(__file__).with_name("constrained.csv")
+CONSTRAINED_RESULTS = Path(__file__).with_name("constrained.csv")
 BUDGET = 40
 
 
@@ -74,7 +74,7 @@ def network(c: Config) -> tuple[float, ...]:
     return problems._score(MLPClassifier(layers, max_iter=epochs, random_state=0, **given), "digits", 300), *limits
 
 
-PROBLEMS: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
+CONSTRAINED: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
     "gardner": ({"x": (0.0, 6.0), "y": (0.0, 6.0)}, gardner),
     "gramacy": ({"x": (0.0, 1.0), "y": (0.0, 1.0)}, gramacy),
     "hartmann6-ball": ({f"x{j}": (0.0, 1.0) for j in range(6)}, hartmann6),
@@ -106,7 +106,7 @@ PROBLEMS: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
 
 def play(name: str, optimiser: str, seed: int) -> float:
     """The best feasible score of a run; NaN without one."""
-    space, function = PROBLEMS[name]
+    space, function = CONSTRAINED[name]
     points = Points(space_of(space))
     best, count = math.nan, len(function(points.config(points.raw(np.full((1, len(points.space)), 0.5))[0]))) - 1
     chosen = make(optimiser, LiveProblem(name, space, lambda c: function(c)[0]), seed, BUDGET, count)
@@ -120,13 +120,13 @@ def play(name: str, optimiser: str, seed: int) -> float:
 
 def table(against: str = "box-bo") -> pd.DataFrame:
     """Mean regret by problem: 0 at the best score of all runs, 1 at the median of random search, and without any."""
-    runs = pd.read_csv(RESULTS)
+    runs = pd.read_csv(CONSTRAINED_RESULTS)
     best, middle = runs.groupby("problem").best.max(), runs[runs.optimiser == "random"].groupby("problem").best.median()
     top, low = (runs.problem.map(m) for m in (best, middle))
     runs["regret"] = ((top - runs.best) / (top - low)).clip(0.0, 1.0).fillna(1.0)
     wide = runs.pivot(index=["problem", "seed"], columns="optimiser", values="regret")
     minus = wide.sub(wide[against], axis=0).groupby("problem")
-    error = (minus.var() / minus.count()).sum() ** 0.5 / len(PROBLEMS)
+    error = (minus.var() / minus.count()).sum() ** 0.5 / len(CONSTRAINED)
     cells = wide.groupby("problem").mean().T
     return cells.assign(mean=cells.mean(axis=1), minus=minus.mean().mean(), se=error, runs=wide.count())
 
@@ -137,18 +137,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.live.constrained", description=__doc__)
     parser.add_argument("command", choices=("run", "table"))
     parser.add_argument("--optimisers", default="random,box-bo", help="names, separated by commas")
-    parser.add_argument("--seeds", type=study._seeds, default=study.REPORT, help="FIRST-LAST")
+    parser.add_argument("--seeds", type=study.seeds_of, default=study.REPORT, help="FIRST-LAST")
     given = parser.parse_args()
     if given.command == "table":
         print(table().round(3).to_string())
         return
-    wanted = [(n, o, s) for s in given.seeds for n in PROBLEMS for o in given.optimisers.split(",")]
+    wanted = [(n, o, s) for s in given.seeds for n in CONSTRAINED for o in given.optimisers.split(",")]
     for run in tqdm(wanted, disable=None):
-        kept, named = atomic.read_csv(RESULTS), dict(zip(("problem", "optimiser", "seed"), map(str, run), strict=True))
+        kept = atomic.read_csv(CONSTRAINED_RESULTS)
+        named = dict(zip(("problem", "optimiser", "seed"), map(str, run), strict=True))
         if not any(named.items() <= row.items() for row in kept):
             with warnings.catch_warnings(), threadpool_limits(1):
                 warnings.simplefilter("ignore")
-                atomic.write_csv(RESULTS, [*kept, {**named, "best": f"{play(*run):.8g}"}])
+                atomic.write_csv(CONSTRAINED_RESULTS, [*kept, {**named, "best": f"{play(*run):.8g}"}])
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ OPTIMA = {
 @pytest.mark.parametrize("name", OPTIMA)
 def test_published_optimum_is_feasible_with_active_constraint(name: str) -> None:
     config, best = OPTIMA[name]
-    score, *violations = constrained.PROBLEMS[name][1](config)
+    score, *violations = constrained.CONSTRAINED[name][1](config)
     assert score == pytest.approx(best, abs=1e-3)
     assert max(violations) == pytest.approx(0.0, abs=1e-3)
 
@@ -30,8 +30,8 @@ def test_run_is_repeated_and_keeps_to_constraints() -> None:
 
 
 def test_table_is_of_stored_runs() -> None:
-    runs, found = pd.read_csv(constrained.RESULTS), constrained.table()
+    runs, found = pd.read_csv(constrained.CONSTRAINED_RESULTS), constrained.table()
     assert {*found.index} == {*runs.optimiser}
-    assert {*constrained.PROBLEMS} < {*found.columns}
+    assert {*constrained.CONSTRAINED} < {*found.columns}
     assert found.loc["box-bo", "minus"] == 0.0
     assert found.loc["box-bo", "mean"] < found.loc["random", "mean"]

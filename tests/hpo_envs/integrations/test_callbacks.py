@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer
 
 from hpo_envs.integrations import callbacks
 from hpo_envs.tuning import tune
-from hpo_envs.tuning.trial import Trial
+from hpo_envs.tuning.trial import Trial, checks
 
 X, Y = load_breast_cancer(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -81,7 +81,7 @@ def test_epochs_are_reported_and_trainings_stopped(train: Any, package: str, mon
     assert [e.error for e in tuned] == [""] * 6
     lengths = [len(e.curve) for e in tuned]
     assert lengths[0] == 9
-    assert min(lengths) in (1, 3)
+    assert min(lengths) in checks(9)[:-1]
     for e in tuned:
         assert [step for step, _ in e.curve] == list(range(1, len(e.curve) + 1))
         assert e.score == e.curve[-1][1] > 0.3
