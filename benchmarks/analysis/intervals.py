@@ -107,7 +107,11 @@ def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None
 
 
 def grouped(means: Floats, groups: Sequence[Any] | None) -> Floats:
-    """(..., groups) means of the (..., environments) means of each group."""
+    """(..., groups) means of the (..., environments) means of each group.
+
+    Raises:
+        ValueError: There is not one label for each environment.
+    """
     if groups is None:
         return means
     labels = np.asarray(list(groups))

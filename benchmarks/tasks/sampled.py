@@ -260,7 +260,12 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         return self._observe(), self._mask()
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Evaluate one candidate in every episode."""
+        """Evaluate one candidate in every episode.
+
+        Raises:
+            ValueError: An action is outside the space.
+            ResetNeeded: `reset` was not called: no episode is running.
+        """
         actions = check_ints(actions, (self.num_envs,), self.size)
         never = np.zeros(self.num_envs, bool)
         if not self._episode:

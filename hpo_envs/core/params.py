@@ -374,7 +374,7 @@ def check_action(action: Any, limits: int | list[int]) -> list[int]:
     """Return an action as a list of Python ints.
 
     Args:
-        action: What was given.
+        action: The action as given.
         limits: One above the largest value: an int for a single int, a list for several.
 
     Raises:
@@ -400,7 +400,7 @@ def check_ints(
     """Return a batch of actions as int64.
 
     Args:
-        actions: What was given.
+        actions: The actions as given.
         shape: The required shape, with the number of environments first.
         limits: One above the largest value, one for all or one per part of an action; a uint64 array is the fastest.
 
@@ -431,7 +431,7 @@ def check_box(actions: Any, shape: tuple[int, ...], argument: str) -> tuple[Floa
     """Return actions in a box as float64 in [-1, 1], clipped at the bounds, as Gymnasium's environments do.
 
     Args:
-        actions: What was given.
+        actions: The actions as given.
         shape: The required shape, with the numbers of one action last.
         argument: Name of the argument, for the message.
 

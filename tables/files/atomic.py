@@ -1,4 +1,4 @@
-"""Atomic writing of files, also CSV without formulas: readers see the old content or the new, even after a crash."""
+"""Atomic writing of files by temporary files, also CSV without formulas: old content or new, even after a crash."""
 
 import contextlib
 import csv

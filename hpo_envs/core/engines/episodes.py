@@ -123,7 +123,12 @@ class EpisodeEnv(HPOEnv):
         return self._run.first(), self._with_mask(provenance_info(self.tables))
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Perform an action."""
+        """Perform an action.
+
+        Raises:
+            ValueError: The action is outside the space.
+            ResetNeeded: No episode is running.
+        """
         checked = self.episode.check(self.params, action)
         if not self._live:
             raise self._not_live()

@@ -55,7 +55,12 @@ class BanditEnv(HPOEnv):
         return self._observation.copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluate a model, or a batch of them."""
+        """Evaluate a model, or a batch of them.
+
+        Raises:
+            ValueError: The action is outside the space.
+            ResetNeeded: No episode is running.
+        """
         several = self._batched
         arm = int(action) if type(action) is _INT else action  # comparisons of NumPy's numbers take longer
         if several or type(arm) is not int or not 0 <= arm < self._arms:

@@ -62,7 +62,12 @@ class BoxEnv(HPOEnv):
         return function.config(task, function.evaluate(np.array([task]), point[None]).configs[0].tolist())
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluate one configuration."""
+        """Evaluate one configuration; coordinates beyond a bound are clipped to it.
+
+        Raises:
+            ValueError: The action has another shape, or contains a NaN.
+            ResetNeeded: No episode is running.
+        """
         p = self.params
         if not self._live:
             raise self._not_live()

@@ -144,7 +144,12 @@ class CurvesEnv(HPOEnv):
         return self._last.copy(), {**provenance_info(self.tables), "action_mask": self._mask.copy()}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Train a row up to a checkpoint; with several workers, submit the training to an idle one."""
+        """Train a row up to a checkpoint; with several workers, submit the training to an idle one.
+
+        Raises:
+            ValueError: The action is outside the space.
+            ResetNeeded: No episode is running.
+        """
         index, level = check_action(action, self._sizes)
         if not self._live:
             raise self._not_live()

@@ -109,7 +109,12 @@ class LookupEnv(HPOEnv):
         return p.templates[-1].copy(), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, Info]:
-        """Evaluate one row."""
+        """Evaluate one row.
+
+        Raises:
+            ValueError: The action is outside the space.
+            ResetNeeded: No episode is running.
+        """
         plain = type(action) in self._plain and 0 <= action < self._actions
         index = int(action) if plain else self._index_of(action)
         if not self._live:
