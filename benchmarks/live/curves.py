@@ -1,15 +1,14 @@
-"""Functions to train for 27 epochs: small models, families of synthetic curves, and measured learning curves."""
+"""Trainings of 27 epochs: small models for real, families of synthetic curves, and measured learning curves."""
 
 import functools
+import itertools
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.neural_network import MLPClassifier
 
 from hpo_envs.benchmarks.live.problems import Config, halves
 from hpo_envs.tables.user.points import Points
@@ -39,48 +38,71 @@ class CurveProblem:
         return [*self.curve(config)][-1]
 
 
-def _trained(step: Callable[..., Any], model: Any, data: str, rows: int, batch: int) -> Iterator[float]:
-    """Scores after each epoch on one half of the rows of a model trained on the other; -1 once it has diverged."""
-    x, y, v, w = halves(data, rows)
+def _linear(step: Callable[..., Any], model: Any, data: str) -> Iterator[float]:
+    """Scores on one half of 300 rows of a linear model of scikit-learn that is trained on the other."""
+    x, y, v, w = halves(data, 300)
     if y.dtype == np.float64:
         y, w = ((part - y.mean()) / y.std() for part in (y, w))
-    rng, alive = np.random.default_rng(0), True
     for _ in range(EPOCHS):
-        order = rng.permutation(len(x))
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            try:
-                for first in range(0, len(x) if alive else 0, batch):
-                    step(model, x[order[first : first + batch]], y[order[first : first + batch]])
-                score = float(model.score(v, w)) if alive else -1.0
-            except ValueError as error:
-                if "finite" not in str(error) and "overflow" not in str(error):
-                    raise
-                alive, score = False, -1.0
+        try:
+            step(model, x, y)
+            score = float(model.score(v, w))
+        except ValueError as error:  # weights that are not finite
+            if "finite" not in str(error) and "overflow" not in str(error):
+                raise
+            score = -1.0
         yield max(-1.0, score) if math.isfinite(score) else -1.0
 
 
-def linear_digits(c: Config) -> Iterator[float]:
-    """Accuracy of a linear classifier on 200 digits."""
+def linear_cancer(c: Config) -> Iterator[float]:
+    """Accuracy of a linear classifier on the breast cancer data."""
     model = SGDClassifier(learning_rate="constant", random_state=0, **c)
-    return _trained(lambda m, x, y: m.partial_fit(x, y, classes=np.arange(10)), model, "digits", 200, 100)
+    return _linear(lambda m, x, y: m.partial_fit(x, y, classes=[0, 1]), model, "breast_cancer")
 
 
 def linear_diabetes(c: Config) -> Iterator[float]:
     """R^2 of a linear model on the standardised diabetes data."""
     model = SGDRegressor(learning_rate="invscaling", random_state=0, **c)
-    return _trained(lambda m, x, y: m.partial_fit(x, y), model, "diabetes", 400, 50)
+    return _linear(lambda m, x, y: m.partial_fit(x, y), model, "diabetes")
 
 
-def _network(c: Config, classes: int, data: str, rows: int) -> Iterator[float]:
-    given = dict(c)
-    batch, layers = given.pop("batch"), (given.pop("units"),) * given.pop("layers", 1)
-    model = MLPClassifier(layers, random_state=0, **given)
-    return _trained(lambda m, x, y: m.partial_fit(x, y, classes=np.arange(classes)), model, data, rows, batch)
+def _network(c: Config, data: str) -> Iterator[float]:
+    """Accuracy of a network on one half of 300 rows, trained on the other by stochastic gradient descent."""
+    x, y, v, w = halves(data, 300)
+    rng, target = np.random.default_rng(0), np.eye(int(y.max()) + 1)[y]
+    sizes = [x.shape[1], *[c["units"]] * c["layers"], target.shape[1]]
+    weights = [c["scale"] * rng.normal(size=(m, n)) / math.sqrt(m) for m, n in itertools.pairwise(sizes)]
+    speed = [np.zeros_like(weight) for weight in weights]
+    act, slope = ACTIVATIONS[c["activation"]]
+    for _ in range(EPOCHS):
+        order = rng.permutation(len(x))
+        with np.errstate(all="ignore"):
+            for first in range(0, len(x), c["batch"]):
+                rows = order[first : first + c["batch"]]
+                layers = [x[rows]]
+                for weight in weights[:-1]:
+                    layers.append(act(layers[-1] @ weight))
+                logits = layers[-1] @ weights[-1]
+                odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+                error = (odds / odds.sum(axis=1, keepdims=True) - target[rows]) / len(rows)
+                for k in reversed(range(len(weights))):
+                    step = layers[k].T @ error + c["decay"] * weights[k]
+                    error = (error @ weights[k].T) * slope(layers[k]) if k else error
+                    speed[k] = c["momentum"] * speed[k] - c["lr"] * step
+                    weights[k] = weights[k] + speed[k]
+            top = functools.reduce(lambda z, weight: act(z @ weight), weights[:-1], v)
+            yield float(np.mean((top @ weights[-1]).argmax(axis=1) == w))
+
+
+ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "relu": (lambda z: np.maximum(z, 0.0), lambda a: a > 0.0),
+    "tanh": (np.tanh, lambda a: 1.0 - a * a),
+}
+"""Functions, and their slopes by their values."""
 
 
 def factors(c: Config) -> Iterator[float]:
-    """Minus the error of a matrix factorisation on held-out entries of a noisy matrix of rank three; it can overfit."""
+    """Minus the error on held-out ratings of a factorisation of a noisy matrix of rank three, which overfits."""
     rng = np.random.default_rng(60)
     truth = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 40)) / math.sqrt(3.0) + 0.5 * rng.normal(size=(60, 40))
     known = rng.random((60, 40)) < 0.35
@@ -99,7 +121,7 @@ def factors(c: Config) -> Iterator[float]:
 
 
 def _traits(c: Config) -> tuple[float, float, float]:
-    """Quality, speed in [0, 1] and distance below the edge of divergence of a synthetic configuration."""
+    """Of a synthetic configuration: quality and speed in [0, 1], and distance below the edge of divergence."""
     x = np.array(
         [math.log10(c["lr"]) / 4.0 + 1.0, c["depth"] / 9.0, c["drop"] / 0.6, math.log10(c["decay"]) / 5.0 + 1.0]
     )
@@ -130,7 +152,7 @@ def crossing(quality: float, speed: float, edge: float, t: float, c: Config) -> 
 
 
 def overfitting(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """From some epoch on scores fall again, the sooner, the larger the capacity that dropout leaves."""
+    """Scores fall again from some epoch on, the sooner the larger capacity without dropout is."""
     capacity: float = 0.5 + 0.05 * c["depth"] - c["drop"] + 0.3 * speed
     return quality * (1.0 - math.exp(-t / 0.1)) - 0.5 * capacity * max(0.0, t - 0.7 + 0.5 * capacity)
 
@@ -142,13 +164,13 @@ def slow(quality: float, speed: float, edge: float, t: float, c: Config) -> floa
 
 
 def diverging(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Just beyond the best learning rates, trainings lead until they collapse."""
+    """Near the best learning rates, beyond an edge, trainings lead until they collapse."""
     good = (quality + 0.3 * speed) * (1.0 - math.exp(-t / 0.15))
     return good if edge > 0.0 or t < 0.15 + 0.4 * math.exp(8.0 * edge) else -0.2
 
 
 def steady(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """All curves have one shape, so that the best trainings tend to lead from the start."""
+    """Curves of one shape."""
     return quality * (1.0 - math.exp(-t / (0.1 + 0.2 * (1.0 - speed))))
 
 
@@ -161,7 +183,7 @@ def _nearest(env_id: str, metric: str) -> tuple[Objective, Any, np.ndarray[Any, 
 
 
 def measured(env_id: str, metric: str) -> CurveProblem:
-    """Measured curves: those of the nearest configuration in the table, at 27 equal parts of the longest training."""
+    """Measured learning curves: that of the nearest configuration, at 27 equal parts of the longest training."""
 
     def curve(c: Config) -> Iterator[float]:
         found, points, units = _nearest(env_id, metric)
@@ -182,16 +204,19 @@ _SYNTHETIC = {
     "act": ["relu", "tanh", "gelu"],
 }
 _NETWORK = {
-    "units": (8, 64, "log"),
-    "activation": ["relu", "tanh", "logistic"],
-    "learning_rate_init": (1e-4, 0.3, "log"),
-    "alpha": (1e-6, 1.0, "log"),
-    "batch": (30, 150, "log"),
+    "units": (4, 64, "log"),
+    "layers": (1, 3),
+    "activation": ["relu", "tanh"],
+    "lr": (1e-3, 3.0, "log"),
+    "momentum": (0.0, 0.98),
+    "decay": (1e-6, 1e-1, "log"),
+    "scale": (0.1, 4.0, "log"),
+    "batch": (25, 150, "log"),
 }
 
 TRAININGS: tuple[CurveProblem, ...] = (
     CurveProblem(
-        "linear-digits",
+        "linear-cancer-epochs",
         {
             "loss": ["hinge", "log_loss", "modified_huber"],
             "penalty": ["l2", "l1"],
@@ -199,10 +224,10 @@ TRAININGS: tuple[CurveProblem, ...] = (
             "eta0": (1e-5, 1.0, "log"),
             "average": [False, True],
         },
-        linear_digits,
+        linear_cancer,
     ),
     CurveProblem(
-        "linear-diabetes",
+        "linear-diabetes-epochs",
         {
             "loss": ["squared_error", "huber"],
             "penalty": ["l2", "l1"],
@@ -213,16 +238,8 @@ TRAININGS: tuple[CurveProblem, ...] = (
         },
         linear_diabetes,
     ),
-    CurveProblem(
-        "network-digits",
-        {**_NETWORK, "layers": (1, 3), "beta_1": (0.5, 0.99)},
-        functools.partial(_network, classes=10, data="digits", rows=300),
-    ),
-    CurveProblem(
-        "network-cancer",
-        {**_NETWORK, "solver": ["sgd"], "momentum": (0.0, 0.99), "nesterovs_momentum": [False, True]},
-        functools.partial(_network, classes=2, data="breast_cancer", rows=300),
-    ),
+    CurveProblem("network-digits", _NETWORK, functools.partial(_network, data="digits")),
+    CurveProblem("network-cancer", _NETWORK, functools.partial(_network, data="breast_cancer")),
     CurveProblem(
         "factors",
         {

@@ -472,7 +472,7 @@ class Search:
             status = "truncated"
         cost = math.fsum(o.price for o in outcomes)
         more: dict[str, Any] = {"curve": [list(point) for point in done.curve]} if done.curve else {}
-        if status == "truncated" and done.forecast is not None:
+        if status == "truncated" and done.stopped and done.forecast is not None:
             more["forecast"] = done.forecast
         if self._constraints and last.status == "ok":
             more["violations"] = violations(self._constraints, last.metrics)

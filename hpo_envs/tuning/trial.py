@@ -14,11 +14,17 @@ from hpo_envs.tables.checks import scalar
 CHECKS = (1 / 9, 2 / 9, 1 / 3, 1 / 2, 2 / 3)
 """Fractions of a training after which it may be stopped."""
 
-WHOLE = 4
+WHOLE = 2
 """Number of complete trainings before any is stopped."""
 
-LEVEL = 0.975
-"""Confidence level of the upper bound that is compared with the best final score."""
+ENOUGH = 4
+"""Number of complete trainings from which on forecasts need no prior."""
+
+PERSISTENCE, UNEXPLAINED = 0.03, 0.1
+"""Prior of forecasts from fewer, in sums of squares of the ends: that differences persist, and what they leave open."""
+
+LEVEL, EARLY = 0.975, 0.9
+"""Confidence level of the upper bound that is compared with the best final score, without and with a prior."""
 
 
 class Trial:
@@ -26,7 +32,8 @@ class Trial:
 
     A training that reports scores is stopped early if its end is unlikely to be the best: final scores of complete
     trainings are regressed on their scores at the same step, and the training stops if the upper end of the prediction
-    interval is below the best final score. If early scores predict little, nothing is stopped.
+    interval is below the best final score. If early scores predict little, nothing is stopped. From two or three
+    complete trainings, the regression has a prior: that differences of scores persist until the end.
 
     Args:
         number: Number of the evaluation.
@@ -120,16 +127,19 @@ def forecast(now: Any, ends: Any, score: float) -> tuple[float, float]:
         ends: (n,) their final scores, as rewards.
         score: Score of this training at this step, as a reward.
     """
-    centred = now - now.mean()
-    spread = float(centred @ centred)
-    slope = float(centred @ ends) / spread if spread > 0.0 else 0.0
+    centred, differences = now - now.mean(), ends - ends.mean()
+    enough = len(now) >= ENOUGH
+    prior = 0.0 if enough else float(differences @ differences)
+    spread = float(centred @ centred) + PERSISTENCE * prior
+    slope = (float(centred @ differences) + PERSISTENCE * prior) / spread if spread > 0.0 else 0.0
     offset = score - float(now.mean())
-    residuals = ends - ends.mean() - slope * centred
-    degrees = len(now) - 2
-    variance = float(residuals @ residuals) / degrees
+    residuals = differences - slope * centred
+    degrees = len(now) - 2 if enough else len(now)
+    variance = (float(residuals @ residuals) + UNEXPLAINED * prior) / degrees
     leverage = 1.0 + 1.0 / len(now) + (offset**2 / spread if spread > 0.0 else 0.0)
     expected = float(ends.mean()) + slope * offset
-    return expected, expected + float(stdtrit(degrees, LEVEL)) * math.sqrt(variance * leverage)
+    quantile = float(stdtrit(degrees, LEVEL if enough else EARLY))
+    return expected, expected + quantile * math.sqrt(variance * leverage)
 
 
 def checks(steps: int) -> list[int]:

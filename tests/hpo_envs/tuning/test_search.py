@@ -18,6 +18,7 @@ from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.tuning import Search, Tuned, load, tune
 from hpo_envs.tuning.record import NAME
+from hpo_envs.tuning.trial import forecast
 from tests.hpo_envs.tuning import helpers
 
 TOLD: list[tuple[Any, Any, dict[str, Any]]] = []
@@ -289,6 +290,16 @@ def test_nothing_is_stopped_where_early_scores_say_nothing() -> None:
 
     best = tune(crossing, {"x": (0.0, 1.0)}, epochs=9, budget=90, progress=False).best
     assert (best.curve[-1][0], abs(best.config["x"] - 0.5) < 0.05) == (9, True)
+
+
+def test_forecasts_from_two_trainings_trust_differences_that_persisted() -> None:
+    now, ends = np.array([0.2, 0.5]), np.array([0.4, 0.9])
+    expected, bound = forecast(now, ends, 0.0)
+    assert expected < bound < 0.9  # worse than both, as at this step
+    assert forecast(now, ends, 0.45)[1] > 0.9  # between them
+    assert forecast(now, ends[::-1], 0.0)[1] > 0.9  # the order has changed since: early scores say nothing
+    more = np.array([0.2, 0.5, 0.3, 0.4])
+    assert forecast(more, 2.0 * more, 0.1) == pytest.approx((0.2, 0.2))  # no prior: four are on a line
 
 
 def test_search_stops_after_identical_failures_and_keeps_them(tmp_path: Path, capsys: Any) -> None:
