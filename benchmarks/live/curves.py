@@ -196,61 +196,35 @@ def measured(env_id: str, metric: str) -> CurveProblem:
     return CurveProblem(env_id, Objective(env_id).space, curve)
 
 
+# fmt: off
 _SYNTHETIC = {
-    "lr": (1e-4, 1.0, "log"),
-    "depth": (1, 9),
-    "drop": (0.0, 0.6),
-    "decay": (1e-5, 1.0, "log"),
+    "lr": (1e-4, 1.0, "log"), "depth": (1, 9), "drop": (0.0, 0.6), "decay": (1e-5, 1.0, "log"),
     "act": ["relu", "tanh", "gelu"],
 }
-_NETWORK = {
-    "units": (4, 64, "log"),
-    "layers": (1, 3),
-    "activation": ["relu", "tanh"],
-    "lr": (1e-3, 3.0, "log"),
-    "momentum": (0.0, 0.98),
-    "decay": (1e-6, 1e-1, "log"),
-    "scale": (0.1, 4.0, "log"),
-    "batch": (25, 150, "log"),
+_CLASSES = {
+    "loss": ["hinge", "log_loss", "modified_huber"], "penalty": ["l2", "l1"], "alpha": (1e-6, 1.0, "log"),
+    "eta0": (1e-5, 1.0, "log"), "average": [False, True],
 }
+_VALUES = {
+    "loss": ["squared_error", "huber"], "penalty": ["l2", "l1"], "alpha": (1e-6, 1.0, "log"),
+    "eta0": (1e-5, 0.3, "log"), "power_t": (0.0, 0.9), "epsilon": (1e-2, 3.0, "log"),
+}
+_NETWORK = {
+    "units": (4, 64, "log"), "layers": (1, 3), "activation": ["relu", "tanh"], "lr": (1e-3, 3.0, "log"),
+    "momentum": (0.0, 0.98), "decay": (1e-6, 1e-1, "log"), "scale": (0.1, 4.0, "log"), "batch": (25, 150, "log"),
+}
+_FACTORS = {
+    "rank": (1, 20), "lr": (1e-4, 0.2, "log"), "momentum": (0.0, 0.95), "decay": (1e-3, 10.0, "log"),
+    "scale": (1e-3, 2.0, "log"),
+}
+# fmt: on
 
 TRAININGS: tuple[CurveProblem, ...] = (
-    CurveProblem(
-        "linear-cancer-epochs",
-        {
-            "loss": ["hinge", "log_loss", "modified_huber"],
-            "penalty": ["l2", "l1"],
-            "alpha": (1e-6, 1.0, "log"),
-            "eta0": (1e-5, 1.0, "log"),
-            "average": [False, True],
-        },
-        linear_cancer,
-    ),
-    CurveProblem(
-        "linear-diabetes-epochs",
-        {
-            "loss": ["squared_error", "huber"],
-            "penalty": ["l2", "l1"],
-            "alpha": (1e-6, 1.0, "log"),
-            "eta0": (1e-5, 0.3, "log"),
-            "power_t": (0.0, 0.9),
-            "epsilon": (1e-2, 3.0, "log"),
-        },
-        linear_diabetes,
-    ),
+    CurveProblem("linear-cancer-epochs", _CLASSES, linear_cancer),
+    CurveProblem("linear-diabetes-epochs", _VALUES, linear_diabetes),
     CurveProblem("network-digits", _NETWORK, functools.partial(_network, data="digits")),
     CurveProblem("network-cancer", _NETWORK, functools.partial(_network, data="breast_cancer")),
-    CurveProblem(
-        "factors",
-        {
-            "rank": (1, 20),
-            "lr": (1e-4, 0.2, "log"),
-            "momentum": (0.0, 0.95),
-            "decay": (1e-3, 10.0, "log"),
-            "scale": (1e-3, 2.0, "log"),
-        },
-        factors,
-    ),
+    CurveProblem("factors", _FACTORS, factors),
     *(CurveProblem(f.__name__, _SYNTHETIC, _synthetic(f)) for f in (crossing, overfitting, slow, diverging)),
     CurveProblem("noisy", _SYNTHETIC, _synthetic(steady), noise=0.05),
     measured("NMTLC-swen-v0", "log_perplexity"),
