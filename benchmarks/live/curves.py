@@ -1,4 +1,4 @@
-"""Trainings of 27 epochs: small models for real, families of synthetic curves, and measured learning curves."""
+"""Functions to train for 27 epochs: small models, families of synthetic curves, and measured learning curves."""
 
 import functools
 import itertools
@@ -102,7 +102,7 @@ ACTIVATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 def factors(c: Config) -> Iterator[float]:
-    """Minus the error on held-out ratings of a factorisation of a noisy matrix of rank three, which overfits."""
+    """Minus the error of a matrix factorisation on held-out entries of a noisy matrix of rank three; it can overfit."""
     rng = np.random.default_rng(60)
     truth = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 40)) / math.sqrt(3.0) + 0.5 * rng.normal(size=(60, 40))
     known = rng.random((60, 40)) < 0.35
@@ -121,7 +121,7 @@ def factors(c: Config) -> Iterator[float]:
 
 
 def _traits(c: Config) -> tuple[float, float, float]:
-    """Of a synthetic configuration: quality and speed in [0, 1], and distance below the edge of divergence."""
+    """Quality, speed in [0, 1] and distance below the edge of divergence of a synthetic configuration."""
     x = np.array(
         [math.log10(c["lr"]) / 4.0 + 1.0, c["depth"] / 9.0, c["drop"] / 0.6, math.log10(c["decay"]) / 5.0 + 1.0]
     )
@@ -152,7 +152,7 @@ def crossing(quality: float, speed: float, edge: float, t: float, c: Config) -> 
 
 
 def overfitting(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Scores fall again from some epoch on, the sooner the larger capacity without dropout is."""
+    """From some epoch on scores fall again, the sooner, the larger the capacity that dropout leaves."""
     capacity: float = 0.5 + 0.05 * c["depth"] - c["drop"] + 0.3 * speed
     return quality * (1.0 - math.exp(-t / 0.1)) - 0.5 * capacity * max(0.0, t - 0.7 + 0.5 * capacity)
 
@@ -164,13 +164,13 @@ def slow(quality: float, speed: float, edge: float, t: float, c: Config) -> floa
 
 
 def diverging(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Near the best learning rates, beyond an edge, trainings lead until they collapse."""
+    """Just beyond the best learning rates, trainings lead until they collapse."""
     good = (quality + 0.3 * speed) * (1.0 - math.exp(-t / 0.15))
     return good if edge > 0.0 or t < 0.15 + 0.4 * math.exp(8.0 * edge) else -0.2
 
 
 def steady(quality: float, speed: float, edge: float, t: float, c: Config) -> float:
-    """Curves of one shape."""
+    """All curves have one shape, so that the best trainings tend to lead from the start."""
     return quality * (1.0 - math.exp(-t / (0.1 + 0.2 * (1.0 - speed))))
 
 
@@ -183,7 +183,7 @@ def _nearest(env_id: str, metric: str) -> tuple[Objective, Any, np.ndarray[Any, 
 
 
 def measured(env_id: str, metric: str) -> CurveProblem:
-    """Measured learning curves: that of the nearest configuration, at 27 equal parts of the longest training."""
+    """Measured curves: those of the nearest configuration in the table, at 27 equal parts of the longest training."""
 
     def curve(c: Config) -> Iterator[float]:
         found, points, units = _nearest(env_id, metric)
