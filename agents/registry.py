@@ -292,7 +292,7 @@ def install(package: str) -> str:
     return f'pip install "hpo_envs[{EXTRAS.get(package, package)}]"'
 
 
-def fits(name: str, problem: Problem, **hyperparameters: Any) -> bool:
+def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
     """Return whether an agent can work on a problem, with weights that have not seen it if they are trained.
 
     Raises:

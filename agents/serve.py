@@ -103,7 +103,7 @@ def _kept(value: Any) -> Any:
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Reply to messages until the input ends; exceptions of an agent are replies, too."""
-    pool = ServedAgents()
+    pool, process = ServedAgents(), os.getpid()
     while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
         text, arrays = wire.lengths(head)
         message = wire.decode(requests.read(text), requests.read(arrays))
@@ -112,6 +112,8 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
             answer = wire.encode({"number": number, "answer": getattr(pool, message.pop("do"))(**message)})
         except BaseException:  # SystemExit, too: a message says more than an exit status
             answer = wire.encode({"number": number, "error": traceback.format_exc()[-LONGEST:]})
+        if os.getpid() != process:  # a child that an agent forked has returned, too: its parent answers
+            os._exit(0)
         replies.write(answer)
         replies.flush()
 

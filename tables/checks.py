@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+BYTES = 2_000_000_000
+"""Size in bytes of the largest file that is read whole."""
+
 
 def nearest(name: str, names: Collection[str]) -> str:
     """Return `", did you mean 'x'?"` for a misspelt name, or the empty string if nothing is close.
@@ -108,16 +111,18 @@ def advice(error: BaseException) -> str:
     return text if isinstance(error, ModuleNotFoundError) and "pip install" in text else ""
 
 
-def regular(path: Path) -> Path:
-    """Return a path after checking that it is a regular file or a folder.
+def regular(path: Path, most: float = BYTES) -> Path:
+    """Return a path after checking that it is a folder, or a regular file of at most so many bytes.
 
     Raises:
-        ValueError: The path is a pipe or a device.
+        ValueError: The path is a pipe or a device, or the file is larger.
         OSError: The path does not exist.
     """
-    mode = path.stat().st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    status = path.stat()
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise ValueError(f"{path} must be a regular file, got a pipe or a device")
+    if status.st_size > most:
+        raise ValueError(f"{path} must be at most {most} bytes, got {status.st_size}")
     return path
 
 

@@ -108,7 +108,7 @@ class Entrant:
             named["isolated"] = True
         return named
 
-    def fits(self, problem: registry.Problem, **more: Any) -> bool:
+    def fits(self, problem: registry.Problem, /, **more: Any) -> bool:
         """Return whether it supports a problem; classes of users declare that by `supports`."""
         given = {**self.hyperparameters, **more}
         if self.algorithm == POLICY:

@@ -2,15 +2,13 @@
 
 import gzip
 import io
+import math
 import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
 
-from hpo_envs.tables.checks import regular
-
-BYTES = 2_000_000_000
-"""Largest plain file."""
+from hpo_envs.tables.checks import BYTES, regular
 
 SMALL, RATIO = 10_000_000, 50
 """Limits of the content of a compressed file: this many bytes, or this many times its own size."""
@@ -33,7 +31,7 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
     packed = path.suffix in (".gz", ".zip")
     limit = most or (limit_of(path) if packed else BYTES)
     try:
-        with open(regular(path), "rb") as file, _unpacked(path, file) as stream:
+        with open(regular(path, math.inf), "rb") as file, _unpacked(path, file) as stream:
             size = limit if packed else min(limit, path.stat().st_size)  # reading reserves as many bytes as it is asked
             content: bytes = stream.read(size + 1)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, gzip.BadGzipFile, zlib.error) as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -22,6 +23,9 @@ from hpo_envs.tables.user.cells import Mask, absent, as_text, of_series
 
 SPREAD = 50
 """Lists with at most this many numbers become columns, longer ones curves."""
+
+MOST_COLUMNS = 10_000
+"""Each is examined alone, which takes milliseconds."""
 
 SHOWN = 5
 """Number of lines named in an error; further ones are counted."""
@@ -174,6 +178,12 @@ def count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
+def check_columns(source: str, number: int) -> None:
+    """Raise a ValueError if there are more than `MOST_COLUMNS`."""
+    if number > MOST_COLUMNS:
+        raise ValueError(f"{source} must have at most {MOST_COLUMNS} columns, got {number}")
+
+
 def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | None = None, **more: Any) -> Frame:
     """The frame of a pandas DataFrame or an Arrow table.
 
@@ -185,11 +195,12 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
         **more: Other fields of a `Frame`.
 
     Raises:
-        ValueError: There are no columns or lines, or a name occurs twice.
+        ValueError: There are no columns or lines, or too many columns, or a name occurs twice.
     """
     frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
     names = [".".join(str(p) for p in n if str(p)) if isinstance(n, tuple) else str(n) for n in frame.columns]
-    for name in (n for j, n in enumerate(names) if n in names[:j]):
+    check_columns(source, len(names))
+    for name in (n for n, count in Counter(names).items() if count > 1):
         raise ValueError(f"{source}: columns must have distinct names, got {name!r} twice")
     if not names or len(frame) == 0:
         raise ValueError(f"{source} must have columns and at least one line, got {len(names)} and {len(frame)}")

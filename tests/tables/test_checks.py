@@ -1,11 +1,13 @@
 """Checks of names and values shared by several rooms, and fronts."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hpo_envs.tables.checks import nearest, one_of, shown
+from hpo_envs.tables.checks import BYTES, nearest, one_of, parsed, shown
 
 
 def test_nearest_suggests_names_of_same_family_first() -> None:
@@ -47,3 +49,11 @@ def test_others_are_rejected_with_what_they_are(value: Any, told: str) -> None:
 def test_values_are_shown_short() -> None:
     assert shown("a" * 78) == repr("a" * 78)
     assert len(shown([0] * 1000)) == 80
+
+
+def test_files_too_large_to_read_are_rejected_before(tmp_path: Path) -> None:
+    path = tmp_path / "points.json"
+    with path.open("wb") as file:
+        file.truncate(BYTES + 1)  # sparse
+    with pytest.raises(ValueError, match=f"points.json must be at most {BYTES} bytes, got {BYTES + 1}"):
+        parsed(path, json.loads, "JSON")

@@ -6,6 +6,7 @@ It serves a single page to GET requests, rendered from the record on disk, and c
 import hmac
 import ipaddress
 import secrets
+import sys
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,12 +63,18 @@ class LivePage(ThreadingHTTPServer):
                 self._made = state, text.encode()
             return self._made[1]
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print no traceback for clients that disconnect or send an invalid request."""
+        if not isinstance(sys.exception(), (ConnectionError, ValueError)):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     """Handler that answers clients that know the token, or are on this machine."""
 
     server: LivePage
     server_version, sys_version = "hpo_envs", ""
+    timeout = 30
 
     def do_GET(self) -> None:
         """Send the page."""

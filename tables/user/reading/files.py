@@ -19,7 +19,7 @@ import pyarrow as pa
 from hpo_envs.tables.files import unpacked
 from hpo_envs.tables.user.cells import UNNAMED
 from hpo_envs.tables.user.cells import number as number_of
-from hpo_envs.tables.user.frame import Decision, Frame, of_frame
+from hpo_envs.tables.user.frame import Decision, Frame, check_columns, of_frame
 from hpo_envs.tables.user.reading import documents, folders, studies
 
 EXACT: dict[str, Any] = {"float_precision": "round_trip"} if [*map(int, pd.__version__.split(".")[:2])] < [3, 1] else {}
@@ -117,6 +117,7 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     try:
         for cells in itertools.islice(lines, 4):
             head.append(([c.strip() for c in cells], skipped + lines.line_num, stream.tell()))
+        check_columns(source, max((len(cells) for cells, _, _ in head), default=0))
         header, rows = _header(source, [cells for cells, _, _ in head])
         _, skipped, start = head[rows - 1]
         stream.seek(start)

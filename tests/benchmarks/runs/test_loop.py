@@ -92,7 +92,9 @@ class Forks(RandomSearch):
         return super().ask()
 
 if __name__ == "__main__":
-    print(len(run(Forks, "NMTHPO-zhen-v0", [0, 1], budget=3)), flush=True)
+    for isolate in (False, True):
+        agent = "script:Forks" if isolate else Forks
+        print(len(run(agent, "NMTHPO-zhen-v0", [0, 1], budget=3, isolate=isolate)), flush=True)
 """
 
 
@@ -101,4 +103,4 @@ if __name__ == "__main__":
 def test_agent_that_forks_leaves_one_run(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(FORKS)
     done = subprocess.run([sys.executable, "-W", "ignore", "script.py"], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "2\n2\n"), done.stderr

@@ -111,6 +111,7 @@ def test_command_line_from_file_to_report(tmp_path: Path, capsys: pytest.Capture
         ("lr,acc\n.1,.5\n.1,.6\n", "hyperparameters must be at least one that varies, got none"),
         ("lr,acc\n.1,\n.2,\n", "column acc: must have at least one score, got none"),
         ('lr,acc\n"1,.5\n', "line 2: must be CSV"),
+        ("acc" + ",c" * 10_000 + "\n.1\n", "must have at most 10000 columns, got 10001"),
     ],
 )
 def test_what_is_wrong_is_named_by_line_and_column(tmp_path: Path, text: str, message: str) -> None:

@@ -1,6 +1,8 @@
 """The live page: it shows running evaluations, follows the record, and refuses strangers."""
 
 import http.client
+import socket
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,6 +79,22 @@ def test_page_follows_running_search(live: LivePage, folder: Path) -> None:
         before = (folder / "evaluations.journal").read_bytes()
         assert get(live)[2] == text
         assert (folder / "evaluations.journal").read_bytes() == before
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("host", ["127.0.0.1", "["])
+def test_clients_that_disconnect_or_send_nonsense_print_nothing(
+    host: str, live: LivePage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "content", lambda: bytes(10**8))
+    with socket.create_connection(live.server_address[:2]) as client:
+        client.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        assert client.recv(1) in (b"H", b"")
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset it
+    for thread in threading.enumerate():
+        if "process_request_thread" in thread.name:
+            thread.join(30)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.hostile
