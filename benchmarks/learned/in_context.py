@@ -172,16 +172,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--searches", type=int, default=512, help="recorded for each part (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=200, help="of each network (default: %(default)s)")
     parser.add_argument("--seeds", type=int, default=3, help="networks for each part (default: %(default)s)")
-    parser.add_argument("--half", type=int, choices=(0, 1), help="only configurations in one half of each space")
-    parser.add_argument("--blind", action="store_true", help="networks without history, as rivals")
     parser.add_argument("--out", type=Path, default=Path("runs/in-context"), help="folder (default: %(default)s)")
     args = parser.parse_args(arguments)
     begun = time.process_time()
-    states = {part: record(part, args.searches, half=args.half) for part in TRAINING_PARTS}
+    states = {part: record(part, args.searches) for part in TRAINING_PARTS}
     print(f"{sum(len(s.words) for s in states.values())} searches: {time.process_time() - begun:.0f} s", flush=True)
     made = []
     for without in (None, *TRAINING_PARTS):
-        made.append(train(states, without, args.seeds, args.steps, args.blind))
+        made.append(train(states, without, args.seeds, args.steps))
         print(f"{made[-1].name}: {time.process_time() - begun:.0f} s", flush=True)
     args.out.mkdir(parents=True, exist_ok=True)
     print(policy_file.write(args.out / "in_context.npz", made))

@@ -1,27 +1,23 @@
 """`hpo-envs reproduce learned`: agents trained on tables of other languages, and others, on each usable table."""
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.transfer.policy import Policy
-from hpo_envs.benchmarks.analysis import intervals, regret
+from hpo_envs.benchmarks.analysis import intervals
 from hpo_envs.benchmarks.comparison.summary import groups_of
-from hpo_envs.benchmarks.learned import tasks
-from hpo_envs.benchmarks.learned.adaptation import adaptation
+from hpo_envs.benchmarks.learned import adaptation, tasks
 from hpo_envs.benchmarks.learned.policy import SKIP
 from hpo_envs.benchmarks.papers import common
 from hpo_envs.benchmarks.papers.common import Reproduction
-from hpo_envs.benchmarks.runs import run
 from hpo_envs.tables.table import Floats
 
 TRIALS = 20
 """Replications of each table: 80 % of its rows in random order, the same for all methods."""
-
-BUDGET = 20
 
 METHODS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "random": ("random", {}),
@@ -75,14 +71,6 @@ PAIRS = (
 """Pairs of methods to compare."""
 
 
-def scores(env_id: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]) -> Floats:
-    """(2, seeds) mean and final normalised regret of an agent on replications of an id's table."""
-    kwargs = {"shuffle": True, "subsample": 0.8}
-    runs = run(agent, env_id, seeds, budget=BUDGET, env_kwargs=kwargs, **given)
-    curves = np.array([regret.after(r) for r in runs])
-    return np.stack([curves.mean(axis=1), curves[:, -1]])
-
-
 def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
     """Differences of `PAIRS` over the tables of each family and of both, by the rule of `docs/statistics.md`.
 
@@ -122,7 +110,7 @@ def policy(r: Reproduction) -> None:
 
 def _run(name: str, methods: Mapping[str, tuple[str, dict[str, Any]]], trials: int, r: Reproduction) -> None:
     todo = [(i, m) for i in every_id() for m in methods]
-    done = r.map(scores, [(i, *methods[m], list(r.seeds(trials))) for i, m in todo], name, "table")
+    done = r.map(adaptation.scores, [(i, *methods[m], list(r.seeds(trials))) for i, m in todo], name, "table")
     show(name, dict(zip(todo, done, strict=True)), r)
 
 
@@ -140,7 +128,7 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
     r.write(name, rows)
     differences = overall(found)
     r.write(f"{name}_differences", differences)
-    print(f"\n{rows[0]['seeds']} replicates, {BUDGET} evaluations: anytime / final normalised regret")
+    print(f"\n{rows[0]['seeds']} replicates, {adaptation.TEST_BUDGET} evaluations: anytime / final normalised regret")
     for family in tasks.FAMILIES:
         for m in dict.fromkeys(m for _, m in found):
             own = [s.mean(axis=1) for (i, method), s in found.items() if method == m and i.startswith(family)]
@@ -150,7 +138,7 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
     common.show("differences, by the rule of docs/statistics.md", differences)
 
 
-PARTS: common.Parts = {"agents": agents, "policy": policy, "adaptation": adaptation}
+PARTS: common.Parts = {"agents": agents, "policy": policy, "adaptation": adaptation.adaptation}
 
 QUICK = 2
 """Number of replications with `--quick`."""

@@ -141,7 +141,7 @@ def live(work: Path) -> Iterator[str]:
 
 def learned(work: Path) -> Iterator[str]:
     """Agents with trained weights, on one table."""
-    from hpo_envs.benchmarks.learned import reproduce
+    from hpo_envs.benchmarks.learned import adaptation, reproduce
 
     own = {m: (agent, {"transfer": "family", **given}) for m, (agent, given) in reproduce.METHODS.items()}
     for file, method, given, trials in (
@@ -150,7 +150,7 @@ def learned(work: Path) -> Iterator[str]:
     ):
         stored = _read(ROOT / "benchmarks/learned/results" / file)
         (before,) = [row for row in stored if (row["id"], row["method"]) == (RANDOM[0], method)]
-        found = reproduce.scores(RANDOM[0], *given[method], range(trials)).mean(axis=1)
+        found = adaptation.scores(RANDOM[0], *given[method], range(trials)).mean(axis=1)
         now = before | {key: f"{value:.4f}" for key, value in zip(("anytime", "final"), found, strict=True)}
         yield from differences(before, now, f"learned/results/{file}, {method}")
 
