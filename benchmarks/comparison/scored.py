@@ -193,7 +193,7 @@ class Scores:
             )
 
     def _score(self, block: Block, index: npt.NDArray[np.intp], cell: AgentRuns) -> None:
-        """Scores runs of equal length with one source of their scales."""
+        """Score runs of equal length whose scales are from one source."""
         seeds = block.seeds[index]
         if block.starts[index[0] + 1] == block.starts[index[0]]:
             where = f"{agent_of(cell.header)} on {environment_of(cell.header)} with seed {seeds[0]}"

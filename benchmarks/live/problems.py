@@ -229,7 +229,7 @@ def policy(config: Config) -> float:
 
 
 def sparse30(config: Config) -> float:
-    """Branin's function of two of fourteen real numbers, one of eight integers and one of eight categories matter."""
+    """Branin's function of two of fourteen real numbers; one of eight integers and one of eight choices count, too."""
     value = branin(15.0 * config["r03"] - 5.0, 15.0 * config["r10"])
     return float(
         -math.log1p(-value) - 0.1 * (config["i2"] - 9) ** 2 - {"a": 1.5, "b": 0.7, "c": 0.0, "d": 2.0}[config["c5"]]

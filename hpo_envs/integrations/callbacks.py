@@ -4,7 +4,8 @@
         trainer = Trainer(max_epochs=20, callbacks=[lightning_callback(trial, "val_accuracy")])
         ...
 
-A PyTorch loop needs none: `trial.report(accuracy, epoch)`, and `break` once `trial.should_stop`.
+A PyTorch loop needs none: `trial.report(accuracy, epoch)`, and `break` once `trial.should_stop`. Each raises ValueError
+if `trial` is not a trial, and during the training if `monitor` is not a reported metric.
 """
 
 from collections.abc import Callable, Mapping

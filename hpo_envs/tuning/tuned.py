@@ -71,7 +71,7 @@ class Tuned:
 
     @functools.cached_property
     def recommended(self) -> Recommendation:
-        """The configuration with the best predicted mean; with noisy scores it is better than that with the best score.
+        """The configuration with the best predicted mean; if scores are noisy, `best` may have been lucky.
 
         Of several objectives, the evaluation of the front that is nearest to the best of each, on the front's scale;
         without a mean.

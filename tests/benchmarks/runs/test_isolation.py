@@ -114,7 +114,7 @@ def test_actions_are_checked_as_ever() -> None:
 
 
 def call(function: Callable[[], None], thread: bool) -> None:
-    """Calls a function in this thread or in another one."""
+    """Call a function in this thread or in another one."""
     if not thread:
         return function()
     other = threading.Thread(target=function)

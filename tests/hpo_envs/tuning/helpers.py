@@ -57,7 +57,7 @@ def deadly(config: Mapping[str, Any]) -> float:
 
 
 def stops(config: Mapping[str, Any]) -> float:
-    """Stops its process if x is below 0.5, and acts like Ctrl-C if it is above 0.8."""
+    """Stop this process if x is below 0.5; act like Ctrl-C if it is above 0.8."""
     if config["x"] < 0.5:
         os.kill(os.getpid(), signal.SIGSTOP)
     if config["x"] > 0.8:
