@@ -43,7 +43,7 @@ def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple
 
 
 def parts_of(arms: int, rounds: str) -> int:
-    """ceil(log2 arms) or floor(log2 arms).
+    """Number of rounds: log2 of the number of arms, rounded up (`ceil`) or down (`floor`).
 
     Raises:
         ValueError: rounds is neither `ceil` nor `floor`.

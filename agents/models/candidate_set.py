@@ -299,7 +299,7 @@ class CandidateSet:
         return np.asarray((gain - np.where(self.free, gain, -1e300).max(axis=-1, keepdims=True)) / 4.0)
 
     def _context(self, z: Floats, left: Floats) -> Floats:
-        """(E, CONTEXT)."""
+        """(E, CONTEXT) numbers that describe each episode, see `CONTEXT`."""
         (e, t), best, since, fit = z.shape, np.zeros(len(z)), np.zeros(len(z)), np.zeros(len(z))
         if t:
             best, since = z.max(axis=1), t - 1.0 - z.argmax(axis=1)

@@ -25,7 +25,7 @@ LEFTOVER_AGE = 86400.0
 def write(path: Path | str, content: bytes | str) -> None:
     """Write a temporary file, flush it to the disk and rename it.
 
-    Anything else than a file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
+    Anything other than a file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
 
     Args:
         path: The file; its folder must exist.

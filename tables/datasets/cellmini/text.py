@@ -19,7 +19,7 @@ _SAMPLE = Path(__file__).with_name("text.npz")
 
 @functools.cache
 def text() -> str:
-    """The 100,000 characters."""
+    """The 100,000 characters of all parts."""
     return atomic.read_npz(_SAMPLE)["text"].tobytes().decode("ascii")
 
 

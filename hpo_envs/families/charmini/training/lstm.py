@@ -25,7 +25,7 @@ class AttentiveLSTM:
         self._embedding = config["embedding_size"]
 
     def shapes(self) -> Shapes:
-        """The parameters."""
+        """Shape and initial bound of each parameter, see `Shapes`."""
         width, size, symbols = self._width, self._embedding, self._sizes.symbols
         shapes: dict[str, tuple[tuple[int, ...], float]] = {
             "letters": ((self._sizes.letters, size), 3.0**0.5),

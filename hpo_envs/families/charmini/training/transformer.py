@@ -30,7 +30,7 @@ class Transformer:
         self._positions = _positions(self._width)
 
     def shapes(self) -> Shapes:
-        """The parameters."""
+        """Shape and initial bound of each parameter, see `Shapes`."""
         width, inner = self._width, self._inner
         shapes: dict[str, tuple[tuple[int, ...], float]] = {
             "letters": ((self._sizes.letters, width), (3.0 / width) ** 0.5),

@@ -30,7 +30,7 @@ class Encoder:
         self._symbols, self._outputs = symbols, outputs
 
     def shapes(self) -> Shapes:
-        """The parameters."""
+        """Shape and initial bound of each parameter, see `Shapes`."""
         size, hidden, half = self._size, self._hidden, self._hidden // 2
         shapes: dict[str, tuple[tuple[int, ...], float]] = {"symbols": ((self._symbols, size), (3.0 / size) ** 0.5)}
         out = size
