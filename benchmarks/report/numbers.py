@@ -26,5 +26,5 @@ def p_value(p: float | None) -> str:
 
 
 def count(n: int, noun: str) -> str:
-    """A number of things."""
+    """A number with its noun, in the plural unless the number is 1."""
     return f"{n:,} {noun}{'s' * (n != 1)}"

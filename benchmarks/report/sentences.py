@@ -202,7 +202,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def answered(table: Mapping[str, Any]) -> str:
-    """The kind of a table, and the owner of its measurements."""
+    """Who measured a table, or `surrogate`."""
     return f"measured by {store.owner(table['name'])}" if table["kind"] == "measured" else "surrogate"
 
 

@@ -1,4 +1,4 @@
-"""The command line: find the subcommand, run it, and turn errors into one line and an exit status.
+"""The command line: find and run the subcommand; errors as one line and an exit status; Ctrl-C and signals.
 
 A subcommand is a module of `hpo_envs.commands` with
 
