@@ -3,9 +3,9 @@
     python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/
 
-`run` resumes after an interruption. `publish` writes the committed files: the scores (`benchmarks/leaderboard.json.gz`,
-without evaluations), the picture in `docs/`, and the sentence in `README.md`. `hpo-envs report` makes a page of the
-scores.
+`run` resumes after an interruption. `publish` writes the committed scores (`benchmarks/leaderboard.json.gz`, without
+evaluations), to which `python -m hpo_envs.benchmarks.tasks.verdict publish` adds the verdict across task groups.
+`hpo-envs report` makes a page of them.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import datetime
 import fnmatch
 import gzip
 import json
-import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,6 @@ from typing import Any
 
 from hpo_envs.agents import AGENTS
 from hpo_envs.benchmarks.comparison.comparison import Comparison
-from hpo_envs.benchmarks.report import board, numbers, sentences
 from hpo_envs.benchmarks.runs import executors, run, transfer
 from hpo_envs.benchmarks.study.scheduler import conduct, progress
 from hpo_envs.benchmarks.study.study import POLICY, SEEDS, SLOW_SEEDS, SUBSAMPLE, Entrant, Environment, Study, entrants
@@ -41,8 +39,6 @@ BESIDE = ("random", "bo", "bo-spread", "freeze-thaw", "asha", "hyperband")
 
 TRAINED = "learned-policy"
 """The agent with trained weights that is also ranked without other tables."""
-
-BEGIN, END = "<!-- leaderboard: python -m hpo_envs.benchmarks.leaderboard publish -->", "<!-- end -->"
 
 
 def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
@@ -154,31 +150,6 @@ def run_all(folder: Path, planned: Sequence[tuple[str, Study]], jobs: int) -> in
     return failed
 
 
-def headline(found: Mapping[str, Any]) -> str:
-    """The leaderboard in one sentence, for the README."""
-    tracks = [t for t in drawn(found) if "with tables of" not in t["name"]]
-    where: dict[str, list[str]] = {}
-    for t in tracks:
-        if t["best"]["here"]:
-            where.setdefault(t["best"]["here"], []).append(t["name"])
-    most_first = sorted(where.items(), key=lambda item: -len(item[1]))
-    said = [f"`{agent}` ({sentences.listed(names, 99)})" for agent, names in most_first]
-    across = sum(t["best"]["there"] is not None for t in tracks)
-    gains = [(t["name"].partition(", ")[0], gain) for t in drawn(found) if (gain := sentences.gain(t, TRAINED))]
-    shown = [f"{name} {numbers.interval([v and round(v, 3) for v in gain])}" for name, gain in gains]
-    return (
-        f"{sum(map(len, where.values()))} of {len(tracks)} groups of tasks have a significantly best agent"
-        f"{f': {sentences.listed(said, 99)}' if said else ''}; across tasks, {across} of them."
-        f"{f' With source tasks, regret of the best fixed order minus that of `{TRAINED}`: ' if shown else ''}"
-        f"{sentences.listed(shown, 99)}{'.' if shown else ''}"
-    )
-
-
-def drawn(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Tracks in the picture, without degenerate tasks and further budgets, which are in the report."""
-    return [t for t in found["tracks"] if len(t["ranking"]) > 1 and not t.get("flat") and "budget" not in t["name"]]
-
-
 def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, Any]:
     """A panel with fewer points: means, and `bands` of their bounds, which take most of the file."""
     many = len(panel["x"])
@@ -229,12 +200,11 @@ def without_doubles(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def publish(folder: Path, root: Path) -> None:
-    """Write scores, picture and the README's sentence below the root of the repository.
+def publish(folder: Path) -> None:
+    """Write the committed scores.
 
     Args:
         folder: Folder of the runs.
-        root: Root of the repository.
 
     Raises:
         ValueError: The replay of runs gives other results, or they cannot be compared.
@@ -253,22 +223,8 @@ def publish(folder: Path, root: Path) -> None:
     for t in found["tracks"]:
         for r in t["ranking"]:
             r["seconds"] = seconds_of(comparison.header(t["environments"][0], r["agent"]))
-    write(without_doubles(found), root)
-
-
-def write(found: Mapping[str, Any], root: Path) -> None:
-    """Write the committed files of a summary."""
-    readme = root / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    if BEGIN not in text or END not in text:
-        raise ValueError(f"README.md must have the lines {BEGIN!r} and {END!r}, got a file without them")
-    inside = f"{BEGIN}\n{headline(found)}\n{END}"
-    text = re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: inside, text, flags=re.S)
-    meanings = {name: re.split("[:;,]", e.summary)[0] for name, e in AGENTS.items()}
-    _, svg = board.board(found, meanings, root / "docs" / "leaderboard")
-    svg.unlink()  # no page shows it
-    summed = gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0)
-    atomic.write_all({SUMMARY: summed, readme: text})
+    text = json.dumps(without_doubles(found), separators=(",", ":"))
+    atomic.write_all({SUMMARY: gzip.compress(text.encode(), mtime=0)})
 
 
 @screen.on()
@@ -282,11 +238,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     others = "other people's: smac, botorch, ...; or module:factory or policy:FILE, each in a process of its own"
     parser.add_argument("--agents", nargs="*", default=[], help=others)
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
-    parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
     args = parser.parse_args(argv)
     if args.what == "run":
         return int(run_all(args.runs, studies(args.seeds, args.only, args.agents), args.jobs) > 0)
-    publish(args.runs, args.root)
+    publish(args.runs)
     return 0
 
 

@@ -65,8 +65,7 @@ def assemble(source: Path) -> None:
     api.write(source / "api", source / "extra" / "source")
     notebooks.write(source / "notebooks")
     (source / "results.md").write_text(results.page(found), encoding="utf-8")
-    picture = (HERE / "leaderboard.png").read_bytes()
-    report = page.render(found, citations=summary.citations(found), picture=picture)
+    report = page.render(found, citations=summary.citations(found))
     (source / "leaderboard.html").write_text(report, encoding="utf-8")
 
 

@@ -10,5 +10,5 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 
-VERSION = "0.3.0"
+VERSION = "0.4.0"
 """Version of this package."""

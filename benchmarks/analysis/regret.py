@@ -46,8 +46,12 @@ SHARES = np.linspace(0.0, 1.0, 101)[1:]
 """Shares of the budget at which regret is read where costs are not evaluations."""
 
 
-def after(run: Recorded) -> Floats:
+def after(run: Recorded, most: float = 1.0) -> Floats:
     """(k,) regret after each evaluation; it can increase only if rewards are noisy.
+
+    Args:
+        run: The run.
+        most: Upper limit of the regret with one objective.
 
     Raises:
         ValueError: The run has no scale, or has a scale and more than two objectives.
@@ -56,23 +60,24 @@ def after(run: Recorded) -> Floats:
     if run.rewards.ndim == 2:
         return -np.maximum.accumulate(run.rewards.sum(axis=1)) if scale.source == "none" else _volumes(run, scale)
     if noisy(run):
-        return _regret(run.evaluated["truth"][_favourites(run)], scale)
-    return _regret(np.maximum.accumulate(run.rewards), scale)
+        return _regret(run.evaluated["truth"][_favourites(run)], scale, most)
+    return _regret(np.maximum.accumulate(run.rewards), scale, most)
 
 
-def normalised(incumbents: Floats, best: Floats, reference: Floats) -> Floats:
+def normalised(incumbents: Floats, best: Floats, reference: Floats, most: float = 1.0) -> Floats:
     """(n, k) regret of the incumbents of n runs with one objective.
 
     Args:
         incumbents: (n, k) rewards.
         best: (n, 1) best reward of each scale; (n, 0) if there is none, so that scores are raw.
         reference: (n, 1) reward of regret 1.
+        most: Upper limit.
     """
     if not best.shape[1]:
         return -incumbents
     width = best - reference
     known = width > 0
-    return np.where(known, np.clip((best - incumbents) / np.where(known, width, 1.0), 0.0, 1.0), 0.0)
+    return np.where(known, np.clip((best - incumbents) / np.where(known, width, 1.0), 0.0, most), 0.0)
 
 
 def of_rows(rewards: Floats) -> Floats:
@@ -105,8 +110,8 @@ def noisy(run: Recorded) -> bool:
     return "truth" in run.evaluated
 
 
-def _regret(incumbents: Floats, scale: Scale) -> Floats:
-    return np.asarray(normalised(incumbents[None], scale.best[None], scale.reference[None])[0])
+def _regret(incumbents: Floats, scale: Scale, most: float = 1.0) -> Floats:
+    return np.asarray(normalised(incumbents[None], scale.best[None], scale.reference[None], most)[0])
 
 
 def _cells(run: Recorded) -> list[int]:

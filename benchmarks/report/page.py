@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hpo_envs.benchmarks.plots import COLOURS, looks
-from hpo_envs.benchmarks.report import answer, charts, numbers, sentences, terminal
+from hpo_envs.benchmarks.report import answer, charts, groups, numbers, sentences, terminal
 from hpo_envs.benchmarks.report.tables import download, head, num, of_track, table, text
 
 STATIC = Path(__file__).parent / "static"
@@ -51,13 +51,12 @@ PAGE = """<!doctype html>
 """
 
 
-def render(summary: Mapping[str, Any], *, citations: Sequence[str] = (), picture: bytes = b"") -> str:
-    """The report as one HTML page.
+def render(summary: Mapping[str, Any], *, citations: Sequence[str] = ()) -> str:
+    """The report as one HTML page; with a verdict across task groups, the rest is folded.
 
     Args:
         summary: Result of `Comparison.summary`.
         citations: References to cite besides the suite.
-        picture: PNG file to show first.
     """
     drawn: Drawn = {}
     rows: dict[str, str] = {}
@@ -71,18 +70,25 @@ def render(summary: Mapping[str, Any], *, citations: Sequence[str] = (), picture
     ]
     meaning = (STATIC / "meaning.html").read_text("utf-8")
     method = [f'<h3 id="meaning">What the numbers mean</h3>{meaning}', _compared(summary), _repeat(summary, citations)]
+    folded = "verdict" in summary
     levels = [
-        f'<section><h2 id="answer">Summary</h2>{_answer(summary, says, places)}</section>',
-        f'<section><h2 id="evidence">Results</h2>{"".join(evidence)}</section>',
-        f'<section><h2 id="method">Method</h2>{"".join(method)}</section>',
+        *([groups.section(summary["verdict"])] if folded else []),
+        _level("answer", "Summary", _answer(summary, says, places), folded),
+        _level("evidence", "Results", "".join(evidence), folded),
+        _level("method", "Method", "".join(method), folded),
     ]
     # Charts have all curves and fronts already.
     rest = {k: v for k, v in summary.items() if k not in ("curves", "fronts", "tracks")}
     rest["tracks"] = [{k: v for k, v in t.items() if k != "curves"} for t in summary["tracks"]]
-    source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
-    first = f'<img src="{source}" alt="The best agents of each family: normalised regret">' if picture else ""
-    body = f'{_head(summary)}<main id="main">{first}' + "\n".join(levels) + "</main>"
+    body = f'{_head(summary)}<main id="main">' + "\n".join(levels) + "</main>"
     return whole(summary["title"], body, {"charts": drawn, "rows": rows, "looks": places, **rest})
+
+
+def _level(key: str, title: str, inside: str, folded: bool) -> str:
+    """A section of the page."""
+    heading = f'<h2 id="{key}">{title}</h2>'
+    inside = f"<details><summary>{heading}</summary>{inside}</details>" if folded else f"{heading}{inside}"
+    return f"<section>{inside}</section>"
 
 
 def whole(title: str, body: str, data: Mapping[str, Any]) -> str:

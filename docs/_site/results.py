@@ -134,12 +134,11 @@ def page(found: Found) -> str:
     """The page of all rankings."""
     versions = found["versions"]
     return f"""# Leaderboard
-![The best two agents of each family and random search: normalised regret with 95 % intervals](leaderboard.png)
+![Leads over random search by task group](verdict.png)
 
-A row of the picture is a family; "tied" counts agents that are not significantly worse than the best one. The table
-has all groups of environments. A budget in a name replaces the default budget; "with tables of" a family: the agents
-had source tasks, its tables of other languages. <a href="leaderboard.html">The full report</a> has every curve, test
-and table, and its data as a file.
+The [report](report.md) explains the picture. The tables below have all groups of environments. A budget in a name
+replaces the default budget; "with tables of" a family: the agents had source tasks, its tables of other languages.
+<a href="leaderboard.html">The full report</a> has every curve, test and table, and its data as a file.
 
 {gains(found, "agents/")}
 

@@ -111,11 +111,24 @@ def describe(spec: Spec) -> dict[str, Any]:
         "budget_unit": env.params.budget_unit,  # type: ignore[attr-defined]
         "budget": budget if np.isfinite(budget) else None,
         "tables": [_table(t) for t in tables],
+        "properties": _properties(tables, getattr(env, "objectives", ())),
         "citation": list(dict.fromkeys(t.provenance.citation for t in tables)),
         "page": spec.page,
     }
     env.close()
     return facts
+
+
+def _properties(tables: Any, objectives: Any) -> dict[str, float] | None:
+    """Measured properties of the only table of an id with one objective and no learning curves."""
+    from hpo_envs.benchmarks.tasks.verdict import properties
+
+    if len(tables) != 1 or len(objectives) != 1 or len(tables[0].levels) != 1:
+        return None
+    try:
+        return properties.described(tables[0], objectives[0])
+    except ValueError:  # nothing varies, or the best configuration is the median
+        return None
 
 
 def space_text(space: gym.Space[Any]) -> str:
@@ -171,6 +184,10 @@ def _page(facts: dict[str, Any]) -> str:
     lines += [f"{'arguments':<18}" + (", ".join(f"{k}={v!r}" for k, v in facts["arguments"].items()) or "none fixed")]
     for t in facts["tables"]:
         lines += ["", *_table_lines(t)]
+    if facts["properties"]:
+        from hpo_envs.benchmarks.tasks.verdict import properties
+
+        lines += ["", "Properties", *properties.lines(facts["properties"])]
     lines += [""] + [textwrap.fill(c, 110, initial_indent="Cite: ", subsequent_indent="  ") for c in facts["citation"]]
     return "\n".join([*lines, "", facts["page"]])
 

@@ -90,6 +90,12 @@ def run(args: argparse.Namespace) -> int:
         print(f"{record['what']:32} {record['share']:6.3f}")
     if found.warning:
         print(f"\n{found.warning}")
+    if "table" in runs.facts and "env" not in runs.facts:
+        from hpo_envs.benchmarks.tasks.verdict import properties
+        from hpo_envs.tables import store
+
+        if store.exists(name := runs.facts["table"]) and len((table := store.load(name)).levels) == 1:
+            print("\nproperties", *properties.lines(properties.described(table, runs.metric)), sep="\n")
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
     return 0

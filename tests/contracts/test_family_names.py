@@ -21,10 +21,13 @@ ABOUT = (
     "docs/stories/",
     "hpo_envs/benchmarks/comparison/neutrality.py",
     "hpo_envs/benchmarks/learned/",
+    "hpo_envs/benchmarks/tasks/verdict/",
     "tests/agents/transfer/test_learned.py",
     "tests/benchmarks/learned/",
     "tests/benchmarks/papers/",
+    "tests/benchmarks/tasks/verdict/",
     "tests/docs/test_stories.py",
+    "tests/regression/recompute.py",
 )
 
 

@@ -47,7 +47,6 @@ NOT_RUN = {
     r"(\S*/)?python -m pytest|ruff |mypy$|python docs/build.py": "is a step of CI",
     r"(HPO_ENVS_DATA=\S+ )?python -m hpo_envs\.benchmarks\.": "takes minutes to hours; tests run less of it",
     r"hpo-envs (fetch|leaderboard|reproduce)\b": "needs a network or minutes, and has tests of its own",
-    r"python docs/examples/robustness.py": "needs runs of the leaderboard",
     r"hpo-envs compare docs/examples/": "is run by test_study_files_run",
     r"hpo-envs compare .*policy:": "needs a training of minutes",
     r"hpo-envs compare .*--archive": "needs an asset of a release; tests of the archive build one",

@@ -51,3 +51,13 @@ def test_it_imports_nothing_of_the_suite(folder: Path) -> None:
     *table, modules = done.stdout.splitlines()
     assert json.loads(modules) == []
     assert len(table) == 1 + 2 * 2
+
+
+def test_committed_verdict_follows_from_the_committed_runs() -> None:
+    stated = json.loads(recompute.VERDICT.with_suffix(".json").read_text("utf-8"))
+    frame = pd.read_parquet(recompute.VERDICT)
+    rows = pd.read_csv(recompute.VERDICT.parents[1] / "tasks" / "verdict" / "properties.csv")
+    assert recompute.check(stated, frame, rows, models=1) == []
+    stated["budgets"]["40"]["pairs"][3]["difference"][0] += 0.01
+    stated["pays"]["effects"][2]["high"] += 0.01
+    assert len(recompute.check({**stated, "sensitivity": []}, frame, rows, models=0)) >= 2

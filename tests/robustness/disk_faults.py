@@ -399,7 +399,7 @@ def pages() -> Work:
     """The files of a leaderboard, or any other set of files."""
     from hpo_envs.tables.files import atomic
 
-    names = ("README.md", "docs/leaderboard.png", "benchmarks/leaderboard.json.gz")
+    names = ("README.md", "docs/verdict.png", "benchmarks/leaderboard.json.gz")
     contents = {state: {n: f"{state} {n} " * 500 for n in names} for state in ("old", "new")}
 
     def judge(folder: Path) -> str:

@@ -1,0 +1,89 @@
+"""First section of the board: leads over random search by task group, and learned optimizers with trivial rivals."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from hpo_envs.benchmarks.plots import COLOURS, PLACES
+from hpo_envs.benchmarks.report import charts
+from hpo_envs.benchmarks.report.tables import head, num, table, text
+
+SHOWN = ("optuna-gp", "regularized-evolution")
+"""Agents in the picture beside the one with the lowest mean and `bo`: a model of another package, and none."""
+
+
+def shown(found: Mapping[str, Any]) -> list[str]:
+    """Agents in the picture."""
+    return [*dict.fromkeys((_standings(found)[0]["agent"], "bo", *SHOWN))]
+
+
+def _standings(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Agents at the largest budget, in their order."""
+    standings: list[dict[str, Any]] = found["budgets"][max(found["budgets"], key=int)]["standings"]
+    return standings
+
+
+def section(found: Mapping[str, Any]) -> str:
+    """The verdict: sentence, picture with a row for each task group, and folded tables."""
+    agents, rows = shown(found), found["by_group"]
+    leads = [0.0, *(-r[a] for r in rows for a in agents)]
+    low, spread = min(leads), max(leads) - min(leads)
+
+    def at(value: float) -> float:
+        return float(100 * (value - low) / spread)
+
+    def item(name: str, row: Mapping[str, Any]) -> str:
+        dots = "".join(f'<b style="left:{at(-row[a]):.1f}%;--own:{_colour(a)}"></b>' for a in reversed(agents))
+        rule = f'<i class="base" style="left:{at(0.0):.1f}%"></i>'
+        drawn = f'<span class="spans" aria-hidden="true">{rule}{dots}</span>'
+        return f'<li><span class="who">{name}</span>{drawn}<span class="value">{-row[agents[0]]:+.2f}</span></li>'
+
+    means = {a: sum(r[a] for r in rows) / len(rows) for a in agents}
+    items = item("<b>mean of all groups</b>", means) + "".join(item(escape(r["group"]), r) for r in rows)
+    key = " ".join(f'<span style="color:{_colour(a)}">&#9679;</span>&nbsp;{escape(a)}' for a in agents)
+    return (
+        f'<section><h2 id="verdict">Across task groups</h2><p><b>{escape(found["sentence"].replace("`", ""))}</b></p>'
+        f'<p class="soft">Lead over random search (dashed), right is better; number: {escape(agents[0])}. {key}</p>'
+        f'<ol class="answer">{items}</ol>{_folded("All agents by task group", _every(found))}'
+        f"{_learned(found.get('learned', ()))}</section>"
+    )
+
+
+def _folded(title: str, inside: str) -> str:
+    return f"<details><summary>{title}</summary>{inside}</details>"
+
+
+def _every(found: Mapping[str, Any]) -> str:
+    """Table of the leads of all agents, a row for each task group."""
+    names, rows = [s["agent"] for s in _standings(found)], found["by_group"]
+    spread = max(abs(r[a]) for r in rows for a in names) or 1.0
+    cells = [[head(r["group"]), num(r["environments"]), *(_heat(-r[a], spread) for a in names)] for r in rows]
+    columns = [("", "task group"), ("n", "environments"), *(("n", a) for a in names)]
+    caption = "Lead over random search in mean normalised regret, 40 evaluations; positive is better"
+    return table("groups", caption, columns, cells, "sort heat")
+
+
+def _colour(agent: str) -> str:
+    return f"var(--c{PLACES.get(agent, len(agent)) % len(COLOURS)})"
+
+
+def _heat(lead: float, spread: float) -> str:
+    share = (lead / spread + 1) / 2
+    style = f"background:{charts.colour(share)};color:{charts.ink(share)}"
+    return f'<td data-value="{lead:.6g}" style="{style}">{lead:+.3f}</td>'
+
+
+def _learned(rows: Sequence[Mapping[str, str]]) -> str:
+    """Learned optimizers and rivals that do not adapt: fixed orders, mean ranks, and weights without history."""
+    known = [r for r in rows if r.get("mean") and "minus" not in r["method"]]
+    if not known:
+        return ""
+    fields = [f for f in known[0] if not f.startswith(("level", "method", "low", "high", "on these"))]
+    fields = [f for f in fields if any(r[f] for r in known)]
+    cells = [
+        [text(r["level"]), head(r["method"]), *(num(float(r[f]) if r[f] else None, r[f] or "-") for f in fields)]
+        for r in known
+    ]
+    caption = "Mean normalised regret, 20 evaluations; what training has not seen; blind: without the run's history"
+    columns = [("", "unseen"), ("", "optimizer"), *(("n", f) for f in fields)]
+    return _folded("Learned optimizers and their trivial rivals", table("learned", caption, columns, cells))

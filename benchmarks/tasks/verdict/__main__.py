@@ -1,0 +1,233 @@
+"""The verdict: which optimizer is better across task groups, from the committed table of runs.
+
+    python -m hpo_envs.benchmarks.tasks.verdict build runs/NMTHPO runs/CharHPO ...   # writes the table, see table.py
+    python -m hpo_envs.benchmarks.tasks.verdict publish    # scores, pictures, and what README, report and board say
+    python -m hpo_envs.benchmarks.tasks.verdict            # prints the tables
+
+`tests/regression/recompute.py verdict` recomputes all of it without this suite.
+"""
+
+import argparse
+import csv
+import gzip
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hpo_envs.benchmarks import leaderboard
+from hpo_envs.benchmarks.analysis import intervals
+from hpo_envs.benchmarks.comparison import summary as boards
+from hpo_envs.benchmarks.report import numbers, sentences
+from hpo_envs.benchmarks.tasks.verdict import inference, pictures, properties, table
+from hpo_envs.tables import screen, store
+from hpo_envs.tables.files import atomic
+
+SUMMARY = table.RUNS.with_suffix(".json")
+
+LEARNED = Path(leaderboard.__file__).with_name("learned") / "results" / "adaptation.csv"
+"""What the history of a run is worth to learned optimizers."""
+
+LONGEST = max(properties.BUDGETS)
+"""Evaluations of the default score."""
+
+
+def summary(frame: pd.DataFrame) -> dict[str, Any]:
+    """Everything that the verdict states, as JSON values."""
+    found = inference.ways(frame, LONGEST)
+    default, *_ = found.values()
+    budgets = {}
+    for k in properties.BUDGETS:
+        own = inference.scores(frame, f"mean_{k}")
+        judged = own.judged()
+        standings = [{key: s[key] for key in ("agent", "elsewhere", "here", "there")} for s in judged["standings"]]
+        budgets[str(k)] = {
+            "groups": judged["groups"],
+            "best": judged["best"]["there"],
+            "standings": sorted(standings, key=lambda s: s["elsewhere"][0]),
+            "against_random": inference.pairs(own, judged, inference.BASE),
+            "pairs": inference.pairs(own, judged),
+        }
+    leader, *others = [s["agent"] for s in budgets[str(LONGEST)]["standings"]]
+    compared = [(a, inference.BASE) for a in (leader, *others) if a != inference.BASE]
+    compared += [(leader, a) for a in others if a != inference.BASE]
+    means = np.nanmean(default.values - default.values[default.agents.index(inference.BASE)], axis=2)
+    labels = [*dict.fromkeys(default.groups)]
+    family = {g: e.split("-")[0] for g, e in zip(default.groups, default.environments, strict=True)}
+    by_group = [
+        {"group": g, "family": family[g], "environments": default.groups.count(g)}
+        | {a: float(m) for a, m in zip(default.agents, grouped, strict=True)}
+        for g, grouped in zip(labels, intervals.grouped(means, default.groups).T, strict=True)
+    ]
+    counts, rows = np.isfinite(default.values[0]).sum(axis=1), properties.known()
+    fit = properties.regression(rows)
+    result: dict[str, Any] = _rounded({
+        "runs": len(frame),
+        "environments": len(default.environments),
+        "groups": len(labels),
+        "families": {f: list(family.values()).count(f) for f in dict.fromkeys(family.values())},
+        "seeds": [int(x) for x in (counts.min(), counts.max())],
+        "commits": sorted(frame["commit"].unique()),
+        "budgets": budgets,
+        "bayes": [{"a": a, "b": b, **inference.posterior(default, a, b)} for a, b in compared],
+        "sensitivity": inference.sensitivity(found),
+        "by_group": by_group,
+        "pays": {"effects": properties.effects(rows), "r2": fit["r2"], "residual": fit["residual"], "df": fit["df"]},
+    })  # fmt: skip
+    return result
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _rounded(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(v) for v in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of `properties.csv`: each environment's table, properties, and leads of `bo` over random search."""
+    rows = []
+    keys = ["environment", "group", "table", "sha256", "objectives"]
+    scored = frame.dropna(subset=f"mean_{LONGEST}")
+    for (env, group, name, sha256, objectives), runs in scored.groupby(keys, sort=True):
+        means = runs.groupby("agent")[[f"mean_{k}" for k in properties.BUDGETS]].mean()
+        leads = {f"lead_{k}": float(means.loc[inference.BASE, f"mean_{k}"] - means.loc["bo", f"mean_{k}"])
+                 for k in properties.BUDGETS}  # fmt: skip
+        facts = properties.of_table(store.load(name), json.loads(objectives)[0])
+        rows.append(_rounded({"environment": env, "group": group, "table": name, "sha256": sha256, **facts, **leads}))
+    return rows
+
+
+def sentence(found: Mapping[str, Any]) -> str:
+    """The verdict in two sentences, for README and report."""
+    own = found["budgets"][str(LONGEST)]
+    against = {p["a"]: p for p in own["against_random"]}
+    leader = own["standings"][0]["agent"]
+    by = {verdict: [s["agent"] for s in own["standings"] if against.get(s["agent"], {}).get("verdict") == verdict]
+          for verdict in ("better", "worse", "inconclusive")}  # fmt: skip
+    tied = [s["agent"] for s in own["standings"] if s["there"] == "tied for best" and s["agent"] != leader]
+    families = sentences.listed([f"{n} of {f}" for f, n in found["families"].items()], 99)
+    mean, high, low = (-v for v in against[leader]["difference"])
+
+    def named(agents: Sequence[str]) -> str:
+        return sentences.listed([f"`{a}`" for a in agents], 99) if agents else "no optimizer"
+
+    others = named(tied) if tied else "none"
+    seeds = " to ".join(map(str, dict.fromkeys(found["seeds"])))
+    said = (
+        f"Across {found['groups']} task groups ({families}), with {LONGEST} evaluations and {seeds} seeds, lower "
+        f"mean normalised regret than random search is significant for {named(by['better'])} (t tests over task "
+        f"groups, Holm, alpha = {intervals.ALPHA:g}). `{leader}` has the lowest, by {mean:.3f} [{low:.3f}, {high:.3f}] "
+        f"(95 % interval); not significantly different from it: {others}."
+    )
+    said += f" Significantly worse than random search: {named(by['worse'])}." if by["worse"] else ""
+    if not by["inconclusive"]:
+        return said
+    needed = [against[a]["needed"] or inference.MOST for a in by["inconclusive"]]
+    return (
+        f"{said} Inconclusive against random search: {named(by['inconclusive'])}, which would need "
+        f"{min(needed)} to {'over ' * (max(needed) == inference.MOST)}{max(needed):,} groups."
+    )
+
+
+def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Markdown tables by name."""
+    base = {k: {p["a"]: p for p in own["against_random"]} for k, own in found["budgets"].items()}
+    bayes = {(b["a"], b["b"]): b for b in found["bayes"]}
+    own = found["budgets"][str(LONGEST)]
+    leader = own["standings"][0]["agent"]
+
+    def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+        return [f"| {' | '.join(r)} |" for r in (head, ["---"] * len(head), *rows)]
+
+    def signed(values: Sequence[float]) -> str:
+        mean, low, high = values
+        return f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+    ranking = []
+    for s in own["standings"]:
+        a, p = s["agent"], base[str(LONGEST)].get(s["agent"])
+        few = base[str(properties.BUDGETS[0])].get(a)
+        b = bayes.get((a, inference.BASE))
+        ranking.append([f"`{a}`", f"{s['elsewhere'][0]:.3f}"] + (
+            [signed(p["difference"]), numbers.p_value(p["p_holm"]), f"{p['wilcoxon']:.2g}",
+             f"{p['better_on']} of {found['groups']}",
+             signed([b["mean"], b["low"], b["high"]]), signed(few["difference"])] if p and b and few else ["-"] * 6
+        ))  # fmt: skip
+    unsure = [[f"`{p['a']}`, `{p['b']}`", signed(p["difference"]), numbers.p_value(p["p_holm"]),
+               str(p["needed"] or f"over {inference.MOST}"), f"{p['detectable']:.3f}"]
+              for p in own["pairs"] if p["verdict"] not in ("better", "worse")]  # fmt: skip
+    ways = [[w["way"], str(w["groups"]), f"`{w['leader']}`", ", ".join(f"`{a}`" for a in w["tied"]) or "none",
+             f"{w['kept']} of {w['of']}", str(w["other_sign"])] for w in found["sensitivity"]]  # fmt: skip
+    pays = [[e["property"], f"{e['sd']:.2g}", signed([e["effect"], e["low"], e["high"]]), numbers.p_value(e["p"])]
+            for e in found["pays"]["effects"]]  # fmt: skip
+    versus = [[f"`{b['b']}`", signed([b["mean"], b["low"], b["high"]]), f"{b['better']:.3f}",
+               f"{b['group']:.3f}", f"{b['model']:.3f}"] for b in found["bayes"] if b["a"] == leader]  # fmt: skip
+    return {
+        "ranking": table_of(["agent", "mean regret", "less random search [95 %]", "Holm", "Wilcoxon p", "better on",
+                             "hierarchical model", f"at {properties.BUDGETS[0]} evaluations"], ranking),
+        "power": table_of(["pair", "difference [95 %]", "Holm", "groups needed", "detectable"], unsure),
+        "bayes": table_of([f"`{leader}` less", "mean [95 %]", "P(better)", "sd over groups", "over models"], versus),
+        "sensitivity": table_of(["score or tasks", "groups", "leader", "tied", "pairs kept", "other sign"], ways),
+        "pays": table_of(["property", "one sd", "change of the lead [95 %]", "p"], pays),
+    }  # fmt: skip
+
+
+def filled(text: str, parts: Mapping[str, Sequence[str]]) -> str:
+    """A Markdown page with its blocks between `<!-- verdict: NAME -->` and `<!-- end -->` replaced."""
+
+    def block(match: re.Match[str]) -> str:
+        return f"{match[1]}\n" + "\n".join(parts[match[2]]) + "\n<!-- end -->"
+
+    return re.sub(r"(<!-- verdict: (\w+) -->)\n.*?<!-- end -->", block, text, flags=re.S)
+
+
+def publish() -> dict[str, Any]:
+    """Write properties and scores that follow from the committed table of runs."""
+    frame = pd.read_parquet(table.RUNS)
+    rows = measured(frame)
+    atomic.write_csv(properties.PROPERTIES, rows, [*rows[0]])
+    properties.known.cache_clear()
+    found = summary(frame)
+    atomic.write(SUMMARY, json.dumps(found, indent=1) + "\n")
+    return found
+
+
+def state(found: Mapping[str, Any], root: Path) -> None:
+    """Write the picture and the blocks of README, report and board."""
+    parts = {"sentence": [sentence(found)], **tables(found)}
+    for page in (root / "README.md", root / "docs" / "report.md"):
+        atomic.write(page, filled(page.read_text("utf-8"), parts))
+    _, svg = pictures.draw(found, root / "docs" / "verdict")
+    svg.unlink()  # no page shows it
+    with LEARNED.open(encoding="utf-8", newline="") as stream:
+        learned = [*csv.DictReader(stream)]
+    board = boards.read(leaderboard.SUMMARY) | {"verdict": {**found, "sentence": sentence(found), "learned": learned}}
+    atomic.write_all({leaderboard.SUMMARY: gzip.compress(json.dumps(board, separators=(",", ":")).encode(), mtime=0)})
+
+
+@screen.on()
+def main(words: Sequence[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("build", "publish", "show"), default="show")
+    parser.add_argument("folders", nargs="*", type=Path, help="for build: where `compare --out` wrote")
+    parser.add_argument("--root", type=Path, default=Path(), help="of the repository, for publish")
+    args = parser.parse_args(words)
+    if args.what == "build":
+        atomic.write_all({table.RUNS: table.build(args.folders)})
+    elif args.what == "publish":
+        state(publish(), args.root)
+    else:
+        found = json.loads(SUMMARY.read_text("utf-8"))
+        print(sentence(found), *(f"\n{name}\n" + "\n".join(t) for name, t in tables(found).items()), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,180 @@
+"""Tests across task groups, with power; the same by a hierarchical model; and sensitivity to scores and tasks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hpo_envs.benchmarks.analysis import intervals, significance
+from hpo_envs.tables.table import Floats
+
+BASE = "random"
+
+POWER = 0.8
+"""Power of a study that is large enough."""
+
+MOST = 1000
+"""Task groups beyond which no number is given."""
+
+STEPS = 8
+"""Values of each standard deviation in the grid of the hierarchical model."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskScores:
+    """Scores of all agents on all environments; lower is better.
+
+    Attributes:
+        agents: Names of agents.
+        environments: Ids.
+        groups: (environments,) task groups.
+        models: (environments,) model classes.
+        values: (agents, environments, seeds).
+    """
+
+    agents: tuple[str, ...]
+    environments: tuple[str, ...]
+    groups: tuple[str, ...]
+    models: tuple[str, ...]
+    values: Floats
+
+    def judged(self) -> dict[str, Any]:
+        """Standings and pairs, see `significance.judged`."""
+        return significance.judged(dict(zip(self.agents, self.values, strict=True)), self.groups)
+
+    def difference(self, a: str, b: str) -> Floats:
+        """(environments, seeds) scores of agent a minus those of agent b."""
+        return np.asarray(self.values[self.agents.index(a)] - self.values[self.agents.index(b)])
+
+
+def scores(frame: pd.DataFrame, column: str) -> TaskScores:
+    """One column of the committed table; seeds without a score, and environments without any, are left out."""
+    wide = frame.pivot_table(index=["environment", "group", "model", "seed"], columns="agent", values=column).dropna()
+    tasks = wide.index.droplevel("seed").unique()
+    parts = [wide.loc[task].to_numpy(float).T for task in tasks]
+    full = np.full((len(wide.columns), len(parts), max(p.shape[1] for p in parts)), np.nan)
+    for i, part in enumerate(parts):
+        full[:, i, : part.shape[1]] = part
+    environments, groups, models = (tuple(tasks.get_level_values(k)) for k in ("environment", "group", "model"))
+    return TaskScores(tuple(wide.columns), environments, groups, models, full)
+
+
+def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None) -> list[dict[str, Any]]:
+    """Pairs across task groups: difference, interval, p-values of t (with Holm's) and of Wilcoxon's test, and power.
+
+    `needed` is the number of groups that would make the difference significant with a power of 80 %, if its mean and
+    deviation stay as they are, `detectable` the difference that these groups would find with that power; both at the
+    level that Bonferroni's correction gives a pair.
+
+    Args:
+        found: The scores.
+        judged: Their `judged`.
+        base: Only pairs with this agent, as the second one; Holm's procedure corrects for these.
+    """
+    from scipy import stats
+
+    chosen = judged["pairs"]
+    if base:
+        chosen = [p for a in found.agents if (p := significance.against(chosen, a, base))]
+    adjusted, level = significance.holm([p["there"]["p"] for p in chosen]), intervals.ALPHA / len(chosen)
+    groups, records = np.arange(2, MOST + 1), []
+    for p, p_holm in zip(chosen, adjusted.tolist(), strict=True):
+        means = intervals.grouped(np.nanmean(found.difference(p["a"], p["b"]), axis=1), found.groups)
+        mean, least = p["there"]["difference"][0], detectable(float(means.std(ddof=1)), groups, level)
+        enough = groups[abs(mean) >= least]
+        verdict = ("better" if mean < 0 else "worse") if p_holm < intervals.ALPHA else significance.INCONCLUSIVE
+        records.append(
+            {"a": p["a"], "b": p["b"], **p["there"], "p_holm": p_holm, "verdict": verdict}
+            | {"wilcoxon": float(stats.wilcoxon(means).pvalue), "better_on": int((means < 0).sum())}
+            | {"needed": int(enough[0]) if len(enough) else None}
+            | {"detectable": float(least[judged["groups"] - 2])}
+        )
+    return records
+
+
+def detectable(deviation: float, groups: Any, level: float) -> Floats:
+    """Mean difference found with a power of 80 % in a two-sided t test of paired differences over groups."""
+    from scipy.special import stdtrit
+
+    df = np.asarray(groups) - 1.0
+    return np.asarray((stdtrit(df, 1 - level / 2) + stdtrit(df, POWER)) * deviation / np.sqrt(groups))
+
+
+def posterior(found: TaskScores, a: str, b: str) -> dict[str, float]:
+    """Mean difference of two agents by a Bayesian model with effects of task groups and model classes.
+
+    The difference on environment e is normal around mu + u[group] + v[model], with the variance of the mean of its
+    seeds plus sigma^2; u and v are normal with mean 0. The prior is flat in mu, and half-normal in each of the three
+    standard deviations, with the deviation over environments as its scale; the posterior is a sum over a grid of them.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtr
+
+    d = found.difference(a, b)
+    y, n = np.nanmean(d, axis=1), np.isfinite(d).sum(axis=1)
+    same = [np.equal.outer(np.array(k), np.array(k)).astype(float) for k in (found.groups, found.models)]
+    own = np.diag(np.nanvar(d, axis=1, ddof=1) / n)
+    grid = 2 * y.std() * (np.arange(STEPS) + 0.5) / STEPS
+    prior, (logs, centres, spreads) = -(grid**2) / (2 * y.var()), ([], [], [])
+    for sigma, own_prior in zip(grid, prior, strict=True):
+        squares = [s[None] * grid[:, None, None] ** 2 for s in same]
+        v = squares[0][:, None] + squares[1][None] + own + np.eye(len(y)) * sigma**2
+        solved = np.linalg.solve(v, np.column_stack([np.ones(len(y)), y])[None, None])
+        ones, mixed, whole = solved[..., 0].sum(-1), solved[..., 1].sum(-1), solved[..., 1] @ y
+        fit = -(np.linalg.slogdet(v)[1] + np.log(ones) + whole - mixed**2 / ones) / 2
+        logs.append(fit + prior[:, None] + prior + own_prior)
+        centres.append(mixed / ones)
+        spreads.append(ones**-0.5)
+    weight = np.exp(np.array(logs) - np.max(logs))
+    weight, centre, spread = weight / weight.sum(), np.array(centres), np.array(spreads)
+
+    def below(x: float) -> float:
+        return float((weight * ndtr((x - centre) / spread)).sum())
+
+    reach = float(np.abs(centre).max() + 20 * spread.max())
+    low, high = (brentq(lambda x, q=q: below(x) - q, -reach, reach) for q in (0.025, 0.975))
+    deviations = {
+        name: float((weight.sum(axis=other) * grid).sum())
+        for name, other in (("rest", (1, 2)), ("group", (0, 2)), ("model", (0, 1)))
+    }
+    return {"mean": float((weight * centre).sum()), "low": low, "high": high, "better": below(0.0)} | deviations
+
+
+def ways(frame: pd.DataFrame, most: int) -> dict[str, TaskScores]:
+    """The runs, scored in other ways and on fewer tasks; the first is the default."""
+    from scipy.stats import rankdata, trim_mean
+
+    default, family = scores(frame, f"mean_{most}"), frame["environment"].str.split("-").str[0]
+    fields = {k: getattr(default, k) for k in ("agents", "environments", "groups", "models")}
+    coarse = frame.assign(group=frame["group"].where(family != "CharHPO", "CharHPO, " + frame["group"].str[-9:]))
+    found = {f"mean regret, {most} evaluations": default}
+    found |= {f"{kind} regret, {k} evaluations": scores(frame, f"{kind}_{k}")
+              for k in (most, most // 2) for kind in ("final", "mean") if (k, kind) != (most, "mean")}  # fmt: skip
+    found |= {
+        "rank of mean regret": TaskScores(**fields, values=rankdata(default.values, axis=0, nan_policy="omit")),
+        "interquartile mean of seeds": TaskScores(
+            **fields, values=np.array([[[trim_mean(x[x == x], 0.25)] for x in own] for own in default.values])
+        ),
+        "regret not clipped at 1": scores(frame, f"unclipped_{most}"),
+        "CharHPO's languages as two groups": scores(coarse, f"mean_{most}"),
+        "each family one group": scores(frame.assign(group=family), f"mean_{most}"),
+    }
+    return found | {f"without {name}": scores(frame[family != name], f"mean_{most}") for name in family.unique()}
+
+
+def sensitivity(found: Mapping[str, TaskScores]) -> list[dict[str, Any]]:
+    """Of each way to score: the leader, agents tied with it, and what becomes of the default's significant pairs."""
+    verdicts = {name: one.judged() for name, one in found.items()}
+    known = [p for p in next(iter(verdicts.values()))["pairs"] if p["there"]["verdict"] in ("better", "worse")]
+    rows = []
+    for name, judged in verdicts.items():
+        now = [(p["there"], n["there"]) for p in known if (n := significance.against(judged["pairs"], p["a"], p["b"]))]
+        same = sum(n["verdict"] == p["verdict"] for p, n in now)
+        turned = sum(n["difference"][0] * p["difference"][0] < 0 for p, n in now)
+        first, *rest = sorted(judged["standings"], key=lambda s: s["elsewhere"][0])
+        tied = [s["agent"] for s in rest if s["there"] == significance.TIED]
+        rows.append({"way": name, "groups": judged["groups"], "leader": first["agent"], "tied": tied}
+                    | {"kept": same, "of": len(known), "other_sign": turned})  # fmt: skip
+    return rows

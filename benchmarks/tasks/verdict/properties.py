@@ -1,0 +1,150 @@
+"""Measured properties of a table, and how the lead of a model-based search over random search depends on them.
+
+`properties.csv`, next to this file, has a row per environment of the committed runs: its properties, and the lead of
+`bo` over `random` (difference of mean normalised regret, positive if `bo` is better) after 20 and 40 evaluations.
+"""
+
+import csv
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.analysis import forest_importance, intervals, regret
+from hpo_envs.benchmarks.tasks.pools import scores
+from hpo_envs.tables.table import Floats, Table
+
+PROPERTIES = Path(__file__).with_name("properties.csv")
+
+NEAR = 0.1
+"""Largest regret of a configuration near the best."""
+
+ROWS, TREES = 500, 50
+"""Configurations that the forest is fitted to, at most (rows are in the order of a hash), and its trees."""
+
+MEANING = {
+    "dimensions": "hyperparameters that vary",
+    "configurations": "configurations",
+    "near_best": f"share of configurations with a regret of at most {NEAR:g}",
+    "smoothness": "variance of regret that a forest explains out of bag",
+    "noise": "standard deviation of repeats above the median, in units of regret",
+}
+"""Properties of a table."""
+
+NAMES = ("dimensions (log2)", "configurations (log2)", "share near the best", "smoothness", "noise", "budget (log2)")
+"""Columns of `design`."""
+
+BUDGETS = (20, 40)
+"""Evaluations after which runs are scored."""
+
+
+def of_table(table: Table, metric: str) -> dict[str, float]:
+    """Properties of a table by one metric, see `MEANING`.
+
+    Raises:
+        ValueError: The best configuration is the median, or nothing varies.
+    """
+    from sklearn.ensemble import RandomForestRegressor
+
+    rewards = scores(table, metric)
+    means = rewards.mean(axis=1)
+    lost = regret.of_rows(means)
+    if np.isnan(lost).any():
+        raise ValueError(f"table must have a configuration above the median, got none in {table.name}")
+    x, axes = forest_importance.space_of(table)
+    forest = RandomForestRegressor(TREES, min_samples_leaf=2, oob_score=True, random_state=0)
+    forest.fit(x[:ROWS], lost[:ROWS])
+    each = np.minimum((means.max() - rewards[lost < 1]) / (means.max() - np.median(means)), 1.0)
+    noise = float(np.sqrt(each.var(axis=1, ddof=1).mean())) if rewards.shape[1] > 1 else 0.0
+    return {
+        "dimensions": len(axes),
+        "configurations": len(table),
+        "near_best": float((lost <= NEAR).mean()),
+        "smoothness": float(forest.oob_score_),
+        "noise": noise,
+    }
+
+
+def design(rows: Sequence[Mapping[str, Any]], budget: float) -> Floats:
+    """(n, 7) regressors: a constant, and `NAMES`."""
+    d, n, near, smooth, noise = (np.array([float(r[k]) for r in rows]) for k in MEANING)
+    ones = np.ones(len(rows))
+    return np.column_stack([ones, np.log2(d), np.log2(n), near, smooth, noise, ones * np.log2(budget)])
+
+
+@functools.cache
+def known() -> tuple[dict[str, str], ...]:
+    """The committed rows."""
+    with PROPERTIES.open(encoding="utf-8", newline="") as stream:
+        return tuple(csv.DictReader(stream))
+
+
+def regression(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Least squares of the lead on a table's properties and the budget; all task groups have the same weight.
+
+    Returns:
+        `coefficients`; `covariance`, robust to clusters (task groups; CR1); `df`, groups less coefficients; `sd` of
+        each regressor; `r2`; `residual`, the standard deviation around the fit.
+    """
+    x = np.vstack([design(rows, k) for k in BUDGETS])
+    y = np.concatenate([[float(r[f"lead_{k}"]) for r in rows] for k in BUDGETS])
+    labels = np.array([r["group"] for r in rows] * len(BUDGETS))
+    names, index, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    w = 1 / sizes[index]
+    inverse = np.linalg.pinv((x * w[:, None]).T @ x)
+    beta = inverse @ (x * w[:, None]).T @ y
+    rest = y - x @ beta
+    parts = np.stack([(x * (w * rest)[:, None])[labels == k].sum(axis=0) for k in names])
+    few, count, (n, p) = len(names), len(names) - x.shape[1], x.shape
+    covariance = inverse @ parts.T @ parts @ inverse * few / (few - 1) * (n - 1) / (n - p)
+    mean = np.average(y, weights=w)
+    sd = np.sqrt(np.average((x - np.average(x, axis=0, weights=w)) ** 2, axis=0, weights=w))
+    residual = np.sqrt(np.average(rest**2, weights=w) * few / count)
+    r2 = 1 - np.average(rest**2, weights=w) / np.average((y - mean) ** 2, weights=w)
+    return {"coefficients": beta, "covariance": covariance, "df": count, "sd": sd, "r2": r2, "residual": residual}
+
+
+def effects(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Change of the lead for one standard deviation of each regressor, with its 95 % interval and p-value."""
+    from scipy.special import stdtr, stdtrit
+
+    fit, q = regression(rows), None
+    q = stdtrit(fit["df"], intervals.CONFIDENCE)
+    found = []
+    for i, name in enumerate(NAMES, 1):
+        b, se, sd = fit["coefficients"][i], np.sqrt(fit["covariance"][i, i]), fit["sd"][i]
+        p = 2 * stdtr(fit["df"], -abs(b) / se)
+        found.append(
+            {"property": name, "sd": sd, "effect": b * sd, "low": (b - q * se) * sd, "high": (b + q * se) * sd}
+            | {"p": p}
+        )
+    return found
+
+
+def expected_lead(facts: Mapping[str, float], budget: float) -> tuple[float, float, float]:
+    """Expected lead of `bo` over random search on a table, and the 95 % interval of a new task's."""
+    from scipy.special import stdtrit
+
+    fit, (x,) = regression(known()), design([facts], budget)
+    mean, q = float(x @ fit["coefficients"]), stdtrit(fit["df"], intervals.CONFIDENCE)
+    half = float(q * np.sqrt(x @ fit["covariance"] @ x + fit["residual"] ** 2))
+    return mean, mean - half, mean + half
+
+
+def described(table: Table, metric: str) -> dict[str, float]:
+    """Properties of a table, from the committed rows if it is one of theirs."""
+    for row in known():
+        if row["sha256"] == table.provenance.sha256 and row["table"] == table.name:
+            return {name: float(row[name]) for name in MEANING}
+    return of_table(table, metric)
+
+
+def lines(facts: Mapping[str, float], budget: float = BUDGETS[-1]) -> list[str]:
+    """Properties of a table as text, and what they suggest."""
+    mean, low, high = expected_lead(facts, budget)
+    advice = "a model pays" if low > 0 else "random search is as good" if high < 0 else "no clear advice"
+    said = f"lead of bo over random search, {budget:g} evaluations: {mean:.2f} [{low:.2f}, {high:.2f}], {advice}"
+    shown = [f"  {name:<18}{facts[name]:.3g}  {meaning}" for name, meaning in MEANING.items()]
+    return [*shown, f"  {'suggests':<18}{said}"]

@@ -1,0 +1,56 @@
+"""The committed table of the runs behind the verdict: one row per run, with its regret after 20 and 40 evaluations.
+
+    hpo-envs compare --env NMTHPO-zhen-v0,... --agents random,bo,... --seeds 20 --budget 40 --out runs/NMTHPO
+    python -m hpo_envs.benchmarks.tasks.verdict build runs/NMTHPO runs/CharHPO ...
+
+Columns are those of the table `runs` of a study, without timings and recommendations, and for k of 20 and 40: `mean_k`,
+the mean normalised regret of the first k evaluations; `final_k`, the regret after k; `unclipped_k`, the mean without
+the upper limit of 1.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpo_envs.benchmarks.analysis import regret
+from hpo_envs.benchmarks.comparison.comparison import Comparison
+from hpo_envs.benchmarks.study import flat, parquet
+from hpo_envs.benchmarks.study.block import Block
+from hpo_envs.benchmarks.tasks.verdict.properties import BUDGETS
+from hpo_envs.tables import catalogue
+
+RUNS = Path(__file__).parents[2] / "comparison" / "verdict.parquet"
+
+DROPPED = ("recommendation", "ask_seconds", "tell_seconds", "mean_regret", "final_regret", "spent", "status", "kind")
+
+
+def build(folders: Sequence[Path]) -> bytes:
+    """The table of the runs in some folders of `compare`, as Parquet.
+
+    Raises:
+        ValueError: Their replay gives other results.
+    """
+    import pyarrow as pa
+
+    blocks = [*Comparison.load(*folders).blocks()]
+    table = flat.runs(blocks)
+    scores = [_scores(block) for block in blocks]
+    models = {name: setting.model for name, setting in catalogue.settings().items()}
+    table = table.append_column("model", pa.array([models[name] for name in table["table"].to_pylist()]))
+    for name in scores[0]:
+        table = table.append_column(name, pa.array(np.concatenate([s[name] for s in scores]), from_pandas=True))
+    return parquet.bytes_of(table.drop_columns([*DROPPED]))
+
+
+def _scores(block: Block) -> dict[str, Any]:
+    """(runs,) scores of each column; NaN where the best configuration is the median."""
+    clipped = [at[None] for at in np.split(block.regret, block.starts[1:-1])]
+    unclipped = [regret.after(run, most=np.inf)[None] for run in block.runs()]
+    found: dict[str, Any] = {}
+    for k in BUDGETS:
+        curves = np.concatenate([regret.at_evaluations(one, k) for one in clipped])
+        whole = np.concatenate([regret.at_evaluations(one, k) for one in unclipped])
+        found |= {f"mean_{k}": curves.mean(1), f"final_{k}": curves[:, -1], f"unclipped_{k}": whole.mean(1)}
+    return {name: np.where(block.flat, np.nan, v).astype(np.float32) for name, v in found.items()}
