@@ -30,7 +30,8 @@ examples:
   hpo-envs tune train:train --space space.toml --budget 100 --workers 4 --out mine/       continues to 100
   hpo-envs tune train:train --space space.toml --goal min --seconds 600 --out mine/       at most 10 minutes each
   hpo-envs tune --command "Rscript fit.R {lr} {layers}" --space space.toml --out mine/     any program, see the guide
-  hpo-envs tune --join mine/                                       on each of several machines that share the folder
+  hpo-envs tune train:train --space space.toml --join mine/        begins a search that other processes may join,
+  hpo-envs tune --join mine/                                       such as this one, on any machine that has the folder
   hpo-envs tune --salvage mine/                                    after a damage: what is valid
   hpo-envs tune train:epochs --space space.toml --epochs 27 --out mine/                   stops trainings early
 
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--score-pattern", help="regular expression with the score as its group, in what the program prints")
     add("--memory", type=float, metavar="GIB", help="memory limit of the program")
     add("--space", type=Path, metavar="FILE.toml", help="the search space")
-    add("--join", type=Path, metavar="DIR", help="evaluate for the search in this folder, beside other processes")
+    add("--join", type=Path, metavar="DIR", help="share the search in this folder with other processes that join it")
     add("--salvage", type=Path, metavar="DIR", help="tune nothing; keep the valid beginning of a damaged search")
     add("--out", type=Path, default=Path("tuning"), help="folder of the search (default: %(default)s)")
     add(
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         return _salvage(args.salvage)
     from hpo_envs.tuning.tune import join
 
-    if args.join is not None:
+    if args.join is not None and args.function is None and args.command_line is None:
         sys.path.insert(0, str(Path.cwd()))
         _show(args, join(args.join, args.workers, args.executor, args.seconds), args.join)
         return 0
@@ -114,7 +115,8 @@ def run(args: argparse.Namespace) -> int:
 
     sys.path.insert(0, str(Path.cwd()))
     whole = args.budget == int(args.budget) and args.budget_unit != "cost"
-    given = {name: getattr(args, name) for name in TUNE_OPTIONS}
+    args.out = args.join or args.out
+    given = {name: getattr(args, name) for name in TUNE_OPTIONS} | {"join": args.join is not None}
     program = {"file": args.score_file, "pattern": args.score_pattern, "memory": args.memory and args.memory * 2**30}
     try:
         with contextlib.redirect_stdout(sys.stdout):  # also if the function replaces it

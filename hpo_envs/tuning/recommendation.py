@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpo_envs.agents.models.gp.box import PRIOR, BoxGP
-from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
+from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior, Posteriors
 from hpo_envs.agents.search.bo_box import BoxSpace
 from hpo_envs.agents.space import Axis
 from hpo_envs.tables.table import Hyperparameter
@@ -23,6 +23,9 @@ MODELLED = 300
 
 NOISY = KernelPrior(length=PRIOR.length, spread=PRIOR.spread, noise=0.1, noise_spread=1.5)
 """Prior of the kernel, which expects more noise than the agent's; a search works better with little."""
+
+KERNELS, FLATTEST = 16, 0.3
+"""Number of kernels whose posteriors are averaged (one is too sure of the mean); least curvature of their density."""
 
 WIDTH = 1.96
 """Standard deviations on each side of a 95 % interval."""
@@ -94,11 +97,34 @@ def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
     known = np.maximum(y[kept], 3.0 * np.median(y) - 2.0 * y.max())
     centre, scale = known.mean(), known.std()
     z = (known - centre) / scale
-    model = BoxGP(
-        space, x[kept], z, KernelFit.estimate("matern52", space.inputs(x[kept]), z, NOISY, None, space.groups)
-    )
-    mean, deviation = model.predict(x[at])
-    return centre + scale * mean, scale * deviation
+    weights, kernels = _kernels(space.inputs(x[kept]), z, space.groups)
+    means, deviations = np.stack([BoxGP(space, x[kept], z, kernel).predict(x[at]) for kernel in kernels], axis=1)
+    mean = weights @ means
+    return centre + scale * mean, scale * np.sqrt(weights @ (deviations**2 + (means - mean) ** 2))
+
+
+def _kernels(x: Any, z: Any, groups: Any) -> tuple[Any, list[KernelFit]]:
+    """Weights and kernels: the most probable one, and others drawn from Laplace's approximation around it."""
+    posteriors, step = Posteriors("matern52", x[None], z[None], NOISY, groups), 1e-3
+    fit = KernelFit.estimate("matern52", x, z, NOISY, None, groups)
+    centre = np.log(np.append(fit.lengths, fit.noise / fit.amplitude))
+
+    def slope(point: Any) -> Any:
+        return posteriors.at(point[None], [0])[1][0]
+
+    hessian = np.array([slope(centre + e) - slope(centre - e) for e in step * np.eye(len(centre))]) / (2.0 * step)
+    curvatures, axes = np.linalg.eigh(0.5 * (hessian + hessian.T))
+    draws = np.random.default_rng(0).standard_normal((KERNELS, len(centre)))
+    draws[0] = 0.0
+    kernels, log = [], np.empty(KERNELS)
+    for k, draw in enumerate(draws):
+        point = centre + axes @ (draw / np.sqrt(np.maximum(curvatures, FLATTEST)))
+        log[k] = 0.5 * draw @ draw - posteriors.at(point[None], [0])[0][0]
+        amplitude = float(posteriors.amplitudes[0])
+        noise = amplitude * float(np.exp(point[-1]))
+        kernels.append(KernelFit("matern52", np.exp(point[:-1]), amplitude, noise, groups))
+    weights = np.exp(log - log.max())
+    return weights / weights.sum(), kernels
 
 
 def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation], times: int) -> int | None:

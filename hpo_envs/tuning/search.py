@@ -125,6 +125,11 @@ class Search:
             self._member = Membership(folder)
             self._stack.callback(self._member.close)
             given["salt"] = int(self._member.name[-6:], 16)
+            if self._member.excluded():
+                raise ValueError(
+                    f"out must be a folder whose processes all join, got {folder}, where one tunes alone: begin the "
+                    "search with join=True (--join) in each of them"
+                )
             with locked(folder):
                 self._load(folder, space, function, budget, accept_changed, given)
             return

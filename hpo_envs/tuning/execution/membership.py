@@ -4,10 +4,19 @@ import os
 import platform
 import secrets
 import threading
+import time
 from pathlib import Path
+
+from hpo_envs.tables.files.lock import locked
 
 BEAT, STALE = 5.0, 60.0
 """Seconds between heartbeats, and without one after which a process of another machine counts as dead."""
+
+TRIES = 5
+"""Attempts to lock a search, within `BEAT`, before its holder counts as a process that does not share it."""
+
+CLOCK = ".clock"
+"""File whose time is that of the file system."""
 
 
 class Membership:
@@ -39,6 +48,19 @@ class Membership:
         """Return whether a process of the search is alive; this one is."""
         self._touch()
         return name == self.name or lives(self._folder.parent, name)
+
+    def excluded(self) -> bool:
+        """Return whether a process that does not share the search holds its lock."""
+        own = {_file(self._folder, self.name).name, CLOCK}
+        for _ in range(TRIES):
+            try:
+                with locked(self._folder.parent, wait=False):
+                    return False
+            except BlockingIOError:
+                if any(file.name not in own for file in self._folder.iterdir()):
+                    return False
+            time.sleep(BEAT / TRIES)
+        return True
 
     def close(self) -> None:
         """Leave the search."""
@@ -75,6 +97,6 @@ def lives(folder: Path, name: str) -> bool:
     host, _, process = name.rpartition(":")[0].rpartition(":")
     if host == platform.node() and process.isdigit():
         return _runs(int(process))
-    clock = folder / "workers" / ".clock"
+    clock = folder / "workers" / CLOCK
     clock.touch()  # the time of the file system, whatever this machine's is
     return clock.stat().st_mtime - file.stat().st_mtime < STALE

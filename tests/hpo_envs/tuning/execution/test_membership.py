@@ -42,7 +42,7 @@ def begin(folder: Path) -> tuple[Path, dict[str, str]]:
     (folder / f"{name}.py").write_text(SLOW)
     (folder / "space.toml").write_text("x = {low = 0.0, high = 1.0}")
     env = {**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "CALLS": str(folder / "calls"), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "hpo_envs", "tune", f"{name}:train", "--space", "space.toml", "--out", "out"]
+    command = [sys.executable, "-m", "hpo_envs", "tune", f"{name}:train", "--space", "space.toml", "--join", "out"]
     subprocess.run([*command, "--budget", "1"], env=env, cwd=folder, check=True, capture_output=True)
     with Search({"x": (0.0, 1.0)}, function=f"{name}:train", out=folder / "out", budget=30):
         pass  # the larger budget
@@ -136,3 +136,16 @@ def test_search_with_other_code_or_agent_is_not_joined(tmp_path: Path, monkeypat
     with pytest.raises(ValueError, match="out must be a folder that the processes share"):
         Search(helpers.SPACE, join=True)
     assert len(load(out)) == 1
+
+
+def test_search_of_one_process_is_not_joined_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(membership, "BEAT", 0.1)
+    with Search({"x": (0.0, 1.0)}, out=tmp_path, budget=2) as search:
+        search.tell(search.ask(), 0.5)
+        with pytest.raises(
+            ValueError, match="whose processes all join, got .*, where one tunes alone: begin the search w"
+        ):
+            Search({"x": (0.0, 1.0)}, out=tmp_path, budget=2, join=True)
+    with Search({"x": (0.0, 1.0)}, out=tmp_path, budget=2, join=True) as search:
+        search.tell(search.ask(), 0.5)
+    assert len(load(tmp_path)) == 2
