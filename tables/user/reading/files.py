@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -102,26 +103,24 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     Raises:
         ValueError: Lines are not CSV, or have more or fewer cells than the header; they are named.
     """
-    utf16 = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    encoding = "utf-16" if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
     try:
-        stream = io.StringIO(content.decode("utf-16" if utf16 else "utf-8-sig"), newline="")
+        content.decode(encoding)
     except UnicodeDecodeError as error:
         raise ValueError(f"{source} must be UTF-8 text, got byte {error.object[error.start]:#x}") from None
+    text = functools.partial(_text, content, encoding)
     comment = re.compile(r"\s*$|#|sep=", re.I)
-    skipped, first = next(((i, line) for i, line in enumerate(stream) if not comment.match(line)), (0, ""))
-    stream.seek(stream.tell() - len(first))
+    skipped, first = next(((i, line) for i, line in enumerate(text(0)) if not comment.match(line)), (0, ""))
     delimiter = max(",;\t|", key=first.count)
-    lines = csv.reader(stream, delimiter=delimiter, strict=True)
-    head: list[tuple[list[str], int, int]] = []  # cells, number of the last line, place behind it
+    lines = csv.reader(text(skipped), delimiter=delimiter, strict=True)
+    head: list[tuple[list[str], int]] = []  # cells, number of the last line
     numbers, kept, width = [], [], 0
     try:
-        for cells in itertools.islice(lines, 4):
-            head.append(([c.strip() for c in cells], skipped + lines.line_num, stream.tell()))
-        check_columns(source, max((len(cells) for cells, _, _ in head), default=0))
-        header, rows = _header(source, [cells for cells, _, _ in head])
-        _, skipped, start = head[rows - 1]
-        stream.seek(start)
-        lines = csv.reader(stream, delimiter=delimiter, strict=True)
+        head.extend(([c.strip() for c in cells], skipped + lines.line_num) for cells in itertools.islice(lines, 4))
+        check_columns(source, max((len(cells) for cells, _ in head), default=0))
+        header, rows = _header(source, [cells for cells, _ in head])
+        skipped = head[rows - 1][1]
+        lines = csv.reader(text(skipped), delimiter=delimiter, strict=True)
         for cells in lines:  # whose structure is checked; pandas reads what they say
             kept.append(any(c.strip() for c in cells))
             numbers.append(skipped + lines.line_num)
@@ -134,7 +133,7 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     if not any(kept):
         raise ValueError(f"{source} must have a header and at least one line below it, got a header alone")
     commas = re.search(rb'"[^"\n]*\d,\d' if delimiter == "," else rb"\d,\d", content.replace(b"\0", b""))
-    frame = _cells(source, stream, start, delimiter, width, texts=bool(commas))
+    frame = _cells(source, functools.partial(text, skipped), delimiter, width, texts=bool(commas))
     if len(frame) != len(kept):
         raise ValueError(f"{source} must be CSV without NUL characters, got {len(frame)} lines of {len(kept)}")
     frame = frame.iloc[:, : len(header)].set_axis(header, axis=1).set_axis(numbers)[kept]
@@ -142,19 +141,26 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     nothing = [n for n in header if n.startswith(UNNAMED) and frame[n].isna().all()]
     said = [Decision("file", (), f"{rows} lines of header, read as one")] if rows > 1 else []
     again = tuple(n for n in header if rows == 1 and n not in head[0][0] and not n.startswith(UNNAMED))
-    text = "called so as an earlier column has the same name"
-    said += [Decision("file", again, text, f"--drop {quote(again[0])} or other names")] if again else []
+    note = "called so as an earlier column has the same name"
+    said += [Decision("file", again, note, f"--drop {quote(again[0])} or other names")] if again else []
     frame = frame.drop(columns=nothing)
     return of_frame(frame, source, digest, frame.index, delimiter=delimiter, decisions=tuple(said))
 
 
-def _cells(source: str, stream: io.StringIO, start: int, delimiter: str, width: int, texts: bool) -> pd.DataFrame:
+def _text(content: bytes, encoding: str, skipped: int) -> io.TextIOWrapper:
+    """The text of a file behind so many lines."""
+    stream = io.TextIOWrapper(io.BytesIO(content), encoding, newline="")
+    for _ in range(skipped):
+        stream.readline()
+    return stream
+
+
+def _cells(source: str, rows: Callable[[], Any], delimiter: str, width: int, texts: bool) -> pd.DataFrame:
     """The cells of CSV; texts if numbers are ambiguous or have more digits than a float."""
 
     def read(**options: Any) -> pd.DataFrame:
-        stream.seek(start)
         return pd.read_csv(
-            stream, sep=delimiter, header=None, names=range(width), index_col=False, skip_blank_lines=False,
+            rows(), sep=delimiter, header=None, names=range(width), index_col=False, skip_blank_lines=False,
             na_values=[""], keep_default_na=False, low_memory=False, **options,
         )  # fmt: skip
 

@@ -143,6 +143,19 @@ def test_reading_frame_takes_less_than_twice_memory_of_its_table() -> None:
     assert peak < 1.75 * (t.configs.nbytes + t.features.nbytes + t.values.nbytes)
 
 
+def test_reading_file_takes_less_than_twice_memory_of_its_table(tmp_path: Path) -> None:
+    frame(30_000).to_csv(tmp_path / "runs.csv", index=False)
+    user.from_csv(tmp_path / "runs.csv", "accuracy", cost="seconds")  # imports and caches
+    tracemalloc.start()
+    try:
+        t = user.from_csv(tmp_path / "runs.csv", "accuracy", cost="seconds")
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert t.values.nbytes < kept
+    assert peak < 1.75 * kept
+
+
 def test_whole_numbers_that_float64_would_merge_are_rejected() -> None:
     big = 2**53 + 1
     text = f"width,accuracy\n{big},0.5\n{big - 1},0.6\n4,0.7"
