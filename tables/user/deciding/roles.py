@@ -177,25 +177,20 @@ def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
     counts = [c for c in frame.cells if c not in (*columns, *found.stated.score) and numeric(lines[c])]
     counts = [c for c in counts if not (numbers(lines[c]) % 1).any()]
     some = pd.DataFrame(values | {c: numbers(lines[c]) for c in counts}, lines.index)
-    known, marked = ~np.isnan(score), bool(frame.settings)
-    functions = {} if marked else relations.functions(some[known], number, score[known], counts)
-    computed = {c: text for c, (text, sure) in functions.items() if sure}
-    rest = some.drop(columns=[*computed])
-    free = [c for c in columns if c in rest and c not in fixed]
-    seems = {} if marked else relations.dependent(rest[free], number)
+    known = ~np.isnan(score)
+    functions = relations.functions(some[known], number, score[known], counts)
+    computed = {c: text for c, (text, sure) in functions.items() if sure and not frame.settings}
+    free = [c for c in columns if c not in (*computed, *fixed)]
+    seems = {} if frame.settings else relations.dependent(some[free], number)
     out = {c for c, (_, rather) in seems.items() if rather}
     out = out if any(frame[c].nunique() > 1 for c in columns if c not in out) else set()
-    functions = relations.functions(rest[known].drop(columns=[*out]), number, score[known], counts)
     goals = {c: {names.goal_of(t) for t in different(lines[c])} for c in columns if c not in number}
     mixed = {c: "names scores, some to be high, some low" for c in goals if goals[c] == {"max", "min"}}
-    texts = mixed | {c: text for c, (text, _) in (seems | functions).items()}
+    texts = mixed | {c: text for c, (text, _) in (functions | seems).items() if c not in computed}
     why: Why = {c: Decision("ignored", (), f"{text}: {OUT}") for c, text in computed.items()}
     for c, text in texts.items():
-        role, then = (
-            ("ignored", "so it seems to be measured, not set: left out") if c in out else ("hyperparameter", "")
-        )
-        text = f"{text}, {then}" if then else f"{text}: taken nevertheless"
-        why[c] = Decision(role, (), text, f"--drop {quote(c)} or {TAKE}")
+        then = ", so it seems to be measured, not set: left out" if c in out else ": taken nevertheless"
+        why[c] = Decision("ignored" if c in out else "hyperparameter", (), text + then, f"--drop {quote(c)} or {TAKE}")
     return why
 
 

@@ -79,7 +79,7 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
     places = (grid - grid[0]) / np.diff(grid).min()
     if places[-1] + 1 < 1.5 * len(grid) > 5 and (abs(places - places.round()) <= EVEN / len(grid)).all():
         return DecidedScale("linear", "steps are even, but for a few that are missing")
-    if grid[0] > 0 and factor >= 10 and any({_digits(x) for x in grid.tolist()} <= ladder for ladder in LADDERS):
+    if grid[0] > 0 and factor >= 10 and any(all(_digits(x) in ladder for x in grid) for ladder in LADDERS):
         return DecidedScale("log", "the same digits in each decade")
     drawn = _drawn(values, decay, whole)
     if few and not drawn.certain:

@@ -104,7 +104,7 @@ def _is_part(path: Path, inner: tuple[str, ...]) -> bool:
     if path.parent.name == ".hydra":
         return path.name == "overrides.yaml"
     stored = len(inner) > 2 and _is_stored(path) and (path.parent.parent / "meta.yaml").exists()
-    stored = stored or (path.name == "meta.yaml" and (path.parent / "params").is_dir())
+    stored = stored or (path.name == "meta.yaml" and any((path.parent / n).is_dir() for n in ("params", "metrics")))
     return stored or path.suffix in (".json", ".jsonl") or path.name in TEXTS
 
 

@@ -42,6 +42,8 @@ def recognised(frame: Frame) -> Frame:
         return tuple(found)
 
     settings, scores = matched(recipe.settings), matched(recipe.scores)
+    if recipe.settings and not settings:
+        raise ValueError(f"{frame.source}: must have hyperparameters, got an export of {recipe.tool} without")
     names = {new: old for old, new in short.items() if new != old}
     cells = cells.set_axis([short.get(n, n) for n in cells], axis=1)
     return replace(frame, cells=cells, recipe=recipe, settings=settings, scores=scores, names=names)

@@ -214,3 +214,12 @@ def test_curves_and_configurations_of_sacred(tmp_path: Path) -> None:
     assert table.values.shape == (12, 1, 3, 1)
     expected = sorted(loss(lr, bs, e) for lr, bs in RUNS for e in range(3))
     assert sorted(table.values.ravel()) == pytest.approx(expected)
+
+
+def test_mlflow_runs_without_parameters_have_no_hyperparameters(tmp_path: Path) -> None:
+    for run, value in (("a1", 0.5), ("a2", 0.7)):  # Git keeps no empty folder `params`
+        (tmp_path / "1" / run / "metrics").mkdir(parents=True)
+        (tmp_path / "1" / run / "meta.yaml").write_text(f"run_id: {run}\nstatus: 3\n")
+        (tmp_path / "1" / run / "metrics" / "acc").write_text(f"1731484365931 {value} 0\n")
+    with pytest.raises(ValueError, match="must have hyperparameters, got an export of MLflow without"):
+        user.read(tmp_path)
