@@ -111,10 +111,7 @@ class CandidateAgent(OnCandidates):
             self._observe(row, rewards)
 
     def _suggest_beside(self, pending: list[int]) -> int:
-        """The next candidate, with believed results of pending ones (kriging believer, Ginsbourger et al. 2010).
-
-        Each pending candidate gets the model's expected reward.
-        """
+        """The next one if pending ones get their expected rewards (kriging believer, Ginsbourger et al. 2010)."""
         if not pending or self._models is None:
             return int(self._suggest())
         told, expected = len(self.rows), self._expected(np.array(pending))  # which may make the models again

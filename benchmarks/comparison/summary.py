@@ -198,10 +198,7 @@ def _matrix(
 
 
 def _track_curves(t: Mapping[str, Any], scored: Mapping[str, Mapping[str, ScoredRuns]]) -> dict[str, Any]:
-    """Regret by fraction of the budget, ECDF of running times, expected running time by target, score profile.
-
-    Raw scores have only the first.
-    """
+    """Regret by fraction of the budget; unless scores are raw, also running times (ECDF, means), score profile."""
     spent, thresholds = np.logspace(-2.5, 0, 51), np.linspace(0.0, 1.0, 51)
     result: dict[str, Any] = {
         "regret": {"x": GRID, "agents": {}},

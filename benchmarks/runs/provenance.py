@@ -302,10 +302,7 @@ def _of_loose(parts: Sequence[Any]) -> dict[str, str]:
 
 
 def _cells(module: str, files: Sequence[str]) -> tuple[list[str], bool]:
-    """Source of a script, or sources of the cells of a notebook, and whether it is a notebook.
-
-    The last of these is the cell of the first file.
-    """
+    """Source of a script, or of the cells of a notebook (that of the first file last), and whether it is one."""
     names = vars(sys.modules[module])
     file = str(names.get("__file__") or next(iter(files), ""))
     linecache.checkcache(file)

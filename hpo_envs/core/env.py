@@ -252,11 +252,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
     @abc.abstractmethod
     def _check_actions(self, actions: Any) -> Any:
-        """Validate a batch of actions.
-
-        Raises:
-            ValueError: Wrong shape or type, or an action outside the space.
-        """
+        """Validate a batch of actions; ValueError for a wrong shape or type, or an action outside the space."""
 
     # -- Gymnasium's interface -----------------------------------------------------------------------------------
 

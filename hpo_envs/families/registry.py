@@ -169,11 +169,7 @@ def names_user_tables(pattern: str) -> bool:
 
 
 def _of_plugin(plugin: plugins.Plugin) -> Family:
-    """The family of a plugin's id.
-
-    Raises:
-        ValueError: The plugin cannot be imported, or is not a family with this id.
-    """
+    """The family of a plugin's id; ValueError if it cannot be imported, or is not a family with this id."""
     family = plugin.load()
     if not isinstance(family, Family) or plugin.name not in [spec.id for spec in family.ids]:
         raise ValueError(f"plugin {plugin.name} of {plugin.package} must name a Family with this id, got {family!r}")

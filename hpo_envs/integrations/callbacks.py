@@ -92,11 +92,7 @@ def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
 
 
 def _checked(trial: Any) -> bool:
-    """Return True for a trial.
-
-    Raises:
-        ValueError: The argument is not a trial.
-    """
+    """Return True for a trial; raise ValueError for anything else."""
     if not isinstance(trial, Trial):
         raise ValueError(f"trial must be that of a search, as in train(config, trial), got {trial!r}")
     return True

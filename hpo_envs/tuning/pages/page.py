@@ -139,14 +139,7 @@ def _curve(tuned: Any, drawn: Drawn) -> str:
 def _series(
     evaluations: Sequence[Evaluation], name: str, goal: str, far: bool = False
 ) -> dict[str, list[float | None]]:
-    """Scores as series of points: complete, stopped early, infeasible; failed evaluations at the worst end.
-
-    Args:
-        evaluations: Those that ended.
-        name: Of the score.
-        goal: Its goal.
-        far: Whether those so bad that they hide the others are left where they are.
-    """
+    """A score as points: complete, stopped early, infeasible, failed; outliers are moved to an edge unless `far`."""
     good = [e for e in evaluations if e.rewards is not None]
     scores = [e.metrics[name] for e in good]
     shown = dict(zip([e.number for e in good], scores if far else _shown(scores, goal), strict=True))

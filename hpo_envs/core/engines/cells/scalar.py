@@ -80,11 +80,7 @@ class CellEpisode(Episode):
         return self._out.copy(), np.array(rewards) if p.vector else rewards[0], terminated, info
 
     def _score(self, action: list[int]) -> tuple[str, Report]:
-        """Canonical key and result of the cell that an action of kind END completes.
-
-        Raises:
-            InvalidRecipe: The cell is not valid.
-        """
+        """Canonical key and result of the cell that an END action completes; InvalidRecipe if it is not valid."""
         cell = finish(self.nodes, action)
         name = key_of(cell)
         count = self._seen[name] = self._seen.get(name, 0) + 1
