@@ -113,7 +113,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
 
 
 def with_sources(envs: Sequence[Environment]) -> list[Environment]:
-    """Environments whose family has source tasks, with `transfer`."""
+    """Those environments whose family has source tasks, with `transfer` set."""
     found = []
     for e in (dataclasses.replace(e, transfer=transfer.FAMILY) for e in envs):
         with contextlib.suppress(ValueError):  # no split by language, or no table is left

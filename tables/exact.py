@@ -24,7 +24,7 @@ def total(values: Iterable[float]) -> float:
 
 
 def _polynomial(*coefficients: float) -> Callable[[Any], Any]:
-    """A polynomial from its coefficients, highest power first; of one number as a Python float, with the same bits."""
+    """A polynomial from its coefficients, highest power first; single numbers take a faster way, with the same bits."""
 
     def value(x: Any) -> Any:
         x = x.item() if x.size == 1 else x

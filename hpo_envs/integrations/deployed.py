@@ -26,10 +26,10 @@ PolicyFunction = Callable[[dict[str, npt.NDArray[np.float32]]], Any]
 class Deployed(ObservingAgent):
     """A policy that was trained on `wrappers.CandidateObservation`, as an agent on the same observations.
 
-    It gets a dict of float32 arrays with a batch axis of 1, and returns a score for each candidate, of which the
-    largest that was not evaluated is chosen, or the index of a candidate. Of more candidates than in training a random
-    subset is observed, fewer are filled up, both as in training. TorchScript gets tensors in one dict, ONNX the arrays
-    that its inputs name. A TorchScript file is a program: load only those that you trust.
+    It gets a dict of float32 arrays with a batch axis of 1, and returns the index of a candidate, or a score for each:
+    then the unevaluated one with the highest score is chosen. If there are more candidates than in training, a random
+    subset is observed; if there are fewer, arrays are padded, both as in training. TorchScript gets tensors in one
+    dict, ONNX the arrays that its inputs name. A TorchScript file is a program: load only those that you trust.
 
     Args:
         problem: A finite problem with features and one objective.

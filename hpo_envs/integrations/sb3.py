@@ -64,7 +64,7 @@ class SB3VecEnv(VecEnv):
         return [None if seed is None else seed + i for i in range(self.num_envs)]
 
     def set_options(self, options: Any = None) -> None:
-        """Options of the next reset, for all environments."""
+        """Set the options of the next reset, for all environments."""
         self._options_given = options
 
     def step_async(self, actions: np.ndarray) -> None:
