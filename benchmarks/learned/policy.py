@@ -1,12 +1,10 @@
 """Training of the agent `learned-policy`: `python -m hpo_envs.benchmarks.learned.policy`.
 
-Writes `policy.npz`, and `policy.csv` and `policy-training.png` with the regret on validation languages during training,
-on which early stopping is based.
+Writes `policy.npz`, and `policy.csv` with the regret on validation languages, on which early stopping is based.
 """
 
 import argparse
 import functools
-import itertools
 import time
 import warnings
 from collections.abc import Sequence
@@ -24,7 +22,6 @@ from hpo_envs.agents.models.gp.sources import SourceGP, source_gp
 from hpo_envs.agents.models.gp.stacked import START, distance, scaled
 from hpo_envs.agents.transfer import learned, policy_file
 from hpo_envs.agents.transfer.policy_file import SourceNetworks
-from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.tasks import pools as table_pools
 from hpo_envs.benchmarks.tasks.pools import TaskPool
 from hpo_envs.benchmarks.tasks.sampled import Draws, SampledTasks
@@ -205,38 +202,6 @@ def regret(w: Floats | None, envs: Any) -> tuple[float, float]:
     return float(np.mean(lost)), float(lost[-1])
 
 
-def picture(log: Sequence[dict[str, Any]], path: Path) -> None:
-    """Plot the regret of each training and their mean over evaluations, with random search and the start as lines."""
-    trainings = [list(rows) for _, rows in itertools.groupby(log, key=lambda row: (row["weights"], row["seed"]))]
-    curves = np.array([[float(row["anytime"]) for row in rows] for rows in trainings])
-    random = np.mean([float(rows[0]["random"]) for rows in trainings])
-    first, last = curves[:, 0].mean(), curves[:, -1].mean()
-    thousands = [int(row["steps"]) / 1000 for row in trainings[0]]
-    figure, ((a,),) = plots.panels(1, 1, (7.2, 4.2))
-    a.axhline(random, color="0.6", linewidth=3)
-    a.axhline(first, color="black", linestyle="--")
-    a.plot(thousands, curves.T, color=plots.COLOURS[0], linewidth=0.6)
-    a.plot(thousands, curves.mean(axis=0), color=plots.COLOURS[0], linewidth=2.5)
-    labels = {
-        "random search": (random, "0.4"),
-        "before training": (first, "black"),
-        f"during training\n(thin: each of {len(curves)})": (last, plots.COLOURS[0]),
-    }
-    for label, (y, colour) in labels.items():
-        a.annotate(label, (1.01, y), xycoords=("axes fraction", "data"), va="center", color=colour)
-    a.set_xlabel("evaluations in training (thousands)")
-    a.set_ylabel("regret on languages not trained on\n(0: best known, 1: median configuration)")
-    a.set_ylim(0, None)
-    a.margins(x=0)
-    a.spines[["top", "right"]].set_visible(False)
-    better, verb = int((curves[:, -1] < curves[:, 0]).sum()), "lowers" if last < first else "raises"
-    figure.suptitle(
-        f"Training {verb} the policy's regret on new languages from {first:.2f} to {last:.2f};\n"
-        f"{better} of {len(curves)} trainings help; random search has {random:.2f}"
-    )
-    plots.save(figure, path)
-
-
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train the selected networks and save them."""
@@ -256,7 +221,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     policy_file.write(args.out / "policy.npz", made, [prior(family) for family in OBJECTIVES])
     atomic.write_csv(args.out / "policy.csv", log, tuple(log[0]))
-    picture(log, args.out / "policy-training")
     return 0
 
 

@@ -1,19 +1,12 @@
 """Training of the weights of `learned-policy`."""
 
-import csv
-import re
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
 from hpo_envs.agents.models.gp.sources import source_gp
-from hpo_envs.benchmarks import plots
 from hpo_envs.benchmarks.learned import policy
 from hpo_envs.benchmarks.tasks.sampled import SampledTasks
 from hpo_envs.wrappers import for_training
-from tests.helpers import ROOT
 
 
 def test_natural_step_prefers_what_paid_and_has_its_divergence() -> None:
@@ -58,15 +51,3 @@ def test_imitation_follows_its_source_model_on_unseen_configurations(monkeypatch
     assert network.shape == (policy.UNITS, d + 2)
     units = np.tanh((2.0 * other.x - 1.0) @ network[:, :d].T + network[:, d])
     assert np.corrcoef(units @ network[:, d + 1], model.predict(other.x))[0, 1] > 0.8
-
-
-def test_picture_of_committed_training_says_finding_and_labels_baselines(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Any] = []
-    monkeypatch.setattr(plots, "save", lambda figure, path: drawn.append(figure))
-    with (ROOT / "benchmarks/learned/results/policy.csv").open(encoding="utf-8", newline="") as stream:
-        policy.picture(list(csv.DictReader(stream)), Path("policy-training"))
-    (axes,) = drawn[0].axes
-    title = r"Training lowers .* from 0.11 to 0.09;\n8 of 9 trainings help; random search has 0.23"
-    assert re.fullmatch(title, drawn[0].get_suptitle())
-    assert {"random search", "before training"} < {text.get_text() for text in axes.texts}
-    assert all(max(line.get_ydata()) < axes.get_ylim()[1] for line in axes.lines)
