@@ -255,7 +255,7 @@ def _header(
     spec = IDS[p.levels is not None]
     run = header_of(p, spec, {"function": p.function}, agent, hyperparameters)
     if hasattr(p.function, "digests"):
-        run["environment_source"] |= p.function.digests()
+        run["environment_source"] |= p.function.digests(h.name for h in p.points.space)
     run |= {"table": table.name, "kind": table.provenance.kind, "sha256": table.provenance.sha256, "seed": seed}
     run["scale"] = Scales(spec.id, p, {}).of(0).header()
     header = {

@@ -13,10 +13,11 @@ import string
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import is_number
 
 STEPS = ("step", "epoch")
@@ -61,8 +62,15 @@ class Program:
             raise ValueError(f"pattern must have a group that is the score, got {pattern!r}")
         self._file, self._pattern, self._memory = file, pattern, memory
 
-    def digests(self) -> dict[str, str]:
-        """Digest of each file in the command line, such as the script."""
+    def digests(self, hyperparameters: Iterable[str]) -> dict[str, str]:
+        """Digest of each file in the command line, such as the script.
+
+        Raises:
+            ValueError: Braces hold no name of a hyperparameter: their argument would be left out.
+        """
+        known = [*hyperparameters, "trial"]
+        for name in (name for text in (*self._arguments, self._file or "") for name in _names(text)):
+            one_of("names in braces of command (other braces are doubled)", name, known)
         files = [Path(a) for a in self._arguments[1:] if "{" not in a and Path(a).is_file()]
         data = {str(f): f.read_bytes() for f in files if f.stat().st_size <= LARGEST}
         return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
@@ -151,12 +159,15 @@ def _report(line: str, trial: Any) -> None:
         trial.report(value[trial.objective], step)
 
 
+def _names(text: str) -> list[str]:
+    return [name for _, name, _, _ in string.Formatter().parse(text) if name is not None]
+
+
 def _filled(arguments: list[str], values: Mapping[str, Any]) -> list[str]:
     """Arguments with values in place of braces, without those whose hyperparameter is inactive."""
     found = list[str]()
     for argument in arguments:
-        names = [name for _, name, _, _ in string.Formatter().parse(argument) if name is not None]
-        if {*names} <= values.keys():
+        if {*_names(argument)} <= values.keys():
             found.append(argument.format_map(values))
         elif len(found) > 1 and found[-1].startswith("-"):
             found.pop()

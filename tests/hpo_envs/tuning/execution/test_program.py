@@ -114,3 +114,10 @@ def test_reports_of_program_stop_it_early(tmp_path: Path) -> None:
     assert any(e.status == "truncated" for e in tuned)
     best = max(tuned, key=lambda e: e.config["x"])
     assert best.score == best.config["x"] - 1 / 9
+
+
+@pytest.mark.parametrize("arguments", ["--lr {lr}", "{xx}", "{}", "{x.real}", "{print}"])
+def test_braces_without_hyperparameter_are_refused(arguments: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="names in braces of command .* must be one of x, kind, depth, trial, got"):
+        tune(program(tmp_path, "print(1)", "{x} " + arguments), SPACE, budget=2, progress=False)
+    tune(program(tmp_path, "print(int(sys.argv[2] == '{}'))", "{x} {{}}"), SPACE, budget=1, progress=False)
