@@ -109,12 +109,8 @@ def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str
     if column.choices is not None:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False, ""
     if column.none is not None and len(pd.unique(column.values[~holes])) < CHOICES:
-        return (
-            column.with_none(),
-            f"; `none` is one of the choices ({fill} makes it a number)",
-            holes & ~column.none,
-            "",
-        )
+        note = f"; `none` is one of the choices ({fill} makes it a number)"
+        return column.with_none(), note, holes & ~column.none, ""
     empty = np.flatnonzero(holes)
     if len(empty) * HOLES > len(holes):
         more = f" (and {len(empty) - 3} more)" if len(empty) > 3 else ""

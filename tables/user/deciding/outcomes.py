@@ -61,9 +61,8 @@ def scored(found: Decisions) -> Decisions:
     if len(goal) != len(score):
         raise ValueError(f"goal must have one entry per score ({len(score)}), got {len(goal)}")
     for column, g in zip(score, goal, strict=True):
-        text = (
-            f"goal of {column} must be max or min, got {repr(g) if g else 'none: its name does not say which (--goal)'}"
-        )
+        got = repr(g) if g else "none: its name does not say which (--goal)"
+        text = f"goal of {column} must be max or min, got {got}"
         if g and g not in ("max", "min"):
             raise ValueError(text)
         if not g and not said:

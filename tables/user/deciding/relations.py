@@ -67,11 +67,10 @@ def functions(
         by = _formula(some[others], some[name].to_numpy()) if number else ""
         computed = bool(by)
         if not by:
-            by, chance = _determined(plain, name, free)
-            same = not number and any(
-                by == f"a function of {n}" and n not in numbers and plain[n].max() == plain[name].max() for n in free
-            )
-            computed = chance < CHANCE and (same or (number and _long(some[name])))
+            parents, chance = _determined(plain, name, free)
+            by = f"a function of {' and '.join(parents)}" if parents else ""
+            same = len(parents) == 1 and parents[0] not in numbers and plain[parents[0]].max() == plain[name].max()
+            computed = chance < CHANCE and (_long(some[name]) if number else same)
         named = not number and len(names) > 2 and len({*plain[name]}) == len(some) > 5
         if not by and named and not some[free].duplicated().any():
             by = "another value for each configuration, as names have"
@@ -159,8 +158,8 @@ def _long(values: pd.Series) -> bool:
     return sum(len(t) >= DIGITS for t in texts) * 2 >= len(different)
 
 
-def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> tuple[str, float]:
-    """The one or two columns that determine a column, in words, and the probability of a coincidence."""
+def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> tuple[tuple[str, ...], float]:
+    """The one or two columns that determine a column, and the probability of a coincidence."""
     target, order = codes[name], [*codes]
     count = len(np.unique(target))
     all_orders = _orders(target)
@@ -176,8 +175,8 @@ def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> tupl
         same = math.fsum(_orders(target[first][size == each]) for each in np.unique(size))
         chance = math.exp(same - all_orders) * math.comb(len(free), len(some))
         if chance < LIKELY:
-            return f"a function of {' and '.join(some)}", chance
-    return "", 1.0
+            return some, chance
+    return (), 1.0
 
 
 def _orders(values: Index) -> float:

@@ -84,9 +84,8 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
     drawn = _drawn(values, decay, whole)
     if few and not drawn.certain:
         likely = min((k for k in steps if k != "decay"), key=lambda k: steps[k])
-        return DecidedScale(
-            likely, "the evener steps", certain=min(steps.values()) < 1 and factor <= NEAR and grid[0] > 0 and not decay
-        )
+        certain = min(steps.values()) < 1 and factor <= NEAR and grid[0] > 0 and not decay
+        return DecidedScale(likely, "the evener steps", certain)
     return drawn
 
 
