@@ -165,7 +165,7 @@ def ways(frame: pd.DataFrame, most: int) -> dict[str, TaskScores]:
 
 
 def sensitivity(found: Mapping[str, TaskScores]) -> list[dict[str, Any]]:
-    """Of each way to score: the leader, agents tied with it, and what becomes of the default's significant pairs."""
+    """For each way to score: the leader, agents tied with it, and what becomes of the default's significant pairs."""
     verdicts = {name: one.judged() for name, one in found.items()}
     known = [p for p in next(iter(verdicts.values()))["pairs"] if p["there"]["verdict"] in ("better", "worse")]
     rows = []
