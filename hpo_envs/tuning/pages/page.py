@@ -160,10 +160,12 @@ def _predicted(tuned: Any) -> Any:
 
 def _timeline(tuned: Any, drawn: Drawn) -> str:
     """Bars of evaluations over time, in a row for each worker."""
-    timed, now = [e for e in tuned if e.started], time.time()
+    timed = [e for e in tuned if e.started]
     if not timed:
         return ""
-    first = min(e.started for e in timed)
+    first, longest = min(e.started for e in timed), max(e.seconds for e in timed)
+    # What a killed process left behind is not drawn until today.
+    now = min(time.time(), max(e.started + e.seconds for e in timed) + max(longest, UNITS["min"]))
     ends = {e.number: e.started + e.seconds if e.ended >= 0 else now for e in timed}
     unit = next((u for u in reversed(UNITS) if max(ends.values()) - first >= 2.0 * UNITS[u]), "s")
     rows = sorted({e.worker or e.owner.rpartition(":")[0] or "running" for e in timed})

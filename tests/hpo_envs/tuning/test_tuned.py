@@ -147,6 +147,12 @@ def test_page_and_result_of_running_search(tmp_path: Path, capsys: pytest.Captur
     journal = tmp_path / NAME
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
     assert "train by random, 0 without a score, 1 running;" in repr(hpo_envs.load(tmp_path))
+    left = hpo_envs.load(tmp_path)
+    for e in left:
+        e.started -= 1e6  # days ago
+    (chart,) = charts_of(page.render(left))["timeline"]
+    assert [bar[3] for bar in chart["bars"]] == ["evaluations", "running"]
+    assert 0.0 < chart["x"][1] < 100.0
     assert main(["importance", str(tmp_path)]) == 2
     assert "source must be a search with at least two scores, got 1 in " in capsys.readouterr().err
 
