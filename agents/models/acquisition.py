@@ -93,11 +93,19 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
     return out
 
 
-class BoxAxes(Protocol):
-    """The interface of the axes of a box: see `hpo_envs.agents.search.bo_box.BoxSpace`."""
+class KernelAxes(Protocol):
+    """Inputs of a kernel at points of a box."""
 
     real: Indices
     groups: Indices
+
+    def inputs(self, x: Floats) -> Floats:
+        """(n, c) inputs of a kernel."""
+        ...
+
+
+class BoxAxes(KernelAxes, Protocol):
+    """The interface of the axes of a box: see `hpo_envs.agents.search.bo_box.BoxSpace`."""
 
     def __len__(self) -> int: ...
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
@@ -106,10 +114,6 @@ class BoxAxes(Protocol):
 
     def snap(self, x: Floats) -> Floats:
         """(n, d) configurations of (n, d) points."""
-        ...
-
-    def inputs(self, x: Floats) -> Floats:
-        """(n, c) inputs of a kernel."""
         ...
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hpo_envs.agents.base import Agent, Incumbent, lost, whole
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.acquisition import BEST, BoxAxes, expected_hypervolume_improvement, maximise
+from hpo_envs.agents.models.acquisition import BEST, KernelAxes, expected_hypervolume_improvement, maximise
 from hpo_envs.agents.models.gp.box import BoxGP, Feasibility, half_rank
 from hpo_envs.agents.models.gp.estimate import KernelFit, is_due
 from hpo_envs.agents.models.gp.tasks import Tasks
@@ -216,7 +216,7 @@ class BoxBayesianOptimisation(Agent):
         return maximise(self._space, gain, None, best, self.rng)
 
     @property
-    def _spaces(self) -> Sequence[BoxAxes]:
+    def _spaces(self) -> Sequence[KernelAxes]:
         """Axes of the model of each objective; with sources, the task is one of them."""
         return self._tasks or [self._space] * len(self._fits)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hpo_envs.agents.models import Floats
-from hpo_envs.agents.models.acquisition import BoxAxes, log_expected_improvement
+from hpo_envs.agents.models.acquisition import BoxAxes, KernelAxes, log_expected_improvement
 from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
 from hpo_envs.agents.models.gp.kernels import square_distances, with_slope
 
@@ -44,7 +44,7 @@ class BoxGP:
         best: Largest posterior mean at an observed point.
     """
 
-    def __init__(self, space: BoxAxes, x: Floats, z: Floats, fit: KernelFit) -> None:
+    def __init__(self, space: KernelAxes, x: Floats, z: Floats, fit: KernelFit) -> None:
         from scipy.linalg import cho_factor, cho_solve
 
         self.space, self.fit = space, fit
@@ -56,7 +56,7 @@ class BoxGP:
         self.best = float((covariance @ self._weights).max())
 
     @staticmethod
-    def estimate(space: BoxAxes, x: Floats, z: Floats, start: KernelFit | None) -> KernelFit:
+    def estimate(space: KernelAxes, x: Floats, z: Floats, start: KernelFit | None) -> KernelFit:
         """Return the most probable kernel, with a length-scale for each axis."""
         return KernelFit.estimate("matern52", space.inputs(x), z, PRIOR, start, space.groups)
 

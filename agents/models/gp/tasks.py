@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from hpo_envs.agents.models import Floats
 from hpo_envs.agents.models.acquisition import BoxAxes
@@ -32,8 +31,8 @@ class Tasks:
         objective: Column of the rewards.
 
     Attributes:
-        real: See `BoxAxes`.
-        groups: See `BoxAxes`; the task has the last one.
+        real: See `KernelAxes`.
+        groups: See `KernelAxes`; the task has the last one.
         x: (n, d + 1) observed points of the sources, then their tasks.
         z: (n,) their standardised observations.
     """
@@ -52,21 +51,6 @@ class Tasks:
             points.append(np.column_stack([x, np.full(len(x), float(k))]))
             values.append(z)
         self.x, self.z = np.concatenate(points), np.concatenate(values)
-
-    def __len__(self) -> int:
-        return len(self._space)
-
-    def active(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """See `BoxAxes`."""
-        return self._space.active(x)
-
-    def snap(self, x: Floats) -> Floats:
-        """See `BoxAxes`."""
-        return self._space.snap(x)
-
-    def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
-        """See `BoxAxes`."""
-        return self._space.neighbours(x, rng, spread)
 
     def inputs(self, x: Floats) -> Floats:
         """(n, c) inputs of a kernel at (n, d) points of the search, or (n, d + 1) of the search and sources."""
