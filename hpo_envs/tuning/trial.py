@@ -114,9 +114,11 @@ class Trial:
             return False
         now = self._sign * np.array([next(score for step, score in curve if step >= at) for curve in whole])
         ends = self._sign * np.array([curve[-1][1] for curve in whole])
-        expected, bound = forecast(now, ends, self._sign * self.curve[-1][1])
+        own = self._sign * self.curve[-1][1]
+        expected, bound = forecast(now, ends, own)
         self.forecast = self._sign * expected
-        return bool(bound < ends.max())
+        # Few others may have changed places by chance: what leads the best of them goes on.
+        return bool(bound < ends.max() and (len(whole) >= ENOUGH or own < now[ends.argmax()]))
 
 
 def forecast(now: Any, ends: Any, score: float) -> tuple[float, float]:

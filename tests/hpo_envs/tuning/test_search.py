@@ -18,7 +18,7 @@ from hpo_envs.agents.random import RandomSearch
 from hpo_envs.benchmarks.runs.journal import Journal
 from hpo_envs.tuning import Search, Tuned, load, tune
 from hpo_envs.tuning.record import NAME
-from hpo_envs.tuning.trial import forecast
+from hpo_envs.tuning.trial import Trial, forecast
 from tests.hpo_envs.tuning import helpers
 
 TOLD: list[tuple[Any, Any, dict[str, Any]]] = []
@@ -300,6 +300,15 @@ def test_forecasts_from_two_trainings_trust_differences_that_persisted() -> None
     assert forecast(now, ends[::-1], 0.0)[1] > 0.9  # the order has changed since: early scores say nothing
     more = np.array([0.2, 0.5, 0.3, 0.4])
     assert forecast(more, 2.0 * more, 0.1) == pytest.approx((0.2, 0.2))  # no prior: four are on a line
+
+
+def test_training_that_leads_goes_on_where_two_changed_places(tmp_path: Path) -> None:
+    for number, scores in enumerate([(0.21, 0.35), (0.18, 0.36), (0.54,), (0.17,)]):
+        trial = Trial(number, {}, tmp_path, steps=2)
+        for score in scores:
+            trial.report(score)
+        assert not trial.should_stop, number
+    assert forecast(np.array([0.21, 0.18]), np.array([0.35, 0.36]), 0.54)[1] < 0.36  # by its line it should stop
 
 
 def test_search_stops_after_identical_failures_and_keeps_them(tmp_path: Path, capsys: Any) -> None:
