@@ -1,4 +1,4 @@
-"""Helpers of errors in all layers: "did you mean", shown values, missing extras, users' files."""
+"""Helpers of errors in all layers: "did you mean", shown values, missing extras, users' files, their size."""
 
 import contextlib
 import difflib

@@ -1,4 +1,4 @@
-"""The agent `auto`: which agent it picks by kind, size and source tasks of a problem."""
+"""The agent `auto`: which agent it picks by kind, number of rows and source tasks of a problem."""
 
 from __future__ import annotations
 

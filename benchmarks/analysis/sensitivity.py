@@ -1,4 +1,4 @@
-"""Sensitivity to hyperparameters by the metrics of Wiemerslage, Gorman and von der Wense (2024).
+"""Sensitivity to hyperparameters by the metrics of Wiemerslage, Gorman and von der Wense (2024): Rel@k, ROPE.
 
 Performance-based metrics (section 3.2) measure how many runs of a random search come close to its best run:
 `relative_at`, `mean_at`, `best_equivalent`, `expected_equivalent`. Similarity-based metrics (section 3.3) measure

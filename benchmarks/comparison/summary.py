@@ -1,4 +1,4 @@
-"""Summary of a comparison as plain data: tracks, curves, rounding, citations; no evaluations.
+"""Summary of a comparison as plain data: tracks, curves, target regret, rounding, citations; no evaluations.
 
 A summary has no evaluations: it can be committed and published, and all pictures and reports are made from it. A
 *track* is a group of environments of one family on which the same agents ran, so that they can be ranked.

@@ -1,4 +1,4 @@
-"""Targets of Zhang and Duh (2020): pure functions of saved runs, and a table of them.
+"""Targets of Zhang and Duh (2020) and their tolerances: pure functions of saved runs, and a table of them.
 
 Fixed-target best and close, fixed budget (Zhang and Duh 2020, section 4.1); all, one and budget on the Pareto front
 (section 4.2). Runtime is counted in evaluations.

@@ -1,4 +1,4 @@
-"""Plots of configurations and of the importance of hyperparameters."""
+"""Plots of configurations and of the importance of hyperparameters; number of marginals drawn."""
 
 from collections.abc import Sequence
 from pathlib import Path

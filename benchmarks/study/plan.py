@@ -1,4 +1,4 @@
-"""Expected cost of a study, and its division into parts for several machines (`--part`, `--plan`).
+"""Expected cost of a study (seconds, bytes), and its division into parts for several machines (`--part`, `--plan`).
 
 Costs are estimated from the seconds per suggestion in the leaderboard. They divide the work and change no result: a
 part depends on the study alone, not on stored runs.

@@ -1,4 +1,4 @@
-"""The command line: find and run the subcommand; errors as one line and an exit status; Ctrl-C and signals.
+"""The command line: find and run the subcommand; errors as one line, exit status, signals, too little memory.
 
 A subcommand is a module of `hpo_envs.commands` with
 

@@ -1,4 +1,4 @@
-"""Pictures of `render`, drawn with matplotlib: the run on the left, its best results on the right."""
+"""Pictures of `render` by matplotlib: the run on the left, its best results on the right; sizes, most models shown."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Render modes: the record of an episode (`Watch`), and its text.
+"""Render modes: the record of an episode (`Watch`), its text, and how many episodes and evaluations are shown.
 
 The constructor of an environment with `render_mode=` attaches a `Watch`, which wraps `reset` and `step` and records
 their results; without `render_mode` there is none, so rendering costs nothing.

@@ -1,4 +1,4 @@
-"""Recommended configuration by the predicted mean, not by the luckiest evaluation; which evaluations to repeat."""
+"""Recommended configuration: by the predicted mean, with an interval; which evaluations to repeat, and how many."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Record of a search on disk: journal, resumption, refusal of other spaces or changed code, subfolders, as a run.
+"""Record of a search on disk: journal, syncing, resumption, refusal of other spaces or changed code, as a run.
 
     mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and the result of it; and
                                 other budgets that were asked for

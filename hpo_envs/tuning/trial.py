@@ -1,4 +1,4 @@
-"""Trials: reported scores, and early stopping of a training by a forecast of its end."""
+"""Trials: reported scores; early stopping by a forecast of the end, after how many complete trainings it begins."""
 
 import json
 import math

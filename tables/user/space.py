@@ -1,4 +1,4 @@
-"""Search spaces in any of the usual notations (tuples, dicts, Optuna, ConfigSpace) as `Hyperparameter`s, and back."""
+"""Search spaces in the usual notations (tuples, dicts, Optuna, ConfigSpace), and back; which ranges are logarithmic."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""CellMiniLive: cells that are trained when they are complete."""
+"""CellMiniLive: cells that are trained when they are complete; time limit of a training."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""CharMiniLive: each step trains one of CharMini's models."""
+"""CharMiniLive: each step trains one of CharMini's models; time limit of a training."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""TextMiniLive: each step trains a classifier or a tagger of TextMini."""
+"""TextMiniLive: each step trains a classifier or a tagger of TextMini; time limit of a training."""
 
 import math
 from collections.abc import Mapping

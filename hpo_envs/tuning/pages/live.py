@@ -1,4 +1,4 @@
-"""The page of a running search, served on this machine: the only module that listens.
+"""The page of a running search, served on this machine, and its reloads: the only module that listens.
 
 It serves a single page to GET requests, rendered from the record on disk, and changes nothing.
 """

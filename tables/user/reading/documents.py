@@ -1,4 +1,4 @@
-"""JSON documents as lines of runs: nested values, lists, curves, tables joined by a key; Ax, SMAC3, Trainer."""
+"""JSON documents as lines of runs: nested values (depth), lists, curves, tables joined by a key; Ax, SMAC3, Trainer."""
 
 import json
 import re
