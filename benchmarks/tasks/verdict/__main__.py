@@ -129,10 +129,9 @@ def sentence(found: Mapping[str, Any]) -> str:
     if not by["inconclusive"]:
         return said
     needed = [against[a]["needed"] or inference.MOST for a in by["inconclusive"]]
-    return (
-        f"{said} Inconclusive against random search: {named(by['inconclusive'])}, which would need "
-        f"{min(needed)} to {'over ' * (max(needed) == inference.MOST)}{max(needed):,} groups."
-    )
+    ends = [f"{'over ' * (n == inference.MOST)}{n:,}" for n in (min(needed), max(needed))]
+    wanted = " to ".join(dict.fromkeys(ends))
+    return f"{said} Inconclusive against random search: {named(by['inconclusive'])}; {wanted} groups would decide."
 
 
 def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
