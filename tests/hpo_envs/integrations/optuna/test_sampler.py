@@ -242,6 +242,6 @@ def test_package_of_optunahub_has_form_of_registry_and_runs_its_example(monkeypa
     assert {"Abstract", "Class or Function Names", "Installation", "Example"} == {*re.findall("^## (.*)", text, re.M)}
     monkeypatch.setattr(hub, "load_module", functools.partial(hub.load_local_module, registry_root=str(registry)))
     names: dict[str, Any] = {}
-    exec(re.findall("```py\n(.*?)```", text, re.S)[0], names)
+    exec(re.findall("```text\n(.*?)```", text, re.S)[0], names)
     assert (len(names["study"].trials), names["study"].best_params["kind"]) == (30, "a")
     assert names["study"].best_value < 0.1
