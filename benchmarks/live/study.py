@@ -31,7 +31,10 @@ RESULTS = Path(__file__).with_name("results.csv")
 REFERENCES = Path(__file__).with_name("references.csv")
 DESIGN, REPORT = range(5), range(5, 25)
 """Seeds that design choices were made on, and those that are reported."""
-BUDGETS = (40, 100)
+BUDGETS = (12, 40, 100)
+NAMES = [p.name for p in PROBLEMS]
+FIRST = 16
+"""Problems that the agent was first designed on; the others are noisy, rugged, large or trees."""
 RANDOM = 256
 """Random configurations whose median has regret 1."""
 
@@ -279,6 +282,10 @@ def seeds_of(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
+def _names(text: str) -> list[str]:
+    return {"first": NAMES[:FIRST], "later": NAMES[FIRST:]}.get(text) or text.split(",")
+
+
 @screen.on()
 def main() -> None:
     """Run the command."""
@@ -286,25 +293,27 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="carry out runs that results.csv lacks")
     runs.add_argument("--optimisers", required=True, help="names, separated by commas")
-    runs.add_argument("--problems", default=",".join(p.name for p in PROBLEMS))
+    runs.add_argument("--problems", type=_names, default=NAMES, help="names, separated by commas; first; later")
     runs.add_argument("--seeds", type=seeds_of, default=REPORT, help="FIRST-LAST")
-    runs.add_argument("--budget", type=int, default=BUDGETS[0])
+    runs.add_argument("--budget", type=int, default=BUDGETS[1])
     runs.add_argument("--workers", type=int, default=1)
     commands.add_parser("references", help="measure best known and median scores again")
     shown = commands.add_parser("table", help="regret by optimiser, with paired differences")
-    shown.add_argument("--budget", type=int, default=BUDGETS[0])
+    shown.add_argument("--budget", type=int, default=BUDGETS[1])
     shown.add_argument("--workers", type=int, default=1)
     shown.add_argument("--seeds", type=seeds_of, default=REPORT)
+    shown.add_argument("--problems", type=_names, default=NAMES, help="as above")
     shown.add_argument("--against", default="box-bo")
     shown.add_argument("--by-problem", action="store_true")
     given = parser.parse_args()
     if given.command == "run":
-        run(given.optimisers.split(","), given.problems.split(","), given.seeds, given.budget, given.workers)
+        run(given.optimisers.split(","), given.problems, given.seeds, given.budget, given.workers)
     elif given.command == "references":
         measure_references()
     else:
         runs = load()
-        show(regrets(runs[runs.workers == given.workers], given.budget, given.seeds), given.against, given.by_problem)
+        runs = runs[(runs.workers == given.workers) & runs.problem.isin(given.problems)]
+        show(regrets(runs, given.budget, given.seeds), given.against, given.by_problem)
 
 
 if __name__ == "__main__":
