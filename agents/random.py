@@ -57,7 +57,7 @@ class RandomSearch(Agent):
             self._space.seed(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Return a candidate that was not drawn before, or a uniform sample."""
+        """Return a candidate not drawn before, a uniform sample, or the next action of a random cell of a grammar."""
         if self.problem.mutate is not None:
             return self._from_grammar()
         if isinstance(self._incumbent, Candidates):

@@ -1,4 +1,4 @@
-"""Registry of agents: names, aliases, supported problems, slow agents, missing packages, construction."""
+"""Registry of agents: names, their settings, aliases, supported problems, slow agents, packages, construction."""
 
 import copy
 import dataclasses

@@ -214,7 +214,7 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 class Factor:
-    """An (m, n) matrix whose products with vectors BLAS sums without rounding, in any order.
+    """An (m, n) matrix, rounded so that BLAS computes its products with vectors exactly, in any order of summation.
 
     The matrix is rounded to so many bits (23 if n is 64) that sums of its products with an input of as many bits fit
     into 53; inputs have twice as many, in two parts.

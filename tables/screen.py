@@ -85,7 +85,7 @@ def relay(pipe: connection.Connection) -> threading.Thread:
 
 @contextlib.contextmanager
 def on() -> Iterator[None]:
-    """Escape standard output and standard error, and the traceback of an error that ends the program."""
+    """Escape control characters in output, in errors, and in the traceback of an error that ends the program."""
     with contextlib.redirect_stdout(Screen(sys.stdout)), contextlib.redirect_stderr(Screen(sys.stderr)):
         try:
             yield

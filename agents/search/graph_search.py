@@ -1,4 +1,4 @@
-"""Graph-based sequential model-based optimisation (Zhang and Duh 2020, section 5.2): posterior and influence."""
+"""Graph-based sequential model-based optimisation (Zhang and Duh 2020, section 5.2): by posterior or by influence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence intervals and p-values of mean differences: level, fewest seeds and task groups, both inferences.
+"""Confidence intervals and p-values of mean differences: alpha of all verdicts, fewest seeds and groups, inferences.
 
 There are two kinds of inference. *Here* (fixed tasks): only seeds are random. *Elsewhere* (across tasks): the
 environments are a sample, too, whose size is the number of environments or of groups of related ones. Both estimate the

@@ -82,7 +82,7 @@ def expected(paper: str) -> dict[tuple[str, ...], Published]:
 
 
 def judge(difference: float, tolerance: float) -> Literal["agrees", "differs"]:
-    """`agrees` if ours minus published is within the tolerance, else `differs`."""
+    """Return `agrees` if our value differs from the published one by at most the tolerance, else `differs`."""
     return "agrees" if abs(difference) <= tolerance else "differs"
 
 
@@ -233,7 +233,7 @@ def drawn(draw: Callable[[], Sequence[Path]]) -> None:
 
 
 def show(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table with the columns of all rows; missing values and None are empty."""
+    """Print a titled table with every column that occurs in a row; missing values and None are left blank."""
     columns = list(dict.fromkeys(k for row in rows for k in row))
     cells = [["" if row.get(c) is None else str(row[c]) for c in columns] for row in rows]
     print(f"\n{title}\n{terminal.aligned([columns, *cells])}")

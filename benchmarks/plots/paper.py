@@ -31,7 +31,7 @@ def scores_of(frame: Any, score: str) -> tuple[dict[str, Floats], list[str]]:
     """Scores by agent, (environments, seeds) with NaN where a seed was not run, and the task group of each environment.
 
     Raises:
-        ValueError: An agent has no run on an environment, or a score is missing.
+        ValueError: `score` is unknown, or an agent has no score on an environment.
     """
     one_of("score", score, ("mean_regret", "final_regret"))
     wide = frame.pivot(index=["group", "environment"], columns=["agent", "seed"], values=score)

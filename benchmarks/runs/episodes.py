@@ -54,14 +54,14 @@ def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
 
 
 def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of an environment for comparisons of agents: shuffled if actions are rows.
+    """Arguments that make an environment for comparisons; `shuffle=True` by default if actions are rows or arms.
 
     Args:
         env_id: Registered id.
         env_kwargs: Given arguments, which take precedence.
 
     Raises:
-        ValueError: `shuffle` or `subsample` is given, but actions are not rows.
+        ValueError: `shuffle` or `subsample` is given, but actions are neither rows nor arms of a table.
     """
     if has_rows(env_id, {k: v for k, v in env_kwargs.items() if k not in ("shuffle", "subsample")}):
         return {"shuffle": True, **env_kwargs}

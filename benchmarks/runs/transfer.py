@@ -90,7 +90,7 @@ def resolve(env_id: str, asked: str) -> str:
 
 
 def sources_of(env: Any, distribution: str) -> Transfer:
-    """The sources of an environment, scalar or vectorized.
+    """The source tasks for an environment, scalar or vectorized.
 
     Args:
         env: An environment of this suite whose actions are rows with features, alone or with a checkpoint.

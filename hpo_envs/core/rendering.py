@@ -20,7 +20,7 @@ SHOWN = 4
 
 
 class Watch:
-    """Recorder and renderer of the episodes of an environment of either form.
+    """Records and renders the episodes of a scalar or vectorized environment.
 
     Args:
         env: The environment; of a vectorized one the first episodes are shown, at most `SHOWN`.

@@ -120,7 +120,9 @@ def by(header: Mapping[str, Any]) -> str:
 
 
 class SearchRecord:
-    """The record of a search; each change is written to disk before `begin` or `end` returns.
+    """The record of a search: what `begin` and `end` wrote survives the end of the process.
+
+    A power failure may lose evaluations of at most `UNSYNCED` seconds.
 
     Args:
         folder: Folder of the record, which is created if necessary.
@@ -135,7 +137,7 @@ class SearchRecord:
         steps: (number, whether it ended) of each beginning and end of an evaluation, in order.
         ended: Finished evaluations, in the order in which they ended.
         spent: Budget used by them.
-        failed: Number of them without a score.
+        failed: Number of finished evaluations without a score.
         best: The first feasible evaluation with the highest rank; None before the first.
 
     Raises:

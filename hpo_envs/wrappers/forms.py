@@ -62,7 +62,7 @@ class Rule:
         """Start fresh episodes at `index` on the tables named in `tables`."""
 
     def observe(self, observation: npt.NDArray[Any], index: EpisodeIndices, fresh: bool) -> Any:
-        """Add observations of the episodes at `index`, the first ones if `fresh`; return those of all episodes."""
+        """Add observations of the episodes at `index`, their first if `fresh`; return those of the whole batch."""
         return observation
 
 

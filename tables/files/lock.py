@@ -90,7 +90,7 @@ def _taken(path: Path, identity: str) -> bool:
 
 
 def _read(path: Path) -> str | None:
-    """The identity in a lock, empty while it is written; None without a lock."""
+    """The identity in a lock file: empty while it is being written, None if there is no lock."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -114,14 +114,14 @@ def _most_probable(posteriors: Posteriors, starts: Sequence[KernelFit | None], g
 
 @dataclass(frozen=True)
 class KernelPrior:
-    """Prior of a kernel of standardised observations.
+    """Prior of the parameters of a kernel, for standardised observations.
 
     Attributes:
         length: Median of the log-normal prior of each length-scale.
         spread: Standard deviation of the logarithm of the length-scale.
         noise: Median of the log-normal prior of the noise relative to the amplitude.
         noise_spread: Standard deviation of the logarithm of the noise.
-        strength: Shape and scale of the inverse-gamma prior of the amplitude, whose mode is near 1.
+        strength: Shape and scale of the inverse-gamma prior of the amplitude; its logarithm has the mode 0.
     """
 
     length: float = 1.0

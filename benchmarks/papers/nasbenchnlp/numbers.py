@@ -132,7 +132,10 @@ def interval(values: Floats) -> tuple[float, float, float]:
 
 
 def feature_checks(table: Table, splits: int, seed: int) -> dict[str, tuple[float, float, float]]:
-    """The two checks of section 4 on a table's features, as intervals by name; each architecture counts once."""
+    """Mean, low and high of each check of section 4 on a table's features: AUC of divergence, R2 of the loss.
+
+    Each architecture counts once; the R2 is also computed for low losses alone.
+    """
     x, diverged = table.features, np.array([(s == 2).any() for s in table.status])
     loss = table.final("test_loss")
     known = ~np.isnan(loss) & ~diverged

@@ -1,4 +1,4 @@
-"""NASBenchNLP: recurrent cells trained as language models, as multi-fidelity environments (Klyuchnikov et al. 2020)."""
+"""NASBenchNLP: recurrent language models: curves, final losses, cells node by node (Klyuchnikov et al. 2020)."""
 
 from hpo_envs.core.family import Family, Spec
 

@@ -162,7 +162,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return np.array(self._raw[int(action)])
 
     def _random(self) -> Any:
-        """A random action, unused if there are any."""
+        """A random action, an unused one if any are left."""
         if not self._finite:
             return self._rng.random(len(self._points.space))
         free = np.flatnonzero(~self._used)

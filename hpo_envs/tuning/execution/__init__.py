@@ -1,1 +1,1 @@
-"""Execution of a search's evaluations: workers, programs, and processes that share a search."""
+"""Execution of a search's evaluations: workers, programs, trackers, and processes that share a search."""

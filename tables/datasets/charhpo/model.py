@@ -148,7 +148,7 @@ def scaling(arch: int) -> tuple[npt.NDArray[np.intp], Floats, Floats, Floats, Fl
 
 
 def inputs(arch: int, task: Ints, configs: Floats) -> Ints:
-    """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the scheduler, the index of the 12 tasks."""
+    """(n, 17) integer inputs: 15 numbers in 0..UNIT (0 if inactive), the indices of scheduler and task."""
     columns, low, high, span, units = scaling(arch)
     values = configs.take(columns, axis=1)
     values[:, space.RATE] = exact.log(values[:, space.RATE])

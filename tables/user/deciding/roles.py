@@ -146,7 +146,7 @@ def _reason(found: Decisions, column: str) -> Decision | None:
 
 
 def _measured(found: Decisions, column: str) -> tuple[str, str]:
-    """Reason why a numeric column was measured: its name, if its values are not a grid; else uncertain, or stated."""
+    """Why a numeric column seems to be measured, not set, and the options that settle it; both empty if it does not."""
     cells, unit = found.frame[column], found.frame.units.get(column, "")
     empty = absent(cells)
     distinct, full = cells.nunique(), int((~empty).sum())

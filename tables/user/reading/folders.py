@@ -59,7 +59,7 @@ class FolderRun(NamedTuple):
 
     @property
     def keys(self) -> set[str]:
-        """The keys that only runs of one experiment share."""
+        """The keys of the run, except those that any document may have (`GENERAL`)."""
         return {key for key in self.values if not GENERAL.fullmatch(key)}
 
 
