@@ -219,7 +219,7 @@ def styblinski5(config: Config) -> float:
 
 
 def policy(config: Config) -> float:
-    """Simulated return of a trained policy, at most 100: a product of hills of which some depend on others."""
+    """Simulated return of a trained policy, at most 100: a product of hills, some of which depend on earlier ones."""
     rate, entropy = math.log10(config["lr"]), math.log10(config["entropy"])
     wanted = -3.2 + 0.4 * math.log2(config["batch"] / 256.0) / 3.0 - (0.5 if config["network"] == "gru" else 0.0)
     misfit = (rate - wanted) ** 2 / 0.8 + (entropy + 2.3) ** 2 / 3.0 + (math.log10(1.0 - config["gamma"]) + 2.0) ** 2
