@@ -1,4 +1,4 @@
-"""The leaderboard: reference agents on all ids that they support; committed scores, picture, the README's sentence.
+"""The leaderboard: its studies, of reference agents on all ids that they support, and its committed scores.
 
     python -m hpo_envs.benchmarks.leaderboard run --runs runs/ --jobs 2
     python -m hpo_envs.benchmarks.leaderboard publish --runs runs/
@@ -90,7 +90,7 @@ def studies(seeds: int, only: Sequence[str] = (), others: Sequence[str] = ()) ->
             `module:factory` or `policy:FILE`, each of which runs in a separate process.
 
     Raises:
-        ValueError: An entry of `others` is an agent of the suite.
+        ValueError: See `environments`; or an entry of `others` is an agent of the suite.
     """
     every = tuple(range(seeds))
     if ours := [n for n in others if n in AGENTS and AGENTS[n].entrant]:
@@ -159,7 +159,7 @@ def _thin(panel: Mapping[str, Any], bands: int, points: int = 20) -> dict[str, A
 
 
 def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A summary with fewer points per curve and without intervals of single environments; `run` makes the complete one.
+    """A summary with fewer points per curve, and without intervals of the curves of single environments.
 
     Degenerate tracks, which the page only lists, have neither curves nor pairs.
     """
@@ -176,7 +176,7 @@ def thinned(found: Mapping[str, Any]) -> dict[str, Any]:
 def seconds_of(header: Mapping[str, Any]) -> float | None:
     """CPU seconds of a suggestion and its evaluation, in the second of two runs.
 
-    None for isolated agents and for missing packages.
+    None for isolated and unregistered agents, and for missing packages.
     """
     if header.get("isolated") or header["agent"] not in AGENTS or not AGENTS[header["agent"]].installed:
         return None

@@ -4,7 +4,7 @@
     python -m hpo_envs.benchmarks.references --missing  # only tables that have changed; it can be resumed
 
 On a box: `RANDOM` uniform points, then an evolution strategy from the best of them. Cells: random ones and the table's,
-then regularised evolution through the environment. It is repeated whenever a table or the code of an environment
+then regularised evolution through the environment. Repeat it whenever a table or the code of an environment
 changes: each scale is stored under the hash of its table. Results beyond the best known have regret 0.
 """
 
@@ -93,7 +93,7 @@ def of_cells(env_id: str, kwargs: dict[str, Any], known: float, effort: float = 
 
 
 def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The scales of all tasks of these spaces.
+    """Yield `name`, `best` and `reference` of all tasks on boxes and cells.
 
     Args:
         known: Known results by name, which are not recomputed.
@@ -119,7 +119,7 @@ def study(known: Mapping[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 @screen.on()
 def main(argv: list[str] | None = None) -> int:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=scales.REFERENCES, help="default: %(default)s")
     parser.add_argument("--missing", action="store_true", help="keep what is in the file")

@@ -46,7 +46,7 @@ COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")
 """Ids whose steps compute, each some milliseconds per step of one episode."""
 
 MOST = 1024
-"""Largest batch for which they are timed."""
+"""Largest batch for which `COMPUTED` is timed."""
 
 
 class MinimalTable(gym.Env[Any, Any]):
@@ -88,7 +88,7 @@ def seconds_of(function: Callable[[], object], clock: Callable[[], float] = time
 
 
 def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) -> Callable[[], float]:
-    """Function that measures seconds per `step` of the vectorized form, with all results kept or each discarded."""
+    """Return a function that measures seconds per vectorized `step`, with all results kept or each discarded."""
     envs = gym.make_vec(env_id, num_envs=len(actions[0]), **kwargs)
     envs.reset(seed=0)
 
@@ -103,7 +103,7 @@ def batched_step(env_id: str, actions: Any, keep: bool = True, **kwargs: Any) ->
 
 
 def scalar_step(env: gym.Env[Any, Any], actions: list[Any]) -> Callable[[], float]:
-    """Function that measures seconds per `step`; resets are not included."""
+    """Return a function that measures seconds per `step`, without resets."""
 
     def measure() -> float:
         env.reset(seed=0)
@@ -190,7 +190,7 @@ def loop() -> dict[str, float]:
 
 
 def seeds() -> dict[str, float]:
-    """Milliseconds per seed of 20 evaluations, alone and in a batch of 100."""
+    """Milliseconds per seed of 20 evaluations of `bo` and `bo-spread`, alone and in a batch of 100."""
     each = {"alone": 1, "of 100": 100}
     timed = {f"{name}, {k}": _run(name, n, 20, 20 * 1e3) for name in ("bo", "bo-spread") for k, n in each.items()}
     return best_of(3, timed)
@@ -235,7 +235,7 @@ PARTS: dict[str, tuple[Callable[[], dict[str, float]], str]] = {
 
 
 def report(names: list[str]) -> dict[str, dict[str, float]]:
-    """Run the parts with these names and print their figures with ratios to the first ones, the peers."""
+    """Run the parts with these names (none: all); print their figures, with ratios to the peers, and return them."""
     result = {}
     for part in (p for p in PARTS if not names or p.partition(" ")[0] in names):
         measure, unit = PARTS[part]
@@ -248,7 +248,7 @@ def report(names: list[str]) -> dict[str, dict[str, float]]:
 
 
 def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict[str, tuple[float, float]]]:
-    """Medians of the times of this package and of another checkout's, in alternating processes; prints their ratios."""
+    """Print and return median times of this package and of another checkout's, from alternating processes."""
     both: tuple[list[Any], list[Any]] = [], []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "figures.json"
@@ -273,7 +273,7 @@ def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict
 
 @screen.on()
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("parts", nargs="*", metavar="PART", help="what is measured; by default everything")

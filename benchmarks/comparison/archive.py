@@ -43,7 +43,7 @@ UNPACKED = 2**28
 
 
 def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:
-    """Build the archive of a track and its table of runs.
+    """Return the archive of a track and its table of runs, both as bytes.
 
     Args:
         runs: Folder of the runs.
@@ -89,7 +89,7 @@ def challenge(path: Path, agents: Sequence[str], isolate: bool | str = False) ->
     """The study of an archive with other agents.
 
     Raises:
-        ValueError: The archive already has one of them.
+        ValueError: The archive already has one of them; see also `opened` and `entrants`.
     """
     with opened(path) as (study, folder):
         own = [entrant for name in agents for entrant in entrants(name, isolate)]
@@ -116,7 +116,7 @@ def rank(comparison: Comparison, path: Path) -> Comparison:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns 1 if an agent failed."""
+    """Run the command line; return 1 if an agent failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "build"))
     parser.add_argument("--track", type=Path, default=TRACK, help="study file (default: the frozen track)")

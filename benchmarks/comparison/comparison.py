@@ -45,8 +45,8 @@ class Comparison:
         study: The study; None for a comparison of given runs.
         folder: Folder of the stored runs.
         outcome: State of the study after `run`.
-        missing: Missing runs of the study, as a sentence; empty if none are.
-        checked: Replayed runs, as sentences; empty if none was stored.
+        missing: After `load`, sentences on missing runs; empty if none are missing.
+        checked: Result of the replay, as sentences; empty if no stored runs were read.
 
     Raises:
         ValueError: The study is not valid; see `hpo_envs.benchmarks.study.study`.
@@ -123,7 +123,7 @@ class Comparison:
             This comparison, with all runs of the study.
 
         Raises:
-            ValueError: See `conduct`; or the replay of a stored run gives other results.
+            ValueError: See `conduct`; the replay of a stored run gives other results; or this is a second call.
             OSError: Writing to the disk fails.
         """
         if self.study is None or self.outcome is not None:
@@ -231,7 +231,7 @@ class Comparison:
             table: `runs` or `evaluations`.
 
         Raises:
-            ValueError: The table is unknown.
+            ValueError: The table is unknown, or there are no runs.
         """
         made = {"runs": flat.runs, "evaluations": flat.all_evaluations}
         return made[one_of("table", table, made)](self.blocks()).to_pandas()
@@ -244,7 +244,7 @@ class Comparison:
             axes: Axes to draw on; None: new ones.
 
         Raises:
-            ValueError: The track is unknown.
+            ValueError: The track is unknown, or see `scores`.
             ModuleNotFoundError: matplotlib is not installed.
         """
         tracks = {t["name"]: t for t in self.scores["tracks"]}
@@ -342,7 +342,7 @@ class Comparison:
         atomic.write_csv(atomic.inside(self.folder, self.folder / "summary.csv"), [_flat(cell) for cell in cells])
 
     def digest(self) -> str:
-        """Sha256 of all runs in any order; two studies are bit-identical if their digests are equal."""
+        """Sha256 of the runs in any order, without seconds and `suite`; equal digests mean identical results."""
         return digest_of(self.blocks())
 
     def __str__(self) -> str:

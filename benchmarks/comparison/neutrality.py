@@ -32,7 +32,7 @@ SAMPLERS = {
 """Agent and arguments by name; `random` checks the method itself."""
 
 FAMILIES = {"CharMini": 32, "CharHPO": 22, "NMTHPO": 6}
-"""Tables of each family."""
+"""Families, and the number of tables of each."""
 
 STEPS = 20
 """Evaluations of a run."""

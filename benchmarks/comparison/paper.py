@@ -49,12 +49,12 @@ SPECIAL = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 
 def tex(value: Any) -> str:
-    """Text as LaTeX."""
+    """Return text with the special characters of LaTeX escaped."""
     return "".join(SPECIAL.get(c, c) for c in str(value))
 
 
 def slug_of(name: str) -> str:
-    """A name as a file name."""
+    """Return a name with only those characters that are safe in file names."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
 
 
@@ -117,7 +117,7 @@ def _references(environment: str) -> tuple[str, ...]:
 
 
 def _ranking(track: Mapping[str, Any]) -> str:
-    """The ranking of a track as a table; the best agent, or all that are tied for best, in bold."""
+    """The ranking of a track as a LaTeX table; the best agent, or all that are tied for best, in bold."""
     rows = []
     for r in track["ranking"]:
         best = r["here"] in ("best", significance.TIED)

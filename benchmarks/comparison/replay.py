@@ -44,7 +44,7 @@ SETTING = ("env_kwargs", "shuffle", "subsample", "budget")
 
 @dataclass
 class Replay:
-    """Comparison of parts with their replay on the environment; `Store.read` calls it for each part.
+    """Comparison of parts with their replay on the environment; `Store.once` calls it for each part.
 
     Attributes:
         checked: Number of runs compared.
@@ -54,7 +54,7 @@ class Replay:
     checked: int = 0
     unchecked: dict[str, str] = field(default_factory=dict)
     _kept: dict[str, _Problems] = field(default_factory=dict)
-    """Problems of earlier agents, for the next one: their parts come one after the other. The last was used last."""
+    """Problems of earlier parts, reused for other agents on the same seeds; the least recently used first."""
 
     def __call__(self, part: Path, block: Block) -> None:
         """Check the runs of a part.
@@ -110,7 +110,7 @@ class Replay:
         self.unchecked[env] = "a function is not called again"
 
     def __str__(self) -> str:
-        """Result of the replay, as a sentence."""
+        """Result of the replay, as sentences; empty if nothing was compared."""
         said = [f"Replayed {self.checked:,} stored runs: all rewards, costs and statuses are equal."]
         said += [f"Runs on {env} were not replayed: {why}." for env, why in sorted(self.unchecked.items())]
         return " ".join(said if self.checked else said[1:])
@@ -120,7 +120,7 @@ def table_of(header: Mapping[str, Any]) -> Table:
     """The table on which a saved run was made.
 
     Raises:
-        ValueError: The table has changed.
+        ValueError: The table is not available, or has changed.
     """
     spec, arguments = registry.find(header["env"]), header.get("env_kwargs", {})
     arms = {k: v for k, v in arguments.items() if k in ("means", "deviations", "bounds")}
@@ -142,7 +142,7 @@ class _MismatchError(ValueError):
 
 
 def _alike(block: Block) -> Iterator[npt.NDArray[np.intp]]:
-    """The runs of a part by the arguments of their environment."""
+    """Indices of the runs of a part, grouped by the arguments of their environment."""
     groups: dict[str, list[int]] = {}
     for k, own in enumerate(block.rest):
         groups.setdefault(json.dumps({key: own[key] for key in ("kind", *SETTING) if key in own}), []).append(k)
@@ -186,7 +186,7 @@ class _Problems:
 
     @functools.cached_property
     def listed(self) -> Array:
-        """Sorted row indices of each episode."""
+        """Sorted row indices of all episodes; those of episode i are increased by i times the size of the table."""
         assert self.episodes.rows is not None
         size = len(self.params.table)
         return (self.episodes.rows + size * np.arange(len(self.episodes.rows))[:, None]).ravel()
@@ -265,7 +265,7 @@ class _Runs:
         return np.stack([own, *actions.T[1:]], axis=1) if actions.ndim > 1 else own
 
     def _answers(self, asked: Array, run: Array) -> tuple[dict[str, Array], Array]:
-        """Results of the environments for all stored actions, and whether the episode had ended at each."""
+        """Results of the environments for all stored actions, and whether each evaluation ended its episode."""
         envs = self.problems.started()
         total, n = int(self.starts[-1]), len(self.block)
         shape = (total, self.params.reward_dim) if self.params.vector else (total,)

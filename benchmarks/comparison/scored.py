@@ -31,14 +31,14 @@ TOGETHER = 200
 
 
 def budget_apart(header: Header) -> float | None:
-    """Budget of a run, if the leaderboard shows it in addition to the environment's first budget."""
+    """Budget of a run if the leaderboard shows it in addition to the environment's first budget; else None."""
     family, budget = family_of(header["env"]), header["budget"]
     apart = family is not None and any(s.get("budget") == budget for s in family.leaderboard[1:])
     return budget if apart else None
 
 
 def environment_of(header: Header) -> str:
-    """Label of an environment: its id, the given arguments except table and most budgets, and the source tables' tasks.
+    """Label of an environment: its id, given arguments except table and most budgets, and distribution of source tasks.
 
     Thus runs with and without sources are never averaged.
     """
@@ -128,11 +128,11 @@ class AgentRuns:
     rank: tuple[Any, ...]
     header: dict[str, Any]
     pieces: list[ScoredRuns] = field(default_factory=list)
-    """Runs of equal length each."""
+    """Scored parts, each with runs of equal length."""
     first: dict[bool, tuple[int, dict[str, Any]]] = field(default_factory=dict)
     """Lowest seed and its header, for degenerate and other runs."""
     flat: int = 0
-    """Number of flat runs."""
+    """Number of degenerate runs."""
     fronts: list[tuple[Floats, Floats]] = field(default_factory=list)
     """Rewards and costs of each run with two objectives."""
 
@@ -236,7 +236,7 @@ class Scores:
         return sum(cell.flat for (e, _), cell in self.cells.items() if e == env) if self.averaged(env) else 0
 
     def scored(self) -> dict[str, dict[str, ScoredRuns]]:
-        """All scores, by environment and agent, in the order of their first seeds, then by rank; can be called once.
+        """All scores, by environment and agent, in the order of their lowest seeds, then by rank; can be called once.
 
         Raises:
             ValueError: There are no runs, or a run occurs twice.
@@ -262,7 +262,7 @@ class Scores:
 
 
 def _groups(block: Block) -> Iterable[npt.NDArray[np.intp]]:
-    """The runs of a block, grouped by their headers without seed and scale."""
+    """Indices of the runs of a block, grouped by their headers without seed and scale."""
     known, first = np.unique(block.which, return_index=True)
     return (np.flatnonzero(block.which == k) for k in known[np.argsort(first)])
 

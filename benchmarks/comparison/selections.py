@@ -26,7 +26,7 @@ def of_scored(
 
     Returns:
         `agent`, `budget`, `n`, `wrong` ([fraction, low, high] of the runs that recommend another arm than the best
-        one), `sure` (fraction that stopped because they were confident, with budget for two more rounds of all arms)
+        one), `sure` (fraction that stopped because they were confident, with budget left for two rounds of all arms)
         and `evaluations` (mean; the whole budget for runs that were not sure).
     """
     found: dict[str, dict[tuple[str, float], list[tuple[ScoredRuns, int]]]] = {}

@@ -102,7 +102,7 @@ def whole(
 def _ranked(
     collected: Scores, first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> list[dict[str, Any]]:
-    """The tracks with the number of `objectives` and flat runs `left_out`."""
+    """The tracks, with `objectives`, their number, and `left_out`, the number of degenerate runs by environment."""
     tracks = []
     for name, envs in tracks_of(first, scored):
         t = track(name, envs, scored)
@@ -114,7 +114,7 @@ def _ranked(
 def tracks_of(
     first: Mapping[str, Header], scored: Mapping[str, Mapping[str, ScoredRuns]]
 ) -> list[tuple[str, list[str]]]:
-    """Environments by track: the same family, kind of reward, agents and budget.
+    """Name and environments of each track: the same family, number of objectives, agents and budget.
 
     Runs with source tables are separate tracks, and so is each environment whose scores are raw or whose regret is 0/0.
     """
@@ -275,7 +275,7 @@ def _agent(h: Header, label: str) -> dict[str, Any]:
 
 
 def rounded(value: Any, digits: int = 4) -> Any:
-    """Plain data with floats rounded to so many significant digits; NaN and infinities become None."""
+    """Plain data with floats rounded to `digits` significant digits; NaN and infinities become None."""
     if isinstance(value, Mapping):
         return {k: rounded(v, digits) for k, v in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):

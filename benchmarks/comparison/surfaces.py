@@ -66,7 +66,7 @@ def of_cells(cells: Mapping[tuple[str, str], AgentRuns]) -> dict[str, Any]:
 
 
 def _grid(sets: Sequence[Floats]) -> Floats:
-    """First rewards from the worst to the best in the fronts of all runs."""
+    """First rewards of the grid: quantiles over the fronts of all runs, and the points of their joint front."""
     fronts = np.concatenate([s[pareto_front(s)] for s in sets])
     front = fronts[pareto_front(fronts)]
     values = np.quantile(fronts[:, 0], np.linspace(0.1, 1.0, POINTS))

@@ -141,7 +141,7 @@ def legend(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = None
 
 
 def score(run: Run, tolerance: float | None = None) -> dict[str, float]:
-    """Targets of one run: `best`, `fb`, `ftb`, `ftc` for one objective; `fbp`, `fto`, `fta` for several.
+    """Targets of one run: for one objective `best` and, with a scale, `fb`, `ftb`, `ftc`; else `fbp`, `fto`, `fta`.
 
     Raises:
         ValueError: Several objectives without a table, so that no front is known; or a run without evaluations.
@@ -171,7 +171,7 @@ def summarise(by_agent: Mapping[str, Sequence[Run]], tolerance: float | None = N
         tolerance: Tolerance of `ftc`, see `tolerance_of`.
 
     Raises:
-        ValueError: Runs on different ids, or on different kinds of tables, are mixed.
+        ValueError: Runs are on different ids or kinds of tables; see also `score`.
     """
     mixed = {(run.header["env"], run.header["kind"]) for runs in by_agent.values() for run in runs}
     if len(mixed) != 1:

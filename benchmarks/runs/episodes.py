@@ -48,13 +48,13 @@ def is_live(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
 
 
 def has_rows(env_id: str, env_kwargs: Mapping[str, Any]) -> bool:
-    """Return whether an id's actions are rows or arms of its table, alone or with a checkpoint."""
+    """Return whether an id's actions are rows or arms of its table, alone or with a fidelity."""
     kind, live = _actions(env_id, env_kwargs)
     return kind in ("rows", "fidelity", "arms") and not live  # a function's candidates are in no telling order
 
 
 def arguments(env_id: str, env_kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments that make an environment for comparisons; `shuffle=True` by default if actions are rows or arms.
+    """Return the arguments of an environment in comparisons: by default `shuffle=True` if actions are rows or arms.
 
     Args:
         env_id: Registered id.
@@ -81,7 +81,7 @@ class Episodes:
         params: Parameters of the environment.
         keys: (n,) uint64, the key of each episode.
         tables: (n,) index in `params.tables` of the table of each episode.
-        rows: (n, k) table row of each action, or None if they are equal.
+        rows: (n, k) table row of each action; None if actions are the table's rows.
     """
 
     params: Params
@@ -133,7 +133,7 @@ class Episodes:
         return found
 
     def truth(self, i: npt.NDArray[np.int64], actions: npt.NDArray[Any]) -> npt.NDArray[np.float64] | None:
-        """(k, ...) mean over all repeats of actions; None without a table.
+        """Return the (k, ...) means of actions over all repeats; None without a table.
 
         Args:
             i: (k,) episode of each action.

@@ -38,7 +38,7 @@ class Call:
 
     @property
     def foreign(self) -> str | None:
-        """Code from outside this package that the call runs in its worker's process, if any."""
+        """Name of the code from outside this package that the call runs in its worker's process; None if none."""
         return getattr(self.argument, "foreign", None)
 
 
@@ -59,11 +59,7 @@ class Calls:
         self._calls.append(Call(function, argument))
 
     def next(self) -> Any:
-        """Wait for a submitted call, and return its result or raise its exception.
-
-        Raises:
-            WorkerLost: Workers repeatedly died during this call; others continue.
-        """
+        """Return the result of a submitted call, or raise its exception."""
         call = self._calls.popleft()
         return call.function(call.argument)
 
@@ -99,7 +95,7 @@ class PooledCalls(Calls):
 
     Args:
         pool: An executor, which is not closed, or a factory of executors, which are.
-        workers: Number of calls submitted to it at once, an int >= 1.
+        workers: Largest number of calls submitted to it at once, an int >= 1.
         losses: Number of retries of a call whose worker died.
 
     Raises:
@@ -117,10 +113,10 @@ class PooledCalls(Calls):
         self._suspects: collections.deque[Call] = collections.deque()
 
     def next(self) -> Any:
-        """Return the result of the first finished call.
+        """Return the result of a finished call, or raise its exception.
 
         Raises:
-            WorkerLost: Workers repeatedly died during this call; others continue.
+            WorkerLost: Workers repeatedly died during this call, or it exceeded its time limit; others continue.
             RuntimeError: The pool is broken, and there is no factory to replace it.
         """
         while True:
@@ -140,9 +136,9 @@ class PooledCalls(Calls):
             return value
 
     def _hand(self, last: Call | None = None) -> None:
-        """Submit calls to the pool: one whose worker died alone, others up to the limit.
+        """Submit pending calls to the pool: those whose worker died one at a time, others up to the limit.
 
-        Calls that run the same outside code as the last call come first, because its worker is free.
+        A call that runs the same outside code as the last call comes first, because its worker is free.
         """
         while self._suspects or self._calls:
             if len(self._flying) >= (1 if self._suspects else self.workers):
@@ -163,7 +159,7 @@ class PooledCalls(Calls):
             self._flying[future] = call
 
     def _lose(self, call: Call, error: Exception) -> None:
-        """Requeue a call whose worker died; raise `WorkerLost` after too many losses."""
+        """Requeue a call whose worker died; raise `WorkerLost` after too many losses, or beyond its time limit."""
         if isinstance(error, concurrent.futures.BrokenExecutor):
             self._replace(error)
         call.losses += 1
@@ -198,17 +194,17 @@ class PooledCalls(Calls):
 
 
 AnyExecutor = Calls | concurrent.futures.Executor | Callable[[], concurrent.futures.Executor]
-"""An executor, a factory of one, or calls that outlive this use."""
+"""An executor, a factory of one, or `Calls` that the caller closes."""
 
 
 def calls_on(pool: AnyExecutor | None) -> Calls:
-    """Calls on a user's executor, as a context manager that does not close it.
+    """Calls on a user's executor, which they do not close; given `Calls` are returned as they are.
 
     Args:
         pool: See `AnyExecutor`; None: this process.
 
     Raises:
-        ValueError: The argument is not an executor.
+        ValueError: The argument is neither an executor nor a factory.
     """
     if pool is None:
         return Calls()

@@ -17,7 +17,7 @@ FIRST, LAST = ("env", "agent", "seed", "step"), ("reward", "cost", "incumbent", 
 
 
 class Runs(list[Run]):
-    """Runs of one or several calls of `run`: `run(...) + run(...)`.
+    """A list of the runs of one or several calls of `run`: `run(...) + run(...)`.
 
     Args:
         runs: The runs.
@@ -53,7 +53,7 @@ class Runs(list[Run]):
         return frame
 
     def best(self) -> Any:
-        """The row of the frame with the best reward, a pandas Series; with several objectives, with the largest sum.
+        """The row of the frame with the best reward (or sum of rewards), as a pandas Series without its NaN entries.
 
         Raises:
             ValueError: There are no runs, or runs on several environments, whose rewards cannot be compared.

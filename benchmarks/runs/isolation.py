@@ -1,4 +1,4 @@
-"""Isolated agents: a process that has the `Problem` alone; its environment variables, memory, errors, end.
+"""Isolated agents: a process that gets only the `Problem`; its environment variables, memory, errors, end.
 
 This prevents accidents and shortcuts; it is not a sandbox. `docs/trust.md` lists what agents can still do.
 """
@@ -122,7 +122,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         hyperparameters: Mapping[str, Any],
         rows: npt.NDArray[np.int64] | None = None,
     ) -> AgentPool:
-        """Make one agent per seed.
+        """Make one agent per seed in the process; return their pool.
 
         Raises:
             ValueError: The hyperparameters are not JSON data.
@@ -164,7 +164,7 @@ class IsolatedProcess(contextlib.AbstractContextManager["IsolatedProcess"]):
         """Versions of the interpreter, of NumPy and of the agent's package in the process.
 
         Raises:
-            AgentError: The reply is not valid.
+            AgentError: The process failed, or its reply is not valid.
         """
         answer = self.call("versions", agent=self.agent)
         if not isinstance(answer, dict) or not all(isinstance(v, str) for v in answer.values()):
@@ -304,7 +304,7 @@ def _environment(agent: str, folder: str, elsewhere: bool) -> dict[str, str]:
 
 
 def _folders(agent: str) -> Iterator[str]:
-    """Location of the agent's module or package, which is not imported here."""
+    """Folders that contain the agent's module or package, which is not imported here."""
     top = agent.partition(":")[0].partition(".")[0]
     spec = importlib.util.find_spec(top) if ":" in agent else None
     if spec is None:

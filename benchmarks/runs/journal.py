@@ -1,4 +1,4 @@
-"""Journal: a file to which evaluations are appended one by one; checksums, damage and its repair.
+"""Journal: a file to which records are appended one by one; checksums, damage and its repair.
 
 Each line is a record as JSON, after the first 16 characters of a sha256 that covers this record and all before it. A
 line is in the file before `append` returns, and on the disk unless the caller allows it to wait for the next one. An
@@ -33,10 +33,10 @@ class DamagedError(ValueError):
 
 
 def salvage(path: Path) -> tuple[int, Path] | None:
-    """Keep the valid beginning of a damaged journal, and rename the damaged file.
+    """Keep the valid beginning of a damaged journal, and copy the damaged file.
 
     Returns:
-        Number of lines lost, and the new path of the damaged file; None if the journal is not damaged.
+        Number of lines lost, and the path of the copy; None if the journal is not damaged.
 
     Raises:
         ValueError: Not even the first line is valid, or the journal is a symbolic link.
@@ -56,7 +56,7 @@ def salvage(path: Path) -> tuple[int, Path] | None:
 
 
 class Journal:
-    """Records of one run, in the order in which they were added.
+    """Records of a file, in the order in which they were added.
 
     Args:
         path: The file, created with the first record. Its folder must exist. One process writes, or several in
@@ -90,6 +90,7 @@ class Journal:
 
         Raises:
             TypeError: The record is not plain data.
+            ValueError: Another process has changed the file.
             OSError: Writing to the disk fails; the record was not added.
         """
         text = json.dumps(dict(record), sort_keys=True).encode()
@@ -106,7 +107,7 @@ class Journal:
         self.records.append(plain)
 
     def follow(self) -> list[dict[str, Any]]:
-        """Read what another process has added; each must hold the lock on the folder while it reads or appends."""
+        """Read and return new records of other processes; each must lock the folder while it reads or appends."""
         before = len(self.records)
         if self.path.exists():
             with open(self.path, "rb") as stream:

@@ -55,7 +55,7 @@ def watch(tell: Callable[[tuple[float, str] | None], object]) -> None:
 def deadline(
     seconds: float, text: str = "a run must end within {:g} s (--run-seconds), this one did not"
 ) -> Iterator[None]:
-    """Raise `RunTimeout` in the enclosed code after this time, and again every second until it ends.
+    """Raise `RunTimeout` in the enclosed code after `seconds`, and again every second until it ends.
 
     In the main thread on POSIX a signal does this, which interrupts sleeping code; elsewhere the interpreter does it
     between two bytecodes. Neither stops a loop in compiled code, but a worker is killed.

@@ -1,4 +1,4 @@
-"""`run`: steps k agents on one batched environment; checks actions, withholds held-out metrics, stops at targets."""
+"""`run` steps k agents on one batched environment, checks actions, withholds held-out metrics, stops at targets."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _STRIPPED = ("held_out", "row", "action_mask", "status_code")
 
 
 def problem_of(env: Any, transfer: str | None = None) -> Problem:
-    """Problem of an environment, scalar or batched.
+    """Return the problem that agents get on an environment.
 
     Args:
-        env: The environment.
+        env: The environment, scalar or vectorized.
         transfer: See `run`.
 
     Raises:
-        ValueError: The sources do not exist.
+        ValueError: The environment has no such source tasks.
     """
     params, spec = env.unwrapped.params, env.unwrapped.spec
     excluded = registry.held_out_of([t.name for t in params.tables], spec and spec.id)
@@ -85,7 +85,7 @@ def run(
         agent: Registered name, `module:factory`, or a factory `(problem, seed, **hyperparameters) -> Agent`.
         env_id: Registered id.
         seeds: Distinct seeds. Agent and environment are seeded with a hash of the id and of each.
-        budget: Replaces the id's default budget, in its cost unit.
+        budget: Budget in the unit of the id's default budget, which it replaces.
         target: Function of an evaluation; a run stops once it returns True.
         env_kwargs: Arguments of the environment (`table=`, `objective=`, ...). If actions are configurations, these are
             shuffled in each episode unless `shuffle=False` is given.
@@ -93,8 +93,8 @@ def run(
         isolate: Whether the agents run in a separate process, which has the problem and nothing else; or the
             interpreter of another environment; or an `IsolatedProcess` of this agent, which is reused.
         transfer: Meta-training tasks of all agents: tables of the id's family that share no language with it
-            (`family`), or of another family (`NMTHPO`, `NMTLC`, `CharHPO`); by default none. See `docs/transfer.md`.
-        executor: Any `concurrent.futures.Executor`, or a factory of one, to which parts of the seeds are submitted; all
+            (`family`), or of a distribution (`NMTHPO`, `CharMini`, ...); by default none. See `docs/transfer.md`.
+        executor: Any `concurrent.futures.Executor`, or a factory of one, to which batches of seeds are submitted; all
             arguments must be picklable. Default: this process.
         **hyperparameters: Arguments of the agent.
 
@@ -102,8 +102,8 @@ def run(
         One run per seed, in the order of `seeds`.
 
     Raises:
-        ValueError: The id or agent is unknown, seeds are not distinct ints >= 0, or an agent suggests or recommends an
-            invalid action.
+        ValueError: The id or agent is unknown, seeds are not distinct ints >= 0, another argument is invalid, or an
+            agent suggests or recommends an invalid action.
         AgentError: An isolated agent failed.
     """
     if registry.find(env_id) is None:
@@ -222,7 +222,7 @@ def _loop(
 ) -> tuple[list[EpisodeLog], npt.NDArray[np.float32]]:
     """Step the batch until every episode has ended, its agent is done or its target is met.
 
-    Also returns (steps, 2) seconds of `ask` and `tell` per running episode.
+    Returns the logs, and (steps, 2) seconds of `ask` and `tell` per running episode.
 
     Results of the environment are logged before they are passed to the agent, which gets copies. `start` is the result
     of `reset`.
@@ -287,7 +287,7 @@ def _loop(
 
 
 def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, Any]]:
-    """The batched info as one dict per episode, without masks and held-out metrics."""
+    """The batched info as one dict per chosen episode (None: all), without masks, rows and held-out metrics."""
     names = tuple(k for k in infos if k[0] != "_" and k not in _STRIPPED)
     columns = [_rows(v, chosen) if isinstance(v := infos[k], dict) else _listed(v, chosen) for k in names]
     return [*map(dict, map(zip, itertools.repeat(names), zip(*columns, strict=True)))]

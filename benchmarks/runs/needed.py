@@ -21,7 +21,7 @@ PARTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 UNDIVIDED = (*DEFINITIONS, ast.For, ast.AsyncFor, ast.While)
 """Statements that are not divided."""
 FIXED = ("Import", "FunctionDef", "AsyncFunctionDef")
-"""Kinds of statements whose bindings calls do not change."""
+"""Kinds of statements that bind functions or modules, which calls do not change."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ def needed(cells: Sequence[str], names: Collection[str], lines: Collection[int] 
     Args:
         cells: Source of a script, or of the cells of a notebook in the order in which they were run.
         names: Global names of the functions or classes.
-        lines: First lines of lambdas in the last cell.
+        lines: Line numbers of lambdas in the last cell.
         last: Whether only the last binding of a name counts, as in a notebook, whose cells are run again.
 
     Returns:
-        The text; None if a name or line does not exist or the syntax is nested too deeply.
+        The text; None if a name or line does not exist, or the syntax is invalid or nested too deeply.
     """
     try:
         trees = [ast.parse(cell) for cell in cells]

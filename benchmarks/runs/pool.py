@@ -17,7 +17,7 @@ class AgentPool:
         agents: One per episode.
 
     Attributes:
-        observes: Whether the agents use observations, see `Agent.observes`.
+        observes: Whether any of the agents uses observations, see `Agent.observes`.
     """
 
     observes: bool
@@ -32,7 +32,7 @@ class AgentPool:
             self._agents[i].observe(observations[k].copy(), None if masks is None else masks[k].copy())
 
     def ask(self, who: Sequence[int]) -> Iterable[Any]:
-        """Next action of each of these episodes, lazily: the agents' actions may share a buffer."""
+        """Return the next action of each of these episodes, lazily: the actions may share a buffer."""
         asked = [self._agents[i] for i in who]
         prepare_each(asked)
         return (agent.ask() for agent in asked)
@@ -52,7 +52,7 @@ class AgentPool:
         return (agent.recommend() for agent in self._agents)
 
     def random(self, counts: Sequence[int]) -> Sequence[bool]:
-        """Return whether all evaluations of each agent are those of random search, see `Agent.random_first`."""
+        """Return for each agent whether all its evaluations equal those of random search, see `Agent.random_first`."""
         return [k <= agent.random_first for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> Sequence[Iterable[str]]:

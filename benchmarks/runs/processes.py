@@ -45,7 +45,7 @@ class Processes(concurrent.futures.Executor):
         self._open = True
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
-        """Submit a call; `foreign` of its last argument, if it exists, names the outside code that it runs."""
+        """Submit a call; `foreign` of its last positional argument, if any, names the outside code that it runs."""
         return self._threads.submit(self._carry_out, functools.partial(function, *args, **kwargs))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -73,7 +73,7 @@ class Processes(concurrent.futures.Executor):
         return value
 
     def _worker(self, code: str | None) -> "_Worker":
-        """An idle worker that has run no other outside code than this."""
+        """Take an idle worker that has run no outside code but this, or start one."""
         with self._change:
             if not self._open:
                 raise RuntimeError("executor must be open, got one that was shut down")
@@ -110,7 +110,7 @@ class _Worker:
         self._number = 0
 
     def answer(self, call: Callable[[], Any]) -> tuple[bool, Any]:
-        """Whether a call succeeded, and its result or exception.
+        """Execute a call in the process; return whether it succeeded, and its result or exception.
 
         Raises:
             ChildProcessError: The worker has died.

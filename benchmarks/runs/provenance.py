@@ -4,7 +4,7 @@ A number version (`numbers.csv`) belongs to a family or to an agent; `tests/regr
 any recorded number changes. Code from outside has no such record: of each of its modules there is the sha256 of the
 syntax, without comments, docstrings and calls of `print`, found by imports that are read from the sources, wherever in
 a module they stand; nothing is imported for it. Modules of Python and of installed packages are left out, except the
-package of the agent itself. Not covered: what code from outside takes from `agents/models`, but for the version of this
+package of the agent itself. Not covered: what code from outside uses of `agents/models`, except the version of this
 package; modules imported by computed names, data files of a user's agent, and what a process changes after its imports.
 """
 
@@ -46,7 +46,7 @@ FOLDERS = ("agents", "benchmarks", "hpo_envs", "tables")
 """Folders of the package in a clone."""
 
 MAIN = ("__main__", "__mp_main__")
-"""Names of the script that runs; the latter as multiprocessing calls it."""
+"""Names of the module of the running script; the second is used in processes of multiprocessing."""
 
 WHOLE, COMPILED = " (whole file)", " (compiled code)"
 """Suffixes of the names of digests that cover a whole file, or compiled code, instead of what a function needs."""
@@ -116,12 +116,12 @@ def header_of(
     isolated: bool = False,
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Header of runs before they start, as plain JSON.
+    """Return the header that runs have before they start, as plain JSON.
 
     Args:
         params: `Params` of an environment of the id, made with `env_kwargs`.
         spec: The id.
-        env_kwargs: Arguments of the environment; name, kind and sha256 of the table are in each run.
+        env_kwargs: Arguments of the environment. `table` is left out: its name, kind and sha256 are in each run.
         agent: See `run`.
         hyperparameters: Arguments of the agent.
         isolated: Whether the agent runs in a separate process.
@@ -194,7 +194,7 @@ def _versions() -> dict[tuple[str, str], int]:
 def suite() -> dict[str, Any]:
     """Git `commit` of this package and its `uncommitted` files, or `record`, the sha256 of the installed RECORD.
 
-    Empty where neither can be had. It is kept with runs and compared with nothing.
+    Empty if neither is available. It is stored with runs, but never compared.
     """
     root = Path(hpo_envs.__file__).resolve().parents[1]
     if (root / ".git").exists():
@@ -302,7 +302,7 @@ def _of_loose(parts: Sequence[Any]) -> dict[str, str]:
 
 
 def _cells(module: str, files: Sequence[str]) -> tuple[list[str], bool]:
-    """Source of a script, or of the cells of a notebook (that of the first file last), and whether it is one."""
+    """Source of a script, or of the cells of a notebook (the first file's last), and whether it is a notebook."""
     names = vars(sys.modules[module])
     file = str(names.get("__file__") or next(iter(files), ""))
     linecache.checkcache(file)
@@ -340,7 +340,7 @@ def _plain(value: Any) -> str:
 
 @functools.cache
 def _read(name: str, path: Path, changed: int, size: int) -> tuple[str, tuple[str, ...]]:
-    """Digest of a module, and the names that it imports; read again once the file has changed."""
+    """Digest of a module, and the names that it imports; cached until the file changes."""
     file = _on_disk(path)
     source = path.read_bytes() if file == path else zipimporter(str(file)).get_data(str(path))
     from hpo_envs.benchmarks.runs.needed import syntax  # few runs are of code from outside

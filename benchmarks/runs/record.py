@@ -1,4 +1,4 @@
-"""`Run`: what is stored of each evaluation (costs, statuses, seconds), and the header of a registered id."""
+"""`Run`: stored results of a run (actions, rewards, costs, statuses, seconds); headers of runs on registered ids."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Run:
 
     Attributes:
         seed: The given seed; agent and environment get the results of `episodes.seeds_of`.
-        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Rows are the table's, not the episode's
-            indices.
+        actions: One entry per evaluation: (k,) ints, or (k, ...) arrays. Row indices are those of the
+            table, not of the episode.
         rewards: (k,) or (k, objectives) float64, higher is better.
         costs: (k,) float64 in `header["cost_unit"]`, which is the unit of the budget.
         recommended: The action that the agent recommends at the end, with the table's row.
@@ -37,8 +37,8 @@ class Run:
             of the scores (`scales.Scale`), agent and hyperparameters, versions, `numbers`, `agent_numbers`,
             `environment_source` and `agent_source` (see `provenance.Code`), and `suite`, the origin of this package's
             code; `random_search` if all evaluations of the agent were those of random search; `seen`, the languages of
-            the problem on which its weights were trained, if any; with source tables, `transfer`: the sources (id,
-            table, kind, sha256, languages), and the problem's languages, which they do not have.
+            the problem on which its weights were trained, if any; with source tables, `transfer`: their
+            distribution, the sources (id, table, kind, sha256, languages), and the problem's languages (`excluded`).
         evaluated: Further data on each evaluation, (k, ...) arrays by name: `row`, `level` and `repeat` of the table
             (int32), if there is one; `status` (int8, index in `STATUSES`); and for arms and tables with repeats
             `truth`, shaped as the rewards: the mean of the row's repeats at that level. If an evaluation takes several
@@ -47,8 +47,8 @@ class Run:
         recommended_truth: Mean of all repeats of the recommended action, if a table has it.
         configs: Natural values of each evaluation's hyperparameters if they are not a row of a table: on boxes and
             users' functions. They are not stored.
-        seconds: (k, 2) float32 seconds of `ask` and `tell`, divided equally among all runs of a batch and all
-            evaluations of a batch of pulls. They differ between repetitions and are in no digest.
+        seconds: (k, 2) float32 seconds of `ask` and `tell`, divided equally among the running episodes of a batch
+            and all evaluations of a batch of pulls. They differ between repetitions and are in no digest.
     """
 
     seed: int
@@ -98,10 +98,10 @@ class EpisodeLog:
     prices: list[float] = dataclasses.field(default_factory=list)
     configs: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     ends: list[int] = dataclasses.field(default_factory=list)
-    """Evaluations after each step, where a step may be none or several."""
+    """Number of evaluations after each step, if a step may be none or several; else empty."""
 
     def seconds(self, steps: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """Seconds of each evaluation, from those of each step, (steps, 2)."""
+        """Return the (evaluations, 2) seconds of each evaluation from the (steps, 2) seconds of each step."""
         if not self.ends:
             return steps[: len(self.costs)].copy()
         counts = np.diff([0, *self.ends])

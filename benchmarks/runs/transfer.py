@@ -1,4 +1,4 @@
-"""Source tasks of an environment (`transfer=`): which tables they are, and what agents observe of them.
+"""Source tasks for an environment (`transfer=`): which tables they are, and what agents observe of them.
 
 On an id of a family, the sources are all tables of a distribution (the family's, or another's) that share no language
 or task group with the id's tables (`catalogue.held_out`); for a held-out language, both translation directions are left
@@ -32,7 +32,7 @@ SAME = ("objective", "cost", "levels")
 
 @dataclass(frozen=True)
 class Transfer:
-    """The sources of an environment.
+    """Source tasks for an environment.
 
     Attributes:
         distribution: Name of the distribution whose tables they are.
@@ -47,7 +47,7 @@ class Transfer:
     facts: tuple[Mapping[str, Any], ...]
 
     def header(self) -> dict[str, Any]:
-        """Entry of headers of runs."""
+        """Return the entry `transfer` of headers of runs."""
         return {
             "distribution": self.distribution,
             "excluded": list(self.excluded),
@@ -61,7 +61,7 @@ def distributions() -> dict[str, Distribution]:
 
 
 def of_family(env_id: str) -> Distribution | None:
-    """The distribution denoted by `FAMILY` for an id: the one that contains the id, or the family's only one."""
+    """The distribution that `FAMILY` denotes for an id: the one with the id, or the family's only one; else None."""
     family = registry.family_of(env_id)
     some = [d for d in family.distributions if not d.argument] if family else []
     own = [d for d in some if env_id in map(d.ids.format, d.held_out)]
@@ -76,7 +76,7 @@ def resolve(env_id: str, asked: str) -> str:
         asked: Name of a distribution, or `FAMILY`.
 
     Raises:
-        ValueError: The distribution does not exist, or the id's family has none.
+        ValueError: The distribution does not exist, or `FAMILY` denotes none for the id.
     """
     known = distributions()
     if asked == FAMILY:
@@ -93,12 +93,12 @@ def sources_of(env: Any, distribution: str) -> Transfer:
     """The source tasks for an environment, scalar or vectorized.
 
     Args:
-        env: An environment of this suite whose actions are rows with features, alone or with a checkpoint.
+        env: An environment of this suite whose actions are rows with features, alone or with a fidelity.
         distribution: See `resolve`.
 
     Raises:
-        ValueError: The environment has other actions, no table is left, or the tables are of another family for several
-            objectives.
+        ValueError: See `resolve`; the environment has other actions; no table is left; or there are several objectives,
+            but the tables are of another family.
     """
     params, spec = env.unwrapped.params, env.unwrapped.spec
     name = resolve(spec.id, distribution)
@@ -185,8 +185,8 @@ def _curves(params: Any) -> dict[str, Floats]:
 def columns(table: Table, target: Table) -> tuple[Floats, tuple[str, ...]]:
     """(rows, d) features of a table and their names: empty if they are the target's columns.
 
-    Values of a shared hyperparameter are on the target's scale, also outside [0, 1], and 0 if the target has a single
-    value. Hyperparameters that only the table has keep their scale and follow the others.
+    Values of a shared hyperparameter are on the target's scale, also outside [0, 1], and 0 if inactive or if the target
+    has a single value. Hyperparameters that only the table has keep their scale and follow the others.
     """
     features, own, theirs = np.array(table.features), table.feature_names, {h.name: h for h in target.space}
     for k, h in enumerate(table.space):

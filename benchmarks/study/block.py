@@ -39,7 +39,7 @@ class Block:
     Attributes:
         header: Entries shared by all runs.
         seeds: (runs,) int64.
-        rest: Distinct remainders of headers without scales: `table`, `kind`, `sha256` and other entries that differ.
+        rest: Distinct remainders of headers, without seed and scale: `table`, `kind`, `sha256` and what else differs.
         which: (runs,) index in `rest`.
         scales: (runs,) scale of each run as JSON with sorted keys, `null` for none; None: it is in `header`.
         starts: (runs + 1,) index of each run's first evaluation; the last is the total number.
@@ -173,7 +173,7 @@ class Block:
         return {**self.header, **own} | ({} if scale is None else {"scale": scale})
 
     def take(self, runs: npt.NDArray[np.intp]) -> Block:
-        """Return some of the runs."""
+        """Return a block of some of the runs."""
         lengths = np.diff(self.starts)[runs]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         at = np.arange(starts[-1]) + np.repeat(self.starts[runs] - starts[:-1], lengths)
@@ -242,7 +242,7 @@ def _name_of(dtype: np.dtype[Any]) -> str:
 
 
 def digest_of(blocks: Iterable[Block]) -> str:
-    """Sha256 of the complete runs in any order; two studies are bit-identical if their digests are equal."""
+    """Sha256 of runs in any order, without seconds and `suite`; studies with equal digests have identical results."""
     total = hashlib.sha256()
     groups: dict[tuple[str, str], list[Block]] = {}
     for block in blocks:
@@ -257,7 +257,7 @@ def digest_of(blocks: Iterable[Block]) -> str:
 
 
 def _contents(block: Block) -> Callable[[int], bytes]:
-    """Hashed content of a run: header, seed and scale, then type, shape and bytes of each array."""
+    """Return a function from the index of a run to its hashed bytes: header, seed, scale, then each array."""
     whole = ({**block.header, **own} for own in block.rest)
     headers = [json.dumps({k: v for k, v in h.items() if k not in ("scale", "suite")}, sort_keys=True) for h in whole]
     scales = block.scales or [json.dumps(block.header.get("scale"), sort_keys=True)] * len(block)

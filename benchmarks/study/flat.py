@@ -35,7 +35,7 @@ COLUMN_OF = {
     "action": "action", "reward": "reward", "cost": "cost", "row": "row", "level": "level", "repeat": "repeat",
     "move": "moves", "price": "price", "status": "status", "truth": "truth", "seconds": "ask_seconds",
 }  # fmt: skip
-"""Columns of the arrays of a `Block`; of several objectives, `reward` is in `rewards`, and `seconds` are in two."""
+"""Column of each array of a `Block`; several objectives are in `rewards`, and `seconds` in two columns."""
 
 
 JSON = ("hyperparameters", "env_kwargs", "objectives")

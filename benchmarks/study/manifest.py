@@ -32,7 +32,7 @@ def note(folder: Path, pairs: Pairs, command: str = "") -> None:
 
     Raises:
         ValueError: The file is damaged, or a symbolic link.
-        OSError: The disk is full or refuses.
+        OSError: Writing to the disk fails.
     """
     path = atomic.inside(folder, folder / NAME)
     folder.mkdir(parents=True, exist_ok=True)
@@ -84,11 +84,14 @@ def read(folder: Path) -> dict[tuple[str, str], set[int]] | None:
 
 
 def missing(folder: Path, found: Pairs) -> str:
-    """Missing runs of a folder, as a sentence; empty if none.
+    """Return a sentence on missing runs of a folder, or on a missing record of them; empty if none are missing.
 
     Args:
         folder: The folder.
         found: Runs that were read from it.
+
+    Raises:
+        ValueError: The file is damaged.
     """
     wanted = read(folder)
     if wanted is None:

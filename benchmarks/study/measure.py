@@ -71,13 +71,14 @@ def conduct(
         folder: Folder of the journal, created if missing; one process at a time.
         executor: Executor of the trainings, which is not closed.
         known: Names of trainings stored elsewhere.
-        watch: Called at the start and after each training: trainings done, all trainings, the new record.
+        watch: Called at the start and after each training: trainings done, all trainings, the new record or None.
 
     Returns:
         Number of new trainings.
 
     Raises:
         WorkerLost: Workers repeatedly died during a training.
+        ValueError: The journal is damaged.
         OSError: Writing to the disk fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -99,7 +100,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
     """Return the stored records in order.
 
     Raises:
-        FileNotFoundError: There are no such trainings.
+        FileNotFoundError: The folder has no journal.
         ValueError: The journal is damaged.
     """
     path = folder / JOURNAL
@@ -110,7 +111,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
 
 @screen.on()
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line; returns 1 if a row differs by more than the variation between seeds."""
+    """Run the command line; return 1 if a training differs by more than the variation between seeds."""
     parser = argparse.ArgumentParser(
         description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -126,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, check or pack."""
+    """Train, check or pack, as the arguments say; return the exit status."""
     name = one_of("name", args.name, (*GROUPS, *SUITES))
     suites = [SUITES[part] for part in GROUPS.get(name, (name,))]
     if args.pack is not None:

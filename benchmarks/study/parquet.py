@@ -37,7 +37,7 @@ def encode(block: Block) -> bytes:
     """The bytes of a part; equal runs give equal bytes, except for their seconds.
 
     Raises:
-        ValueError: A number that float64 cannot hold, or an array that the table has no column for.
+        ValueError: float64 cannot represent a number, or the table has no column for an array.
     """
     runs = {
         "seeds": block.seeds.tolist(),
@@ -184,7 +184,7 @@ def _whole(column: Any) -> Any:
 
 
 def _numbers(array: Any) -> Array:
-    """Convert without pandas, which `to_numpy` imports."""
+    """Convert an Arrow array to NumPy without pandas, which `to_numpy` imports."""
     if array.null_count:
         raise ValueError("missing numbers")
     return np.from_dlpack(array)

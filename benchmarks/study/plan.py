@@ -1,6 +1,6 @@
 """Expected cost of a study (seconds, bytes), and its division into parts for several machines (`--part`, `--plan`).
 
-Costs are estimated from the seconds per suggestion in the leaderboard. They divide the work and change no result: a
+Costs are estimated from the seconds per evaluation in the leaderboard. They divide the work and change no result: a
 part depends on the study alone, not on stored runs.
 """
 
@@ -24,7 +24,7 @@ UNMEASURED = 0.01
 """Seconds per evaluation of agents that are not on the leaderboard."""
 
 TRAININGS = 20
-"""Evaluations per fidelity if a budget is not in evaluations."""
+"""Expected evaluations per fidelity if a budget is not in evaluations."""
 
 BYTES = 31
 """Stored bytes per evaluation."""
@@ -39,7 +39,7 @@ class PlannedRuns:
         agent: Name in results.
         seeds: All seeds.
         evaluations: Expected number of evaluations per run.
-        seconds: Expected CPU time per run.
+        seconds: Expected CPU seconds per run.
         measured: Whether the seconds were measured for this agent; else they are a guess.
     """
 
@@ -64,7 +64,7 @@ def _measured() -> dict[tuple[str, str], float]:
 
 
 def expected(environment: str, agent: str, algorithm: str, seeds: Sequence[int], problem: Problem) -> PlannedRuns:
-    """The expected cost of runs."""
+    """Return the expected cost of the runs of an agent on an environment."""
     evaluations: float = TRAININGS * (1 if problem.levels is None else len(problem.levels))
     if problem.unit == "evaluations":
         evaluations = problem.budget or (1 if problem.features is None else len(problem.features))
@@ -77,7 +77,7 @@ def expected(environment: str, agent: str, algorithm: str, seeds: Sequence[int],
 def of_fits(
     fits: Iterable[tuple[Any, Any, Problem]], seeds: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> list[PlannedRuns]:
-    """Expected costs of the runs of fitting pairs of environment and entrant, each with the problem."""
+    """Return the expected cost of the runs of each (environment, entrant, problem)."""
     return [expected(e.id, a.name, a.algorithm, seeds[e.id, a.name], problem) for e, a, problem in fits]
 
 
@@ -85,7 +85,7 @@ def parsed(text: str) -> tuple[int, int]:
     """Parse "K/N", part K of N.
 
     Raises:
-        ValueError: The text has another form.
+        ValueError: The text has another form, or K is not from 1 to N.
     """
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if match is None or not 1 <= int(match[1]) <= int(match[2]) <= 10**6:
@@ -107,7 +107,7 @@ def part(planned: Sequence[PlannedRuns], k: int, n: int) -> dict[tuple[str, str]
 
 
 def rows(planned: Sequence[PlannedRuns], missing: Mapping[tuple[str, str], int]) -> list[list[str]]:
-    """The plan by agent, as lines of a table: runs, missing ones, evaluations, core hours, megabytes."""
+    """The plan as rows of text: a header, a row for each agent (runs, missing ones, core hours, ...), and totals."""
     lines = [["agent", "runs", "missing", "evaluations", "core hours of missing", "MB"]]
     by: dict[str, list[float]] = {}
     guessed = {p.agent for p in planned if not p.measured}

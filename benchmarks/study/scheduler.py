@@ -1,4 +1,4 @@
-"""Runs the missing runs of a study: agents that do not fit or raise, time limits, subsamples, capped budgets."""
+"""Execution of a study's missing runs: agents that do not fit or fail, time limits, subsamples, capped budgets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hpo_envs.benchmarks.study.plan import PlannedRuns
 
 Fit = tuple[Environment, Entrant, Problem]
-"""An agent that fits an environment, and the problem that it gets."""
+"""An environment, an agent that fits it, and the problem that the agent gets."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ ProgressCallback = Callable[[int, int], object]
 
 @contextlib.contextmanager
 def progress() -> Iterator[ProgressCallback]:
-    """A progress bar that appears with the first call, so that it does not overwrite errors in a study."""
+    """A progress callback whose bar appears with its first call, so that it does not overwrite errors in a study."""
     from tqdm.auto import tqdm
 
     bars: list[Any] = []
@@ -102,10 +102,10 @@ def conduct(
         folder: Folder of the store; None: runs are kept in memory.
         executor: Any `concurrent.futures.Executor`, a factory of one, which replaces a broken pool, or `Calls` of
             `hpo_envs.benchmarks.runs.executors`; default: this process. It is not closed.
-        take: Called with new runs, as columns, once they are stored.
+        take: Function that is called with new runs, as columns, once they are stored.
         watch: Progress callback.
-        seconds: Target duration of a task.
-        run_seconds: Time limit of a run; an agent that exceeds it is stopped on that id.
+        seconds: Target duration of a task in seconds.
+        run_seconds: Time limit of a run in seconds; an agent that exceeds it is stopped on that id.
         most: Limit of the expected seconds of function calls, such as trainings, in missing runs.
         part: (k, n): run only part k of n, see `plan.part`, unless another process is running it.
         command: Command that requests the runs, as typed.

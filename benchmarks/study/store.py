@@ -48,7 +48,7 @@ RunKey = tuple[str, str, int]
 """Key of a run, (env, agent, seed), unique in a store."""
 
 Check = Callable[[Path, Block], object]
-"""Check of a part before its runs are used: `hpo_envs.benchmarks.comparison.replay.Replay`."""
+"""Check of a part before its runs are used, such as `hpo_envs.benchmarks.comparison.replay.Replay`."""
 
 
 Agents = str | Collection[str] | None
@@ -69,7 +69,7 @@ def write(runs: Sequence[Run], folder: Path | str) -> int:
 
 
 def read(folder: Path | str, env: str | None = None, agent: str | None = None, check: Check | None = None) -> list[Run]:
-    """Read all runs of a folder, or those of one id, one agent; sorted by id, agent and seed.
+    """Read the runs of a folder, or only those of one id or agent; sorted by id, agent and seed.
 
     Args:
         folder: Folder of a store.
@@ -85,7 +85,7 @@ def read(folder: Path | str, env: str | None = None, agent: str | None = None, c
 
 
 def digest(runs: Iterable[Run]) -> str:
-    """Sha256 of the complete runs in any order; two studies are bit-identical if their digests are equal."""
+    """Sha256 of runs in any order, without seconds and `suite`; studies with equal digests have identical results."""
     return digest_of(blocks_of([*runs]))
 
 
@@ -184,7 +184,7 @@ class Store:
     def blocks(
         self, env: str | None = None, agent: Agents = None, besides: Collection[Path] = ()
     ) -> Iterator[tuple[Path, Block]]:
-        """The verified parts with their runs; runs stored by two processes are in two of them."""
+        """The verified parts except `besides`, with their runs; runs stored by two processes are in two of them."""
         for part in [part for part in self._parts(env, agent) if part not in besides]:
             yield part, _decoded(part)
 

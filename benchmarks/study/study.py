@@ -67,10 +67,10 @@ class Environment:
     transfer: str | None = None
 
     def problem(self) -> registry.Problem:
-        """The `Problem` of agents on it.
+        """The `Problem` that agents get on it.
 
         Raises:
-            ValueError: The source tables do not exist.
+            ValueError: There are no such source tables.
         """
         env = gym.make(self.id, disable_env_checker=True, **self.kwargs)
         try:
@@ -129,15 +129,15 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Study:
-    """Environments x agents x seeds.
+    """A study: environments x agents x seeds.
 
     Attributes:
-        environments: Distinct ids.
-        agents: Distinct names.
+        environments: Environments with distinct ids.
+        agents: Entrants with distinct names.
         seeds: Distinct ints >= 0, sorted.
         subsample: Fraction of the configurations in each run, drawn with its seed, if actions are configurations and
             the environment sets no other.
-        by_cost: Whether agents that take more than a second per run have only the first `SLOW_SEEDS` seeds.
+        by_cost: Whether registered agents that need over a second per run have only the first `SLOW_SEEDS` seeds.
     """
 
     environments: tuple[Environment, ...]
@@ -159,7 +159,7 @@ SEEDS, SLOW_SEEDS = 100, 20
 """Default numbers of seeds: in general, and of agents that take more than a second per run."""
 
 LONGEST_NAME = 120
-"""Largest number of characters of an agent's name, which is part of file names (at most 255)."""
+"""Largest length of an agent's percent-encoded name, which is part of file names (at most 255 characters)."""
 
 MOST_SEEDS = 1_000_000
 """Largest number of seeds of a study, so that a typing error does not fill the memory."""
@@ -201,7 +201,11 @@ def from_data(data: Mapping[str, Any]) -> Study:
 
 
 def seeds_of(given: Any) -> tuple[int, ...]:
-    """Seeds of `100`, `"100-199"` or a list of such ranges and ints; a single number N means 0 to N - 1."""
+    """Return the sorted seeds given as `100` (0 to 99), `"100-199"`, or a list of such ranges and ints.
+
+    Raises:
+        ValueError: The value has another form, or there are duplicates or more than `MOST_SEEDS`.
+    """
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= MOST_SEEDS:
         return tuple(range(given))
     found: list[int] = []
@@ -256,7 +260,7 @@ def entrants(entry: Any, isolated: Any) -> list[Entrant]:
     """The agents of an entry of a study's `agents`.
 
     Raises:
-        ValueError: The agent cannot be run, or a file is not that of a trained policy.
+        ValueError: The entry is not valid, the agent cannot be run, or a file is not that of a trained policy.
     """
     given: dict[str, Any] = _table(entry) if isinstance(entry, Mapping) else {"name": entry}
     isolated = given.get("isolate", isolated)

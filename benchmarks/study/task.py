@@ -22,7 +22,7 @@ TASK_SECONDS = 5.0
 """Target duration of a task in seconds: what a crash loses, and far more than an executor's overhead."""
 
 LARGEST = 128
-"""Runs per batch; more would cost memory without being faster."""
+"""Largest number of runs per batch; more would use memory without being faster."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class StudyTask:
         environment: The id and its arguments.
         agent: The agent.
         seeds: Distinct seeds.
-        seconds: Time within which runs are started; the first run always is.
-        run_seconds: Time limit of a run; exceeding it stops the agent on this id.
+        seconds: Seconds within which runs are started; the first run always is.
+        run_seconds: Time limit of a run in seconds; exceeding it stops the agent on this id.
     """
 
     environment: Environment
@@ -45,7 +45,7 @@ class StudyTask:
 
     @property
     def foreign(self) -> str | None:
-        """The factory of an agent from outside this package that shares the worker's process."""
+        """Name of the factory, if the agent is from outside this package and runs in the worker's process."""
         algorithm = self.agent.algorithm
         return algorithm if ":" in algorithm and algorithm != POLICY and not self.agent.isolated else None
 
@@ -60,7 +60,7 @@ class TaskResult:
     Attributes:
         task: The task.
         runs: Finished runs in the order of the task's seeds, possibly not all.
-        seconds: Duration of the runs.
+        seconds: Duration of the runs in seconds.
         error: Traceback or message of the error that stopped the task, if any.
     """
 
@@ -71,7 +71,7 @@ class TaskResult:
 
 
 def key_of(task: StudyTask) -> tuple[str, str]:
-    """Id and agent, whose tasks are stopped together."""
+    """Return (id, agent); tasks with equal keys are stopped together."""
     return task.environment.id, task.agent.name
 
 

@@ -82,8 +82,8 @@ class TaskSplit:
 
 
 DISTRIBUTIONS: dict[str, Distribution] = {d.name: d for family in FAMILIES.values() for d in family.distributions}
-"""Name -> tasks: the six NMT ids, the four pairs of `NMTHPO-v0`, the eight learning-curve corpora, the 24 sweeps, and
-the 24 tasks of `CharHPO-v0`, CharMini's and TextMini's."""
+"""Name -> tasks: the six NMT ids, the four pairs of `NMTHPO-v0`, the eight learning-curve corpora, the 24 CharHPO ids,
+the 24 sweeps of `CharHPO-v0`, and the ids of CharMini and TextMini."""
 
 
 def names() -> list[str]:

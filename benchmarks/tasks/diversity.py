@@ -1,6 +1,6 @@
 """Diversity of the tasks of tables that ship: `python -m hpo_envs.benchmarks.tasks.diversity [--out FOLDER]`.
 
-Tables share a space if they measured the same configurations of the same hyperparameters. For each space: rank
+Tables share a search space if at least 40 of its configurations were measured in both. For each space: rank
 correlations of the final scores (first metric, mean of repeats) between tables, corrected for noise where
 configurations were repeated; the effective number of tables, which is the participation ratio of the eigenvalues of
 that matrix; and the importance of each hyperparameter by table, where scores below the median count as the median. With
@@ -120,7 +120,7 @@ def _made(tables: Sequence[Table]) -> SharedSpace:
 
 
 def reliability(scores: Floats) -> float:
-    """Rank correlation of means of (rows, repeats) scores with means of as many new repeats (Spearman and Brown)."""
+    """Rank correlation of means of (rows, repeats) scores with those of new repeats (Spearman-Brown); NaN for one."""
     repeats = scores.shape[1]
     if repeats < 2:
         return float("nan")
@@ -196,7 +196,7 @@ def draw(found: Sequence[SharedSpace], path: Path) -> list[Path]:
 
 @screen.on()
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the spaces and, with `--out`, draw them."""
+    """Print the spaces and the number of similar pairs of tables; with `--out`, draw the spaces."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder of the picture")
     args = parser.parse_args(words)

@@ -17,7 +17,7 @@ FAMILIES = ("NMTHPO", "NMTLC", "CharHPO", "CharMini", "TextMini", "TaskSet", "Ce
 """Families whose tables become tasks, scored by the final results of configurations."""
 
 FEW = 8
-"""Fewest configurations of a pool; a task has at least as many as evaluations."""
+"""Fewest configurations of a pool; a task has at least as many configurations as evaluations."""
 
 _HALVES = 0x48616C66
 """Key of the hash that divides spaces into halves."""
@@ -37,7 +37,7 @@ class TaskPool:
         predictions: (J, N) predictions of source tasks.
         distances: (J,) distances of their spaces.
         fitted: (d,) length-scales of the source tasks; None: unknown.
-        held_out: What a model trained on the pool has seen, see `catalogue.held_out`; nothing for custom tables.
+        held_out: The language or task group of the table, see `catalogue.held_out`; empty for custom tables.
     """
 
     name: str
@@ -104,7 +104,7 @@ def shipped() -> list[str]:
 
 
 def groups() -> dict[str, set[str]]:
-    """The task groups of each family of `FAMILIES` that has validation scores."""
+    """The task groups of shipped tables with validation scores, by family of `FAMILIES`."""
     found: dict[str, set[str]] = {family: set() for family in FAMILIES}
     of = {family.lower(): family for family in FAMILIES}
     for name in shipped():

@@ -26,7 +26,7 @@ SPACES, DRAWS = 256, 4
 """Number of spaces of prior functions, and of draws of each prior on each; tasks are random combinations of draws."""
 
 LARGEST = 16.0
-"""Bound of rewards, in the units of an episode."""
+"""Bound of observed rewards, which are in a random unit of each episode."""
 
 _GROUP, _POOL, _FUNCTION, _INSIDE, _FEATURE, _LOW, _FRACTION, _MIXED, _WEIGHT, _NOISE, _SOURCES = range(11)
 _COMBINED, _UNITS, _ROWS = 16, 28, 32
@@ -223,7 +223,7 @@ class SampledTasks(VectorEnv[Any, Any, Any]):
         tasks: Names of the current tasks.
 
     Raises:
-        ValueError: An action is outside the space.
+        ValueError: A number is too small, or `budget` exceeds the candidates of the smallest task.
     """
 
     def __init__(

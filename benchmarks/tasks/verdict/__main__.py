@@ -30,7 +30,7 @@ from hpo_envs.tables.files import atomic
 SUMMARY = table.RUNS.with_suffix(".json")
 
 LEARNED = Path(leaderboard.__file__).with_name("learned") / "results" / "adaptation.csv"
-"""What the history of a run is worth to learned optimizers."""
+"""Adaptation gains of learned optimizers, see `hpo_envs.benchmarks.learned.adaptation`."""
 
 LONGEST = max(properties.BUDGETS)
 """Evaluations of the default score."""
@@ -104,7 +104,7 @@ def measured(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def sentence(found: Mapping[str, Any]) -> str:
-    """The verdict in two sentences, for README and report."""
+    """The verdict in two to four sentences, for README and report."""
     own = found["budgets"][str(LONGEST)]
     against = {p["a"]: p for p in own["against_random"]}
     leader = own["standings"][0]["agent"]
@@ -187,7 +187,7 @@ def filled(text: str, parts: Mapping[str, Sequence[str]]) -> str:
 
 
 def publish() -> dict[str, Any]:
-    """Write properties and scores that follow from the committed table of runs."""
+    """Write properties and scores that follow from the committed table of runs; return the scores."""
     frame = pd.read_parquet(table.RUNS)
     rows = measured(frame)
     atomic.write_csv(properties.PROPERTIES, rows, [*rows[0]])
@@ -212,7 +212,7 @@ def state(found: Mapping[str, Any], root: Path) -> None:
 
 @screen.on()
 def main(words: Sequence[str] | None = None) -> int:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("build", "publish", "show"), default="show")
     parser.add_argument("folders", nargs="*", type=Path, help="for build: where `compare --out` wrote")

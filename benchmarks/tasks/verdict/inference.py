@@ -31,7 +31,7 @@ class TaskScores:
         environments: Ids.
         groups: (environments,) task groups.
         models: (environments,) model classes.
-        values: (agents, environments, seeds).
+        values: (agents, environments, seeds) scores, NaN beyond the seeds of an environment.
     """
 
     agents: tuple[str, ...]
@@ -50,7 +50,7 @@ class TaskScores:
 
 
 def scores(frame: pd.DataFrame, column: str) -> TaskScores:
-    """One column of the committed table; seeds without a score, and environments without any, are left out."""
+    """Scores in a column of the committed table, without seeds and environments on which an agent has no score."""
     wide = frame.pivot_table(index=["environment", "group", "model", "seed"], columns="agent", values=column).dropna()
     tasks = wide.index.droplevel("seed").unique()
     parts = [wide.loc[task].to_numpy(float).T for task in tasks]
@@ -65,8 +65,8 @@ def pairs(found: TaskScores, judged: Mapping[str, Any], base: str | None = None)
     """Pairs across task groups: difference, interval, p-values of t (with Holm's) and of Wilcoxon's test, and power.
 
     `needed` is the number of groups that would make the difference significant with a power of 80 %, if its mean and
-    deviation stay as they are, `detectable` the difference that these groups would find with that power; both at the
-    level that Bonferroni's correction gives a pair.
+    deviation stay as they are (None: over `MOST`), `detectable` the difference that these groups would find with that
+    power; both at the level that Bonferroni's correction gives a pair.
 
     Args:
         found: The scores.
@@ -103,11 +103,12 @@ def detectable(deviation: float, groups: Any, level: float) -> Floats:
 
 
 def posterior(found: TaskScores, a: str, b: str) -> dict[str, float]:
-    """Mean difference of two agents by a Bayesian model with effects of task groups and model classes.
+    """Posterior of the mean difference of two agents, by a model with effects of task groups and model classes.
 
     The difference on environment e is normal around mu + u[group] + v[model], with the variance of the mean of its
     seeds plus sigma^2; u and v are normal with mean 0. The prior is flat in mu, and half-normal in each of the three
     standard deviations, with the deviation over environments as its scale; the posterior is a sum over a grid of them.
+    `better` is the probability of a mean below 0; `rest`, `group` and `model` are posterior means of the deviations.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtr
@@ -143,7 +144,7 @@ def posterior(found: TaskScores, a: str, b: str) -> dict[str, float]:
 
 
 def ways(frame: pd.DataFrame, most: int) -> dict[str, TaskScores]:
-    """The runs, scored in other ways and on fewer tasks; the first is the default."""
+    """Scores of the runs by name of the way to score them, some on fewer tasks; the first is the default."""
     from scipy.stats import rankdata, trim_mean
 
     default, family = scores(frame, f"mean_{most}"), frame["environment"].str.split("-").str[0]

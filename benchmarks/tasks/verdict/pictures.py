@@ -10,7 +10,7 @@ from hpo_envs.tables.checks import extra_module
 
 
 def draw(found: Mapping[str, Any], path: Path) -> list[Path]:
-    """Draw both panels.
+    """Draw both panels; return the files.
 
     Args:
         found: Summary of the verdict.

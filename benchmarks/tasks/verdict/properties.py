@@ -34,7 +34,7 @@ MEANING = {
 """Properties of a table."""
 
 NAMES = ("dimensions (log2)", "configurations (log2)", "share near the best", "smoothness", "noise", "budget (log2)")
-"""Columns of `design`."""
+"""Columns of `design` after the constant."""
 
 BUDGETS = (20, 40)
 """Evaluations after which runs are scored."""
@@ -76,7 +76,7 @@ def design(rows: Sequence[Mapping[str, Any]], budget: float) -> Floats:
 
 @functools.cache
 def known() -> tuple[dict[str, str], ...]:
-    """The committed rows."""
+    """The rows of the committed `properties.csv`."""
     with PROPERTIES.open(encoding="utf-8", newline="") as stream:
         return tuple(csv.DictReader(stream))
 
@@ -124,7 +124,7 @@ def effects(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def expected_lead(facts: Mapping[str, float], budget: float) -> tuple[float, float, float]:
-    """Expected lead of `bo` over random search on a table, and the 95 % interval of a new task's."""
+    """Expected lead of `bo` over random search on a table, and the limits of its 95 % prediction interval."""
     from scipy.special import stdtrit
 
     fit, (x,) = regression(known()), design([facts], budget)
