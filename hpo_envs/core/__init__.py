@@ -1,1 +1,1 @@
-"""Shared by all environments: base classes of both forms, `Params`, infos, recording and rendering."""
+"""Parts shared by all environments: base classes of both forms, `Params`, infos, recording and rendering."""

@@ -1,7 +1,7 @@
 """Base classes of environments, scalar and vectorized: seeding, `reset` options, autoreset, copies of arrays.
 
-Each engine subclasses both (`core/engines/NAME/scalar.py` and `batched.py`), and a family's page the engine's scalar
-form; `tests/contracts/test_envs.py` checks that the two forms agree.
+Each engine in `core/engines/` subclasses both, and a family's page subclasses the engine's scalar form;
+`tests/contracts/test_envs.py` checks that the two forms agree.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     Each episode has a 64-bit key; every random outcome in it is a hash of that key and of counters, so the order of
     evaluations changes nothing. `reset(seed=s)` makes the keys of the coming episodes a function of `s` alone.
 
-    `step` raises ValueError for an action outside the space and ResetNeeded where no episode is running.
+    `step` raises ValueError for an invalid action and ResetNeeded where no episode is running.
 
     Args:
         *args: `params`, the parameters of the environment; a family has its own arguments instead.
@@ -73,7 +73,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
     """The vectorized form of an engine."""
 
     _params: ClassVar[Callable[..., Params]] = staticmethod(lambda params: params)
-    """Makes `Params` from a family's arguments; an engine takes `Params` themselves."""
+    """Function that makes `Params` from a family's arguments; an engine takes `Params` directly."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Complete the page of a family with those of its bases, and set its signature."""
@@ -123,7 +123,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 
     @property
     def rows(self) -> npt.NDArray[np.int64]:
-        """(k,) the table row of each action of this episode; the same in every episode unless overridden."""
+        """(k,) the table row of each action of this episode; the same in all unless shuffled or subsampled."""
         return self.params.view.rows(self._key, len(self.table))
 
     def config(self, action: Any) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         hyperparameters.
 
         Raises:
-            ValueError: An action outside the space.
+            ValueError: The action is not valid.
         """
         config = self._config(action).items()
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in config}
@@ -145,7 +145,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
         return {}
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Seed the environment and check the options; each form of episode adds to this.
+        """Seed the environment and check the options; engines then start the episode.
 
         Raises:
             ValueError: `options` is not a mapping or has unknown keys; `seed` is not an int >= 0.
@@ -171,7 +171,7 @@ class HPOEnv(HasParams, gym.Env[Any, Any]):
 class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     """Base of the vectorized environments: seeding, autoreset and the info convention.
 
-    Engines write `_start`, `_advance` and `_observe` on arrays; this class never loops over environments.
+    Engines implement `_start`, `_advance` and `_check_actions`, and `_snapshot` where actions have masks.
     `reset(seed=s)` gives environment i the episodes of a scalar environment reset with `s + i`.
 
     Args:
@@ -259,7 +259,11 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, Info]:
-        """Start a fresh episode in every environment (or those in `options["reset_mask"]`, (n,) bool)."""
+        """Start a fresh episode in every environment (or those in `options["reset_mask"]`, (n,) bool).
+
+        Raises:
+            ValueError: Seed or options are not valid, or `reset_mask` has no True.
+        """
         index = self._index
         check_options(options, (*self.params.options, "reset_mask"))
         if options is not None and "reset_mask" in options:
@@ -281,10 +285,10 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
 
         Returns:
             Observations, rewards (n,) or (n, m), terminated (n,), truncated (n,) (always False: Gymnasium limits
-            steps), info: every key holds an (n, ...) array and has a `_key` mask of the environments that reported it.
+            steps), info: each `key` holds an (n, ...) array or a dict, and `_key` which environments reported it.
 
         Raises:
-            ValueError: An action outside the space.
+            ValueError: An action is not valid.
             ResetNeeded: `reset` was never called, or (autoreset disabled) an episode has ended.
         """
         if self._streams is None:
@@ -331,7 +335,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
             Rewards, terminated and info as in `_advance`.
 
         Raises:
-            ValueError: An action outside the space.
+            ValueError: An action is not valid.
         """
         return self._advance(self._check_actions(unmasked(actions)))
 
@@ -355,7 +359,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
     # -- shared machinery ----------------------------------------------------------------------------------------
 
     def _with_mask(self, info: Info, everyone: npt.NDArray[np.bool_] | None = None) -> Info:
-        """Add the mask of actions, if there is one, to an info, and `_key` masks: all environments report it."""
+        """Add the action mask, if there is one, to an info; `everyone` (n,): which envs report it, None = all."""
         if not self._masked:
             return info
         return MaskedInfo.of(info, self._snapshot(), self._everyone.copy() if everyone is None else everyone)
@@ -400,7 +404,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return info
 
     def _restart_all(self) -> tuple[Any, Any, Any, Any, Info]:
-        """NEXT_STEP when every episode has ended, as in studies with one budget: restart all without an advance."""
+        """Restart all episodes without an advance: NEXT_STEP when all have ended, as in studies with one budget."""
         info = self._begin(self._index, None, {})
         self._ended = no = self._nobody
         self._any_ended = False
@@ -408,7 +412,7 @@ class HPOVectorEnv(HasParams, VectorEnv[Any, Any, Any], abc.ABC):
         return self._observe(), np.zeros(shape), no.copy(), no.copy(), self._with_mask(info)
 
     def _restart_now(self, terminated: npt.NDArray[np.bool_], info: Info) -> None:
-        """SAME_STEP: keep the last observation and info of ended episodes and start the next ones."""
+        """Keep the last observations and infos of ended episodes and start the next ones, for SAME_STEP."""
         index = np.flatnonzero(terminated)
         final = np.full(self.num_envs, None, dtype=object).view(InfoColumn)
         final[index] = np.fromiter(self._observe()[index], object, len(index))

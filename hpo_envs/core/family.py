@@ -13,7 +13,7 @@ IdArguments = tuple[str, dict[str, Any]]
 
 
 class Spec(NamedTuple):
-    """One id.
+    """Specification of an id.
 
     Attributes:
         id: Id for `gym.make`.
@@ -62,11 +62,11 @@ class Distribution(NamedTuple):
     argument: str = ""
 
     def task(self, label: str) -> IdArguments:
-        """The task with a label."""
+        """Id and arguments of the task with a label."""
         return (self.ids.format(label), {}) if not self.argument else (self.ids, {self.argument: (label,)})
 
     def part(self, held_out: tuple[str, ...]) -> tuple[IdArguments, ...]:
-        """The tasks of the given languages or task groups, in order."""
+        """Ids and arguments of the tasks of the given languages or task groups, in order."""
         return tuple(self.task(label) for label, of in self.held_out.items() if of in held_out)
 
 
@@ -110,7 +110,7 @@ class Family:
         object.__setattr__(self, "ids", tuple(self._completed(spec) for spec in self.ids))
 
     def of_user(self, table: str) -> Spec:
-        """The id of a saved table of the user."""
+        """The `Spec` of the id for a table that the user saved."""
         return self._completed(Spec(f"{self.name}-{table}-v0", (f"user/{table}",), {"name": table}))
 
     def _completed(self, spec: Spec) -> Spec:

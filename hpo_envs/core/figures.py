@@ -1,4 +1,4 @@
-"""Pictures of `render` by matplotlib: the run on the left, its best results on the right; sizes, most models shown."""
+"""Pictures of `render` by matplotlib: the run on the left, details of its results on the right; sizes and limits."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ RUN, BEST, FRONT, FAINT = "#0072B2", "#D55E00", "#009E73", "#999999"
 """Colours that are distinct for colour-blind readers, too (Okabe and Ito)."""
 
 WIDEST = 16
-"""Largest number of hyperparameters, or models, in a picture."""
+"""Largest number of hyperparameters or models in a picture, and of characters of a model's name."""
 
 SHARES = {
     "arms": ((0.11, 0.36), (0.77, 0.21)),
@@ -67,9 +67,10 @@ def paint(record: Any, figure: Any) -> None:
 
 
 def _best_known(env: Any) -> float | None:
-    """Best value of the first objective in the episode's rows, in native units; None if no table lists them.
+    """Best known first objective, in native units: the user's or that of the episode's rows; None without such a value.
 
-    With repeats it is the value of the best single run, which no evaluation exceeds; for arms it is the best mean.
+    With repeats it is the value of the best single run, which no evaluation exceeds; for arms it is the best mean
+    of the table.
     """
     p, t = env.params, env.table
     if p.known is not None:

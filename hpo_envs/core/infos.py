@@ -21,8 +21,8 @@ ALL = slice(None)
 class MaskedInfo(Info):
     """Batched info that computes its `action_mask`, the largest entry, on the first read; most callers never read it.
 
-    It is a dict in every other way, also in construction, as by Gymnasium's wrappers; reading all values, copying and
-    pickling read the mask, too.
+    Otherwise it is a dict, which Gymnasium's wrappers can also construct; reading all values, copying and pickling read
+    the mask, too.
     """
 
     __slots__ = ("make",)
@@ -106,7 +106,7 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def scatter(value: Any, index: npt.NDArray[np.intp], n: int) -> Any:
-    """Spread (k, ...) values to (n, ...), with zeros elsewhere."""
+    """Spread (k, ...) values to (n, ...), with zeros (None for objects) elsewhere."""
 
     def spread(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         make = np.empty if array.dtype.kind == "O" else np.zeros  # objects are None
@@ -123,7 +123,7 @@ def of_one(info: Info, i: int, names: Iterable[str]) -> Info:
 
 
 def entry(value: Any, i: int = 0) -> Any:
-    """Entry i of a nested batched value, without keys that it does not have and without their masks."""
+    """Entry i of a nested batched value, without `_key` masks and the keys that environment i did not report."""
     if not isinstance(value, dict):
         return value[i]
     return {k: entry(v, i) for k, v in value.items() if k[0] != "_" and ("_" + k not in value or value["_" + k][i])}

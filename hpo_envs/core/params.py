@@ -28,12 +28,12 @@ TableIndex = int | npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Params:
-    """Parameters shared by all episodes of an environment; engines add the arrays of their steps.
+    """Parameters shared by all episodes of an environment; engines add the arrays that their steps read.
 
     Attributes:
         kind: What an action is: a row (`rows`), a value of each hyperparameter of a complete grid (`grid`), a row and
-            a checkpoint (`fidelity`), an arm with a random score at each pull (`arms`), numbers in a `box`, or a part
-            of a `graph` that several actions build.
+            a checkpoint (`fidelity`), an arm, or a batch of arms, with random scores (`arms`), numbers in a `box`, or
+            a part of a `graph` that several actions build.
         tables: The tables; each episode uses one of them.
         rewarded: The rewarded metrics.
         vector: Whether the reward is a vector, one number per objective.
@@ -79,7 +79,7 @@ class Params:
 
     @property
     def mutate(self) -> Callable[[Any, np.random.Generator], Any] | None:
-        """`mutate(action, rng) -> action` if the space has a grammar, else None."""
+        """Function `mutate(candidate, rng)` that returns a mutated candidate if the space has a grammar, else None."""
         return None
 
     @property
@@ -139,7 +139,7 @@ class Params:
 
     @property
     def steps(self) -> int | None:
-        """Number of steps after which an episode ends whatever its budget; None if only the budget ends it."""
+        """Number of steps after which an episode of look-ups or curves ends whatever its budget; None for others."""
         return None
 
     @property
@@ -177,7 +177,7 @@ class Params:
     def repeats_of(
         self, keys: npt.NDArray[np.uint64], table: TableIndex, actions: npt.NDArray[Any]
     ) -> dict[str, npt.NDArray[np.int64]]:
-        """(k,) `row`, `level` and `repeat` of the table for each evaluation; empty without a table.
+        """(k,) `row`, `level` and `repeat` of the table for each evaluation; empty if no recorded run is read.
 
         Args:
             keys: (k,) key of the episode of each evaluation.
@@ -190,7 +190,7 @@ class Params:
     def axes(self) -> tuple[dict[str, Any], ...]:
         """The hyperparameters of actions, see `tables.user.points.axes_of`; empty where actions have none.
 
-        Only axes shared by all tables are complete; of the others only the number of values is known.
+        If the tables differ in an axis, it has only what they share, see `alike`.
         """
         if self.kind not in ("rows", "grid", "fidelity"):
             return ()
@@ -223,7 +223,7 @@ class Params:
 
     @cached_property
     def coordinates(self) -> Floats:
-        """(rows, d) coordinates on `axes` of the first table's rows."""
+        """(rows, d) coordinates of the first table's rows on `axes`."""
         return Points(self.table.space).unit(self.table.configs)
 
 
@@ -325,7 +325,7 @@ class HasParams:
 
     @property
     def action_masks(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """`action_masks()` is bool, (k,) or in the batched form (num_envs, k): which actions are useful now.
+        """`action_masks()` returns a mask of the actions that are useful now: bool, (k,) or, vectorized, (num_envs, k).
 
         The masks of the parts of a MultiDiscrete action are concatenated, as maskable PPO takes them.
 
@@ -480,10 +480,10 @@ def recommendation(check: Checker, value: Any, several: bool) -> Any:
     Args:
         check: Checker of the action space, see `checker`.
         value: What `recommend` returned.
-        several: Whether a candidate takes several actions, so that a sequence of actions is valid, too.
+        several: Whether a candidate takes several actions, so that an array of actions is valid, too.
 
     Raises:
-        ValueError: The value is neither an action nor a valid sequence of actions.
+        ValueError: The value is neither a valid action nor a valid array of actions.
     """
     if several and isinstance(value, np.ndarray) and value.ndim and len(value):
         try:
@@ -599,7 +599,7 @@ def check_bool(name: str, value: Any) -> bool:
 
 
 def check_names(argument: str, names: Any) -> tuple[str, ...]:
-    """Validate names; a single one is accepted.
+    """Validate names and return them as a tuple; a single name is accepted.
 
     Raises:
         ValueError: The value is neither a name nor a tuple or list of names.
@@ -614,7 +614,7 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
     """Validate `budget`; None means `whole`, and `"auto"` the value `auto`, if there is one.
 
     Raises:
-        ValueError: The budget is not None and not a positive finite number (for evaluations: not an int >= 1).
+        ValueError: The budget is none of these and not a positive finite number (for evaluations: a whole number).
     """
     if budget is None:
         return whole
@@ -635,7 +635,7 @@ def check_budget(budget: Any, whole: float, unit: str, auto: float | None = None
 
 
 def check_objective(objective: Any) -> Objectives:
-    """Return a name or a tuple of names; lists become tuples.
+    """Validate `objective`, a name or a tuple of names; a list becomes a tuple.
 
     Raises:
         ValueError: The value is neither a name nor a tuple or list of names.
@@ -647,7 +647,7 @@ def rewarded(objective: Objectives, metrics: tuple[Metric, ...]) -> tuple[Metric
     """The rewarded metrics among those that agents may see.
 
     Raises:
-        ValueError: A name is unknown or not a text, or there is none.
+        ValueError: A name is unknown or not a text, or no name is given.
     """
     names = tuple(m.name for m in metrics)
     wanted = check_names("objective", objective)
@@ -670,7 +670,7 @@ def box(*parts: tuple[int, Any, Any]) -> Box:
 
 
 def kind_of(env: Any) -> ActionKind | None:
-    """Kind of an environment's actions, scalar, vectorized or wrapped; None for environments of other packages."""
+    """Kind of the actions of a scalar, vectorized or wrapped environment; None for those of other packages."""
     params: Params | None = getattr(env.unwrapped, "params", None)
     return None if params is None else params.kind
 

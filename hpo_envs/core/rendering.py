@@ -1,4 +1,4 @@
-"""Render modes: the record of an episode (`Watch`), its text, and how many episodes and evaluations are shown.
+"""Render modes: recording of episodes (`Watch`), their text, and how many episodes and evaluations are shown.
 
 The constructor of an environment with `render_mode=` attaches a `Watch`, which wraps `reset` and `step` and records
 their results; without `render_mode` there is none, so rendering costs nothing.
@@ -20,11 +20,14 @@ SHOWN = 4
 
 
 class Watch:
-    """Records and renders the episodes of a scalar or vectorized environment.
+    """Recorder and renderer of the episodes of a scalar or vectorized environment.
 
     Args:
         env: The environment; of a vectorized one the first episodes are shown, at most `SHOWN`.
         mode: One of its `render_modes`.
+
+    Raises:
+        ValueError: The environment has no such mode.
     """
 
     def __init__(self, env: Any, mode: str) -> None:
@@ -50,7 +53,7 @@ class Watch:
     def render(self) -> Any:
         """The episode so far: text (`ansi`), a (480, 640, 3) uint8 picture (`rgb_array`), or None (`human`: printed).
 
-        For a vectorized environment a tuple of pictures, one per episode, which Gymnasium's `RecordVideo` and
+        For a vectorized environment a tuple of pictures, one per shown episode, which Gymnasium's `RecordVideo` and
         stable-baselines3's `VecVideoRecorder` arrange in a grid.
 
         Raises:
@@ -101,7 +104,7 @@ class _Episode:
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 WIDTH = 60
-"""Evaluations in the line of blocks."""
+"""Largest number of evaluations in a line of blocks."""
 
 
 class EpisodeRecord:
@@ -110,9 +113,9 @@ class EpisodeRecord:
     Attributes:
         env: The environment.
         entries: One dict per evaluation of this episode: `action`, `rewards` (m,), `values` (m,) in native units,
-            `spent` (cost so far), `info`, `moves` (the actions of the evaluation).
+            `spent` (budget used so far), `info`, `moves` (actions since the previous evaluation).
         moves: Actions since the last evaluation (nodes of a cell, submissions to workers).
-        spent: Cost so far.
+        spent: Budget used so far.
         pulls: Arm -> its scores, if actions are arms.
     """
 
@@ -144,7 +147,7 @@ class EpisodeRecord:
 
 
 def name_of(env: Any, action: Any) -> str:
-    """Name of an action: the key of its row, or its numbers."""
+    """Name of an action: the index and key of its row, or its numbers."""
     flat = np.ravel(action)
     by_row = env.params.kind in ("rows", "fidelity", "arms")
     if by_row and len(flat) <= 2:
@@ -154,7 +157,7 @@ def name_of(env: Any, action: Any) -> str:
 
 
 def text(record: EpisodeRecord) -> str:
-    """The episode in a few lines: budget used, a block for each evaluation, the best and the last one."""
+    """Text of the episode so far: budget used, a block for each recent evaluation, best and last one, arms, moves."""
     env, entries = record.env, record.entries
     spec = getattr(env, "spec", None)
     title = spec.id if spec is not None else type(env).__name__

@@ -17,6 +17,9 @@ class MaskedMultiDiscrete(MultiDiscrete):
             mask: (sum of sizes,) int8 or bool, the masks of the parts concatenated; or, as in Gymnasium, a tuple of
                 (size,) int8, one per part.
             probability: As in Gymnasium.
+
+        Raises:
+            ValueError: A flat mask has another length.
         """
         if isinstance(mask, np.ndarray):
             if mask.shape != (self.nvec.sum(),):

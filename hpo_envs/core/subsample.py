@@ -20,7 +20,7 @@ _STREAM = 1 << 40
 """Counter of the view's draws: engines draw with counters below it."""
 
 KEPT = 2**20
-"""Largest number of rows, of all episodes, that are cached: 8 MB."""
+"""Largest number of rows, over all episodes, whose draw is cached: 8 MB."""
 
 Rows = npt.NDArray[np.int64]
 
@@ -31,7 +31,7 @@ class View:
 
     Attributes:
         shuffle: Whether each episode has its own order of the configurations, instead of the table's.
-        subsample: Fraction of the configurations that each episode has, drawn from its key, in (0, 1]; at least one.
+        subsample: Fraction, in (0, 1], of the configurations that an episode has, drawn from its key; at least one row.
 
     Raises:
         ValueError: `shuffle` is not a bool, or `subsample` is outside (0, 1].
@@ -93,7 +93,7 @@ WHOLE = View()
 
 
 REPLAYED = 32
-"""Most steps that are replayed at each reading, where every mask is read."""
+"""Number of recorded steps from which reading the current flags also stores them as bits."""
 
 Bits = npt.NDArray[np.uint8]
 Since = npt.NDArray[np.int64]
@@ -102,7 +102,7 @@ Since = npt.NDArray[np.int64]
 class ClearedFlags:
     """Flags of n episodes, k each: all are set at the start, and each step clears one flag of every episode.
 
-    A step only records which flags it clears; the flags are computed when they are read, then kept as bits.
+    A step only records which flags it clears; flags are computed when read, and after many steps stored as bits.
 
     Args:
         n: Number of episodes.
@@ -123,7 +123,7 @@ class ClearedFlags:
             self.snapshot()()
 
     def restart(self, episodes: npt.NDArray[np.intp]) -> None:
-        """Restart these episodes."""
+        """Set all flags of these episodes, which restart."""
         n, _ = self._shape
         if len(episodes) == n:
             self._bits, self._log, self._since = None, [], None

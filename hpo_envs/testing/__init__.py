@@ -1,4 +1,4 @@
-"""Contracts of environments, agents, tables and families as functions, for tests of other packages.
+"""Functions that check the contracts of environments, agents, tables and families, for tests of other packages.
 
 Each takes an object to check and raises an `AssertionError` that names the rule and the value if a rule is broken. No
 test framework is needed: call them from a test, a script or a notebook.

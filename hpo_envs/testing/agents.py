@@ -30,7 +30,7 @@ BEYOND = 3
 """Evaluations after the random ones, for agents that are slow anywhere (`Registration.slow`)."""
 
 UNTOLD = 5
-"""Random evaluations that packages begin with, at most, where the agent does not know how many."""
+"""Random evaluations that an agent is assumed to begin with if their number is unknown."""
 
 TRAININGS = 20
 """Complete trainings within the budget of the stage `levels`."""
@@ -45,7 +45,7 @@ class _Subject:
     transfer: str | None = None
 
     def play(self, seeds: Iterable[int], agent: Any = None, **arguments: Any) -> list[Run]:
-        """Run of the agent, or of another one, on the stage."""
+        """Run the agent, or another one, on the stage; return a run for each seed."""
         spec_id, kwargs = STAGES[self.stage]
         # Not shuffled: what is recorded is what the agent asked for, and only its seed makes runs differ.
         order = {"shuffle": False} if has_rows(spec_id, kwargs) else {}
@@ -60,7 +60,7 @@ class _Subject:
         )
 
     def _shorter(self) -> dict[str, Any]:
-        """The budget of an agent that is slow anywhere: enough evaluations for its model to choose."""
+        """Budget argument for an agent that is slow anywhere, enough for its model to choose; empty for others."""
         if not isinstance(self.agent, str) or "anywhere" not in agents.entry(self.agent).slow:
             return {}
         problem = _problem(self.stage, self.transfer)
@@ -70,7 +70,7 @@ class _Subject:
         return {"budget": min(count * each, problem.budget)}
 
     def make(self, problem: Problem, seed: int, **hyperparameters: Any) -> Agent:
-        """The agent for a problem."""
+        """Make the agent for a problem."""
         if isinstance(self.agent, str):
             return agents.make(self.agent, problem, seed, **hyperparameters)
         return self.agent(problem, seed, **hyperparameters)

@@ -22,7 +22,7 @@ class Subject:
         scalar: `scalar(**arguments)` makes a scalar environment.
         batched: `batched(num_envs, **arguments)` makes a batch; None if there is no such form.
         short: Arguments that end an episode within a few steps.
-        rtol: Relative tolerance between the two forms.
+        rtol: Relative and absolute tolerance between the two forms.
     """
 
     scalar: Callable[..., Any]
@@ -51,7 +51,7 @@ def _equal(what: str, scalar: Any, batched: Any, rtol: float) -> None:
 
 
 def _trajectories(subject: Subject, mode: AutoresetMode) -> None:
-    """Step a batch and as many scalar environments beyond the ends of episodes."""
+    """Compare the steps of a batch with those of as many scalar environments, beyond the ends of episodes."""
     rtol, same_step = subject.rtol, mode is AutoresetMode.SAME_STEP
     envs = subject.batched(NUM_ENVS, **subject.short, autoreset_mode=mode)
     singles = [subject.scalar(**subject.short) for _ in range(NUM_ENVS)]
@@ -91,7 +91,7 @@ def _trajectories(subject: Subject, mode: AutoresetMode) -> None:
 
 
 def _copy(subject: Subject) -> None:
-    """copy=False reuses the observation array; copy=True never does."""
+    """Require that copy=False reuses the observation array, and that copy=True never does."""
     fresh, reused = subject.batched(2, **subject.short), subject.batched(2, copy=False, **subject.short)
     fresh.action_space.seed(2)
     first, _ = fresh.reset(seed=0)
@@ -123,4 +123,4 @@ BATCH_RULES: dict[str, Callable[[Subject], None]] = {
     "batch-copy": _copy,
     "batch-actions": _actions_kept,
 }
-"""Rules of environments with a batched form by name."""
+"""Rules, by name, of environments with a batched form."""

@@ -26,7 +26,7 @@ BAD_ARGUMENTS: tuple[tuple[str, Any, str], ...] = (
     ("table", "measured", "table must be .*, got 'measured'"),
     ("table", 3, "table must be .*, got 3"),
 )
-"""Invalid arguments, for every environment that has them, and a part of the error."""
+"""Invalid arguments, for every environment that has them: name, value and pattern of the error."""
 
 
 def check_env(
@@ -47,7 +47,7 @@ def check_env(
             is checked.
         short: Arguments that end an episode within a few steps, so that its end is tested; by default those of the id's
             family, and `{"budget": 4}` for a factory.
-        rtol: Relative tolerance between the two forms, for environments whose steps compute something.
+        rtol: Relative and absolute tolerance between the two forms, for environments whose steps compute something.
         rules: Names of `ENV_RULES` to check; all by default.
         **arguments: Arguments of the environment, such as `budget=4`.
 
@@ -82,7 +82,7 @@ def check_env(
 
 
 def rollout(env: Any, seed: int, steps: int = 10) -> list[Any]:
-    """A trajectory of actions drawn from the seeded action space."""
+    """Results of `reset` and `step`, as one list, for random actions; environment and action space are seeded."""
     env.action_space.seed(seed)
     trail: list[Any] = list(env.reset(seed=seed))
     for _ in range(steps):
@@ -147,7 +147,7 @@ def _repeatable(subject: Subject) -> None:
 
 
 def _private(subject: Subject) -> None:
-    """Writing into the results of a step changes no later step."""
+    """Require that writing into the results of a step changes no later step."""
     clean, dirty = subject.scalar(**subject.short), subject.scalar(**subject.short)
     clean.action_space.seed(6)
     a, b = clean.reset(seed=6), dirty.reset(seed=6)
@@ -226,7 +226,7 @@ def _bad_arguments(subject: Subject) -> None:
 
 
 def _masks(subject: Subject) -> None:
-    """Masks are valid for `sample` and for maskable policies."""
+    """Require that masks are valid for `sample` and for maskable policies."""
     env = subject.scalar(**subject.short).unwrapped
     space = env.action_space
     space.seed(3)
@@ -250,7 +250,7 @@ def _masks(subject: Subject) -> None:
 
 
 def _configurations(subject: Subject) -> None:
-    """`config(action)` equals the configuration in `info`, as JSON."""
+    """Require that `config(action)` equals the configuration in `info`, as JSON."""
     env = subject.scalar(**subject.short).unwrapped
     env.action_space.seed(2)
     env.reset(seed=2)

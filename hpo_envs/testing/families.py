@@ -12,7 +12,7 @@ from hpo_envs.testing.rules import check_rules, require
 
 
 def check_family(family: Family, *, rules: Iterable[str] | None = None, environments: bool = True) -> None:
-    """Check a family's record and pages, and every id whose table ships.
+    """Check a family's record and pages, and every id whose tables are installed.
 
     Args:
         family: The record; its ids are registered with Gymnasium if they are not yet. Those that need an argument are
@@ -38,12 +38,12 @@ def check_family(family: Family, *, rules: Iterable[str] | None = None, environm
 
 
 def _playable(family: Family) -> tuple[Spec, ...]:
-    """The ids that can be made here."""
+    """The ids that can be made on this machine."""
     return tuple(filter(registry.installed, family.ids)) if family.listed or family.example else ()
 
 
 def section(page: str, heading: str) -> str:
-    """The text below a heading."""
+    """The text below a heading of a page; empty if there is no such heading."""
     match = re.search(rf"## {heading}\n(.*?)(?=\n\s*## |\Z)", page, re.DOTALL)
     return match.group(1) if match else ""
 
@@ -91,7 +91,7 @@ def _arguments(family: Family) -> None:
 
 
 def _ids(family: Family) -> None:
-    """Pages name each id, literally or as a pattern such as `NMTHPO-{pair}-mo-v0`."""
+    """Require that pages name each id, literally or as a pattern such as `NMTHPO-{pair}-mo-v0`."""
     for spec in family.ids:
         patterns = re.findall(r"`([A-Za-z]+-[^`\s]*v\d+)`", spec.page)
         hits = (re.fullmatch(re.sub(r"\\\{[^}]*\\\}", "[A-Za-z0-9_-]+", re.escape(p)), spec.id) for p in patterns)

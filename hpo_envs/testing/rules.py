@@ -53,7 +53,7 @@ def refuses(call: Callable[[], Any], pattern: str, what: str, error: type[Except
 
 
 def same(a: Any, b: Any, rtol: float = 0.0) -> bool:
-    """Return whether two nested values are equal, floats to a relative tolerance."""
+    """Return whether two nested values are equal, floats to this relative and absolute tolerance."""
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[k], b[k], rtol) for k in a)
     if isinstance(a, (float, np.floating)) or (isinstance(a, np.ndarray) and a.dtype.kind == "f"):

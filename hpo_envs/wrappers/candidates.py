@@ -78,7 +78,7 @@ class ObservedCandidates(Rule):
         """See `Rule`. The observed reward is the environment's own, before reward wrappers.
 
         Raises:
-            ValueError: Only some of the episodes begin or end.
+            ValueError: Only some of the episodes begin or end, or sampled tasks have another number of candidates.
         """
         if not isinstance(index, slice):
             raise ValueError(
@@ -121,7 +121,7 @@ class ObservedCandidates(Rule):
 
 
 class CandidateObservation(ScalarForm):
-    """Observes the configurations as a set of fixed size, whose elements are the actions.
+    """Wrapper that shows the configurations as a set of fixed size, whose elements are the actions.
 
     The observation is a `Dict` of `candidates` (n, columns), `mask` (n,) of unevaluated candidates, and `context`
     (`candidate_set.CONTEXT`,), all float32; with the feature groups of these names also `hyperparameters` (n, 64), the

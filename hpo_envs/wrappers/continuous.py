@@ -14,7 +14,7 @@ def table_of(env: Any) -> Any:
     """The table of an environment with a row per action.
 
     Raises:
-        ValueError: The environment has no table with a row per action.
+        ValueError: Actions are not rows with features, or episodes shuffle or subsample them.
     """
     base = env.unwrapped
     by_row = isinstance(space_of(env, "action"), Discrete) and kind_of(env) == "rows"
@@ -45,7 +45,7 @@ class NearestFeatures(Rule):
 
 
 class ContinuousAction(ScalarForm):
-    """Actions in [-1, 1]^d: the row whose features are nearest is evaluated; its values are in `info["config"]`.
+    """Wrapper with actions in [-1, 1]^d: the row with the nearest features is evaluated, and is in `info["config"]`.
 
     A number beyond a bound is set to the bound, and `info["clipped"]` is True.
     """

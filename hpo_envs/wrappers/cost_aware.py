@@ -22,7 +22,7 @@ class CostAware(RewardRule):
 
 
 class CostAwareReward(ScalarForm):
-    """Subtracts a price for each unit of cost.
+    """Wrapper that subtracts a price for each unit of cost from the reward.
 
     Args:
         env: An environment with one objective.

@@ -38,7 +38,7 @@ class Flat(Rule):
 
 
 class FlattenAction(ScalarForm):
-    """One number (Discrete) for each combination of the parts of a MultiDiscrete action, the last varying fastest.
+    """Wrapper with a `Discrete` action for each combination of `MultiDiscrete` parts, the last varying fastest.
 
     For methods that support only a single discrete action, on ids whose actions are a row and a checkpoint, values of a
     grid, or batches of arms. A combination is masked out if any of its parts is.

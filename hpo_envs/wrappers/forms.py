@@ -86,7 +86,7 @@ def unchanged(mask: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def space_of(env: Any, kind: str) -> gym.Space[Any]:
-    """The `action` or `observation` space of one episode, scalar or vectorized."""
+    """The `action` or `observation` space of one episode of a scalar or vectorized environment."""
     space: gym.Space[Any] = getattr(env, f"single_{kind}_space" if hasattr(env, "num_envs") else f"{kind}_space")
     return space
 
@@ -99,7 +99,7 @@ def _masks_of(env: Any) -> Callable[[], npt.NDArray[Any]]:
 
 
 class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """A rule on one episode."""
+    """Base class of scalar wrappers: a rule on one episode."""
 
     rule_class: ClassVar[type[Rule]]
 
@@ -137,7 +137,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return self._observed(observation, False), reward, terminated, truncated, info
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """Return an attribute; masks of inner wrappers are not passed on, because their actions may be others."""
+        """Return an attribute; masks of inner wrappers are not passed on, because their actions may differ."""
         return self.action_masks if name == "action_masks" else super().get_wrapper_attr(name)
 
     @property
@@ -160,7 +160,7 @@ class ScalarForm(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 class VectorForm(VectorWrapper):
-    """A rule on the episodes of a vectorized environment."""
+    """Base class of vectorized wrappers: a rule on all episodes."""
 
     rule_class: ClassVar[type[Rule]]
 

@@ -30,11 +30,14 @@ class History(Rule):
 
 
 class HistoryObservation(ScalarForm):
-    """Observes the last k observations, newest last, zeros before the first one: (k, d) float32.
+    """Wrapper that stacks the last k observations, newest last, zeros before the first one: (k, d) float32.
 
     Args:
-        env: Any environment of the suite.
+        env: An environment whose observations are a flat `Box`.
         length: Number of observations k, >= 1.
+
+    Raises:
+        ValueError: Observations are not a flat `Box`, or `length` is not an int >= 1.
     """
 
     rule_class = History

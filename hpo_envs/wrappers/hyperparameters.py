@@ -46,7 +46,7 @@ class NearestValues(Rule):
 
 
 class HyperparameterAction(ScalarForm):
-    """One index per hyperparameter (MultiDiscrete over the values in the table): the nearest row is evaluated.
+    """Wrapper with one index per hyperparameter, into its values in the table, as action: the nearest row is evaluated.
 
     A combination that is in the table is evaluated itself.
     """

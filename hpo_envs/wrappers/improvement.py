@@ -28,9 +28,9 @@ class Improvement(RewardRule):
 
 
 class ImprovementReward(ScalarForm):
-    """Rewards the gain over the best previous evaluation, at least 0.
+    """Wrapper whose reward is the gain over the best previous evaluation, at least 0.
 
-    The rewards of an episode sum to its best reward minus the baseline.
+    The rewards of an episode sum to its best reward minus the baseline, or to 0 if none exceeds it.
 
     Args:
         env: An environment with one objective.

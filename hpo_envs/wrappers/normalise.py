@@ -65,7 +65,7 @@ def scales_of(env: Any) -> dict[str, tuple[float, float]]:
 
 
 class NormalisedReward(ScalarForm):
-    """Rewards the position between the worst (0) and the best (1) row of the episode's table.
+    """Wrapper whose reward is the position between the worst (0) and the best (1) row of the episode's table.
 
     For training and plots: the scale is computed from the table, which is unknown in applications.
     """
@@ -74,6 +74,6 @@ class NormalisedReward(ScalarForm):
 
 
 class RegretReward(ScalarForm):
-    """Rewards minus the simple regret; for training only, because it uses the optimum of the episode's table."""
+    """Wrapper whose reward is the negative simple regret; for training only, because it uses the table's optimum."""
 
     rule_class = Regret

@@ -21,6 +21,9 @@ def for_training(env: Any, candidates: int = 64, features: tuple[str, ...] = can
         candidates: Size of the set.
         features: Names of groups of columns, see `CandidateObservation`.
         **more: Other arguments of `CandidateObservation`.
+
+    Raises:
+        ValueError: See `CandidateObservation`.
     """
     forms: tuple[Any, ...] = (NormalisedReward, ImprovementReward, CandidateObservation)
     normalised, improvement, shown = map(vectorized, forms) if hasattr(env, "num_envs") else forms

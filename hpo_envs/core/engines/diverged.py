@@ -8,7 +8,7 @@ from hpo_envs.tables.table import LOST, Table
 
 
 def filled(t: Table, objective: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """(rows, repeats, levels, metrics) values without NaN, and (rows * repeats,) checkpoints at which runs end.
+    """(rows, repeats, levels, metrics) values without NaN and (rows * repeats,) last checkpoints by metric `objective`.
 
     A run that diverged or failed ends after its last value with the worst value of every metric; other runs keep their
     last values.

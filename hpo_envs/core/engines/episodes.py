@@ -38,7 +38,7 @@ class Episode(abc.ABC):
         """Return an action in the form that `step` takes.
 
         Raises:
-            ValueError: The action is outside the space.
+            ValueError: The action is not valid.
         """
 
     @abc.abstractmethod
@@ -86,7 +86,7 @@ class EpisodeVectorEnv(HPOVectorEnv):
         return rewards, terminated, {name: self._stacked(name, [info[name] for info in every]) for name in some}
 
     def _stacked(self, name: str, values: list[Any]) -> Any:
-        """(num_envs, ...) arrays of one entry per episode."""
+        """Stack an entry of all infos to a (num_envs, ...) array, or a dict of arrays."""
         first = values[0]
         if isinstance(first, dict) and name not in self.episode.dicts:
             return {key: self._stacked(key, [value[key] for value in values]) for key in first}
@@ -126,7 +126,7 @@ class EpisodeEnv(HPOEnv):
         """Perform an action.
 
         Raises:
-            ValueError: The action is outside the space.
+            ValueError: The action is not valid.
             ResetNeeded: No episode is running.
         """
         checked = self.episode.check(self.params, action)
@@ -142,7 +142,7 @@ class EpisodeEnv(HPOEnv):
         return info
 
     def _masks(self) -> npt.NDArray[np.bool_]:
-        """See the mask in `info`."""
+        """Return the mask of `info` as bool; ResetNeeded before the first reset."""
         if self._run is None:
             raise self._not_live()
         return np.asarray(self._run.mask().astype(bool))

@@ -57,7 +57,7 @@ class VectorWorkers:
     Args:
         n: Number of episodes.
         count: Number of workers per episode.
-        width: Numbers in a job, the row first.
+        width: Number of entries of a job, the row first.
 
     Attributes:
         clock: (n,) time at which the last evaluation was returned.

@@ -14,7 +14,7 @@ _LAST_FIRST = np.arange(AHEAD - 1, -1, -1)
 
 
 class Arms(abc.ABC):
-    """Random draws of the metrics of pulls, for many episodes at once.
+    """Arms whose pulls draw metrics at random, for many episodes at once.
 
     Attributes:
         names: Names of the metrics drawn.
@@ -51,7 +51,7 @@ class DrawBuffer(dict[int, list[list[float]]]):
         self._drawn = [0] * arms.arms
 
     def draw(self, arm: int) -> list[list[float]]:
-        """Draw pulls of an arm that has none left, and of its neighbours that have none left."""
+        """Draw pulls of an arm that has none left, and of such neighbours; return those of the arm."""
         first = arm - arm % TOGETHER
         arms = [a for a in range(first, min(first + TOGETHER, len(self._drawn))) if not self.get(a)]
         k = np.array([self._drawn[a] for a in arms])[:, None] + _LAST_FIRST
@@ -77,7 +77,7 @@ class GaussianArms(Arms):
         self.means = self._mean[:, None]
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """Draw a Gaussian score for each episode."""
+        """Draw a Gaussian score for each pull."""
         z = exact.normal_quantile(draws.uniform_many(draws.mix_many(draws.mix_many(keys, arms), k)))
         return np.asarray((self._mean[arms] + self._deviation[arms] * z)[:, None])
 
@@ -106,7 +106,7 @@ class MeasuredArms(Arms):
         self._flat = values.reshape(-1, len(self.names))
 
     def pull_many(self, keys: draws.Keys, arms: Ints, k: Ints) -> Floats:
-        """Return the metrics of one repeat for each episode."""
+        """Return the metrics of one repeat for each pull."""
         return self._flat.take(arms * self.evaluations + self._drawn(keys, arms, k), axis=0)
 
     def repeats(self, keys: draws.Keys, arms: Ints, k: Ints) -> Ints:

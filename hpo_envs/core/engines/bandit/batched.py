@@ -70,7 +70,7 @@ class BanditVectorEnv(HPOVectorEnv):
         return rewards, self._left < p.batch, found
 
     def _schedule(self, arm: npt.NDArray[np.int64]) -> tuple[Any, Any, Info]:
-        """`BanditEnv._schedule` for all: episodes that get a result, (m, 1) their arms, and info entries."""
+        """`BanditEnv._schedule` for all episodes; return those with a result, their (m, 1) arms, and info entries."""
         workers = self._workers
         at = np.flatnonzero(workers.submitted < self.budget)
         rows = arm[at] if self._view is None else self._view[at, arm[at]]

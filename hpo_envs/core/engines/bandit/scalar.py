@@ -37,7 +37,7 @@ class BanditEnv(HPOEnv):
         self._last = 3 * self._arms  # where the last reward is observed; cost and budget left follow
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode; `options` are ignored."""
+        """Start an episode; `options` must be None or empty."""
         super().reset(seed=seed, options=options)
         self._new_key(seed)
         n, p = self._arms, self.params

@@ -129,7 +129,7 @@ class BoxParams(Params):
             costs: Metrics that can be used as the cost.
 
         Raises:
-            ValueError: An unknown objective or cost, or a budget that is not positive.
+            ValueError: An unknown objective or cost, or an invalid budget.
         """
         chosen = rewarded(objective, metrics)
         price = _price(cost, costs)
@@ -150,7 +150,7 @@ class BoxParams(Params):
         )
 
     def evaluate(self, tasks: Ints, actions: Floats) -> tuple[Floats, Floats, Evaluations]:
-        """Rewards (n, m), costs (n,) and info of (n, d) actions, each on its task (n,)."""
+        """Rewards (n, m), costs (n,) and `Evaluations` of (n, d) actions, each on its task (n,)."""
         answer = self.function.evaluate(tasks, actions)
         rewards = np.array([answer.metrics[name] for name in self.objectives]).T * self.signs
         return rewards, np.ones(len(rewards)) if self.cost is None else answer.metrics[self.cost].copy(), answer

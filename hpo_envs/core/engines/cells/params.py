@@ -96,7 +96,7 @@ class CellParams(Params):
             **others: Further attributes of `Params` that do not come from a table.
 
         Raises:
-            ValueError: An unknown objective, or a budget that is not an int >= 1.
+            ValueError: An unknown objective, or a budget that is not a whole number >= 1.
         """
         shown = tuple(m for m in scorer.metrics if m.name not in scorer.held_out)
         chosen = rewarded(objective, shown)

@@ -145,7 +145,11 @@ class CellEnv(EpisodeEnv):
     episode = CellEpisode
 
     def graph(self) -> Any:
-        """The cell under construction, as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`."""
+        """The cell under construction, as a `networkx.DiGraph`, see `hpo_envs.tables.cells.graph`.
+
+        Raises:
+            ResetNeeded: `reset` was never called.
+        """
         if self._run is None:
             raise self._not_live()
         return graph(Sketch.of(self._run.nodes))

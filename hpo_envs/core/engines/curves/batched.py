@@ -144,7 +144,7 @@ class CurvesVectorEnv(HPOVectorEnv):
         return rewards if p.vector else rewards[:, 0], info
 
     def _check_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        """(2, num_envs) rows and levels."""
+        """(2, num_envs) indices of configurations and levels, in a new array."""
         return check_ints(actions, (self.num_envs, 2), self._limits).T.copy()
 
     def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
@@ -152,7 +152,7 @@ class CurvesVectorEnv(HPOVectorEnv):
 
     @property
     def total_cost(self) -> Floats:
-        """(num_envs,) simulated cost of all training in the episode, in `cost_unit`."""
+        """(num_envs,) simulated cost of all completed training in each episode, in `cost_unit`."""
         return self._spent.copy()
 
     @property

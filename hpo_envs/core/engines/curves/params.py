@@ -263,7 +263,7 @@ def _prepare(
 
 
 def _costs(t: Table, ends: npt.NDArray[np.int64], cost: str | None, variant: str) -> tuple[Floats, str]:
-    """(rows, repeats, levels) cumulative costs, constant after a run's end, and their unit."""
+    """(rows, repeats, levels) cumulative costs, constant after a run's end (all 1 for evaluations), and their unit."""
     last = ends.reshape(len(t), -1, 1)
     at = np.minimum(np.arange(len(t.levels)), last)
     if cost == "evaluations":

@@ -18,7 +18,7 @@ from hpo_envs.core.params import Floats, check_action
 from hpo_envs.tables import draws
 
 KEPT = 20_000
-"""Cells whose answers are kept: some 30 MB on NASBenchNLP-ptb-v0."""
+"""Largest number of cells whose answers are cached: some 30 MB on NASBenchNLP-ptb-v0."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,7 +29,7 @@ class LevelAnswer:
         reached: The cell at which training stops; an earlier one if the run ends before.
         cost: Cost of that training.
         ends: Whether the run ends there.
-        peak: Best reward up to the cell.
+        peak: Best reward up to that cell, in the first objective.
         reward: Float, or (m,) float64.
         observation: Template of the observation.
         info: Template of the info.
@@ -236,7 +236,7 @@ class CurvesEnv(HPOEnv):
         return observation, reward, info
 
     def _answer(self, row: int, at: int) -> LevelAnswer:
-        """The answer of a cell, cached."""
+        """Make and cache the answer of a cell."""
         p, level, last = self.params, at % self._levels, self._end_of(at // self._levels)
         end = min(level, last)
         reached = at - level + end
@@ -285,7 +285,7 @@ class CurvesEnv(HPOEnv):
 
     @property
     def total_cost(self) -> float:
-        """Simulated cost of all training in this episode, in `cost_unit`."""
+        """Simulated cost of all completed training in this episode, in `cost_unit`."""
         return self._spent
 
     @property
@@ -303,7 +303,7 @@ class CurvesEnv(HPOEnv):
 
     @property
     def best_held_out(self) -> dict[str, float]:
-        """Held-out metrics of `best`: of the row and checkpoint with the best visible objective."""
+        """Held-out metrics of `best`, the row and checkpoint with the best first objective; empty at the start."""
         if self._best_cell < 0:
             return {}
         return dict(zip(self.params.held_out, self.params.peak_hidden[self._best_cell].tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""A call of a user's function: exceptions, NaN, missing scores, its seconds as cost, epochs of a generator."""
+"""Calls of a user's function: exceptions, NaN, missing scores, seconds as cost, epochs of a generator."""
 
 import functools
 import importlib
@@ -18,8 +18,8 @@ from hpo_envs.tables.checks import scalar
 
 Function = Callable[..., Any]
 Form = Literal["score", "epochs", "checkpoints"]
-"""Calls of a user's function: `function(config)` that returns a score, or yields one after each epoch; or
-`function(config, resume_from, epochs)` that returns the score after this number of epochs."""
+"""Forms of a user's function: `function(config)` returns a score (`score`) or yields one after each epoch (`epochs`);
+`function(config, resume_from, epochs)` returns the score after this number of epochs (`checkpoints`)."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class Outcome:
     """Result of a call.
 
     Attributes:
-        status: `ok`, `failed` (it raised, or returned no score) or `diverged` (its score is not finite).
-        metrics: All numbers that it returned, by name.
+        status: `ok`, `failed` (it raised, or returned no score or an invalid cost), `diverged` (its score is not
+            finite), or `truncated` (a training that ended early).
+        metrics: Finite numbers that it returned, by name; `cost` only if it is an objective. Empty if it failed.
         seconds: Duration.
         cost: Number that it returned as `cost`; None without one.
         error: Traceback, or the error in the returned value; empty if there is none.
@@ -118,7 +119,7 @@ def call(function: Function, config: Mapping[str, Any], objectives: tuple[str, .
     Args:
         function: Called with a copy of `config` and `arguments`.
         config: Natural values of the active hyperparameters.
-        objectives: Metrics that it must return; a single number is the only one of them.
+        objectives: Metrics that it must return; a number alone is the value of the only one.
         **arguments: Further arguments besides the configuration.
     """
     return timed(lambda: function(dict(config), **arguments), objectives)
@@ -182,7 +183,7 @@ class PausableTraining:
         self.ended = False
 
     def close(self) -> None:
-        """End a generator."""
+        """End the training, and its generator if there is one."""
         self.ended = True
         if self._epochs is not None:
             self._epochs.close()
@@ -190,7 +191,7 @@ class PausableTraining:
     def until(self, epoch: int) -> list[tuple[int, Outcome]]:
         """Train up to an epoch; return (epoch, outcome) of each new score, none if it was reached before.
 
-        A generator that returns early, raises or diverges is not trained any further.
+        A training that returns early, fails or diverges is not continued.
         """
         if self.ended or epoch <= self.epoch:
             return []

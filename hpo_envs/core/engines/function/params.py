@@ -37,7 +37,7 @@ FEWEST, MOST, EACH = 500, 5000, 20
 """Number of candidates: `EACH` for each evaluation of the budget, within these limits."""
 
 UNITS = ("evaluations", "cost")
-"""Units of the budget; `epochs` for functions that are trained epoch by epoch."""
+"""Units of the budget; also `epochs` for functions that are trained epoch by epoch."""
 
 WITHOUT_BUDGET = 10_000
 """Evaluations of an episode with `budget=None` on a box, which has no last row to stop at."""
@@ -88,8 +88,8 @@ class FunctionParams(Params):
     ) -> FunctionParams:
         """Make the parameters from arguments; see the pages `FunctionHPO-v0` and `FunctionLC-v0`.
 
-        With `trials`, evaluations report to trials and are stopped early: on a box, trainings by epochs are allowed,
-        which are never resumed, and a function may take its `trial`.
+        With `trials`, evaluations report to trials, which may stop them early: training by epochs is then allowed on a
+        box, without resuming, and a function may take its `trial`.
 
         Raises:
             ValueError: An argument is not valid.
@@ -167,7 +167,7 @@ class FunctionParams(Params):
         return np.asarray(self.candidates[int(np.asarray(action).reshape(-1)[0])])
 
     def action_of(self, config: Mapping[str, Any], table: int = 0) -> Any:
-        """See `Params`; where actions are candidates, the nearest one."""
+        """See `Params`; where actions are candidates, that of the nearest one, trained for all epochs."""
         unit = self.points.unit(self.points.row(config)[None])
         if self.kind == "box":
             return (2.0 * unit[0] - 1.0).astype(np.float32)
@@ -198,10 +198,10 @@ def metrics_of(
     Args:
         objective: Name, or a tuple of names for a vector reward.
         goal: `max` or `min`, one for all or one for each.
-        bounds: (lowest, highest) value by the metric's definition, one for all or by name.
+        bounds: (lowest, highest) value by the metric's definition, one pair for all or by name; None: -CAP and CAP.
 
     Raises:
-        ValueError: Goals or bounds are not valid, or names are not distinct.
+        ValueError: Names are not distinct texts, or goals or bounds are not valid.
     """
     names = (objective,) if isinstance(objective, str) else tuple(objective) if np.iterable(objective) else ()
     if not names or not all(isinstance(n, str) and n for n in names) or len(set(names)) < len(names):
@@ -230,7 +230,7 @@ def known_of(metrics: Sequence[Metric], best: Any, reference: Any) -> tuple[Floa
         reference: Median score, likewise.
 
     Raises:
-        ValueError: Only one is given, a number is not finite, or `best` is not better than `reference`.
+        ValueError: Only one is given, a number is missing or not finite, or `best` is not better than `reference`.
     """
     if best is None and reference is None:
         return None

@@ -47,7 +47,7 @@ class FunctionEpisode(Episode):
         return self._observe(np.zeros(self._width), self._p.low, 0.0)
 
     def mask(self) -> npt.NDArray[np.int8]:
-        """Mask of the candidates that are not fully evaluated; all True if none is left."""
+        """Mask of the candidates that are not fully evaluated (all, if none is left), then of all epochs."""
         left = ~self._finished if not self._finished.all() else np.ones(len(self._finished), bool)
         epochs = len(self._p.table.levels) if self._p.kind == "fidelity" else 0
         return np.concatenate([left, np.ones(epochs, bool)]).astype(np.int8)

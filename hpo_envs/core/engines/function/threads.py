@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ThreadedIterator:
-    """Iterator all of whose steps run in one thread, which ends with it.
+    """Iterator whose steps all run in one thread, which ends with the iterator.
 
     Gradient mode and autocast of torch, settings of JAX, contexts of `decimal` and NumPy belong to a thread: a
     generator that is paused within `with torch.no_grad():` would change them for whatever runs next.

@@ -14,7 +14,7 @@ from hpo_envs.core.subsample import ClearedFlags
 from hpo_envs.tables import draws
 
 _ZERO = np.array(0.0)
-"""Arrays without dimensions are faster than Python's numbers where few episodes run."""
+"""Zero as a 0-d array, which is faster than a Python number where few episodes run."""
 
 
 class LookupVectorEnv(HPOVectorEnv):
@@ -43,7 +43,7 @@ class LookupVectorEnv(HPOVectorEnv):
         self._observations = np.empty((n, *p.observation_space.shape), np.float32)
 
     def _snapshot(self) -> Callable[[], npt.NDArray[np.bool_]]:
-        """Return a function that returns the (num_envs, actions) rows not evaluated in each episode."""
+        """Return a function that returns (num_envs, actions) masks of the rows not evaluated in each episode."""
         return self._open.snapshot()
 
     def _start(self, index: npt.NDArray[np.intp], keys: draws.Keys, options: dict[str, Any] | None) -> Info:

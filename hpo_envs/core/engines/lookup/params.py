@@ -46,10 +46,10 @@ class LookupParams(Params):
         repeats: (tables * rows,) measured repeats of each row, at least 1.
         max_repeats: Cells per row.
         answers: (cells, m + 1 + metrics + H) float64: `rewards`, `costs`, `metrics` (views of it) and raw values of the
-            hyperparameters, for one gather.
+            hyperparameters, so that one gather reads all.
         rewards: (cells, m) float64; higher is better.
         costs: (cells,) float64.
-        metrics: (cells, metrics) float64 in native units, no NaN.
+        metrics: (cells, metrics) float64 in native units; NaN only for missing held-out metrics.
         held_out: Names of the metrics that agents must not see.
         status: (cells,) int64, index into `STATUSES`.
         templates: (cells + 1, d) float32, observation after each cell; the last row is the initial observation.
@@ -85,7 +85,7 @@ class LookupParams(Params):
 
         Args:
             names: Names of the tables; one is drawn at each reset if there are several.
-            table: None for those of the names, or a `Table`.
+            table: A `Table`, or a tuple of them for several names; None for the named ones.
             objective: Name of the rewarded metric, or a tuple of names for a vector reward.
             cost: `"evaluations"`, the table's cost unit, or a metric whose goal is `min`.
             budget: Budget of an episode, in units of `cost`; `"auto"` = the average cost of 20 evaluations, None =
@@ -179,7 +179,7 @@ class LookupParams(Params):
         return {"row": rows, "level": np.full_like(rows, len(self.table.levels) - 1), "repeat": repeat}
 
     def drawn(self, keys: npt.NDArray[np.uint64], at: npt.NDArray[np.int64], k: Any) -> npt.NDArray[np.int64]:
-        """(n,) repeats that answer the k-th evaluations of rows, from 0: hash(key, row, k), as `LookupEnv._draw`."""
+        """(n,) repeats of the k-th evaluations (from 0) of rows, drawn by hash(key, row, k), as `LookupEnv._draw`."""
         return draws.below_many(draws.mix_many(draws.mix_many(keys, at + 1), k), self.repeats.take(at))
 
     def _rows(self, actions: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -205,7 +205,7 @@ class LookupParams(Params):
         return ("table",)
 
     def choose(self, options: dict[str, Any] | None) -> int | None:
-        """Index of the table that the options of `reset` ask for, or None.
+        """Index of the table that the options of `reset` name; None if they name none.
 
         Raises:
             ValueError: No such table.
@@ -284,7 +284,7 @@ def _costs(
 
 
 def _finals(t: Table, objective: int, hidden: list[int]) -> Floats:
-    """(rows * repeats, metrics) at the last level, or at the one at which a run diverged or failed.
+    """(rows * repeats, metrics) values at the last level, or at the one at which a run diverged or failed.
 
     No NaN, except in `hidden` metrics that a finished run does not have.
     """

@@ -165,14 +165,14 @@ class LookupEnv(HPOEnv):
         return self.table.config(int(self.rows[self._index_of(action)]))
 
     def _draw(self, at: int) -> int:
-        """The cell of the next repeat of a row: the k-th evaluation in an episode is hash(key, row, k)."""
+        """The cell of the next repeat of a row; hash(key, row, k) draws that of the k-th evaluation in an episode."""
         k = self._pulls.get(at, 0)
         self._pulls[at] = k + 1
         bits = draws.mix(draws.mix(self._key, 1 + at), k)
         return at * self.params.max_repeats + draws.below(bits, self.params.repeats.item(at))
 
     def _answer(self, at: int) -> RowAnswer:
-        """The answer of a cell, cached."""
+        """Make and cache the answer of a cell."""
         p, row = self.params, at // self.params.max_repeats
         rewards, batch = p.answer(np.array([at]))
         info = single(batch, p.tables[row // p.rows], row % p.rows)
