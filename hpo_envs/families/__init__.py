@@ -1,1 +1,1 @@
-"""Families, one package each: ids, their arguments and splits in `__init__`, docstrings of classes in `page`."""
+"""Families of environments, one package each: ids, arguments and splits in `__init__`, classes in `page`."""

@@ -24,7 +24,7 @@ FAMILIES: dict[str, Family] = {}
 """Name -> record of each family."""
 
 SPECS: dict[str, Spec] = {}
-"""Id -> its entry, for all ids but those of the user's own tables."""
+"""Id -> its entry, for the ids of listed families and imported plugins, without those of users' tables."""
 
 
 def add(family: Family) -> None:
@@ -35,7 +35,7 @@ def add(family: Family) -> None:
 
 
 def register_all() -> None:
-    """Add every family and register its ids with Gymnasium, then those of plugins and of users' tables, by name.
+    """Add every family and register its ids with Gymnasium; of plugins and users' tables, register the ids alone.
 
     Ids that are already registered are skipped.
     """
@@ -65,7 +65,7 @@ def _made(env_id: str, form: str, **arguments: Any) -> Any:
 
 
 def find(env_id: str) -> Spec | None:
-    """The registry entry of an id, None if unknown; a user's table is registered with Gymnasium on first use."""
+    """The registry entry of an id, None if unknown; plugins and users' tables are registered on first use."""
     if env_id in SPECS:
         return SPECS[env_id]
     for spec in (spec for family in FAMILIES.values() for spec in family.ids):
@@ -93,7 +93,7 @@ def require_spec(argument: str, env_id: str) -> Spec:
         env_id: The id.
 
     Raises:
-        ValueError: The id is not registered.
+        ValueError: The id is not registered, or its plugin is broken.
     """
     spec = find(env_id)
     if spec is None:
@@ -110,7 +110,7 @@ def family_of(env_id: str) -> Family | None:
 
 
 def kind_of(spec: Spec) -> Literal["measured", "surrogate"]:
-    """The kind of an id's table; synthetic arms count as surrogates."""
+    """The kind of an id's tables; synthetic ones count as surrogates."""
     from hpo_envs.tables import store
 
     return "surrogate" if spec.surrogate or any(map(store.synthetic, spec.tables)) else "measured"
@@ -144,7 +144,7 @@ def group_of(env_id: str) -> str:
 
 
 def own() -> list[Spec]:
-    """The ids of all saved tables of the user, registered with Gymnasium; reads the folder of these tables."""
+    """The entries of all users' tables, registered with Gymnasium; an unreadable table is left out with a warning."""
     specs = []
     for name in user.names():
         try:
@@ -158,7 +158,7 @@ def own() -> list[Spec]:
 
 
 def of_user(table: str, levels: int) -> list[Spec]:
-    """The ids of a user's saved table with a number of levels."""
+    """The entries of a user's table with this number of levels, one for each family that fits."""
     return [family.of_user(table) for family in _of_users() if levels >= family.user_levels]
 
 
@@ -177,7 +177,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Family:
 
 
 def plugin_specs() -> list[Spec]:
-    """The ids of all plugins, which are imported; a broken one is left out with a warning."""
+    """The entries of all plugins, which are imported; a broken one is left out with a warning."""
     found = []
     for name in plugins.of("families"):
         try:

@@ -1,4 +1,4 @@
-"""Tables of the user: names, saving, loading, and the folder of saved tables (`HPO_ENVS_TABLES`)."""
+"""Users' own tables: names, saving, loading, and the folder of saved tables (`HPO_ENVS_TABLES`)."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ EXAMPLE = PREFIX + "example"
 """Name of a synthetic table that always exists."""
 
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
-"""Names that Windows allows for no file, whatever its suffix."""
+"""Names that Windows reserves for devices, with any suffix."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._]*(?:-[A-Za-z0-9._]+)*")
 
 _remembered: dict[str, Table] = {}
 
 on_save: list[Callable[[str], object]] = []
-"""Functions called with the name of each table saved in `folder()`; the registry makes it an id."""
+"""Functions called with the name of each table saved in `folder()`; the registry adds one that registers its ids."""
 
 
 def folder() -> Path:
@@ -81,8 +81,9 @@ def check_name(name: str) -> str:
     """Return a table's name without its prefix.
 
     Raises:
-        ValueError: The name has other characters than letters, digits, dots and underscores, with single hyphens
-            between them; is a device of Windows; or ends like the version of an id.
+        ValueError: The name has more than 80 characters, or others than letters, digits, dots, underscores and single
+            hyphens between them; begins with a dot or underscore; is `example` or a device of Windows; or ends like
+            the version of an id.
     """
     short = str(name).removeprefix(PREFIX)
     taken = short == "example" or _DEVICE.match(short)
@@ -101,28 +102,28 @@ def names() -> list[str]:
 
 
 def exists(name: str) -> bool:
-    """Return whether there is a table of this name, with or without prefix."""
+    """Return whether a table of this name, with or without prefix, is saved, remembered or a plugin's."""
     short = str(name).removeprefix(PREFIX)
     saved = bool(_NAME.fullmatch(short) and (folder() / f"{short}.npz").is_file())
     return saved or PREFIX + short in _remembered or short in plugins.of("tables")
 
 
 def remember(table: Table) -> Table:
-    """Register a table under its name until the process ends; it takes precedence over a saved table."""
+    """Register a table under its name until it is saved or the process ends, and return it; it shadows a saved one."""
     _remembered[table.name] = table
     return table
 
 
 def save(table: Table, path: str | Path | None = None, *, replace: bool = False) -> Path:
-    """Write a table atomically; `load` reads it in any process.
+    """Write a table atomically, and return the path; `load` reads it in any process.
 
     Args:
         table: The table.
         path: File to write (.npz); default: a file in `folder()` with the table's name.
-        replace: Whether an existing table may be replaced.
+        replace: Whether an existing file may be replaced.
 
     Raises:
-        FileExistsError: Another table exists, and `replace` is False.
+        FileExistsError: The file exists with other content, and `replace` is False.
         ValueError: The path does not end in .npz, or the name is not valid for a file.
     """
     from hpo_envs.tables.files import atomic, packs
@@ -144,13 +145,13 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
 
 
 def load(name: str | Path) -> Table:
-    """Read a saved table, or get one from a plugin.
+    """Read a saved table, or get one that is remembered in this process or made by a plugin.
 
     Args:
         name: Name, with or without prefix, or path of a file ending in .npz.
 
     Raises:
-        ValueError: The table is unknown, or the file is not a table.
+        ValueError: The table is unknown, the file is not a table, or a plugin makes none.
         FileNotFoundError: The file does not exist.
     """
     text, short = str(name), str(name).removeprefix(PREFIX)

@@ -1,4 +1,4 @@
-"""From decisions to a `Table` in hash order: its largest size, and errors for gaps and falling costs in curves."""
+"""Assembly of a `Table` from decisions: order of rows, largest size, errors for gaps and falling costs in curves."""
 
 import hashlib
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def build(
     citation: str = "",
     explain: Callable[[str], None] = lambda text: None,
 ) -> Table:
-    """Build the table, and register it under its name until the process ends.
+    """Build a table from decisions, and register it under its name, see `user.remember`.
 
     Args:
         found: Decisions on the columns and lines.
@@ -39,7 +39,8 @@ def build(
         explain: Function that is called with each decision in words.
 
     Raises:
-        ValueError: There are too many cells, or checkpoints violate an invariant of tables; the line is named.
+        ValueError: The name is invalid, there are too many cells, or a run has a gap, a falling cost or a missing score
+            between checkpoints; the line is named.
     """
     lines, frame = found.lines, found.frame
     first, levels = lines.index[~lines["row"].duplicated()].to_numpy(), np.unique(lines["level"])
@@ -101,7 +102,7 @@ def _hashed(name: str, columns: list[Floats]) -> tuple[Index, Floats]:
 
 
 def _arrays(found: Decisions, lines: pd.DataFrame, levels: Floats, shape: tuple[int, int, int]) -> dict[str, Any]:
-    """The arrays of a table with these numbers of (rows, repeats, levels), from lines with their `row` and `repeat`."""
+    """Values, costs and statuses of a table with this number of (rows, repeats, levels), from lines of decisions."""
     values, cost = np.full((*shape, len(found.metrics)), np.nan), np.full(shape, np.nan)
     status = np.zeros(shape[:2], np.uint8)
     row, repeat = lines["row"].to_numpy(), lines["repeat"].to_numpy()

@@ -18,7 +18,7 @@ from hpo_envs.tables.table import STATUSES, Hyperparameter
 Index = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 Cells = Any
-"""A pandas Series: float64, NaN where empty, or the dtype `category`, each different text without spaces around it."""
+"""A pandas Series: float64 with NaN where empty, or `category` with texts that have no spaces around them."""
 
 CHOICES = 50
 """Largest number of different texts of a categorical column."""
@@ -51,7 +51,7 @@ class Column(NamedTuple):
 
     Attributes:
         values: (lines,) float64, NaN where missing: numbers, or indices into the choices.
-        choices: The different texts or truth values, sorted; None for numbers.
+        choices: The choices, such as texts or truth values; None for a column of numbers.
         none: (lines,) mask of cells that are `none` in a column of numbers; None if there are none.
     """
 
@@ -65,7 +65,7 @@ class Column(NamedTuple):
         return bool((self.values == np.floor(self.values))[~np.isnan(self.values)].all())
 
     def natural(self, value: float) -> Any:
-        """The value of a stored number."""
+        """The natural value of a stored number: a choice, an int if all numbers are whole, or a float."""
         if self.choices is not None:
             return self.choices[int(value)]
         return int(value) if self.whole else float(value)
@@ -87,7 +87,7 @@ def text(values: Iterable[Any], index: Any = None) -> Cells:
 
 
 def of_series(values: pd.Series) -> Cells:
-    """Cells of a pandas Series; float64 is not copied. Integers that float64 cannot distinguish are text."""
+    """Cells of a pandas Series: float64 (not copied) for numbers, text for others and for integers from 2**53 on."""
     kind = pd.api.types.infer_dtype(values, skipna=True)
     whole = kind in ("integer", "mixed-integer-float") and not values.dropna().abs().ge(2**53).any()
     if whole or kind == "floating":
@@ -101,7 +101,7 @@ def is_text(cells: Cells) -> TypeGuard[Any]:
 
 
 def as_text(cells: Cells) -> Cells:
-    """The cells as text."""
+    """The cells as text, whole numbers without a decimal point."""
     return cells if is_text(cells) else text((int(v) if v == v // 1 else v for v in cells.tolist()), cells.index)
 
 
@@ -159,13 +159,13 @@ def seconds(cells: Cells) -> Floats:
 
 
 def numeric(cells: Cells) -> bool:
-    """Return whether most non-empty cells are numbers."""
+    """Return whether cells are not text, or most non-empty ones of the first 1,000 are numbers."""
     few = cells[:1000]
     return not is_text(cells) or int((~np.isnan(numbers(few))).sum()) * 2 > int((~absent(few)).sum())
 
 
 def scorable(cells: Cells) -> bool:
-    """Return whether cells are numbers, at least one, and words for outcomes of runs."""
+    """Return whether cells are not text, or are numbers, at least one, and words for outcomes of runs."""
     known = all(number(t) is not None or meaning(t) is not None for t in different(cells))
     return known and not (is_text(cells) and np.isnan(numbers(cells)).all())
 
@@ -184,10 +184,10 @@ def check_whole(name: str, cells: Cells) -> None:
 
 
 def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, Mask]:
-    """Return the values of a column's cells, and the lines with invalid ones.
+    """Return the values of a column's cells, and a mask of the lines with invalid ones.
 
-    A text column is numeric if most texts are numbers; the others are invalid. `none` is a choice among texts; among
-    numbers it is missing, and recorded.
+    A text column is numeric if at least 80 % of its cells are numbers; the others are invalid. `none` is a choice among
+    texts; among numbers it is missing, and recorded. Words for true and false alone are Booleans.
 
     Raises:
         ValueError: Whole numbers are too large for float64, or a categorical column has too many different texts.
@@ -215,7 +215,7 @@ def column(name: str, cells: Cells, categorical: bool = False) -> tuple[Column, 
 
 
 def within(cells: Cells, h: Hyperparameter) -> tuple[Column, Mask, str]:
-    """The values of a hyperparameter with a known definition, the lines that violate a rule, and this rule."""
+    """The values of a hyperparameter with a given definition, the mask of lines that violate it, and its rule."""
     old = as_text(cells)
     rule = f"one of {', '.join(map(str, h.values))}"
     if h.kind == "categorical":

@@ -1,8 +1,8 @@
 """Frames: texts and numbers of a file with their places, lists in cells (columns or curves), errors that name lines.
 
 A table is read in three steps, each a function from one frozen, printable record to the next: `read` makes a `Frame` of
-bytes (`files`, `documents`, `tools`), `decide` extends `Decisions` on a frame in steps (`formats`, `outcomes`, `roles`,
-`definitions`, `repeats`), and `build` makes a `Table` of decisions.
+a source (`files`, `folders`, `documents`, `studies`, `tools`), `decide` extends `Decisions` on a frame in steps
+(`formats`, `outcomes`, `roles`, `definitions`, `repeats`), and `build` makes a `Table` of decisions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SPREAD = 50
 """Lists with at most this many numbers become columns, longer ones curves."""
 
 MOST_COLUMNS = 10_000
-"""Each is examined alone, which takes milliseconds."""
+"""Largest number of columns; examining each takes milliseconds."""
 
 SHOWN = 5
 """Number of lines named in an error; further ones are counted."""
@@ -99,7 +99,7 @@ class Frame:
         settings: Names of the hyperparameters; empty if the export does not mark them.
         scores: Names of the measured columns.
         names: Short name of a column -> name in the file, if they differ.
-        known: Facts on the columns from other files, by the names of `Statement`.
+        known: Facts on the columns from other files or a study, by the names of `Statement`.
         units: Column -> unit of its numbers, if they had one.
     """
 
@@ -158,7 +158,7 @@ class Frame:
         """The column with this name, this name in the file, or the only one that ends with it.
 
         Raises:
-            ValueError: There is no such column.
+            ValueError: There is no such column, or several end with the word.
         """
         names = list(self.cells)
         if word in names:
@@ -168,7 +168,7 @@ class Frame:
         return ending[0] if len(ending) == 1 else one_of("column", word, names)
 
     def one(self, pattern: str) -> str | None:
-        """The first column of a pattern that has a value; None if there is none."""
+        """The first column that matches a pattern and has a value; None if there is none."""
         some = (n for n, c in self.cells.items() if re.fullmatch(pattern, n) and not absent(c).all())
         return next(some, None) if pattern else None
 
@@ -231,7 +231,7 @@ def _unrolled(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _spread(name: str, values: pd.Series) -> dict[str, pd.Series]:
-    """A column for each number if all cells are lists of the same length."""
+    """A column for each number if all cells are equally long lists of at most `SPREAD` numbers, else the column."""
     first = values.iloc[0]
     size = len(first) if isinstance(first, (list, np.ndarray)) else 0
     if not 0 < size <= SPREAD or not all(isinstance(v, (list, np.ndarray)) and len(v) == size for v in values):

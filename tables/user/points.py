@@ -12,13 +12,13 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Floats, Hyperparameter, active
 
 FINE = 64
-"""Largest number of integers in a range whose values an agent gets."""
+"""Largest number of integers in a range for which agents get a list of values."""
 
 POSITION = frozenset({"values", "categorical", "parent", "when", "others"})
-"""Fields of an axis on its coordinates; the others are on natural values."""
+"""Fields of an axis that concern coordinates; the others concern natural values."""
 
 TRIES = 8
-"""Largest number of quasi-random points drawn for each candidate if many are equal."""
+"""Quasi-random points drawn per candidate, rounded up to a power of two in total; used if many are equal."""
 
 
 class Points:
@@ -53,7 +53,7 @@ class Points:
         return {h.name: h.natural(v) for h, v, on in zip(self.space, raw.tolist(), active, strict=True) if on}
 
     def row(self, config: Mapping[str, Any]) -> Floats:
-        """(d,) stored numbers of natural values; inactive hyperparameters may be missing.
+        """(d,) stored numbers of natural values; inactive hyperparameters are 0 and may be missing.
 
         Raises:
             ValueError: A name is unknown, an active hyperparameter is missing, or a value is outside its range.
@@ -81,10 +81,10 @@ class Points:
         return np.unique(self.raw((grid + 0.5) / np.array(sizes)), axis=0)  # conditions make some equal
 
     def candidates(self, count: int, seed: int) -> Floats:
-        """(n, d) stored numbers: the whole grid if it has at most `count` points, else `count` quasi-random ones.
+        """(n, d) stored numbers: the grid if it has at most `count` points, else up to `count` quasi-random ones.
 
         They are distinct and in an order that depends on the seed. A smaller count gives the first of them, unless the
-        larger one covers the whole grid. Scrambled Sobol points (Owen 1998).
+        larger one covers the whole grid. Quasi-random points are scrambled Sobol points (Owen 1998).
         """
         if self.size <= count:
             return np.random.default_rng(seed).permutation(self.grid())

@@ -18,7 +18,7 @@ def read(source: Any, max_bytes: int | None = None) -> Frame:
     """Read a file of runs, a folder of them, a DataFrame, an Arrow table or an Optuna study, and recognise its tool.
 
     Raises:
-        ValueError: The source is of another kind, or too large; lines are named.
+        ValueError: A file is of another kind, too large or invalid; lines are named.
         OSError: The file cannot be read.
     """
     if hasattr(source, "get_trials"):
@@ -42,14 +42,14 @@ def from_csv(
     files a column is a hyperparameter unless it is a score, cost, level, repeat, name of the runs, time, note or
     measurement; its kind, range, scale and condition are decided from its values. A column of mappings becomes a column
     for each key. An empty score, `OOM` or `failed` is a failed run; `nan`, `inf` or `diverged` a diverged one; of `86.7
-    ± 0.3` the value is used. Lines with the same configuration are repeats; lines that are equal in every cell are one
-    run. The table is known by its name until the process ends; `hpo_envs.tables.user.save` keeps it.
+    ± 0.3` the value is used. Lines with the same configuration are repeats; for lines that are equal in every cell see
+    `Statement.duplicates`. The table is known by its name until the process ends; `hpo_envs.tables.user.save` keeps it.
 
     Args:
         path: The file or folder.
         score: Column(s) of the metric(s), the first of which is rewarded; default: the tool's, or the only varying
             column with the name of a score.
-        goal: `max` or `min`, one for each score; default: guessed from the name.
+        goal: `max` or `min`, one for each score; default: the tool's, or guessed from the name.
         max_bytes: Largest size of an unpacked file; default: 2 GB, for a compressed file 50 times its size or 10 MB.
         **options: Fields of `Statement`, and arguments of `build` besides the decisions; the default name is the
             file's.
@@ -88,7 +88,7 @@ def from_study(
         **options: See `from_csv`.
 
     Raises:
-        ValueError: No trial has finished, or parameters are missing without explanation.
+        ValueError: No trial is complete, or parameters are missing without explanation.
     """
     frame = tools.recognised(studies.of_study(study, bounds))
     return _table_of(frame, name="-".join(re.findall(r"[A-Za-z0-9]+", name or study.study_name)), **options)

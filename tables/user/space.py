@@ -1,4 +1,4 @@
-"""Search spaces in the usual notations (tuples, dicts, Optuna, ConfigSpace), and back; which ranges are logarithmic."""
+"""Search spaces from and to the usual notations (tuples, dicts, Optuna, ConfigSpace)."""
 
 import dataclasses
 import itertools
@@ -12,7 +12,7 @@ from hpo_envs.tables.checks import extra_module, one_of, scalar
 from hpo_envs.tables.table import Hyperparameter, is_number
 
 LOG = 100.0
-"""Positive numbers whose ratio is at least this are taken as logarithmic."""
+"""Smallest ratio of the largest to the smallest of listed positive numbers for a logarithmic scale."""
 
 WORDS = ("log", "int", "float")
 """Options after the two ends of a range."""
@@ -27,12 +27,14 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
     Args:
         given: A sequence of `Hyperparameter`; a `ConfigSpace.ConfigurationSpace`; or a mapping of names to a
             distribution of Optuna, a `Hyperparameter`, or plain data: a tuple `(low, high)` is a range, of ints if both
-            ends are, optionally followed by `"log"`, `"int"` or `"float"`; a list is choices, which are ordered if all
-            are numbers; a mapping has `low` and `high` (with `log`, `step`, `kind`), ordered `values` or unordered
-            `choices`, and optionally `if = {parent: [choices], ...}`; anything else is a constant.
+            ends are, optionally followed by `"log"`, `"int"` or `"float"`, and so is a list that ends in such a word;
+            any other list is choices, which are ordered if all are numbers; a mapping has `low` and `high` (with `log`,
+            `step`, `kind`), ordered `values` or unordered `choices`, and optionally `if = {parent: [choices], ...}`;
+            anything else is a constant.
 
     Raises:
-        ValueError: The space has another form, a range is empty, or a condition refers to a parameter without choices.
+        ValueError: The space has another form, names or choices are not distinct, a range is empty, or a condition does
+            not name values of a hyperparameter before it.
     """
     if hasattr(given, "conditions") and hasattr(given, "values"):
         given = _of_configspace(given)
@@ -51,7 +53,7 @@ def space_of(given: Any) -> tuple[Hyperparameter, ...]:
 
 
 def to_plain(h: Hyperparameter) -> dict[str, Any]:
-    """A hyperparameter as plain data, the inverse of `space_of`."""
+    """A hyperparameter as plain data, which `space_of` takes under its name."""
     if h.kind == "categorical":
         entry: dict[str, Any] = {"choices": list(h.values)}
     elif h.values:
@@ -85,7 +87,7 @@ def _check(space: tuple[Hyperparameter, ...]) -> None:
 
 
 def _entry(name: str, value: Any) -> Hyperparameter:
-    """A hyperparameter of a mapping of names."""
+    """The hyperparameter with a name and a definition in any notation."""
     if isinstance(value, Hyperparameter):
         return value
     if type(value).__name__.endswith("Distribution"):
@@ -118,7 +120,7 @@ def _entry(name: str, value: Any) -> Hyperparameter:
 
 
 def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
-    """A hyperparameter with the ends of a range."""
+    """A hyperparameter from a mapping with `low` and `high`."""
     low, high, step = (scalar(given.get(key)) for key in ("low", "high", "step"))
     log = bool(given.get("log", False))
     if not is_number(low) or not is_number(high):
@@ -137,7 +139,7 @@ def _range(name: str, given: Mapping[str, Any]) -> Hyperparameter:
 
 
 def _listed(name: str, values: list[Any], ordered: bool | None = None) -> Hyperparameter:
-    """Choices; numbers are ordered unless `ordered` is False."""
+    """A hyperparameter with listed values; several numbers are ordered unless `ordered` is False."""
     values = [*map(scalar, values)]
     for v in (v for v in values if hasattr(v, "shape")):
         raise ValueError(f"choices of {name} must be values, got {type(v).__name__} of shape {tuple(v.shape)}")

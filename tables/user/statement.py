@@ -1,4 +1,4 @@
-"""What the user states of columns (options of `hpo-envs table`), and the decisions on the rest, a line for each."""
+"""The user's statement about columns (options of `hpo-envs table`), and decisions on the rest, one line each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Statement:
         drop: Columns to leave out.
         categorical: Numeric columns whose values are not ordered.
         log: Column -> whether its scale is logarithmic, or `decay`: logarithmic in 1 - x.
-        fill: Column -> value of an empty cell or `none`.
+        fill: Column -> value for cells that are empty or `none`.
         bounds: Score -> (lowest, highest) possible value.
         duplicates: Whether lines that are equal in every cell are one run; default: unless configurations are repeated.
         space: Definitions of the hyperparameters, which are then not decided.
@@ -100,7 +100,7 @@ class Decisions:
 
     @property
     def questions(self) -> tuple[Decision, ...]:
-        """What only the user can decide; until then the decisions are provisional."""
+        """Open questions, which only the user can settle; until then the decisions are provisional."""
         return tuple(d for d in self.said if d.role == "question")
 
     @property
@@ -109,7 +109,7 @@ class Decisions:
         return np.isin(self.lines["status"], LOST)
 
     def add(self, *said: Decision, stated: Mapping[str, Any] | None = None, **changes: Any) -> Decisions:
-        """The decisions with further ones, fields of the statement that they complete, and changes."""
+        """The decisions with further ones, with completed fields of the statement, and with other fields changed."""
         return replace(self, said=(*self.said, *said), stated=replace(self.stated, **(stated or {})), **changes)
 
 

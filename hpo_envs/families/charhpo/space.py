@@ -18,7 +18,7 @@ CALLED = tuple(
     {"task": task, "lang": lang, "architecture": architecture, "table": f"{task}-{lang}-{architecture}"}
     for task, lang, architecture in SWEEPS
 )
-"""Values of `options` of `reset` of each task, in the order of `build.NAMES`."""
+"""Options of `reset` that select each task, in the order of `build.NAMES`."""
 
 
 class Sweeps(BoxFunction):
@@ -46,7 +46,7 @@ class Sweeps(BoxFunction):
         return Evaluations(configs, {m.name: metrics[:, j] for j, m in enumerate(build.METRICS)}, None)
 
     def action_of(self, task: int, config: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-        """(16,) the action that sets a configuration; missing or inactive hyperparameters are set to 0.
+        """The (16,) action for a configuration; missing or inactive hyperparameters are set to 0.
 
         Raises:
             ValueError: An unknown name, or an active value outside its range.
@@ -54,7 +54,11 @@ class Sweeps(BoxFunction):
         return space.action_of(self.spaces[task], config)
 
     def choose(self, options: Mapping[str, Any] | None) -> Ints:
-        """Tasks that match the `options` of `reset`."""
+        """Indices of the tasks that match the `options` of `reset`.
+
+        Raises:
+            ValueError: There are none.
+        """
         wanted = {k: v for k, v in (options or {}).items() if k in CALLED[0]}
         left = np.isin(self.numbers, matching(wanted, "options")).nonzero()[0]
         if not len(left):
@@ -63,7 +67,7 @@ class Sweeps(BoxFunction):
 
 
 def among(sweeps: Sequence[str] | None, tasks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Those of `tasks` that belong to the sweeps, named as in `g2p-geo-lstm`; all for None.
+    """The elements of `tasks` that belong to the sweeps, named as in `g2p-geo-lstm`; all for None.
 
     Raises:
         ValueError: Unknown sweep, or no task left.

@@ -22,7 +22,7 @@ _SHOWN = {m.name: m for m in build.METRICS if m.name not in build.HELD_OUT}
 
 
 class WordTrainer:
-    """A training as a function; it runs in a separate process that lives as long as this object.
+    """Callable that trains a model on a configuration, in a separate process that ends with this object.
 
     Args:
         architecture: `lstm` or `transformer`.

@@ -51,7 +51,7 @@ def suite(language: str) -> Suite:
 
 
 GROUP = "CharMini"
-"""All languages together."""
+"""Name of all languages together."""
 
 SUITES = tuple(map(suite, (ENGLISH, *SHARED_TASK)))
-"""One of each language."""
+"""One suite per language."""

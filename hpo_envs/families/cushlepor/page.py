@@ -23,7 +23,7 @@ class MetricTuning(BoxFunction):
     """Agreement of hLEPOR with the human scores of a corpus, as a function of its parameters.
 
     Args:
-        table: Rows are segments.
+        table: Table whose rows are segments.
         variant: Form of the position difference.
         bounds: The box, see `ParameterBox`.
         held_out: Held-out documents, which no reward uses; None for the table's own split.
@@ -43,7 +43,7 @@ class MetricTuning(BoxFunction):
         return Evaluations(vectors, train, held_out[0] if held_out else None)
 
     def action_of(self, task: int, config: hlepor.Parameters | str) -> npt.NDArray[np.float32]:
-        """(6,) the action of a parameter setting, or of a preset by name.
+        """The (6,) action for a parameter setting, or for a preset by name.
 
         Raises:
             ValueError: The preset is unknown, or a setting is outside the bounds.

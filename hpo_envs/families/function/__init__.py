@@ -10,7 +10,7 @@ SPACE: dict[str, Any] = {
     "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
     "layers": {"low": 1, "high": 8},
 }
-"""Search space of both."""
+"""Search space of both examples."""
 
 EPOCHS = 9
 

@@ -21,7 +21,7 @@ def train(config: Mapping[str, Any]) -> dict[str, float]:
 
 
 def train_epochs(config: Mapping[str, Any]) -> Iterator[dict[str, float]]:
-    """`train` after each epoch."""
+    """Yield the result of `train` after each epoch, with a score that rises towards the final one."""
     last = train(config)
     for epoch in range(1, EPOCHS + 1):
         yield last | {"score": last["score"] - 0.3 / epoch}

@@ -1,4 +1,4 @@
-"""NASBenchNLP: recurrent language models: curves, final losses, cells node by node (Klyuchnikov et al. 2020)."""
+"""NASBenchNLP: curves and final losses of recurrent language models, cells node by node (Klyuchnikov et al. 2020)."""
 
 from hpo_envs.core.family import Family, Spec
 

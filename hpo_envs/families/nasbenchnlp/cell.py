@@ -19,7 +19,7 @@ from hpo_envs.tables.table import STATUSES, Table
 
 
 class Simulated(Scorer):
-    """Scorer of cells: the table if it has their computation, else the surrogate; see `Scorer`.
+    """Scorer of cells, by the table if it has their computation, else by the surrogate; see `Scorer`.
 
     Args:
         table: Table whose keys are canonical keys, repeated ones with `#2`, `#3`, ...

@@ -35,7 +35,7 @@ class NMTHPOEnv(LookupEnv):
     return `[BLEU, -decoding seconds]`, float64 of shape (2,), following MO-Gymnasium (`reward_space`, `reward_dim`).
 
     ## Starting State
-    The table is deterministic, so the seed changes nothing.
+    The table is deterministic, so the seed affects only `shuffle` and `subsample`.
 
     ## Information
     `metrics`: `bleu`, `perplexity`, `decoding_seconds` in s, `updates`, `gpu_memory` in MiB with 0 = not recorded,

@@ -40,7 +40,7 @@ class NMTLCEnv(CurvesEnv):
     the validation perplexity, -40 to 0.
 
     ## Starting State
-    The table has one run per row, so the seed changes nothing.
+    The table has one run per row, so the seed affects only `shuffle` and `subsample`.
 
     ## Information
     `metrics`: `log_perplexity`, `perplexity`, and `bleu` for fine-tuned models; `status`: `ok`; `truncated` at the end

@@ -50,7 +50,7 @@ class TaskSetEnv(LookupEnv):
     0; chance level is a loss of 0.69.
 
     ## Starting State
-    The table has one run of each configuration, so the seed changes nothing.
+    The table has one run of each configuration, so the seed affects only `shuffle` and `subsample`.
 
     ## Information
     `metrics`: `validation_loss`, `training_loss` in nats; `held_out` (dict: `test_loss`); `status`: `ok`, or `diverged`
@@ -105,7 +105,7 @@ class TaskSetLCEnv(CurvesEnv):
     0.
 
     ## Starting State
-    The table has one run of each configuration, so the seed changes nothing.
+    The table has one run of each configuration, so the seed affects only `shuffle` and `subsample`.
 
     ## Information
     `metrics`: `validation_loss`, `training_loss`; `held_out` (dict: `test_loss`); `status`: `ok`; `diverged` once a

@@ -12,7 +12,7 @@ LIVE_MODELS = ("joint", "crf")
 """Model classes that are trained at each step."""
 
 DIVIDED = {"joint": (("UDHR, language",), ("BANKING77, intent", "WNUT17, mentions")), "crf": (("wol",), ("vie",))}
-"""Model classes with tables of several task groups, and what version 1's validation and test parts hold out."""
+"""Model class with several groups of tables -> groups or languages of its validation part, and of its test part."""
 
 
 def _family(name: str, entry_point: str, models: tuple[str, ...] = (), **more: Any) -> Family:

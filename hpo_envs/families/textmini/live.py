@@ -29,7 +29,7 @@ class TextTrainer:
     Args:
         task: Name of the task.
         model: `joint` or `crf`.
-        repeat: The resample of the training set.
+        repeat: Index of the resample of the training set.
         seconds: Time limit of a call.
 
     Raises:

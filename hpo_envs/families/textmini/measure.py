@@ -26,7 +26,7 @@ MODULES = {"joint": ("sklearn", "threadpoolctl"), "crf": ("pycrfsuite",), **dict
 
 
 def begin(task: str, model: str, config: Mapping[str, Any], repeat: int, fidelity: int = 0) -> ResumableTraining:
-    """Create a training, see the module of its model class in `training`; it uses one thread from then on.
+    """Create a training, see the module of its model class in `training`; libraries use one thread from then on.
 
     Args:
         task: Name of the task.
@@ -71,7 +71,7 @@ def suite(task: str, model: str) -> Suite:
 
 
 GROUP = "TextMini"
-"""All tasks and model classes together."""
+"""Name of all tasks and model classes together."""
 
 
 @functools.cache

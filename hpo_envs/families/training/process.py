@@ -111,7 +111,7 @@ class Trainer:
 
 
 def answer(begin: Callable[..., Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """Serve a request; see `Trainer.train`."""
+    """Return the reply to a request, see `Trainer.train`."""
     start = time.process_time()
     training = begin(**request["of"])
     path = None if request["folder"] is None else Path(request["folder"]) / CHECKPOINT

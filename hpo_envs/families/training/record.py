@@ -49,7 +49,7 @@ class ResumableTraining(abc.ABC):
         """Train one epoch; return its metrics, a dataclass.
 
         Raises:
-            Diverged: The training has diverged.
+            Failed: The training has no result; `Diverged` if it has diverged.
         """
 
     def state(self) -> dict[str, Any]:

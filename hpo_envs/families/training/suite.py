@@ -11,7 +11,7 @@ from hpo_envs.tables.datasets.trained import UNIT, Packing, TrainingArrays
 from hpo_envs.tables.table import STATUSES, Floats
 
 DEVIATIONS = 3.0
-"""Pooled standard deviations of the seeds within which another processor's result agrees."""
+"""Largest difference between processors that agrees, in pooled standard deviations between seeds."""
 
 VERDICTS = {
     "same": "the same in every epoch",
@@ -84,7 +84,7 @@ class Suite:
         return Repetition("same" if same else "agrees" if off <= DEVIATIONS else "differs", float(off))
 
     def pooled(self, arrays: TrainingArrays, at: tuple[int, ...] = ()) -> Floats:
-        """(judged,) standard deviation between seeds of the final scores, pooled over complete rows."""
+        """(judged,) standard deviation between seeds of the final scores, pooled over complete rows; 0 without any."""
         done = (arrays["epochs"][at] == self.packing.epochs).all(axis=1)
         counts, losses = (arrays[name][at][done][:, :, -1].astype(np.float64) for name in ("counts", "losses"))
         ends = self.scores(counts, losses * UNIT)[..., : self.judged]

@@ -65,7 +65,7 @@ class UserTable(HPOEnv):
         return cls._engine(t, objective=t.metric_names[0] if objective is None else objective, **kwargs)
 
     _engine: ClassVar[Callable[..., Params]]
-    """The engine's parameters of a table and further arguments."""
+    """Function that makes the engine's parameters from a table and further arguments."""
 
 
 class TableHPOEnv(UserTable, LookupEnv):

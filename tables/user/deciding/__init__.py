@@ -1,1 +1,1 @@
-"""From a frame to decisions on its columns and lines."""
+"""Decisions on the columns and lines of a frame."""

@@ -25,11 +25,11 @@ def decide(frame: Frame, **options: Any) -> Decisions:
 
     Args:
         frame: The frame.
-        **options: Known fields of a `Statement`.
+        **options: Fields of a `Statement`; missing ones are decided.
 
     Raises:
-        ValueError: Cells or arguments are invalid, or there are open questions, with `ask` also uncertain decisions;
-            all are listed with lines, columns and options.
+        ValueError: Cells or arguments are invalid, or there are open questions or, with `ask`, uncertain decisions; all
+            are listed with lines, columns and options.
     """
     try:
         given = statement_of(options, frame)

@@ -22,14 +22,14 @@ FEW = 12
 """Largest number of different values that count as a grid."""
 
 HOLES = 5
-"""At most one line in this many is left out because it lacks an unexplained number."""
+"""At most one line in this many may lack a number without explanation; such lines are left out."""
 
 
 def spanned(found: Decisions) -> Decisions:
-    """Define the hyperparameters.
+    """Define the hyperparameters; leave out constant columns, and lines that lack a number without explanation.
 
     Raises:
-        ValueError: Cells violate the rule of their column, a column is empty without explanation, or none varies.
+        ValueError: Cells violate the rule of their column, a stated scale does not fit, or no column varies.
     """
     frame, stated, said = found.frame, found.stated, []
     fixed = {h.name: h for h in stated.space}
@@ -87,7 +87,7 @@ def _column(frame: Frame, stated: Statement, name: str, h: Hyperparameter | None
 
 
 def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple[Any, ...]] | None:
-    """The condition (parent, values) that explains where a column is empty: choices, or numbers above a threshold."""
+    """The condition (parent, values) that explains empty cells: choices, or numbers beyond a threshold; else None."""
     for parent, column in sorted(columns.items(), key=lambda c: c[1].choices is None) if holes.any() else ():
         unknown = np.isnan(column.values)
         if (unknown & ~holes).any() or (unknown == holes).all():
@@ -104,7 +104,7 @@ def condition_of(holes: Mask, columns: Mapping[str, Column]) -> tuple[str, tuple
 
 
 def _without_holes(frame: Frame, name: str, column: Column) -> tuple[Column, str, Mask, str]:
-    """The column, perhaps with a choice `none` for empty cells; the reason; (lines,) to leave out; or a question."""
+    """The column, perhaps with a choice `none`; a note; (lines,) mask to leave out; and a question, empty if none."""
     holes, fill = np.isnan(column.values), f"--fill {quote(f'{name}=VALUE')}"
     if column.choices is not None:
         return column.with_none(), f"; where it is empty the choice is none ({fill} says better)", holes & False, ""
@@ -133,7 +133,7 @@ def hyperparameter(
     Args:
         name: Name of the hyperparameter.
         column: Values of the column.
-        first: (lines,) mask of the first line of each run; its scale is decided on these.
+        first: (lines,) mask of the first line of each run; range and scale are decided on these.
         log: Whether the scale is logarithmic, or `decay`; default: decided.
         unit: Unit of the numbers.
 
@@ -141,7 +141,8 @@ def hyperparameter(
         The definition, its description with the reason, and the option that settles its scale if it is uncertain.
 
     Raises:
-        ValueError: `log` is given for numbers that are not all positive, or `decay` for numbers outside [0, 1).
+        ValueError: `log` is True for numbers that are not positive (a grid may have 0), or `decay` for numbers
+            outside [0, 1).
     """
     if column.choices is not None:
         choices = column.choices
@@ -207,7 +208,7 @@ def measured(found: Decisions) -> Decisions:
 def metric(
     name: str, values: npt.ArrayLike, goal: Literal["max", "min"], bounds: tuple[float, float] | None
 ) -> tuple[Metric, str]:
-    """Make a metric; its bounds are 0 to 1 or 0 to 100 if these contain the values, else round numbers.
+    """Make a metric and its text; default bounds are 0 to 1 or 0 to 100 if these contain the values, else powers of 10.
 
     Raises:
         ValueError: Bounds are not finite and increasing, or values are outside them.

@@ -30,13 +30,13 @@ FAMILIES: tuple[dict[str, Decimal], ...] = (
                                  ("60", "m min mins minutes"), ("3600", "h hr hrs hours"), ("86400", "d days"))
      for u in us.split()},
 )  # fmt: skip
-"""Units of each quantity, as multiples of the first."""
+"""Units of data and of time, as multiples of a byte and of a second."""
 
 TIME_UNITS = FAMILIES[1].keys()
 
 
 class Spelling(NamedTuple):
-    """Number format of a column.
+    """Cells of a column in Python's number format.
 
     Attributes:
         cells: Numbers as Python writes them; other texts unchanged.
@@ -109,7 +109,7 @@ def spellings(columns: Mapping[str, Cells], delimiter: str, decimal: str | None 
 
 
 def _parts(cells: Cells) -> dict[str, tuple[str, str, str]] | None:
-    """Text -> its digits, its unit and a note; None if the column has other texts than words for lost runs."""
+    """Text -> its digits, its unit and a note; None if a text is neither a number nor a word for an outcome."""
     found = {}
     for cell in different(cells):
         if match := _CELL.fullmatch(cell):
@@ -124,7 +124,7 @@ def _parts(cells: Cells) -> dict[str, tuple[str, str, str]] | None:
 def _marks(texts: Collection[str], decimal: str | None) -> str:
     """Separators in the numbers of a column: `comma` or `point` before decimals, `comma3` or `point3` for thousands.
 
-    `comma?` and `point?` are ambiguous; `none` is not a number format.
+    `comma?` and `point?` are ambiguous; `none` is not a number format; empty if there are no separators.
     """
     odd, dotted = [t for t in texts if number(t) is None], [t for t in texts if "." in t]
     large = any(len(t.lstrip("+-")) > 3 for t in texts if t.lstrip("+-").isdigit())

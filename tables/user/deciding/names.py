@@ -1,4 +1,4 @@
-"""What words in the names of columns suggest: time, score and its goal, seed, checkpoint, state, identifier, note."""
+"""Words in column names that suggest a role: time, score and its goal, seed, checkpoint, state, identifier, note."""
 
 import re
 from typing import Literal
@@ -15,7 +15,7 @@ HIGHER = set("accuracy acc f1 bleu chrf auc auroc precision recall score r2 roug
              "meteor ndcg mcc npv specificity sensitivity iou dice ap".split())  # fmt: skip
 SPREADS = {"std", "sd", "stderr", "sem", "variance", "var"}
 MEASURED = LOWER | HIGHER | SPREADS | {"best", "final", "avg", "bias"}
-"""Words in names of outcomes."""
+"""Words in names of measured columns."""
 
 VALIDATED = {"val", "valid", "validation", "dev"}
 """Words in names of scores measured on validation data, by which configurations are selected."""
@@ -33,7 +33,7 @@ STAMPS = r"(.*[ _.])?(date|time|timestamp|datetime|created|started|finished|upda
 NOTES = r"notes?|comments?|remarks?|description|memo|tags?|user(name)?|author|owner|host(name)?|machine|node|" \
         r"gpu_name|url|path|(log|work|out|output|run)_?(dir|path)|artifact_uri|(git[._ ]?)?(commit|sha|hash|branch)|" \
         r"message|error(_message)?|traceback"  # fmt: skip
-"""Names of columns with texts for readers."""
+"""Names of columns with notes, people, machines, paths, code versions or messages."""
 
 REPEATS = r"(.*[._/ ])?(random_?)?seed|random_state|repeats?|rep|replicates?|replication|fold|cv_fold|run_seed"
 """Names of columns that distinguish runs of one configuration."""
@@ -67,6 +67,6 @@ def is_time(name: str) -> bool:
 
 
 def goal_of(name: str) -> Literal["max", "min"] | None:
-    """Guess from a score's name whether it is maximised or minimised."""
+    """Guess from a score's name whether it is maximised or minimised; None if the name does not tell."""
     low, high = among(name, LOWER), among(name, HIGHER)
     return None if low == high else ("min" if low else "max")

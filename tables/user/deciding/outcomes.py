@@ -89,7 +89,7 @@ def _guessed(frame: Frame) -> tuple[str, Sequence[str]]:
 
 
 def without_logs(found: Decisions) -> Decisions:
-    """Leave out the lines of a training log without the score, which have other metrics."""
+    """Leave out the lines of a training log that have other metrics instead of the score."""
     frame, stated = found.frame, found.stated
     steps = any(re.fullmatch(LEVELS, n.lower()) and numeric(c) for n, c in frame.cells.items())
     without = absent(frame[stated.score[0]])

@@ -1,4 +1,4 @@
-"""Columns that are functions of others or rank runs as the score does, and numbers that only a measurement can have."""
+"""Columns that are functions of others or rank runs as the score does, and numbers that seem to be measured."""
 
 import itertools
 import math
@@ -10,19 +10,19 @@ import pandas as pd
 from hpo_envs.tables.user.cells import Floats, Index
 
 CHANCE = 1e-6
-"""Largest probability of a coincidence where a column is left out as a function of others without a question."""
+"""Largest probability of a coincidence at which the decision on a function of other columns may be certain."""
 
 LIKELY = 0.05
-"""Largest probability of a coincidence where it is a question."""
+"""Largest probability of a coincidence at which a column counts as a function of others at all."""
 
 DIGITS = 6
-"""Whole numbers of so many significant digits are computed, not set."""
+"""Significant digits from which whole numbers count as computed, not set."""
 
 EXACT = 5e-3
 """Largest relative difference between rounded numbers and their formula."""
 
 STRONG = 0.7
-"""Least rank correlation of numbers with others from which they seem to be measured."""
+"""Smallest rank correlation with another column at which numbers seem to be measured."""
 
 LARGE = 1e5
 """Smaller whole numbers are not assumed to be counts of parameters, tokens or operations."""
@@ -31,7 +31,7 @@ NEARLY = 0.05
 """Largest fraction of the variance of logarithms that a product of powers leaves unexplained."""
 
 GRID = 12
-"""Largest number of different repeated values that count as a grid; fewest lines for decisions on other columns."""
+"""Largest number of different values that count as a grid; fewest lines of an incomplete grid."""
 
 LINES = 2_000
 """Largest number of lines examined."""
@@ -40,7 +40,7 @@ LINES = 2_000
 def functions(
     frame: pd.DataFrame, numbers: Collection[str], scores: Floats, counts: Collection[str] = ()
 ) -> dict[str, tuple[str, bool]]:
-    """Columns determined by others, or that rank runs as the score does.
+    """Columns that others determine, or that rank runs as the score does.
 
     A column is a function of others if lines that are equal there are equal here, and this is no coincidence: few of
     the permutations of its values are constant in the same groups of lines.
@@ -143,14 +143,14 @@ def _grid(frame: pd.DataFrame, columns: list[str]) -> tuple[list[str], int]:
 
 
 def _of_score(y: pd.Series, scores: Floats) -> str:
-    """Return whether numbers that rarely repeat are in the order of the score."""
+    """The reason if numbers that rarely repeat are in the order of the score, else empty."""
     few = y.nunique() < max(10, len(y) / 2) or y.isna().any()
     ranked = not few and abs(float(y.rank().corr(pd.Series(scores, y.index).rank()))) > 0.999
     return "in the order of the score, as if it was measured" if ranked else ""
 
 
 def _long(values: pd.Series) -> bool:
-    """Whether most of the different numbers are whole with many digits, and no powers of two."""
+    """Return whether all numbers are whole, and at least half of the different ones long and no powers of two."""
     different = np.unique(values[~np.isnan(values)])
     if not len(different) or (different % 1).any():
         return False
@@ -159,7 +159,7 @@ def _long(values: pd.Series) -> bool:
 
 
 def _determined(codes: dict[str, Index], name: str, free: Sequence[str]) -> tuple[tuple[str, ...], float]:
-    """The one or two columns that determine a column, and the probability of a coincidence."""
+    """The one or two columns that determine a column, and the probability of a coincidence; () and 1 if none do."""
     target, order = codes[name], [*codes]
     count = len(np.unique(target))
     all_orders = _orders(target)
@@ -186,7 +186,7 @@ def _orders(values: Index) -> float:
 
 
 def _formula(others: pd.DataFrame, y: Floats) -> str:
-    """A formula for numbers, of two columns only for many; whole ones may be rounded."""
+    """A formula in words that fits numbers up to rounding, of two columns only for more than 5 values; else empty."""
     many = len(np.unique(y))
     if many < 3 or not np.isfinite(y).all():
         return ""
@@ -206,7 +206,7 @@ def _formula(others: pd.DataFrame, y: Floats) -> str:
 
 
 def _powers(others: pd.DataFrame, y: pd.Series) -> str:
-    """Up to three columns whose product of powers approximates large whole numbers, such as counts."""
+    """Up to three columns, in words, whose product of powers approximates large whole numbers; empty if none do."""
     if not (y >= 1).all() or (y % 1).any() or y.max() < LARGE:
         return ""
     free = {n: np.log(x) for n, x in others.items() if (x > 0).all() and x.nunique() > 1}

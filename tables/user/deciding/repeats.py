@@ -1,4 +1,4 @@
-"""Lines of one configuration: checkpoints, repeats (seeds), and duplicate lines, which are left out."""
+"""Lines of one configuration: checkpoints, repeats (seeds), and duplicate lines, left out or kept as repeats."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def grouped(found: Decisions) -> Decisions:
 
 
 def _levels(frame: Frame, column: str, lost: Mask) -> Floats:
-    """(lines,) checkpoints in a column, which may be missing for runs without a score."""
+    """(lines,) checkpoints in a column; the smallest where a run without a score has none."""
     of_cells.check_whole(column, frame[column])
     values = numbers(frame[column])
     frame.require(~np.isnan(values) | lost, column, "a number")
@@ -47,7 +47,7 @@ def _levels(frame: Frame, column: str, lost: Mask) -> Floats:
 
 
 def _alone(found: Decisions, lines: pd.DataFrame) -> tuple[pd.DataFrame, list[Decision]]:
-    """The lines without duplicates of earlier ones in every cell, unless these are separate runs."""
+    """The lines without exact copies of earlier ones, unless these are repeats, and a decision if there are copies."""
     frame, stated = found.frame, found.stated
     some = lines.index[lines.duplicated(["row", "level"], keep=False)]
     twice = some[frame.cells.iloc[some].duplicated()]
@@ -66,7 +66,7 @@ def _alone(found: Decisions, lines: pd.DataFrame) -> tuple[pd.DataFrame, list[De
 
 
 def _repeats(frame: Frame, lines: pd.DataFrame) -> tuple[Index, list[Decision]]:
-    """(lines,) number of the run of its configuration that each line belongs to."""
+    """(lines,) index of each line's run among those of its configuration, and a decision on lines that repeat one."""
     if "label" not in lines:
         repeat: Index = lines.groupby("row").cumcount().to_numpy()
         doubles = int((repeat > 0).sum())

@@ -20,7 +20,7 @@ DATE = r"\d{4}-\d\d-\d\d([ T_]\d\d[:-].*)?|\d\d?[/.]\d\d?[/.]\d{4}.*"
 """Pattern of dates in cells."""
 
 GAPS = 0.1
-"""Largest fraction of runs that may lack a checkpoint before their last; then the first one is an error."""
+"""Largest fraction of runs for which a missing checkpoint is an error; above it, each line is an evaluation."""
 
 TAKE = "--hyperparameters"
 OUT = f"left out ({TAKE} takes it in)"
@@ -167,7 +167,7 @@ def _measured(found: Decisions, column: str) -> tuple[str, str]:
 
 
 def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
-    """Columns that look measured, and that others or the score determine; of each run, the last line counts."""
+    """Decisions on columns that seem measured, or that others or the score determine, by the last line of each run."""
     frame, score, fixed = found.frame, found.scores[:, 0], found.stated.categorical
     lines = frame.cells.assign(**{"": np.arange(len(frame))}).drop_duplicates(run, keep="last") if run else frame.cells
     lines = lines.iloc[:: len(lines) // relations.LINES + 1]
@@ -197,8 +197,8 @@ def _doubts(found: Decisions, columns: Sequence[str], run: str | None) -> Why:
 def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Sequence[str]) -> tuple[str, bool] | None:
     """The column of checkpoints if runs have several lines: by the name of the run, else by configuration.
 
-    Also returns whether runs have all checkpoints before their last; if a tenth of them do not, as with Hyperband, each
-    line is a separate evaluation.
+    Also returns whether runs have all checkpoints before their last; if more than `GAPS` of them do not, as with
+    Hyperband, each line is a separate evaluation. None if there is no such column.
     """
     for column in (frame.one(frame.recipe.level), *(c for c in free if re.fullmatch(names.LEVELS, c.lower()))):
         if column is None or not numeric(frame[column]):

@@ -22,7 +22,7 @@ NARROW = 3.0
 """Numbers within this factor look alike on both scales."""
 
 NEAR = 10.0
-"""Within this factor, the scale of a grid is the one with the more even steps, if they vary by less than their mean."""
+"""Within this factor, the scale with the more even steps is certain if they vary by less than their mean."""
 
 EVENLY = {"linear": "steps are even", "log": "ratios are even", "decay": "ratios of 1 - x are even"}
 UNIFORMLY = {"linear": "uniform", "log": "log-uniform", "decay": "log-uniform in 1 - x"}
@@ -47,7 +47,7 @@ def scale_of(values: Floats, whole: bool) -> DecidedScale:
 
     The steps of a grid are even on its scale. Random values have the larger likelihood under the uniform distribution
     between the smallest and the largest on their scale: with m the mean of log x, n log-uniform numbers in [a, b] have
-    -n (log log(b / a) + m), uniform ones -n log(b - a).
+    the log-likelihood -n (log log(b / a) + m), uniform ones -n log(b - a).
 
     Args:
         values: (n,) finite numbers, which may repeat.
@@ -96,7 +96,7 @@ def _unevenness(points: Floats, apart: bool = True) -> float:
 
 
 def _digits(number: float) -> int:
-    """The significant digits of a number as an int, at most seven: 25 of 0.0025."""
+    """The significant digits of a number as an int, at most seven: 25 for 0.0025."""
     return int(f"{number:e}".partition("e")[0].replace(".", "").rstrip("0") or 0)
 
 

@@ -1,1 +1,1 @@
-"""From files, documents, folders and studies to a frame."""
+"""Readers that make a frame of a file, document, folder or study."""

@@ -13,7 +13,7 @@ DEPTH = 20
 RunDocument = dict[str, Any]
 
 SMAC = ("config_id", "instance", "seed", "budget", "cost", "time", "status", "starttime", "endtime", "additional_info")
-"""Fields of a line of SMAC3's run history, if these have no names."""
+"""Fields of a line of SMAC3's run history, if it does not name them."""
 
 
 class Document(NamedTuple):
@@ -41,7 +41,7 @@ def of_json(source: str, content: bytes, alone: bool = True) -> Document:
         alone: Whether it is the only file; next to others, a mapping is one run unless it has a list of lines.
 
     Raises:
-        ValueError: The document has no runs.
+        ValueError: The document is not JSON, or has no runs.
     """
     document = parse(source, content)
     found = Document(document)
@@ -69,7 +69,7 @@ def _of_mapping(document: Mapping[str, Any], alone: bool) -> Document:
 
 
 def _of_tables(document: Mapping[str, Any], alone: bool) -> Document | None:
-    """The table of a document with others joined by a key, else its longest list of lines; None without lists."""
+    """The table with others joined by a key, else the longest list; None without lists, or several if not `alone`."""
     tables = {key: made for key, value in document.items() if (made := _table(value, document))}
     keys: dict[str, tuple[str, str]] = {}
     main = ""
@@ -150,7 +150,7 @@ def _of_ax(document: Mapping[str, Any]) -> Document | None:
 
 
 def _having(key: str, value: Any) -> Iterator[Any]:
-    """Mappings with a key, among values of which some are JSON texts."""
+    """Nested mappings in which a key holds a mapping; some of the values are JSON texts."""
     if isinstance(value, str) and value.startswith("{") and f'"{key}"' in value:
         value = json.loads(value)
     if isinstance(value, Mapping) and isinstance(value.get(key), Mapping):
@@ -161,7 +161,7 @@ def _having(key: str, value: Any) -> Iterator[Any]:
 
 
 def _of_trainer(document: Mapping[str, Any]) -> Document | None:
-    """The log of a Hugging Face Trainer; the rest of its state is outcomes, except a trial's parameters."""
+    """The log of a Hugging Face Trainer, with a trial's parameters; the rest of its state is left out."""
     history = document.get("log_history")
     if not isinstance(history, list) or not all(isinstance(line, Mapping) for line in history):
         return None
@@ -187,7 +187,11 @@ def _of_curves(document: Mapping[str, Any]) -> Document | None:
 
 
 def parse(source: str, content: bytes) -> Any:
-    """A JSON document, or JSON lines as a list; NaN and infinities become texts."""
+    """A JSON document, or JSON lines as a list; NaN and infinities become texts.
+
+    Raises:
+        ValueError: The content is not JSON in UTF-8; the line is named.
+    """
     at, documents = "", []
     try:
         text = content.decode("utf-8-sig")

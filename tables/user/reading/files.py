@@ -101,7 +101,8 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
     """The columns of CSV text, separated by commas, semicolons, tabs or bars, in UTF-8 or UTF-16.
 
     Raises:
-        ValueError: Lines are not CSV, or have more or fewer cells than the header; they are named.
+        ValueError: The text is in another encoding or has no line below its header; or a line, which is named, is not
+            CSV, or has more or fewer cells than the header.
     """
     encoding = "utf-16" if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
     try:
@@ -148,7 +149,7 @@ def of_csv(source: str, content: bytes, digest: str = "") -> Frame:
 
 
 def _text(content: bytes, encoding: str, skipped: int) -> io.TextIOWrapper:
-    """The text of a file behind so many lines."""
+    """A stream of the text of a file after its first `skipped` lines."""
     stream = io.TextIOWrapper(io.BytesIO(content), encoding, newline="")
     for _ in range(skipped):
         stream.readline()
@@ -182,7 +183,7 @@ def _header(source: str, rows: list[list[str]]) -> tuple[list[str], int]:
     """The names of columns, and the number of lines of the header.
 
     If names repeat or are empty, a second line completes them, as in two-level headers of pandas and merged cells of
-    spreadsheets; a third one may then name the index. If names are distinct, it has units.
+    spreadsheets; a third one may then name the index. If names are distinct, a second line may have units.
     """
     if not rows or not any(rows[0]):
         raise ValueError(f"{source} must have a header and at least one line below it, got nothing")

@@ -24,7 +24,7 @@ BOOKKEEPING = re.compile(
     r"(basic-variant|searcher)[-_]state.*|(tokenizer|special_tokens|vocab|added_tokens).*|.*[-_.]index.json|"
     r"(generation|model|adapter)_config.json|wandb-metadata.json"
 )
-"""Files on a search or a model instead of a run; some are pickles with the suffix of a JSON file."""
+"""Names of files about a search or a model, not a run; some are pickles with the suffix of a JSON file."""
 
 PARTS = re.compile(r"checkpoint-\d+|files|params|metrics|\.hydra")
 """Folders that belong to the run of the folder above."""
@@ -64,7 +64,7 @@ class FolderRun(NamedTuple):
 
 
 def of_folder(folder: Path, read: Read, csv: Csv) -> Frame:
-    """The runs of a folder.
+    """The frame of a folder of runs.
 
     Args:
         folder: The folder.
@@ -72,7 +72,7 @@ def of_folder(folder: Path, read: Read, csv: Csv) -> Frame:
         csv: Function that makes a frame of the content of a CSV file.
 
     Raises:
-        ValueError: There are no runs, or a file is not valid JSON.
+        ValueError: There are no runs, a file is invalid, or several files of a run list lines.
     """
     places: dict[Path, list[Path]] = collections.defaultdict(list)
     for path in sorted(folder.rglob("*"), key=_natural):
@@ -114,7 +114,7 @@ def _is_stored(path: Path) -> bool:
 
 
 def _latest(paths: list[Path]) -> list[Path]:
-    """Of folders of checkpoints, only the trainer's state in the last one, which contains the previous ones."""
+    """The files without folders of checkpoints, except one trainer's state: the run's own, or the last checkpoint's."""
     steps = [p for p in paths if p.parent.name.startswith("checkpoint-")]
     states = [p for p in paths if p.name == "trainer_state.json"]
     kept = next((p for p in states if p not in steps), None) or next(reversed(states), None)
@@ -191,7 +191,7 @@ def _runs_in(
 
 
 def _without_copies(lists: dict[str, Document]) -> dict[str, Document]:
-    """One of several files with the same lines, such as Ray Tune writes."""
+    """The lists, with only one of several files that have the same lines, as Ray Tune writes them."""
     kept: dict[str, Document] = {}
     for name, found in sorted(lists.items(), key=lambda pair: pair[0].endswith(".csv")):
         same = (k for k in kept.values() if len(k.lines) == len(found.lines) and {*k.lines[0]} & {*found.lines[0]})

@@ -69,10 +69,11 @@ def is_storage(content: bytes) -> bool:
 
 
 def of_storage(path: Path, content: bytes) -> Frame:
-    """The only study of a storage.
+    """The frame of a storage's only study.
 
     Raises:
-        ValueError: There are several studies, or the file is damaged.
+        ValueError: There is not exactly one study, it has no complete trial, or the file is damaged.
+        ModuleNotFoundError: Optuna is not installed.
     """
     optuna = extra_module("optuna", "optuna", "studies")
     try:

@@ -1,4 +1,4 @@
-"""Which tool exported a table, and what its columns mean: Optuna, scikit-learn, MLflow, W&B, Keras Tuner, SMAC3."""
+"""Exports of tools, recognised by their columns: Optuna, scikit-learn, MLflow, W&B, Keras Tuner, SMAC3 and others."""
 
 import ast
 import contextlib
@@ -92,7 +92,7 @@ def with_seconds(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_search(frame: pd.DataFrame) -> pd.DataFrame:
-    """Runs of a scikit-learn search: None occurs only in `params`; halving repeats some with more resources."""
+    """Convert a scikit-learn search: None, which only `params` has, and fit times, summed over halving's resources."""
     frame = frame.copy()
     texts = as_text(frame["params"]) if "params" in frame else text([""] * len(frame), frame.index)
     for name in (n for n in frame if n.startswith("param_")):
@@ -121,7 +121,7 @@ def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_keras(frame: pd.DataFrame) -> pd.DataFrame:
-    """Take the score of a Keras Tuner trial from its metrics; its direction follows from the name."""
+    """Name the score of Keras Tuner trials after its metric, from which the goal follows."""
     for name in frame:
         seen = re.fullmatch(r"metrics\.metrics\.(.+)\.observations", name)
         if seen and seen[1] not in frame and is_text(frame[name]):

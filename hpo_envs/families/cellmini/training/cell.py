@@ -62,7 +62,7 @@ class Unrolled(torch.autograd.Function):
             weights: For each linear the stacked (inputs x size, size) matrices and the (size,) bias.
 
         Returns:
-            (steps x streams, size) outputs, and the hidden states after the last step as `states`.
+            (steps x streams, size) outputs, and the hidden states after the last step, shaped like `states`.
         """
         cell, first, (_, streams, size) = graph.cell, graph.cell.first, states.shape
         nodes = [x.new_empty(len(x) + streams, size) for _ in cell.nodes]

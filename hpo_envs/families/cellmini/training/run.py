@@ -47,7 +47,7 @@ class CellTraining(record.ResumableTraining):
     the text.
 
     Args:
-        cell: The cell, in canonical form.
+        cell: The cell, which is trained in canonical form.
         seed: Seed of initial weights and dropout, together with the cell.
         train: (characters,) text to train on; default: the training text.
     """

@@ -13,7 +13,7 @@ from hpo_envs.tables import Ints
 from hpo_envs.tables.datasets.charmini.words import alphabet, entries, phonemes
 
 SymbolPairs = Sequence[tuple[Sequence[str], Sequence[str]]]
-"""Symbols in and symbols out: letters and phonemes."""
+"""Pairs of input and output symbols, such as letters and phonemes."""
 
 
 class Sizes(NamedTuple):

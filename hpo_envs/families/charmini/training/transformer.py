@@ -16,7 +16,7 @@ _POSITIONS = 64
 
 
 class Transformer:
-    """Layers of `embedding_size` with feed-forward layers of `hidden_size`.
+    """A transformer of width `embedding_size`, with feed-forward layers of `hidden_size`.
 
     Dropout is applied to embeddings, to the output of each sublayer, and within the feed-forward layers. Keys have no
     bias, which would not change attention weights.

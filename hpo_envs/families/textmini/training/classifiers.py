@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from hpo_envs.tables import Floats, Ints, draws, exact
 
 Classifier = tuple[Callable[[Any], Ints], int]
-"""Classes of texts from their weights, and the model's size: parameters, non-zero where it is linear."""
+"""Function from weights of texts to classes, and the model's size: parameters (non-zero if linear) and tree nodes."""
 
 PASSES, BATCH, BITS, DECIMALS = 50, 64, 12, 9
 """Most passes of a linear model; texts of an update; significant bits of derivatives; decimals of scores, so that

@@ -82,7 +82,7 @@ class Training(record.ResumableTraining):
         return self._size
 
     def epoch(self) -> PredictionCounts:
-        """Train on the next larger part."""
+        """Train on the next larger part and evaluate."""
         rows = self._train[: round(LEVELS[self.epochs] * len(self._train))].tolist()
         start, tagger = time.process_time(), pycrfsuite.Tagger()
         model = self._fit(rows)

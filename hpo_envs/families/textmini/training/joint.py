@@ -21,8 +21,8 @@ from hpo_envs.tables.datasets.textmini.spaces.joint import LEVELS
 class Training(record.ResumableTraining):
     """Trainings on 1/9, 1/3 and all of the examples of a repeat.
 
-    On a part without n-grams the prediction is the most frequent class; if even the largest part has none, the training
-    fails.
+    On a part without frequent n-grams, or with one class, the prediction is the most frequent class; if even the
+    largest part has no frequent n-grams, the training fails.
 
     Args:
         task: Name of the task.
@@ -49,7 +49,7 @@ class Training(record.ResumableTraining):
         return self._size
 
     def epoch(self) -> PredictionCounts:
-        """Train on the next larger part.
+        """Train on the next larger part and evaluate.
 
         Raises:
             Failed: The training texts have no n-gram that is frequent enough.

@@ -56,7 +56,7 @@ class Training(run.SequenceModel):
 
 @functools.cache
 def corpus(task: str) -> Corpus:
-    """The examples of a task as arrays; symbols are those of all parts, the last input is the unknown one."""
+    """Arrays of a task's examples, with the training part's input symbols, an unknown one, and all output symbols."""
     parts = tasks.of(task).parts()
     known = {symbol for inputs, _ in parts["train"] for symbol in inputs}
     made = {symbol for part in parts.values() for _, outputs in part for symbol in outputs}
