@@ -30,7 +30,7 @@ SUGGESTIONS = 20
 
 
 def rows() -> dict[tuple[str, ...], list[str]]:
-    """The columns of each class of external optimizers, by the agents' names."""
+    """`COLUMNS` of each class of external optimizers, by the names of its agents."""
     found: dict[str, list[str]] = {}
     for name in agents.names():
         if agents.entry(name).extra:
@@ -40,7 +40,7 @@ def rows() -> dict[tuple[str, ...], list[str]]:
 
 
 def overhead(name: str) -> float:
-    """Mean CPU time of an agent for a suggestion and its outcome in milliseconds, over 20 of them."""
+    """Mean CPU milliseconds of an agent for a suggestion and its outcome; NaN if the agent supports none of `TASKS`."""
     for env_id in TASKS:
         env = gym.make(env_id, disable_env_checker=True)
         if not agents.fits(name, problem := problem_of(env)):

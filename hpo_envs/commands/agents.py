@@ -37,7 +37,7 @@ SHOWN = ("Formula", "Paper", "Complexity", "Example")
 def rows(text: str = "") -> list[dict[str, Any]]:
     """One row of JSON values per agent whose name, summary or kinds of problems contain a text.
 
-    Settings of one algorithm are adjacent, in the order of the registry.
+    Settings of one algorithm are adjacent, in the order of the registry; aliases are left out.
 
     Raises:
         ValueError: No agent matches.
@@ -134,7 +134,7 @@ def _refers(text: str) -> bool:
 
 
 def forwarded(cls: Any) -> str:
-    """Target of hyperparameters that are passed on to another library."""
+    """Name and description of the argument that is passed on to another library; empty without one."""
     for name, text in docstrings.doc_of(cls).items("Args").items():
         if name.startswith("**") and "Arguments of" in text:
             return f"`{name}`: {text}"
@@ -142,7 +142,7 @@ def forwarded(cls: Any) -> str:
 
 
 def fitting(name: str) -> list[str]:
-    """The ids that an agent supports."""
+    """The installed ids that an agent supports."""
     every = ((i, problem, held_out_of(SPECS[i].tables)) for ids, problem in _problems() for i in ids)
     ours = {i: replace(problem, held_out=excluded) for i, problem, excluded in every}
     if agents.entry(name).sources:  # where a track allows transfer
@@ -152,7 +152,7 @@ def fitting(name: str) -> list[str]:
 
 
 def _helped(problem: agents.Problem) -> agents.Problem:
-    """The problem with a source that has its features."""
+    """The problem with one source task that has the same features."""
     assert problem.base is not None
     one = problem.base[:1]
     return replace(problem, sources=(agents.Source("other", one, np.zeros((1, problem.objectives)), np.ones(1)),))
@@ -160,7 +160,7 @@ def _helped(problem: agents.Problem) -> agents.Problem:
 
 @functools.cache
 def _problems() -> list[tuple[list[str], agents.Problem]]:
-    """Ids grouped with the problem of agents; ids that differ only in values of arguments and languages share one."""
+    """Groups of installed ids with a problem for each; in a group, only values of arguments and languages differ."""
     from hpo_envs.benchmarks import problem_of
 
     alike: dict[Any, list[str]] = {}
@@ -175,7 +175,7 @@ def _problems() -> list[tuple[list[str], agents.Problem]]:
 
 
 def page(facts: dict[str, Any]) -> str:
-    """The facts as text."""
+    """The page of an agent as text, from its facts."""
     names = {"alias of": facts["alias_of"], "class": facts["class"]}
     extra = install(facts["extra"]) if facts["extra"] else ""
     works = ", ".join(WORKS_ON[s] for s in facts["works_on"])

@@ -115,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the missing runs of the study, print rankings and verdicts, save summaries and plots."""
+    """Run the missing runs of the study, print rankings and verdicts, save summaries and plots; or print the plan."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.runs import executors
     from hpo_envs.benchmarks.study.scheduler import conduct, progress
@@ -164,7 +164,7 @@ def _plan(study: Study, folder: Path | None) -> int:
 
 
 def _show_part(outcome: StudyState, part: tuple[int, int]) -> int:
-    """Print the result of a part; the last part verifies that all runs are stored."""
+    """Print the result of a part and return the exit status; the last part verifies that all runs are stored."""
     from hpo_envs.benchmarks.study import manifest
     from hpo_envs.benchmarks.study.store import Store
 

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command."""
+    """Print the page of an id, an agent or a search, or its facts as JSON."""
     name = args.subject.removeprefix("hpo_envs:")
     spec = find(name)
     if spec is None and Path(name).is_dir():
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _search(folder: str) -> tuple[dict[str, Any], Callable[[dict[str, Any]], str]]:
-    """Result of a search by `tune`, and its text."""
+    """Facts about a search by `tune`, and the function that formats them."""
     from hpo_envs.tuning import load
     from hpo_envs.tuning.record import by
 
@@ -120,7 +120,7 @@ def describe(spec: Spec) -> dict[str, Any]:
 
 
 def _properties(tables: Any, objectives: Any) -> dict[str, float] | None:
-    """Measured properties of the only table of an id with one objective and no learning curves."""
+    """Measured properties of the only table of an id with one objective and no learning curves; else None."""
     from hpo_envs.benchmarks.tasks.verdict import properties
 
     if len(tables) != 1 or len(objectives) != 1 or len(tables[0].levels) != 1:
@@ -132,7 +132,7 @@ def _properties(tables: Any, objectives: Any) -> dict[str, float] | None:
 
 
 def space_text(space: gym.Space[Any]) -> str:
-    """A space in one line; large bounds are given as their range."""
+    """A space in one line; boxes by the range of their bounds, long texts shortened."""
     if isinstance(space, gym.spaces.Box):
         return f"Box({space.low.min():g} to {space.high.max():g}, shape {space.shape}, {space.dtype})"
     if isinstance(space, gym.spaces.Dict):

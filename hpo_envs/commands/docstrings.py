@@ -55,5 +55,5 @@ def parse(doc: str | None) -> Parsed:
 
 
 def doc_of(obj: Any) -> Parsed:
-    """The docstring of the object itself, not an inherited one."""
+    """Parse the docstring of the object itself, not an inherited one."""
     return parse(obj.__dict__.get("__doc__") if isinstance(obj, type) else getattr(obj, "__doc__", None))

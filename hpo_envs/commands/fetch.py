@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command."""
+    """Install the data sets, or list them."""
     if args.list:
         return _list()
     known = ", ".join(catalogue.datasets())

@@ -61,7 +61,7 @@ class ImportanceData(NamedTuple):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print, save and plot the importances."""
+    """Print the importances, or the sensitivity; with `--out`, save and plot the importances."""
     from hpo_envs.benchmarks.analysis import forest_importance
 
     if args.sensitivity:
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sensitivity(args: argparse.Namespace) -> int:
-    """Print the metrics of sensitivity of a table."""
+    """Print the sensitivity metrics of a table."""
     from hpo_envs.benchmarks.analysis import sensitivity
 
     if Path(args.source).is_dir():
@@ -125,7 +125,7 @@ def _sensitivity(args: argparse.Namespace) -> int:
 
 
 def _cutoff(text: str | None, runs: ImportanceData) -> float | None:
-    """The cutoff as a score."""
+    """The cutoff as an oriented score; None without one."""
     if text is None:
         return None
     if text == "median":
@@ -140,7 +140,7 @@ def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
     """The evaluations in a table, in the table of an environment, or in a folder.
 
     Raises:
-        ValueError: The source does not exist, or has no hyperparameters.
+        ValueError: The source does not exist, or lacks hyperparameters, the metric or the environment.
     """
     from hpo_envs.benchmarks.analysis import forest_importance
     from hpo_envs.tuning import record
@@ -156,7 +156,11 @@ def read(source: str, metric: str | None, env: str | None) -> ImportanceData:
 
 
 def table_of(source: str, metric: str | None) -> tuple[Any, str]:
-    """A table by its name, or the table of an environment; and the metric: the given one, the reward, or the first."""
+    """A table by its name, or the table of an environment; and the metric: the given one, the reward, or the first.
+
+    Raises:
+        ValueError: There is no such table or id.
+    """
     from hpo_envs.tables import store
 
     rewarded = None
@@ -175,7 +179,7 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
 
 
 def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceData:
-    """Evaluations of a study, as rows of its table or as actions; repeated ones are averaged."""
+    """Evaluations on one environment, as rows of its table or as actions; repeated ones are averaged."""
     import numpy as np
 
     from hpo_envs.benchmarks.analysis import forest_importance
@@ -223,7 +227,7 @@ def _of_search(source: str, metric: str | None) -> ImportanceData:
 
 
 def save(out: Path, found: Any, runs: ImportanceData, shares: list[dict[str, Any]]) -> list[Path]:
-    """Save importances as CSV and plot them, with the marginals of the four most important hyperparameters."""
+    """Save importances as CSV and plot them, with marginals of the most important hyperparameters; return the files."""
     from hpo_envs.benchmarks.plots.configurations import draw_importance
     from hpo_envs.tables.files import atomic
 

@@ -32,11 +32,11 @@ KEPT = ("env", "agent", "hyperparameters", "env_kwargs", "shuffle", "subsample",
 
 
 def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[tuple[str, Study]]:
-    """The leaderboard's studies with only the submitted agent, and the name of the folder of each.
+    """(folder name, study) of each of the leaderboard's studies that the agent supports, with only this agent.
 
     Args:
         agent: `module:factory`, or `policy:FILE`.
-        seeds: Number of replications.
+        seeds: Seeds of the replications.
         only: See `leaderboard.environments`.
 
     Raises:
@@ -58,7 +58,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
 
 
 def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> Iterator[str]:
-    """Errors of a submission's runs, one sentence each.
+    """Yield the errors of a submission's runs, one sentence each.
 
     Args:
         agent: `module:factory`, or `policy:FILE`.
@@ -68,6 +68,7 @@ def check(agent: str, folder: Path, only: Sequence[str] = (), jobs: int = 1) -> 
 
     Raises:
         FileNotFoundError: The folder does not exist.
+        ValueError: See `planned`; or a stored reward differs from the table.
     """
     from hpo_envs.benchmarks import leaderboard
     from hpo_envs.benchmarks.comparison.replay import Replay
@@ -109,7 +110,7 @@ def _bare(run: Run) -> Run:
 
 
 def _where(before: Run, after: Run) -> str:
-    """The first evaluation that differs."""
+    """Text that names the first evaluation that differs; empty if none does."""
     for i, (a, b) in enumerate(zip(before.actions, after.actions, strict=False)):
         if (a != b).any() if hasattr(a, "any") else a != b:
             return f", from evaluation {i + 1} on"

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command."""
+    """Print the matching ids or agents."""
     if args.agents:
         found = agents.rows(args.text)
         print(json.dumps(found, indent=2) if args.json else agents.listing(found))

@@ -1,4 +1,4 @@
-"""The command line: find and run the subcommand; errors as one line, exit status, signals, too little memory.
+"""The command line: choice of the subcommand, errors in one line, exit status, signals, check of the memory limit.
 
 A subcommand is a module of `hpo_envs.commands` with
 
@@ -66,7 +66,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Parser that reports invalid options like other errors of users."""
+    """Parser that reports invalid options like other user errors."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(USER_ERROR, f"hpo-envs: error: {message}. `{self.prog} --help` lists the options.\n")
@@ -79,8 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; default: the process's own.
 
     Returns:
-        Exit status: 0, what the command returns, 2 after a user's error, 130 after Ctrl-C, SIGTERM or SIGHUP,
-        141 if the reader of the output has closed it.
+        Exit status: what the command returns, or 0 without one; 2 after a user's error, 130 after Ctrl-C, SIGTERM or
+        SIGHUP, 141 if the reader of the output has closed it. Other errors are raised.
     """
     screen.open_closed()
     with screen.on(), _stops():
@@ -161,7 +161,7 @@ def _check_memory() -> None:
 
 
 def parser_of(name: str | None) -> tuple[argparse.ArgumentParser, Any]:
-    """The parser of all commands, with the options of one command, and the module of that command.
+    """The parser of all commands, with the options of one command, and that command's module (None without a name).
 
     Raises:
         ValueError: Unknown command.

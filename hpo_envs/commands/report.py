@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the page and the requested files."""
+    """Write the page and the requested files; with `--live`, serve the page."""
     if args.live:
         from hpo_envs.tuning.pages.live import LivePage
 
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(path: Path) -> tuple[dict[str, Any], Comparison | None]:
-    """The summary and comparison of a folder of runs and searches by `tune`, or a summary stored as JSON."""
+    """Summary and comparison of a folder of runs and searches by `tune`; of a JSON file, its summary and None."""
     from hpo_envs.benchmarks import Comparison
     from hpo_envs.benchmarks.comparison import summary
     from hpo_envs.tuning import record

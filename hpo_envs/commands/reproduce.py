@@ -16,12 +16,12 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.files import atomic
 
 PAPERS = {m.name: f"papers.{m.name}" for m in pkgutil.iter_modules(papers.__path__) if m.ispkg} | {"learned": "learned"}
-"""Name -> folder below `benchmarks`. Its docstring says what it is about; its module `reproduce` has
+"""Name -> folder below `benchmarks`. Its docstring is the title; its module `reproduce` has
 `main(out, *, trials, jobs, seed, only) -> int`, `PARTS` and perhaps `STUDIES`, functions by the names that `only` may
 take (studies run by name alone), and `QUICK`, the trials of `--quick`."""
 
 ALL = "all"
-"""Every paper, on one page."""
+"""Argument that stands for every paper, on one page."""
 
 STYLE = (
     "body { font: 16px/1.5 sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem } "
@@ -108,7 +108,7 @@ def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:
     """Write `index.html` on the reproductions in a folder, and return its path.
 
     Args:
-        folder: Has one folder per paper, each with `compared.csv` and figures.
+        folder: Folder with a subfolder for each paper, which has `compared.csv` and figures.
         titles: Titles of the papers, by the names of their folders.
         command: Command that made them.
     """
@@ -153,7 +153,7 @@ def _section(folder: Path, name: str, title: str, records: Sequence[Record]) -> 
 
 
 def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], css: Sequence[str] = ()) -> str:
-    """A table of HTML cells, rows with classes."""
+    """An HTML table of HTML cells; `css` has the class of each row."""
     head = "".join(f"<th>{escape(c)}</th>" for c in columns)
     classes = css or [""] * len(rows)
     body = (

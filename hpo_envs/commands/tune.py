@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tune, and print the best configuration."""
+    """Tune, join or salvage a search, and print a summary of it."""
     if args.salvage is not None:
         return _salvage(args.salvage)
     from hpo_envs.tuning.tune import join
@@ -141,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, result: Any, out: Path) -> None:
-    """Print the best evaluation, or the front."""
+    """Print a summary of the result, or as JSON the best evaluation or the front."""
     several = len(result.header["objectives"]) > 1
     best = result.pareto if several and result.pareto else [result.best]
     if args.json:

@@ -1,1 +1,1 @@
-"""Interfaces of other packages to our environments, agents and runs; each module needs an extra."""
+"""Interfaces between other packages and our environments, agents and runs; most modules need an extra."""

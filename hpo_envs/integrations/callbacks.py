@@ -1,4 +1,4 @@
-"""Callbacks of trainers that report each epoch to a trial, and stop a training that the search stops early.
+"""Callbacks for training libraries that report scores to a trial, and stop a training that the search stops early.
 
     def train(config, trial):
         trainer = Trainer(max_epochs=20, callbacks=[lightning_callback(trial, "val_accuracy")])
@@ -15,7 +15,7 @@ from hpo_envs.tuning.trial import Trial
 
 
 def lightning_callback(trial: Trial, monitor: str) -> Any:
-    """A callback of Lightning that reports after each validation; of several processes, the first one reports.
+    """Return a Lightning callback that reports after each validation; of several processes, only the first reports.
 
     Args:
         trial: Trial of the evaluation.
@@ -39,7 +39,7 @@ def lightning_callback(trial: Trial, monitor: str) -> Any:
 
 
 def keras_callback(trial: Trial, monitor: str) -> Any:
-    """A callback of Keras that reports after each epoch.
+    """Return a Keras callback that reports after each epoch.
 
     Args:
         trial: Trial of the evaluation.
@@ -56,7 +56,7 @@ def keras_callback(trial: Trial, monitor: str) -> Any:
 
 
 def xgboost_callback(trial: Trial, monitor: str) -> Any:
-    """A callback of XGBoost that reports after each tree.
+    """Return an XGBoost callback that reports after each tree.
 
     Args:
         trial: Trial of the evaluation.
@@ -74,7 +74,7 @@ def xgboost_callback(trial: Trial, monitor: str) -> Any:
 
 
 def lightgbm_callback(trial: Trial, monitor: str) -> Callable[[Any], None]:
-    """A callback of LightGBM that reports after each tree.
+    """Return a LightGBM callback that reports after each tree.
 
     Args:
         trial: Trial of the evaluation.

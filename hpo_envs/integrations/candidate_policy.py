@@ -26,7 +26,7 @@ except ModuleNotFoundError:
 
 
 class CandidateNetwork(BaseFeaturesExtractor):
-    """`ScoringNetwork` as an extractor: (batch, n + hidden), scores of the candidates and the state of the episode.
+    """`ScoringNetwork` as a features extractor: (batch, n + hidden) scores of candidates, state of the episode.
 
     Args:
         observation_space: Observation space of `wrappers.CandidateObservation`.
@@ -41,13 +41,13 @@ class CandidateNetwork(BaseFeaturesExtractor):
         self.network = ScoringNetwork(columns, hidden, skip)
 
     def forward(self, observation: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Scores and state."""
+        """(batch, n + hidden) scores of the candidates and states of the episodes."""
         x = torch.cat([observation[name] for name in JOINED if name in observation], dim=2)
         return torch.cat(self.network(x, observation["mask"] > 0.5, observation["context"]), dim=1)
 
 
 class _Parts(nn.Module):
-    """Splits the output of the network into scores and state."""
+    """Module that splits the output of the network into scores and state."""
 
     def __init__(self, n: int, hidden: int) -> None:
         super().__init__()
@@ -64,11 +64,11 @@ class _Parts(nn.Module):
 
 
 class CandidatePolicy(MaskableActorCriticPolicy):
-    """Scores every candidate with the same weights: equivariant to permutations, for any number of candidates.
+    """Policy that scores every candidate with the same weights: equivariant to permutations, for any number of them.
 
     Args:
         observation_space: Observation space of `wrappers.CandidateObservation`.
-        action_space: `Discrete`, a candidate each.
+        action_space: `Discrete`, one action for each candidate.
         lr_schedule: Learning-rate schedule of the learner.
         hidden: Units of each layer.
         skip: See `ScoringNetwork`.
@@ -100,7 +100,7 @@ class CandidatePolicy(MaskableActorCriticPolicy):
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """Arrays of `candidate_net.shapes`."""
+        """Weights of the network by name, as in `candidate_net.shapes`."""
         return dict(self.features_extractor.network.arrays())
 
 

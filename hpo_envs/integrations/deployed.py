@@ -39,8 +39,9 @@ class Deployed(ObservingAgent):
         candidates: Size of the set in training.
 
     Raises:
-        ValueError: More than one objective, no such file, or a policy that fails on these observations or returns
-            anything else.
+        ValueError: More than one objective, a file of another kind, or a policy that fails on these observations or
+            returns anything else.
+        FileNotFoundError: The file does not exist.
         ModuleNotFoundError: The package that runs the file is not installed.
     """
 

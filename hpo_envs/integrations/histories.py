@@ -67,14 +67,14 @@ class RunHistory:
 
 
 def write(runs: Sequence[Run], folder: Path | str) -> Path:
-    """Write runs on any number of ids; rows and rewards are those of the runs.
+    """Write runs on any number of ids to a folder; return its path.
 
     Args:
         runs: Runs with one objective whose actions are configurations of tables with features.
         folder: Folder to write to, created if necessary.
 
     Raises:
-        ValueError: There are no runs, or runs on environments of another kind.
+        ValueError: There are no runs, or runs on environments of another kind or on two tables of one name.
     """
     import pyarrow as pa
 
@@ -117,7 +117,7 @@ def write(runs: Sequence[Run], folder: Path | str) -> Path:
 
 
 def read(folder: Path | str) -> list[RunHistory]:
-    """Read what `write` wrote.
+    """Read the histories that `write` wrote.
 
     Raises:
         OSError: There are no such files.

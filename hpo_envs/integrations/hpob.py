@@ -35,14 +35,14 @@ class HPOB:
     HPO-B's encoding in [0, 1].
 
     Args:
-        folder: Folder with `meta-test-dataset.json`, `bo-initializations.json` and the files of the other parts, which
-            only `v3`'s test part does not need.
+        folder: Folder with `bo-initializations.json` and the `meta-PART-dataset.json` of each part; `tasks(part)` of
+            `v3` reads only that part.
         version: `v3` has a train, a validation and a test part. `v2` has all of its tasks in its test part, as in the
             released handler: those of the search spaces of `v3`'s train part.
 
     Raises:
         ValueError: Unknown version.
-        FileNotFoundError: A file of a part is not in the folder.
+        FileNotFoundError: A file is not in the folder, on its first use.
     """
 
     def __init__(self, folder: str | Path, version: Literal["v2", "v3"] = "v3") -> None:

@@ -4,9 +4,9 @@ batch = export(["CharHPO-g2p-hun-lstm-v0", ("NMTLC-zhen-v0", {"budget": 1e6})])
 states = jax.vmap(functools.partial(reset, batch))(jax.random.split(jax.random.key(0), 16_384))
 states, reward, done = jax.vmap(functools.partial(step, batch))(states, actions)
 
-Functions are of one episode; `jax.vmap` makes them those of many. Rewards are those of the environments, bit for bit,
-in float64 (`jax.config.update("jax_enable_x64", True)`), else rounded to float32. PyTorch reads all arrays by DLPack:
-`torch.from_dlpack(batch.values)`.
+Each function handles one episode; `jax.vmap` extends it to many. Rewards are those of the environments (of several
+repeats, the mean), bit for bit in float64 (`jax.config.update("jax_enable_x64", True)`), else rounded to float32.
+PyTorch reads all arrays by DLPack: `torch.from_dlpack(batch.values)`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ except ModuleNotFoundError:
 
 
 class TaskBatch(NamedTuple):
-    """T tables of at most R configurations, L fidelities and D features, padded with zeros.
+    """T tables of at most R configurations, L fidelities and D features; padding is zero, or repeats the last fidelity.
 
     Attributes:
         values: (T, R, L) rewards, higher is better; those of several repeats are averaged.
-        costs: (T, R, L) of training up to each fidelity, in the unit of the budget.
-        ends: (T, R) fidelity at which a run ends.
+        costs: (T, R, L) costs of training up to each fidelity, in the unit of the budget.
+        ends: (T, R) index of the fidelity at which a run ends.
         features: (T, R, D) float32 in [0, 1].
-        rows: (T,) configurations.
-        budgets: (T,) of an episode.
+        rows: (T,) numbers of configurations.
+        budgets: (T,) budget of an episode.
         limits: (T,) steps after which an episode ends whatever its budget.
-        paid: (T,) whether an evaluation costs again when it is repeated: look-ups.
+        paid: (T,) whether a repeated evaluation costs again: True for look-ups.
         scales: (T, 2) median and best final reward, for normalised rewards in training.
     """
 
@@ -62,13 +62,13 @@ class EpisodeState(NamedTuple):
     Attributes:
         task: Index of the table.
         reached: (R,) fidelity that each configuration is trained to, plus 1; (0,) where all tables are look-ups.
-        evaluated: (H,) configurations evaluated, ascending, then R.
+        evaluated: (H,) distinct configurations evaluated, ascending, then R.
         rows: (H,) configuration of each evaluation, in order.
         rewards: (H,) their rewards.
         paid: (H,) their costs.
         steps: Count of evaluations.
         spent: Budget used.
-        best: Largest reward.
+        best: Largest reward; minus infinity at first.
     """
 
     task: Array
@@ -83,7 +83,7 @@ class EpisodeState(NamedTuple):
 
 
 def export(tasks: Sequence[str | tuple[str, Mapping[str, Any]]]) -> TaskBatch:
-    """The tables of some ids as arrays on the default device.
+    """Convert the tables of some ids to arrays on the default device.
 
     Args:
         tasks: Ids, or ids with arguments of `gym.make` (`table=`, `objective=`, `budget=`, ...): look-ups of rows and
@@ -161,7 +161,7 @@ def reset(batch: TaskBatch, key: Array, horizon: int = 20, task: Array | None = 
 def step(
     batch: TaskBatch, state: EpisodeState, row: Array, level: Array | None = None
 ) -> tuple[EpisodeState, Array, Array]:
-    """Evaluate a configuration, at a fidelity (default: the last): the next state, the reward, and whether it ends."""
+    """Evaluate a configuration at a fidelity (default: last); return state, reward, and whether the episode ends."""
     task, levels, row = state.task, batch.values.shape[2], jnp.asarray(row, jnp.int32)
     level = jnp.asarray(levels - 1 if level is None else level, jnp.int32)
     value, costs, reached = batch.values[task, row, level], batch.costs[task, row], state.reached
@@ -192,14 +192,14 @@ def step(
 
 
 def free(batch: TaskBatch, state: EpisodeState) -> Array:
-    """(R,) bool: which configurations the episode has and did not evaluate."""
+    """(R,) bool mask of the configurations of the table that the episode has not evaluated."""
     rows = jnp.arange(batch.values.shape[1])
     found: Array = (rows < batch.rows[state.task]) & ~(rows[:, None] == state.evaluated).any(axis=1)
     return found
 
 
 def random_row(batch: TaskBatch, state: EpisodeState, key: Array) -> Array:
-    """A configuration that was not evaluated, uniformly: the k-th free one, found in O(H), without a mask."""
+    """A uniformly random unevaluated configuration: the k-th free one, found in O(H), without a mask."""
     left = batch.rows[state.task] - (state.evaluated < batch.values.shape[1]).sum()
     k = jnp.floor(jax.random.uniform(key) * left).astype(jnp.int32)
     row: Array = jax.lax.fori_loop(0, len(state.evaluated), lambda i, at: at + (state.evaluated[i] <= at), k)
@@ -207,7 +207,7 @@ def random_row(batch: TaskBatch, state: EpisodeState, key: Array) -> Array:
 
 
 def sample(key: Array, scores: Array, mask: Array) -> Array:
-    """A configuration with probability proportional to exp(score) where `mask`, by one random number."""
+    """Draw a configuration where `mask` is true, with probability proportional to exp(score), by one random number."""
     p = jnp.where(mask, jnp.exp(scores - jnp.max(scores, where=mask, initial=-jnp.inf)), 0)
     total, rows = jnp.cumsum(p), jnp.arange(len(p))
     found = (total <= jax.random.uniform(key) * total[-1]).sum()
@@ -237,7 +237,7 @@ def observed(batch: TaskBatch, state: EpisodeState) -> Array:
 
 
 def history(batch: TaskBatch, state: EpisodeState) -> Array:
-    """(H, 4 + D), of each evaluation 1, standardised reward, cost and budget left after it, features on [-1, 1]."""
+    """(H, 4 + D) for each evaluation: 1, standardised reward, cost and budget left (fractions), features on [-1, 1]."""
     seen = (jnp.arange(state.rows.shape[0]) < state.steps)[:, None]
     budget = batch.budgets[state.task]
     left = jnp.maximum(1 - jnp.cumsum(state.paid) / budget, 0)

@@ -1,4 +1,4 @@
-"""Our batched environments as a stable-baselines3 `VecEnv`, which rejects Gymnasium's own (extra `rl`).
+"""Adapter from vectorized environments to the `VecEnv` that stable-baselines3 requires (extra `rl`).
 
 envs = gym.make_vec("NMTHPO-v0", num_envs=1024, autoreset_mode=AutoresetMode.SAME_STEP)
 model = PPO("MlpPolicy", SB3VecEnv(envs))
@@ -21,14 +21,14 @@ except ModuleNotFoundError:
 
 
 class SB3VecEnv(VecEnv):
-    """Adapter from a batched environment with SAME_STEP autoreset to stable-baselines3.
+    """Adapter from a vectorized environment with SAME_STEP autoreset to stable-baselines3.
 
     Infos have the entries that stable-baselines3 reads: `terminal_observation`, `TimeLimit.truncated` and `episode`
     (return `r`, length `l`) of episodes that ended; and the requested `keys`. `last_infos` has the batched info of the
-    last step.
+    last step or reset.
 
     Args:
-        envs: A batched environment with `autoreset_mode=AutoresetMode.SAME_STEP`, wrapped or not.
+        envs: A vectorized environment with `autoreset_mode=AutoresetMode.SAME_STEP`, wrapped or not.
         keys: Keys of each step's info to pass on, such as `("cost", "status", "config", "action_mask")`; in the step
             that ends an episode, the values are those of its last evaluation.
 
@@ -68,7 +68,7 @@ class SB3VecEnv(VecEnv):
         self._options_given = options
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Take the actions."""
+        """Store the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> Any:
@@ -97,12 +97,12 @@ class SB3VecEnv(VecEnv):
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the batched environment, once per index."""
+        """An attribute of the vectorized environment, once per index."""
         value = _attribute(self.envs, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute where it is, or of the outermost wrapper.
+        """Set an attribute on the wrapper or environment that has it, else on the outermost wrapper.
 
         Raises:
             ValueError: Only some of the indices are given; the episodes of a batch share one object.
@@ -120,12 +120,12 @@ class SB3VecEnv(VecEnv):
         return self.envs.render() or ()  # type: ignore[return-value]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Call a method of the batched environment that returns one row per episode, such as `action_masks`."""
+        """Call a method of the vectorized environment that returns one row per episode, such as `action_masks`."""
         result = _attribute(self.envs, method_name)(*args, **kwargs)
         return [result[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Return whether the batched environment is wrapped in a class; return and lengths are always recorded."""
+        """Return whether the environment is wrapped in a class, once per index; for `Monitor`, always True."""
         env, wrapped = self.envs, wrapper_class.__name__ == "Monitor"
         while not wrapped and hasattr(env, "env"):
             wrapped, env = isinstance(env, wrapper_class), env.env

@@ -22,10 +22,10 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
             `loguniform` and `randint` of SciPy are ranges, too.
         n_iter: Number of configurations.
         agent: See `tune`.
-        out: Folder of record and page, which must have no search; None: nothing is stored.
+        out: Folder of the record, which must hold no search; None: nothing is stored.
         random_state: Seed of the agent.
-        scoring: See `RandomizedSearchCV`, as all others; with several metrics, `refit` names the one to maximise.
-        n_jobs: Number of parallel fits: the folds of one configuration, or of as many as there are jobs for.
+        scoring: See `RandomizedSearchCV`, as for all below; with several metrics, `refit` names the one to maximise.
+        n_jobs: Number of parallel fits: the folds of one configuration, or of several if jobs are left.
         refit: See `scoring`.
         cv: See `scoring`.
         verbose: See `scoring`.
@@ -86,7 +86,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _evaluate(
         self, evaluate_candidates: Callable[..., dict[str, Any]], search: Search, trials: list[Trial]
     ) -> dict[str, Any] | None:
-        """Report the scores of some trials to the search; return all results so far, or None if every fit failed."""
+        """Evaluate some trials and report their scores; return all results so far, or None if every fit failed."""
         results = self._fit(evaluate_candidates, [t.config for t in trials], 1.0)
         for trial, score in zip(trials, self._scores(results, len(trials)), strict=True):
             search.tell(trial, score) if np.isfinite(score) else search.tell(
@@ -97,7 +97,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
     def _fit(
         self, evaluate_candidates: Callable[..., dict[str, Any]], configs: list[dict[str, Any]], fraction: float
     ) -> dict[str, Any] | None:
-        """Fit on a part of the training sets; all results so far, or None if every fit failed, for which it raises."""
+        """Fit to a part of the training sets; return all results so far, or None if every fit failed."""
         part = TrainingPart(self, fraction)
         try:
             return evaluate_candidates(configs, part, {"train_fraction": [fraction] * len(configs)})
@@ -108,7 +108,7 @@ class TuneSearchCV(BaseSearchCV):  # type: ignore[misc]
             return None
 
     def _scores(self, results: dict[str, Any] | None, count: int) -> list[float]:
-        """Mean scores of the last candidates."""
+        """Mean test scores of the last `count` candidates; NaN without results."""
         if results is None:
             return [np.nan] * count
         metric = f"mean_test_{self.refit}" if isinstance(self.refit, str) else "mean_test_score"
@@ -202,7 +202,7 @@ def _part(rows: Any, labels: Any, fraction: float) -> Any:
 
 
 def _ranged(value: Any) -> Any:
-    """A frozen distribution of SciPy as a range; anything else as it is."""
+    """A frozen distribution of SciPy as a range; anything else unchanged."""
     name = getattr(getattr(value, "dist", None), "name", "")
     if name not in ("uniform", "loguniform", "reciprocal", "randint"):
         return value

@@ -31,9 +31,9 @@ def from_blackbox(
     cost: str | None = None,
     **options: Any,
 ) -> Table:
-    """Convert a blackbox to a table, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` if it has checkpoints.
+    """Convert a blackbox to a table, for `gym.make("TableHPO-v0", table=...)`, or `TableLC-v0` with fidelities.
 
-    Its configurations become rows, seeds repeats, fidelities checkpoints, and objectives metrics; search spaces are
+    Its configurations become rows, seeds repeats, fidelities levels, and objectives metrics; search spaces are
     converted, including logarithms.
 
     Args:
@@ -90,16 +90,15 @@ def _hyperparameter(name: str, domain: Any, values: list[Any]) -> Hyperparameter
 
 
 def to_blackbox(table: Table) -> Any:
-    """A `BlackboxTabular` of a table.
+    """Convert a table to a `BlackboxTabular`.
 
     Hyperparameters are exported as choices among the values in the table, because it has results only for these.
     Objectives are the metrics in native units (minimise or maximise by `table.metrics`) and `elapsed_time`, the table's
-    cumulative cost in its own unit (`table.cost_unit`; the simulator interprets it as seconds). Fidelities are the
-    checkpoints 1, 2,
-    ...: the k-th is `table.levels[k - 1]`. Repeats, and rows with the same hyperparameters, are the blackbox's seeds;
-        if a row has fewer than others, they are repeated. Missing values repeat the last measured value, at no further
-        cost; a run without any has the metric's worst value. Metrics that some finished runs do not have, such as a
-        test score of only the best one, are left out.
+    cumulative cost in its own unit (`table.cost_unit`; the simulator interprets it as seconds). Fidelities are
+    1, 2, ...: the k-th is `table.levels[k - 1]`. Repeats, and rows with the same hyperparameters, are the blackbox's
+    seeds; if a row has fewer than others, they are repeated. Missing values repeat the last measured value, at no
+    further cost; a run without any has the metric's worst value. Metrics that some finished runs do not have, such as
+    a test score of only the best one, are left out.
 
     A table that is not a complete grid lacks some combinations of values: pass its rows to the scheduler
     (`points_to_evaluate`), or use the nearest row, `add_surrogate(blackbox, KNeighborsRegressor(1))`.
@@ -140,10 +139,10 @@ def to_blackbox(table: Table) -> Any:
 
 
 def to_backend(table: Table, blackbox: Any = None, **settings: Any) -> Any:
-    """A `UserBlackboxBackend`, Syne Tune's simulator, with a table as the simulated function.
+    """Return a `UserBlackboxBackend`, Syne Tune's simulator, with a table as the simulated function.
 
     By default its clock ticks every 5 units of cost, and each tick costs real time; here a tick is the cheapest first
-    checkpoint of the table.
+    fidelity of the table.
 
     Args:
         table: A table with hyperparameters.

@@ -7,7 +7,7 @@ from typing import Any
 from hpo_envs.tables.checks import extra_module
 
 STATE = "trainer_state.json"
-"""File of a checkpoint that a `Trainer` writes last."""
+"""File that a `Trainer` writes last in a checkpoint."""
 
 
 class Trained:

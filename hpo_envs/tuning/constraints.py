@@ -1,4 +1,4 @@
-"""Constraints of a search (`latency<=20`): their texts, and by how much an evaluation violates them."""
+"""Constraints of a search (`latency<=20`): checks, conversion from and to text, violation by an evaluation."""
 
 import math
 import re

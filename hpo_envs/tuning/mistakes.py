@@ -30,7 +30,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def cause(error: str) -> str:
-    """Return the last line of a traceback with the line of the function that raised it; other errors unchanged."""
+    """Return the last line of an error and, from a traceback, the line of the function that raised it."""
     frames = [m for m in FRAME.finditer(error) if not m["file"].replace("\\", "/").endswith(OURS)]
     last = shortened(error.rstrip().rpartition("\n")[2], LINE)
     if not frames:

@@ -13,7 +13,7 @@ from hpo_envs.tables.user.space import to_plain
 
 
 class Objective:
-    """Picklable function that looks a configuration of an id up in its table: `config -> {"bleu": ..., "cost": ...}`.
+    """Picklable function that looks up configurations in the table of an id: `config -> {"bleu": ..., "cost": ...}`.
 
     Combinations that were not measured raise a `ValueError`.
 
@@ -63,15 +63,15 @@ class Objective:
     def __call__(self, config: Mapping[str, Any], *, fidelity: float | None = None) -> dict[str, float]:
         """Return the metrics of a configuration in native units, and its `cost` in the table's unit.
 
-        Repeats are averaged. A run that failed or diverged has the metric's worst value; one that ended before
-        `fidelity` has its last value.
+        Repeats are averaged. A run without any value, because it failed or diverged, has the metric's worst value; one
+        that ended before `fidelity` has its last value.
 
         Args:
             config: Values of all active hyperparameters by name.
             fidelity: One of `fidelities`; the cost is cumulative up to it. Default: the last one.
 
         Raises:
-            ValueError: The configuration or fidelity was not measured; the message names the nearest one.
+            ValueError: The configuration or fidelity was not measured; the message names the nearest value.
         """
         table, row = self.table, self.table.index_of(config)
         level = len(self.fidelities) - 1
@@ -93,6 +93,6 @@ class Objective:
 
 
 def _last(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """(repeats, metrics) last known values along the levels of (repeats, levels, metrics)."""
+    """Last known values (repeats, metrics) along the levels of (repeats, levels, metrics); NaN where none is known."""
     at = np.maximum((~np.isnan(values)).sum(axis=1) - 1, 0)
     return np.asarray(np.take_along_axis(values, at[:, None], axis=1)[:, 0])

@@ -1,4 +1,4 @@
-"""Arguments of `tune`: checks, and the parameters, agent, start points, source tasks and header made of them."""
+"""Arguments of `tune`: checks, and the parameters, agent, start points, source tasks and header made from them."""
 
 import contextlib
 import dataclasses
@@ -42,7 +42,7 @@ ELSEWHERE = {
 
 
 KNOWN = 4
-"""Number of best configurations of source tasks that are evaluated first."""
+"""Number of best configurations that are evaluated first, divided among the source tasks, at least one of each."""
 
 
 def external(config: Mapping[str, Any]) -> float:
@@ -63,7 +63,7 @@ class Preparation:
         agent: The agent, before any observation.
         points: Initial configurations.
         header: The search as plain data, see `SearchRecord`.
-        steps: Largest number of steps of a training; None: unknown, or decided by the agent.
+        steps: Largest number of steps of a training; None: unknown.
     """
 
     params: FunctionParams
@@ -99,10 +99,11 @@ class Preparation:
     ) -> "Preparation":
         """Prepare a search in a folder from arguments of `tune`; `function` is None for a search by ask and tell.
 
-        `salt` is added to the agent's seed, so that processes that share a search do not suggest the same.
+        `salt` is added to the agent's seed, so that processes that share a search suggest different configurations.
 
         Raises:
             ValueError: An argument is invalid.
+            FileNotFoundError: A folder in `sources` holds no search.
         """
         sources, agent = tuple(sources), agent or "auto"
         budget, epochs, candidates, seed = map(scalar, (budget, epochs, candidates, seed))
@@ -180,8 +181,9 @@ def _points(points: Iterable[Mapping[str, Any]], params: FunctionParams, agent: 
 def _actions(agent: Any, epochs: int | None, candidates: Any, objective: Any, function: Any, budget: Any) -> str:
     """Return the kind of actions for an agent: `box` (values of hyperparameters) or `candidates`.
 
-    `auto` searches the whole space, unless there are more than two objectives, or more than one with epochs. Without a
-    budget, agents that support both search the whole space, because candidates can be exhausted.
+    Factories, and all agents with a given number of `candidates`, choose from candidates. `auto` searches the whole
+    space, unless there are more than two objectives, or more than one with epochs. Without a budget, agents that
+    support both search the whole space, because candidates can be exhausted.
     """
     if not isinstance(agent, str) or candidates is not None:
         return "candidates"

@@ -17,15 +17,16 @@ Known = tuple[Mapping[str, Any], Mapping[str, Any], float]
 
 
 def source(given: Any, params: FunctionParams) -> Source:
-    """The observations of another search in the same space, as a source.
+    """Return the observations of another search in the same space as a source task.
 
     Args:
-        given: A `Source`; a `Tuned` or its folder; a `Table`; a pandas DataFrame with a column for each hyperparameter
-            and objective; or a study of Optuna, whose values are the objectives.
+        given: A `Source`, returned as it is; a `Tuned` or its folder; a `Table`; a pandas DataFrame with a column for
+            each hyperparameter and objective; or a study of Optuna, whose values are the objectives.
         params: The search that learns from it; configurations outside of its space are left out.
 
     Raises:
         ValueError: `given` has another type, or no evaluation with the space's hyperparameters and all objectives.
+        FileNotFoundError: The folder holds no search.
     """
     if isinstance(given, Source):
         return given
@@ -57,6 +58,10 @@ def bests(given: Any, params: FunctionParams, count: int) -> tuple[list[dict[str
         given: See `source`.
         params: The search; hyperparameters that the source lacks are set to the middle of their range.
         count: Largest number of configurations.
+
+    Raises:
+        ValueError: `given` has another type.
+        FileNotFoundError: The folder holds no search.
     """
     points = params.points
     if isinstance(given, Source):

@@ -1,4 +1,4 @@
-"""Recommended configuration: by the predicted mean, with an interval; which evaluations to repeat, and how many."""
+"""Recommended configuration by predicted mean, with an interval; choice of the evaluations to repeat."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,13 +19,13 @@ FINALISTS = 3
 """Number of configurations whose evaluation is repeated."""
 
 MODELLED = 300
-"""Largest number of evaluations in the model: the best two thirds, and a random sample of the others."""
+"""Largest number of evaluations in the model; of more, two thirds of it are the best, the rest a random sample."""
 
 NOISY = KernelPrior(length=PRIOR.length, spread=PRIOR.spread, noise=0.1, noise_spread=1.5)
 """Prior of the kernel, which expects more noise than the agent's; a search works better with little."""
 
 KERNELS, FLATTEST = 16, 0.3
-"""Number of kernels whose posteriors are averaged (one is too sure of the mean); least curvature of their density."""
+"""Number of kernels whose posteriors are averaged (a single one is overconfident); least curvature of their density."""
 
 WIDTH = 1.96
 """Standard deviations on each side of a 95 % interval."""
@@ -37,8 +37,9 @@ class Recommendation:
 
     Attributes:
         evaluation: The first evaluation of the configuration.
-        mean: Posterior mean of a Gaussian process on all evaluations; NaN for several objectives.
-        low: Lower end of the 95 % interval of the mean; NaN with too few evaluations for a model.
+        mean: Posterior mean of a Gaussian process, or with too few evaluations for one, the mean of the scores; NaN for
+            several objectives.
+        low: Lower end of the 95 % interval of the mean; NaN without a Gaussian process.
         high: Upper end of the interval.
         count: Number of evaluations of the configuration.
     """
@@ -61,7 +62,7 @@ def points_of(header: Mapping[str, Any]) -> Points:
 
 
 def ranked(header: Mapping[str, Any], evaluations: Sequence[Evaluation]) -> list[Recommendation]:
-    """Feasible configurations of a search with one objective, best mean first; stopped trainings only if all were."""
+    """Feasible configurations for one objective, best mean first; with trainings stopped early only if all were."""
     good = [e for e in evaluations if e.rewards is not None]
     good = [e for e in good if e.status == "ok"] or good
     if not any(e.feasible for e in good):
@@ -104,7 +105,7 @@ def _posterior(points: Points, rows: Any, y: Any, at: Any) -> tuple[Any, Any]:
 
 
 def _kernels(x: Any, z: Any, groups: Any) -> tuple[Any, list[KernelFit]]:
-    """Weights and kernels: the most probable one, and others drawn from Laplace's approximation around it."""
+    """Weights and kernels: the most probable kernel, and others drawn from the Laplace approximation around it."""
     posteriors, step = Posteriors("matern52", x[None], z[None], NOISY, groups), 1e-3
     fit = KernelFit.estimate("matern52", x, z, NOISY, None, groups)
     centre = np.log(np.append(fit.lengths, fit.noise / fit.amplitude))
@@ -128,7 +129,7 @@ def _kernels(x: Any, z: Any, groups: Any) -> tuple[Any, list[KernelFit]]:
 
 
 def to_confirm(header: Mapping[str, Any], evaluations: Sequence[Evaluation], times: int) -> int | None:
-    """Number of the evaluation to repeat next; None once each finalist was repeated `times` times."""
+    """Number of the evaluation to repeat next; None if there is no finalist, or each was repeated `times` times."""
     counts = Counter(e.repeats for e in evaluations if e.repeats >= 0)
     chosen = [*counts]
     if len(chosen) < FINALISTS:

@@ -1,8 +1,9 @@
-"""Record of a search on disk: journal, syncing, resumption, refusal of other spaces or changed code, as a run.
+"""Record of a search on disk: journal, syncing, resumption, refusal of other spaces or changed code, form as a run.
 
-    mine/evaluations.journal    what is searched; then, for each evaluation, that it began, and the result of it; and
-                                other budgets that were asked for
-    mine/checkpoints/           of functions that keep some
+    mine/evaluations.journal    settings; then the start and the result of each evaluation, and changes of its process,
+                                of the budget and of the code
+    mine/checkpoints/           checkpoints of functions that write them
+    mine/reports/               scores that trainings report
 
 An evaluation that began but did not end is repeated. One that ended is not, unless a power failure lost the last
 evaluations, of at most `UNSYNCED` seconds.
@@ -28,13 +29,13 @@ from hpo_envs.tables.table import STATUSES
 NAME = "evaluations.journal"
 
 FIXED = ("function", "space", "objectives", "goals", "epochs", "agent", "hyperparameters", "seed", "budget_unit")
-"""Settings that a resumed search must keep; budget and workers may change."""
+"""Settings that a resumed search must keep, besides constraints; budget and workers may change."""
 
 TUPLE = "tuple"
 """Key that marks a tuple, because JSON has only lists."""
 
 LATEST = 2.0**33
-"""The latest start of an evaluation, in seconds since 1970."""
+"""Latest valid start of an evaluation, in seconds since 1970."""
 
 UNSYNCED = 1.0
 """Seconds of evaluations that may be lost in a power failure; syncing each would take longer than a fast function."""
@@ -60,7 +61,7 @@ class Evaluation:
         started: Start, in seconds since 1970.
         worker: Host and process id.
         ended: Place in the order in which evaluations ended; -1 while running.
-        given: Whether it is a start point given by the user.
+        given: Whether it is a start point, from the user or a source task.
         curve: [step, score] of each report, if the training may be stopped early.
         forecast: Predicted final score of a training that was stopped early.
         owner: The process that evaluates it, if several share the search.
@@ -299,7 +300,7 @@ class SearchRecord:
         self.steps.append((number, record["what"] == "ended"))
 
     def begin(self, action: Any, config: Mapping[str, Any], given: bool = False, **more: Any) -> Evaluation:
-        """Record the start of an evaluation; `more` are further attributes of `Evaluation`."""
+        """Record the start of an evaluation and return it; `more` are further attributes of `Evaluation`."""
         more |= {"given": True} if given else {}
         listed = action.tolist() if isinstance(action, (np.ndarray, np.generic)) else action
         values = {name: encoded(value) for name, value in config.items()}
@@ -308,12 +309,12 @@ class SearchRecord:
         return self.evaluations[-1]
 
     def end(self, number: int, **facts: Any) -> Evaluation:
-        """Record the end of an evaluation; `facts` are attributes of `Evaluation`."""
+        """Record the end of an evaluation and return it; `facts` are attributes of `Evaluation`."""
         self._add({"what": "ended", "number": number, **facts})
         return self.evaluations[number]
 
     def take(self, number: int, owner: str) -> Evaluation:
-        """Record that a process takes over an evaluation that a dead one began."""
+        """Record that a process takes over an evaluation that a dead one began; return the evaluation."""
         self._add({"what": "taken", "number": number, "owner": owner})
         return self.evaluations[number]
 
@@ -343,7 +344,7 @@ class SearchRecord:
         return [*self._running.values()]
 
     def run(self) -> Run | None:
-        """The search as a run, for scores and reports; None before the first success.
+        """The search as a run, for scores and reports; None before the first feasible evaluation.
 
         Failed and infeasible evaluations have the lowest reward of the others, so that they change no incumbent.
         """

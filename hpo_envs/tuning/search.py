@@ -1,4 +1,4 @@
-"""`Search` by ask and tell: replay after interruptions, retries, budget left, repeats, end, shared folders."""
+"""`Search` by ask and tell: replay after interruptions, retries, budget left, repeats, stopping, shared folders."""
 
 import contextlib
 import dataclasses
@@ -226,7 +226,7 @@ class Search:
             yield
 
     def waits(self) -> bool:
-        """Wait a moment for other processes that share the search; return False if none is evaluating."""
+        """Wait a moment for processes that share the search; return False if none is evaluating or the search stops."""
         if not self._join or self.stuck or time.monotonic() >= self._until:
             return False
         with self._turn():
@@ -246,7 +246,7 @@ class Search:
 
     @property
     def result(self) -> Tuned:
-        """The evaluations so far."""
+        """The result so far."""
         evaluations = tuple(dataclasses.replace(e, config=self._config(e)) for e in self._record.evaluations)
         return Tuned(self._record.header, evaluations, None if self._out is None else self._record.folder)
 
@@ -254,7 +254,7 @@ class Search:
         """Return the next trial; parallel agents allow further trials before the first has a result.
 
         Raises:
-            ValueError: The search is `done`.
+            ValueError: The search is `done` or closed.
         """
         trial = self.begin()
         if trial is None:
@@ -265,7 +265,7 @@ class Search:
         return trial
 
     def begin(self) -> Trial | None:
-        """Begin the next evaluation; None if the search is `done`."""
+        """Begin the next evaluation and return its trial; None if the search is `done`."""
         with self._turn():
             return None if self.done else self._trial()
 
@@ -292,7 +292,7 @@ class Search:
             error: An exception or a text if the evaluation failed, instead of a score.
 
         Raises:
-            ValueError: The trial is not pending here, or has neither a score nor a report.
+            ValueError: The trial is not pending here, or has neither score, report nor error; see also `finish`.
         """
         if self.trials.get(trial.number) is not trial:
             raise ValueError(f"trial must be one that was asked for and not told, got {trial!r}")
@@ -348,14 +348,16 @@ class Search:
 
     @property
     def exhausted(self) -> bool:
-        """Whether all configurations of the space were evaluated before the budget was used up."""
+        """Whether all configurations of a small space were evaluated before the budget was used up."""
         return self._untried == set() and self._left() > 0
 
     def finish(self, done: JobResult) -> Evaluation:
         """Store the result of a job and pass it to the agent; return the evaluation.
 
+        If another process has taken the evaluation over, nothing is stored.
+
         Raises:
-            ValueError: The function has a mistake, see `tolerate` of `tune`.
+            ValueError: The function has a mistake, see `tolerate` of `tune`, or the search is closed.
         """
         with self._turn():
             return self._finish(done)
@@ -431,7 +433,7 @@ class Search:
         )
 
     def _try(self, evaluation: Evaluation) -> Evaluation:
-        """Mark the configuration of an evaluation as tried, in a small space."""
+        """Mark an evaluation's configuration as tried, in a small space, and return the evaluation."""
         if self._untried:
             self._untried.discard(tuple(self._params.stored(np.asarray(evaluation.action)).tolist()))
         return evaluation
@@ -507,7 +509,7 @@ class Search:
                 self._best[row] = evaluation.best
 
     def _share(self, evaluation: Evaluation, done: JobResult | None = None) -> float:
-        """Budget used by an evaluation unless the budget is a cost: 1, or its new epochs (while running, the most)."""
+        """Budget used by an evaluation, unless it is a cost: 1, or its new epochs (while it runs, at most these)."""
         if self._params.budget_unit != "epochs":
             return 1.0
         if self._params.kind != "fidelity":
@@ -520,7 +522,7 @@ class Search:
         return float(level + 1 - reached if reached <= level else level + 1)
 
     def _left(self) -> float:
-        """Budget left after all pending evaluations, which are expected to cost the mean so far."""
+        """Budget left after all pending evaluations; if it is a cost, each is expected to use the mean so far."""
         running, spent = self._record.running, self._record.spent
         if self._params.budget_unit == self._params.cost_unit:
             under_way = len(running) * spent / max(len(self._record.ended), 1)
@@ -549,7 +551,7 @@ class Search:
 
 
 def _duration(name: str, value: Any) -> float | None:
-    """Return None, or a number of seconds as a float."""
+    """Check a duration in seconds and return it as a float; None stays None."""
     value = scalar(value)
     if value is not None and not (is_number(value) and value > 0):
         raise ValueError(f"{name} must be None or a number > 0, got {value!r}")

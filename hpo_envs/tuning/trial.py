@@ -1,4 +1,4 @@
-"""Trials: reported scores; early stopping by a forecast of the end, after how many complete trainings it begins."""
+"""Trials: reported scores, and early stopping by a forecast of the final score, after a few complete trainings."""
 
 import json
 import math
@@ -21,7 +21,7 @@ ENOUGH = 4
 """Number of complete trainings from which on forecasts need no prior."""
 
 PERSISTENCE, UNEXPLAINED = 0.03, 0.1
-"""Prior of forecasts from fewer, in sums of squares of the ends: that differences persist, and what they leave open."""
+"""Prior of forecasts from fewer, in sums of squares of final scores: weight of a slope of 1, and residual."""
 
 LEVEL, EARLY = 0.975, 0.9
 """Confidence level of the upper bound that is compared with the best final score, without and with a prior."""
@@ -32,8 +32,9 @@ class Trial:
 
     A training that reports scores is stopped early if its end is unlikely to be the best: final scores of complete
     trainings are regressed on their scores at the same step, and the training stops if the upper end of the prediction
-    interval is below the best final score. If early scores predict little, nothing is stopped. From two or three
-    complete trainings, the regression has a prior: that differences of scores persist until the end.
+    interval is below the best final score. If early scores predict little, nothing is stopped. With two or
+    three complete trainings, the regression has a prior, that differences of scores persist until the end, and a
+    training that is not behind the best of them at this step continues.
 
     Args:
         number: Number of the evaluation.
@@ -51,7 +52,7 @@ class Trial:
         objective: See above.
         curve: (step, score) of each report.
         should_stop: Whether the training should end now; its last report is then its score.
-        forecast: Predicted final score if the training is stopped early; else None.
+        forecast: Final score predicted at the last check; None before one.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Trial:
         self.should_stop = self.should_stop or over or self._is_behind(last, at)
 
     def _is_behind(self, last: int, at: int) -> bool:
-        """Return whether the predicted final score is below the best known one."""
+        """At a check, predict the final score and return whether it is unlikely to be the best; else return False."""
         if not self._sign:
             return False
         curves = [read_curve(path) for path in self._folder.iterdir() if path.name.isdigit()]

@@ -68,10 +68,10 @@ def tune(
             scores, or `train(config, resume_from, epochs)`; see the pages of `FunctionHPO-v0` and `FunctionLC-v0`. It
             may be given as `module:name`.
         space: Search space, as in `FunctionHPO-v0`.
-        agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, which gets candidates;
-            default: `auto`.
+        agent: Registered name, or a factory `(problem, seed, **hyperparameters) -> Agent`, which chooses from
+            candidates; default: `auto`.
         budget: Total budget, in `budget_unit`.
-        budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `epochs` if these are given, else
+        budget_unit: `evaluations`, `cost`, or with `epochs` also `epochs`; default: `epochs` if `epochs` is given, else
             `evaluations`.
         workers: Number of concurrent evaluations.
         out: Folder of the search; None: a temporary folder.
@@ -110,7 +110,7 @@ def tune(
             for each evaluation.
         accept_changed: What to do if code or a version has changed: False refuses to resume; True begins or resumes a
             search in a subfolder of `out` that is named by the code; `keep` continues with the old evaluations, which
-            the record and the page state.
+            the record and the page state. After a change of the space, both use a subfolder, and learn from `out`.
         **hyperparameters: Arguments of the agent.
 
     Returns:
@@ -118,7 +118,10 @@ def tune(
 
     Raises:
         ValueError: An argument is invalid, the agent does not support the problem, the folder holds another search or
-            one with other code, or is in use; or the function has a mistake, see `tolerate`.
+            one with other code, or is in use; or the function has a mistake, see `tolerate`, or
+            `identical_failures` stop the search before any success.
+        FileNotFoundError: A folder in `sources` holds no search.
+        ModuleNotFoundError: The package of `log` is not installed.
         RuntimeError: A program that tunes with processes lacks `if __name__ == "__main__":`.
     """
     check_main()
@@ -160,7 +163,7 @@ def tune(
 
 
 def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float | None = None) -> Tuned:
-    """Evaluate for an existing search with the settings of its record; the function must be importable by name.
+    """Join an existing search with the settings of its record; a Python function must be importable by name.
 
     Args:
         folder: Folder of the search.
@@ -170,7 +173,7 @@ def join(folder: Path, workers: int = 1, executor: Any = "auto", seconds: float 
 
     Raises:
         FileNotFoundError: The folder holds no search.
-        ValueError: See `tune`; such as for other code.
+        ValueError: See `tune`, for instance after a change of code.
     """
     h = SearchRecord(folder).header
     names, goals = h["objectives"], h["goals"]
@@ -281,7 +284,7 @@ class _Progress:
         return ", ".join(f"{name} {evaluation.metrics[name]:.5g}" for name in self._record.header["objectives"])
 
     def _line(self, evaluation: Evaluation) -> str:
-        """A line on an evaluation and the incumbent."""
+        """Progress line of an evaluation, with the incumbent's score."""
         best = self._record.best
         came = cause(evaluation.error) if evaluation.rewards is None else self._metrics(evaluation)
         said = [f"{self._record.spent:g}/{self._record.header['budget']:g} {evaluation.status}: {came}"]
@@ -291,7 +294,7 @@ class _Progress:
 
 @contextlib.contextmanager
 def _inner_threads(workers: int) -> Iterator[None]:
-    """Divide the cores among workers: limit BLAS and OpenMP, in this process and its children."""
+    """Divide the cores among several workers: limit BLAS and OpenMP threads, in this process and its children."""
     if workers == 1:
         yield
         return

@@ -73,8 +73,8 @@ class Tuned:
     def recommended(self) -> Recommendation:
         """The configuration with the best predicted mean; if scores are noisy, `best` may have been lucky.
 
-        Of several objectives, the evaluation of the front that is nearest to the best of each, on the front's scale;
-        without a mean.
+        With several objectives, the evaluation of the Pareto front that is nearest to the best value of each, on the
+        scale of the front; its mean is NaN.
 
         Raises:
             ValueError: No evaluation succeeded, or none is feasible.
@@ -106,9 +106,9 @@ class Tuned:
         return points, np.array(rows).reshape(-1, len(points.space))
 
     def configurations(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], list[Dimension]]:
-        """(n, d) configurations, (n,) scores and d axes of the successes, for `forest_importance.importance`.
+        """(n, d) configurations, (n,) rewards and d axes of the successes, for `forest_importance.importance`.
 
-        Hyperparameters that never vary are left out; trainings stopped early have their forecasts as scores.
+        Hyperparameters that never vary are left out; trainings stopped early have their forecasts as rewards.
         """
         points, raw = self.stored
         x, axes = varying(points.space, raw)
@@ -117,7 +117,7 @@ class Tuned:
         return x, np.array(scores), axes
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each evaluation, in the order in which they ended.
+        """Return a pandas DataFrame with a row for each finished evaluation, in the order in which they ended.
 
         Columns: `number`, `status`, with constraints `feasible`, the hyperparameters, the metrics, `cost`, `seconds`,
         `spent`, `incumbent` (the best first objective so far, in native units), `error`, `started`, `worker`. A

@@ -21,7 +21,7 @@ CONSTRAINTS = "constraints"
 """Key of a trial's constraints, as in Optuna's own samplers."""
 
 LISTED = 1000
-"""Steps of a range up to which its values are listed; of more, values are rounded."""
+"""Largest number of steps of a range whose values are listed; with more, values are rounded."""
 
 
 class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defined]
@@ -85,7 +85,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         self._lock = threading.RLock()
 
     def reseed_rng(self) -> None:
-        """Reseed, and keep the observations, because Optuna calls it before every trial of `n_jobs=2`."""
+        """Reseed but keep the observations, because Optuna calls this before every trial with `n_jobs=2`."""
         self._independent.reseed_rng()
         with self._lock:
             self._rng = np.random.default_rng()
@@ -122,7 +122,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def sample_relative(self, study: Any, trial: Any, search_space: dict[str, Any]) -> dict[str, Any]:
-        """The agent's next point."""
+        """Parameters of the agent's next point; random ones if the agent is done or no candidate is left."""
         self.before_trial(study, trial)
         space = {name: d for name, d in search_space.items() if not d.single()}
         if not space:
@@ -215,7 +215,7 @@ def _breaks(trial: Any) -> bool:
 
 
 def _hull(one: Any, other: Any) -> Any:
-    """The union of two ranges of a parameter; the latter of two other distributions."""
+    """The union of two ranges of a parameter; of two other distributions, the second."""
     alike = type(one) is type(other) and hasattr(one, "low") and (one.log, one.step) == (other.log, other.step)
     if one == other or not alike:
         return other

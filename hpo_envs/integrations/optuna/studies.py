@@ -15,8 +15,8 @@ def to_studies(runs: Runs) -> list[Any]:
     """An in-memory Optuna study per run, named ENV-AGENT-SEED; its trials are the evaluations in order.
 
     Parameters are those of the frame (`runs.to_frame()`), with the table's ranges and logarithms; rewards are
-    maximised. Failed and diverged runs are failed trials. The cost is a user attribute of a trial, the header of a
-    study.
+    maximised. Failed and diverged evaluations are failed trials. The cost is a user attribute of each trial, the
+    header one of the study.
 
     Args:
         runs: Result of `benchmarks.run` on rows, grids or boxes.
@@ -64,7 +64,7 @@ def _distribution(optuna: Any, name: str, values: list[Any], table: Table | None
 
 
 def _plain(value: Any) -> Any:
-    """A value as a Python type."""
+    """A value as a Python type; NaN as None."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):

@@ -10,13 +10,13 @@ from pathlib import Path
 from hpo_envs.tables.files.lock import locked
 
 BEAT, STALE = 5.0, 60.0
-"""Seconds between heartbeats, and without one after which a process of another machine counts as dead."""
+"""Seconds between heartbeats, and seconds without one after which a process of another machine counts as dead."""
 
 TRIES = 5
 """Attempts to lock a search, within `BEAT`, before its holder counts as a process that does not share it."""
 
 CLOCK = ".clock"
-"""File whose time is that of the file system."""
+"""File whose time of modification shows the clock of the file system."""
 
 
 class Membership:
@@ -45,7 +45,7 @@ class Membership:
             self._touch()
 
     def lives(self, name: str) -> bool:
-        """Return whether a process of the search is alive; this one is."""
+        """Return whether a process of the search is alive; this one always is."""
         self._touch()
         return name == self.name or lives(self._folder.parent, name)
 
@@ -86,6 +86,8 @@ def _runs(process: int) -> bool:
 
 def lives(folder: Path, name: str) -> bool:
     """Return whether a process is alive: on this machine by its id, elsewhere by its last heartbeat.
+
+    One that has left the search is not.
 
     Args:
         folder: Folder of the search.

@@ -1,4 +1,4 @@
-"""A program in any language as a function to tune: command line, score in its output, memory limit, end."""
+"""A program in any language as a function to tune: command line, score in its output or a file, memory limit, end."""
 
 import contextlib
 import ctypes
@@ -63,7 +63,7 @@ class Program:
         self._file, self._pattern, self._memory = file, pattern, memory
 
     def digests(self, hyperparameters: Iterable[str]) -> dict[str, str]:
-        """Digest of each file in the command line, such as the script.
+        """Digest of each file of at most `LARGEST` bytes among the arguments, such as the script, by name.
 
         Raises:
             ValueError: Braces hold no name of a hyperparameter: their argument would be left out.
@@ -76,11 +76,12 @@ class Program:
         return {name: hashlib.sha256(content).hexdigest()[:16] for name, content in data.items()}
 
     def __call__(self, config: Mapping[str, Any], trial: Any) -> Any:
-        """Return the score of a configuration.
+        """Return the score of a configuration; None if the training is stopped early.
 
         Raises:
             RuntimeError: The program failed; the message has the end of its standard error.
             TypeError: The program succeeded, but wrote no score.
+            ValueError: The score file is not JSON, a match is not a number, or a report is invalid.
         """
         values = {**config, "trial": trial.number}
         with tempfile.TemporaryFile() as errors, self._running(values, errors) as process:

@@ -1,4 +1,4 @@
-"""Logging of each evaluation as a run of MLflow or Weights & Biases, by their own clients."""
+"""Logging of each evaluation as a run of MLflow or Weights & Biases, with their own clients."""
 
 import math
 from collections.abc import Callable

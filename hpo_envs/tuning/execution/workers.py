@@ -1,4 +1,4 @@
-"""Workers that evaluate a function: threads, processes, paused trainings, time limits, functions not importable."""
+"""Workers that evaluate a function: threads, processes, paused trainings, time limits, checks of importability."""
 
 import concurrent.futures
 import contextlib
@@ -28,7 +28,7 @@ GUARD = "programs that tune with processes must keep to `if __name__ == '__main_
 KINDS = ("auto", "serial", "processes", "threads")
 
 PAUSED = 32
-"""Most paused trainings that a worker keeps; beyond it, the one paused longest is dropped and restarted."""
+"""Largest number of paused trainings of a worker; beyond it, the one paused longest is dropped and later restarted."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class JobResult:
         worker: Host and process id.
         curve: (step, score) of each report.
         stopped: Whether the training was stopped early.
-        forecast: Expected score at the end of a training that was stopped early; else None.
+        forecast: Final score predicted at the trial's last check; None without one.
     """
 
     number: int
@@ -94,7 +94,7 @@ _paused: OrderedDict[tuple[str, int], PausableTraining] = OrderedDict()
 
 
 def perform(job: Job) -> JobResult:
-    """Perform a job and return its result; whatever the function raises becomes a failed outcome."""
+    """Perform a job and return its result; any exception except KeyboardInterrupt becomes a failed outcome."""
     started, clock, process = time.time(), time.perf_counter(), os.getpid()
     limited: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if job.seconds is not None:
@@ -158,7 +158,7 @@ def _reported(job: Job, trial: Trial) -> list[tuple[int, Outcome]]:
 
 
 def processes(workers: int, function: Function) -> PooledCalls:
-    """Processes on this machine that have imported a function. A call whose process dies is not retried.
+    """Return processes on this machine that have imported a function; a call whose process dies is not retried.
 
     Raises:
         OSError: The system can start no more processes or open no more files.
@@ -191,6 +191,7 @@ def executor_of(kind: Any, workers: int, function: Function) -> Calls:
 
     Raises:
         ValueError: `kind` is unknown, or processes cannot import the function.
+        OSError: See `processes`.
     """
     if not isinstance(kind, str):
         return PooledCalls(kind, losses=1)

@@ -1,4 +1,4 @@
-"""The page of a running search, served on this machine, and its reloads: the only module that listens.
+"""Live page of a running search, served over HTTP and reloaded by browsers: the only module that listens.
 
 It serves a single page to GET requests, rendered from the record on disk, and changes nothing.
 """
@@ -30,13 +30,13 @@ class LivePage(ThreadingHTTPServer):
     Args:
         folder: Folder of the search, which need not have begun.
         port: Port to listen on; 0: any free one.
-        host: Address to listen on; for any other than this machine's own, the URL contains a random token.
+        host: Address to listen on; for any other than a loopback address, the URL contains a random token.
 
     Attributes:
-        url: URL of the page, with its token.
+        url: URL of the page, with its token if it has one.
 
     Raises:
-        ValueError: The folder does not exist.
+        ValueError: The folder does not exist, or `host` is not an IP address.
         OSError: The port is not free.
     """
 
@@ -70,14 +70,14 @@ class LivePage(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Handler that answers clients that know the token, or are on this machine."""
+    """Handler that answers clients with the token or, on a loopback address, with a local host name."""
 
     server: LivePage
     server_version, sys_version = "hpo_envs", ""
     timeout = 30
 
     def do_GET(self) -> None:
-        """Send the page."""
+        """Send the page, or an error status."""
         asked = urlsplit(self.path)
         token = parse_qs(asked.query).get("token", [""])[0]
         # A foreign page whose name resolves to this machine sends its own name as host.

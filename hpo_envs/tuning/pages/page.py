@@ -96,7 +96,7 @@ def _answer(tuned: Any) -> str:
 
 
 def _curve(tuned: Any, drawn: Drawn) -> str:
-    """Each objective by order of completion; two objectives against each other."""
+    """Each objective by order of completion; two objectives against each other; learning curves."""
     ended = sorted((e for e in tuned if e.ended >= 0), key=lambda e: e.ended)
     x, notes, figures = [e.ended + 1 for e in ended], [*map(_note, ended)], ""
     names, goals = tuned.header["objectives"], tuned.header["goals"]
@@ -334,7 +334,7 @@ def _running(tuned: Any) -> str:
 
 
 def _epoch(evaluation: Evaluation) -> int:
-    """Number of epochs that a configuration was trained; 0 if the function does not train by epochs."""
+    """Number of epochs that a configuration was trained for; 0 if the function does not train by epochs."""
     if evaluation.curve:
         return int(evaluation.curve[-1][0])
     action = evaluation.action
