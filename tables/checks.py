@@ -1,4 +1,4 @@
-"""Helpers of errors in all layers: "did you mean", shown values, missing extras, users' files, their size."""
+"""Checks and error messages for all layers: suggested names, values as text, missing extras, users' files."""
 
 import contextlib
 import difflib
@@ -34,7 +34,7 @@ def nearest(name: str, names: Collection[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as text for errors; only the type for ints with thousands of digits and classes whose `repr` fails."""
+    """A value as text for errors, at most 80 characters; its type if `repr` fails, as for ints of many digits."""
     try:
         text = repr(value)
     except Exception:
@@ -71,8 +71,8 @@ def one_of(name: str, value: Any, known: Collection[str], more: str = "", listed
         name: Name of the argument.
         value: The given value, of any type.
         known: The allowed values.
-        more: Addition to these in the message.
-        listed: Replacement of a long list in the message.
+        more: Text after the allowed values in the message.
+        listed: Text instead of a long list of them.
 
     Returns:
         `value`.
@@ -127,7 +127,7 @@ def regular(path: Path, most: float = BYTES) -> Path:
 
 
 def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[Path], bytes] = Path.read_bytes) -> Any:
-    """Content of a text file.
+    """Parsed content of a text file.
 
     Args:
         path: The file.
@@ -148,7 +148,7 @@ def parsed(path: Path, loads: Callable[[str], Any], what: str, read: Callable[[P
 
 @contextlib.contextmanager
 def naming(path: object) -> Iterator[None]:
-    """Add the path to errors of the system without one, such as that of a full disk."""
+    """Add a path to an `OSError` that lacks one, such as that of a full disk."""
     try:
         yield
     except OSError as error:

@@ -24,7 +24,7 @@ def total(values: Iterable[float]) -> float:
 
 
 def _polynomial(*coefficients: float) -> Callable[[Any], Any]:
-    """A polynomial from its coefficients, highest power first; single numbers take a faster way, with the same bits."""
+    """A polynomial from its coefficients, highest power first; single numbers are faster, with identical results."""
 
     def value(x: Any) -> Any:
         x = x.item() if x.size == 1 else x
@@ -49,7 +49,7 @@ _SQRT_HALF = 0.7071067811865476
 _SQRT_2PI = 2.5066282746310002
 
 _REACH, _STEPS = 20, 256
-"""From here on the hyperbolic tangent is 1 in double precision; values of it between two integers that are stored."""
+"""Argument from which the hyperbolic tangent is 1 in double precision; stored values of it per unit of the argument."""
 
 # Series, highest powers first.
 _EXP = _polynomial(*(1.0 / math.factorial(i) for i in range(14, 0, -1)))
@@ -118,7 +118,7 @@ def log(x: Floats) -> Floats:
 
 
 def log10(x: Any) -> Any:
-    """The decimal logarithm."""
+    """The logarithm to base 10."""
     return log(x) / _LN10
 
 

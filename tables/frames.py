@@ -43,7 +43,7 @@ def column_of(name: str, taken: Collection[str]) -> str:
 
 
 def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str], lost: Sequence[int]) -> Any:
-    """Frame of `Table.to_frame`.
+    """Data frame of a table, see `Table.to_frame`.
 
     Args:
         table: A `Table`.
@@ -69,7 +69,7 @@ def of_table(table: Any, active: npt.NDArray[np.bool_], statuses: Sequence[str],
 
 
 def facts(title: str, values: Mapping[str, Any]) -> str:
-    """A small table of names and values in HTML."""
+    """Title and a table of names and values in HTML."""
     import html
 
     cells = "".join(

@@ -31,7 +31,7 @@ class Plugin(NamedTuple):
     version: str
 
     def load(self) -> Any:
-        """The object that it names.
+        """Return the object that `target` names.
 
         Raises:
             ValueError: The object cannot be imported.
@@ -45,7 +45,7 @@ class Plugin(NamedTuple):
             raise ValueError(f"plugin {self.name} of {self.package} must be importable, got {error!r}") from error
 
     def loaded(self) -> Any:
-        """The object that it names; None, with a warning, for a broken plugin."""
+        """Return the object that `target` names; None, with a warning, if it cannot be imported."""
         try:
             return self.load()
         except ValueError as error:

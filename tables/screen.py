@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from multiprocessing import connection
 
 KEPT = "\n\t"
-"""Characters that are printed although they are not printable."""
+"""Control characters that are not escaped."""
 
 
 def escaped(text: str) -> str:
-    """Text in which unprintable characters are escaped as by `ascii`; letters of any alphabet are kept."""
+    """Escape unprintable characters as `ascii` does; letters of any alphabet, and `KEPT`, stay."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in KEPT else ascii(c)[1:-1] for c in text)
@@ -60,7 +60,7 @@ class Screen:
 
 
 def open_closed() -> None:
-    """Open closed standard streams on the null device, because the next file would get their numbers."""
+    """Open closed standard streams on the null device, because otherwise the next file would get their numbers."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(number, True)
     os.close(number)
@@ -70,7 +70,7 @@ def open_closed() -> None:
 
 
 def relay(pipe: connection.Connection) -> threading.Thread:
-    """Print the output of other processes to a pipe on standard error, `escaped`, until the last one closes it."""
+    """Start a thread that copies a pipe to standard error, `escaped`, until all writers have closed it."""
 
     def show() -> None:
         decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
@@ -103,7 +103,7 @@ def notes(note: Callable[[Warning], str | None]) -> Iterator[None]:
     """Delay warnings until something is printed, and drop them if an error comes first.
 
     Args:
-        note: Function from a warning to one line; None for the default of Python.
+        note: Function from a warning to its line; None if Python should show it at once.
     """
     held: list[str] = []
 

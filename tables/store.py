@@ -1,4 +1,4 @@
-"""Tables by name, from packs that ship or fetched files: what exists or is missing, and tables kept in memory.
+"""Look-up of tables by name: which exist or lack files, and loading from packs or fetched files, with a cache.
 
 A builder module (one per data set, named in the catalogue) has
 
@@ -34,7 +34,7 @@ class TableNotInstalled(FileNotFoundError):
 
 
 def names(dataset: str | None = None) -> list[str]:
-    """Names of all tables, or of those of one data set."""
+    """Names of all tables, or of those of one data set; ValueError if it is unknown."""
     found: list[str] = []
     for d in catalogue.known().values() if dataset is None else [catalogue.dataset(dataset)]:
         found.extend(_builder(d.name).NAMES)
@@ -87,7 +87,7 @@ def synthetic(name: str) -> bool:
 
 
 def of_configurations(name: str) -> bool:
-    """Return whether the rows of a table are configurations to evaluate, instead of segments of a text.
+    """Return whether the rows of a table are actions, instead of segments of a text or cells of a full grid.
 
     Raises:
         ValueError: Unknown name.
@@ -96,7 +96,7 @@ def of_configurations(name: str) -> bool:
 
 
 def owner(name: str) -> str:
-    """Owner of a table's measurements: `this project`, `the user` or upstream's repository; empty: none."""
+    """Owner of a table's measurements: `this project`, `the user` or upstream's repository; empty if synthetic."""
     if not exists(name) or _is_users(name):
         return "the user"
     if upstream := files(name):
@@ -143,7 +143,7 @@ def read(file: str, root: Path | None = None) -> bytes:
 
 
 def shipped(name: str) -> Table:
-    """The table of a pack, not compared with the catalogue, for pack scripts."""
+    """Return a table that ships, without comparing it with the catalogue; for pack scripts."""
     builder = _builder(_dataset_of(name))
     return _ordered(builder, builder.shipped(name))
 
@@ -187,14 +187,14 @@ def _ordered(builder: Any, table: Table) -> Table:
 
 
 def load_tables(names: tuple[str, ...], table: Any) -> tuple[Table, ...]:
-    """The tables of an id, or the given one.
+    """Return the named tables, or the given ones.
 
     Args:
         names: Table names.
-        table: A `Table` instead, or a tuple of them for several names; None for the named ones.
+        table: A `Table` to return instead, or a tuple or list of them; None for the named ones.
 
     Raises:
-        ValueError: `table` is neither None, a Table, nor a tuple of them.
+        ValueError: `table` is none of these, or a name is unknown.
     """
     if table is None:
         return tuple(load(name) for name in names)

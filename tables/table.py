@@ -24,14 +24,14 @@ STATUSES = ("ok", "failed", "diverged", "truncated")
 """
 
 BLOCK = 1 << 17
-"""Numbers of a large array that are worked on at a time."""
+"""Number of rows, or of numbers of a large array, that are processed at a time."""
 
 LOST = (STATUSES.index("failed"), STATUSES.index("diverged"))
-"""Codes of the runs that end without a result."""
+"""Codes of the runs that end without a usable model."""
 
 
 def numbers(values: Any) -> npt.NDArray[np.float64]:
-    """Values as float64; a single NaN for anything else: masked, complex, Booleans, times, strings, ragged lists."""
+    """Convert numbers to float64; return NaN for all else: masked, complex, Booleans, times, strings, ragged lists."""
     try:
         array = np.asarray(values)
         if array.dtype.kind in "iufO" and not isinstance(values, np.ma.MaskedArray):
@@ -87,13 +87,12 @@ class Hyperparameter:
             into `values`.
         low: Smallest natural value (0 for categoricals).
         high: Largest natural value (number of choices - 1 for categoricals).
-        log: Whether the [0, 1] scale is logarithmic; a 0 before at least two `values` is its lowest step.
+        log: Whether the [0, 1] scale is logarithmic; a 0 that precedes two or more `values` lies one step below them.
         values: The grid of natural values, or the choices; empty for a continuous or integer range.
         condition: `(parent, choices)`, or more of these pairs, one after another: active only while each parent takes
             one of its choices; an inactive hyperparameter is stored as 0.
         description: One sentence.
-        complement: Whether 1 - value is stored, and `low` and `high` are its bounds: with `log`, the scale of decay
-            rates near 1.
+        complement: Whether 1 - value is stored, within `low` and `high`: with `log`, a scale for decay rates near 1.
     """
 
     name: str
@@ -108,13 +107,13 @@ class Hyperparameter:
 
     @property
     def conditions(self) -> dict[str, tuple[Any, ...]]:
-        """Choices of each parent of which one must hold."""
+        """Parent -> its choices, one of which it must take."""
         given = self.condition or ()
         return dict(zip(given[::2], given[1::2], strict=True))
 
     @property
     def bounds(self) -> tuple[Any, Any]:
-        """The smallest and the largest natural value of numbers."""
+        """The smallest and the largest natural value of a numerical hyperparameter."""
         low, high = sorted((self.natural(self.low), self.natural(self.high)))
         return low, high
 
@@ -141,7 +140,7 @@ class Hyperparameter:
         """The stored number of a natural value.
 
         Raises:
-            ValueError: The value is outside the range, or not one of the values.
+            ValueError: The value is not in the range, or not one of the values.
         """
         value = value if type(value) in map(type, self.values) else scalar(value)
         if self.values:
@@ -160,7 +159,7 @@ class Hyperparameter:
 
 
 def active(space: Sequence[Hyperparameter], raw: Floats) -> npt.NDArray[np.bool_]:
-    """(n, d) mask of active hyperparameters: those with a satisfied condition, and with active parents."""
+    """(n, d) mask of active hyperparameters: those whose conditions, if any, hold and whose parents are active."""
     at = {h.name: j for j, h in enumerate(space)}
     mask = np.ones(raw.shape, bool)
     for j, h in enumerate(space):
@@ -176,10 +175,10 @@ class Provenance:
     """Provenance of a table.
 
     Attributes:
-        kind: `measured` (upstream's numbers) or `surrogate` (predictions of a model fitted to them).
-        upstream: Repository, as owner/name.
-        commit: Upstream commit, 40 hex digits.
-        licence: Upstream's licence.
+        kind: `measured` (recorded results) or `surrogate` (predictions of a model, or a formula).
+        upstream: Repository, as owner/name, `this project` or a user's file.
+        commit: Commit of the repository, 40 hex digits; of a user's file, the start of its sha256, or empty.
+        licence: Licence of the content.
         citation: Reference to cite.
         sha256: Hash of the table's canonical content; filled in by `Table`.
         notes: Notes for users (held-out error, imputed cells, ...), one sentence each.
@@ -207,7 +206,7 @@ class Table:
         features: (rows, d) float64 in [0, 1]: features of each row that agents observe before its evaluation.
         metrics: The measured quantities.
         values: (rows, repeats, levels, metrics) float64 in native units; NaN = not measured, trailing only.
-        cost: (rows, repeats, levels) float64, cumulative, including that level; NaN without measurement.
+        cost: (rows, repeats, levels) float64, cumulative, including that level; NaN = not reached.
         cost_unit: Unit of `cost`.
         levels: (levels,) float64, strictly increasing resource of each checkpoint.
         level_unit: Unit of `levels` ("epochs", "updates", ...).
@@ -215,6 +214,9 @@ class Table:
         source_index: (rows,) int64, position of each row upstream, in the file or among the draws; default: 0, 1, 2,
             ... Rows that are actions are stored in another order, see `hpo_envs.tables.frames`.
         provenance: Provenance of the table.
+
+    Raises:
+        ValueError: The fields contradict each other, or `provenance.sha256` is not the hash of the content.
     """
 
     name: str
@@ -280,7 +282,7 @@ class Table:
         return {"rows": len(self), **space, **several, "metrics": names, "cost in": self.cost_unit}
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with one row per measurement: a configuration, repeat and level.
+        """A pandas DataFrame with a row per measurement (configuration, repeat, level) and per failed run without any.
 
         Columns: `key`; the hyperparameters with their natural values, missing if inactive; `repeat` and `level`, if
         there are several; the metrics in native units; `cost`, cumulative; `status`. A hyperparameter with the name of
@@ -299,7 +301,7 @@ class Table:
         return tuple(m.name for m in self.metrics)
 
     def metric(self, name: str) -> int:
-        """Index of a metric.
+        """Index of a metric, from its name.
 
         Raises:
             ValueError: The table has no such metric.
@@ -308,7 +310,7 @@ class Table:
         return names.index(one_of("metric", name, names, f" in table {self.name}"))
 
     def row(self, key: str) -> int:
-        """Index of a row.
+        """Index of a row, from its key.
 
         Raises:
             KeyError: The table has no such row.
@@ -318,7 +320,7 @@ class Table:
         return self.keys.index(key)
 
     def index_of(self, config: Mapping[str, Any]) -> int:
-        """Index of a configuration, given with natural values as in `config(row)`.
+        """Index of the first row of a configuration, given with natural values as in `config(row)`.
 
         Args:
             config: Hyperparameter -> value; inactive ones are ignored. For a table without hyperparameters, `key`.
@@ -333,7 +335,7 @@ class Table:
         return _index_of(self, config)
 
     def config(self, row: int) -> dict[str, Any]:
-        """Natural hyperparameter values of a row."""
+        """Natural hyperparameter values of a row; those of inactive ones are fillers."""
         return {h.name: h.natural(v) for h, v in zip(self.space, self.configs[row], strict=True)}
 
     def graph(self, row: int) -> Any:
@@ -403,7 +405,7 @@ def _frozen(array: Any, dtype: Any) -> bool:
 
 
 GRAPHS: dict[str, Callable[[str], Any]] = {}
-"""Data set -> the graph of a row by its key, filled in by the builder of a data set whose rows are graphs."""
+"""Data set -> function from the key of a row to its graph, set by the builders of data sets whose rows are graphs."""
 
 
 def feature_matrix(space: tuple[Hyperparameter, ...], configs: Floats) -> tuple[tuple[str, ...], Floats]:
@@ -481,7 +483,7 @@ def _unique(keys: tuple[str, ...]) -> bool:
 
 
 def _digest(t: Table) -> str:
-    """SHA-256 of everything that a table can return; independent of files and of NumPy's version."""
+    """SHA-256 of all fields but `source_index` and, except its kind, `provenance`; independent of NumPy's version."""
     head: Mapping[str, Any] = {
         "name": t.name,
         "kind": t.provenance.kind,

@@ -14,7 +14,7 @@ from hpo_envs.tables.checks import one_of
 from hpo_envs.tables.table import Provenance
 
 LARGEST = 100 * 2**20
-"""Bytes that a file of unknown size may have: GitHub refuses larger blobs."""
+"""Largest accepted size in bytes of a file of unknown size: GitHub refuses larger blobs."""
 
 PINS = Path(__file__).with_name("packs.csv")
 
@@ -93,7 +93,7 @@ class TableSetting(NamedTuple):
         data: Data set for training and evaluation, shared by tables of one problem.
         annotation: Annotation to predict, or human scores to agree with.
         model: Class of the models.
-        language: Code of the language, if there are two, the one other than English, see `canonical`.
+        language: Code of the language (of two, the one other than English), see `canonical`; `mul` for several.
         objective: Metric on validation data to select configurations; empty if none was measured.
     """
 
@@ -175,7 +175,7 @@ def provenance(name: str, kind: Literal["measured", "surrogate"], *notes: str, f
 
 
 def datasets() -> list[str]:
-    """Names of the data sets that have upstream files, in catalogue order."""
+    """Names under which files are fetched, in catalogue order: data sets, and parts such as `cushlepor-news`."""
     return list(dict.fromkeys(f.dataset for f in files().values()))
 
 

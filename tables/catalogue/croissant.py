@@ -30,7 +30,7 @@ CONTEXT = {name: f"cr:{name}" for name in _TERMS.split()} | {
     "rai": "http://mlcommons.org/croissant/RAI/",
     "sc": "https://schema.org/",
 }
-"""The specification's."""
+"""The `@context` of the specification."""
 
 LICENCES = ("MIT", "BSD-2-Clause", "Apache-2.0", "CC-BY-4.0")
 """SPDX names; the authors of CharHPO state none, see docs/datasheet.md."""

@@ -24,12 +24,12 @@ def canonical(cell: Cell) -> Cell:
 
 
 def key(cell: Cell) -> str:
-    """Text of the canonical form: the key of measured tables."""
+    """Text of the canonical form: the key of a row in measured tables."""
     return canonical(cell).text()
 
 
 def _merge(cell: Cell) -> Cell:
-    """Compute repeated operations without parameters once."""
+    """Merge nodes that repeat an operation without parameters on the same inputs."""
     number = list(range(cell.first))
     seen: dict[Any, int] = {}
     nodes: list[tuple[int, tuple[int, ...]]] = []

@@ -29,14 +29,14 @@ _SIGNS = {
 
 
 LANE = 0.5
-"""Width of a lane, in that of a node."""
+"""Width of a lane, relative to that of a node."""
 
 Place = str | tuple[str, int]
 """A node, or the lane in which its edges pass a layer."""
 
 
 def layout(cell: Cell | Sketch) -> dict[Place, tuple[float, float]]:
-    """Position of each node and lane: height by the longest path from the inputs, order by their positions."""
+    """Position of each node and lane: height by the longest path from the inputs, order by predecessors' positions."""
     g = graph(cell)
     depth: dict[str, int] = {}
     for name in g:  # inputs first, then nodes in topological order

@@ -31,7 +31,7 @@ SMALL = 10
 """Size of the small embedding."""
 
 DECIMALS = 6
-"""Digits kept, so that machines agree."""
+"""Decimals kept, so that machines agree."""
 
 NAMES = tuple(f"wl_{i:02d}" for i in range(SIZE))
 

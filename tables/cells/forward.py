@@ -53,7 +53,7 @@ def draw_weights(cell: Cell, inputs: int, size: int, rng: np.random.Generator) -
 def forward(
     cell: Cell, weights: LinearWeights, x: Floats, states: Sequence[Floats], cap: float = np.inf
 ) -> list[Floats]:
-    """One time step, with weights and inputs rounded as by `exact.Factor`.
+    """Run one time step, with weights and inputs rounded as by `exact.Factor`.
 
     Args:
         cell: The cell.

@@ -86,7 +86,7 @@ def _node(rng: np.random.Generator, vector: int, sources: list[int], bare: list[
 
 
 def prune(hidden: int, nodes: list[Node], outputs: tuple[int, ...]) -> Cell | None:
-    """Remove the nodes that lead to no new hidden state; None if the rest is outside the search space."""
+    """Return a cell without the nodes that lead to no new hidden state; None if it is outside the search space."""
     first, used = 1 + hidden, leading(nodes, 1 + hidden, outputs)
     kept = [j for j in range(len(nodes)) if first + j in used]
     number = {k: k for k in range(first)} | {first + j: first + place for place, j in enumerate(kept)}

@@ -31,7 +31,7 @@ SIZES = (END + 1, *(SOURCES + MAX_NODES,) * SLOTS)
 
 
 def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
-    """The node that an action adds, as (operation, vectors of actions).
+    """The node that an action adds: (operation, inputs), with vectors numbered as in actions.
 
     Activations read `a` alone; otherwise vectors that are 0 are left out.
 

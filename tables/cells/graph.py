@@ -28,14 +28,14 @@ class Sketch:
 
     @classmethod
     def of(cls, nodes: Sequence[tuple[int, tuple[int, ...]]]) -> Sketch:
-        """Make a sketch of nodes numbered as in actions (`grammar.node_of`)."""
+        """Make a sketch from nodes numbered as in actions (`grammar.node_of`)."""
         return cls(tuple((op, tuple(k - 1 for k in inputs)) for op, inputs in nodes))
 
 
 def graph(cell: Cell | Sketch) -> Any:
     """A `networkx.DiGraph`: nodes by their recipe names with `op` (`input`, `hidden` or an operation) and `new`.
 
-    `new` is the number of the hidden state that a node becomes, or None. Edges go from input to node and have a
+    `new` is the number of the first hidden state that a node becomes, or None. Edges go from input to node and have a
     `role`: `z`, `x` and `y` for the arguments of a blend, else the empty string.
     """
     import networkx as nx  # half a second, so only where a graph is wanted

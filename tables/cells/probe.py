@@ -20,19 +20,19 @@ PROBE_SIZE = 32
 """Length of all vectors."""
 
 BATCH = 16
-"""Random sequences."""
+"""Number of random sequences."""
 
 WARMUP = 16
-"""Steps before the difference is made."""
+"""Steps before the perturbation."""
 
 LAGS = (0, 1, 2, 4, 8, 16)
-"""Steps after it at which the difference is read."""
+"""Steps after the perturbation at which its effect is measured."""
 
 SCALES = (1.0, 0.3)
-"""Standard deviations of the inputs; each is one run of the probe."""
+"""Standard deviations of the inputs; each gives its own features."""
 
 STEP = 1e-3
-"""Standard deviation of the difference."""
+"""Standard deviation of the perturbation."""
 
 CAP = 1e6
 """Largest magnitude of any number in the network."""
@@ -41,7 +41,7 @@ FLOOR = 1e-6
 """Added before logarithms."""
 
 PROBE_DECIMALS = 4
-"""Digits kept of each feature, so that machines agree."""
+"""Decimals kept of each feature, so that machines agree."""
 
 _PER_SCALE = ("mean_magnitude", "spread", "mean", "largest", "rank", *(f"memory_{lag}" for lag in LAGS))
 

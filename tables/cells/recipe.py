@@ -29,16 +29,16 @@ OPERATIONS = (
 LINEAR, BLEND = OPERATIONS.index("linear"), OPERATIONS.index("blend")
 
 MAX_NODES = 24
-"""Most operations in a cell (section 3). The input vector and the previous hidden states are not counted."""
+"""Largest number of operations in a cell (section 3), without the input vector and the previous hidden states."""
 
 MAX_HIDDEN = 3
-"""Most hidden states (section 3)."""
+"""Largest number of hidden states (section 3)."""
 
 MAX_LINEAR = 3
-"""Most input vectors of a linear (section 3)."""
+"""Largest number of input vectors of a linear (section 3)."""
 
 MAX_TEXT = 65_536
-"""Longest recipe in characters that is parsed; 24 nodes need less than 3,000."""
+"""Largest number of characters of a recipe to parse; 24 nodes need fewer than 3,000."""
 
 _LETTERS = "lbpstgr"
 """One letter per operation in keys: linear, blend, product, sum, tanh, sigmoid (gate), leaky relu."""
@@ -67,7 +67,10 @@ class Cell:
     Attributes:
         hidden: Number of hidden states, 1 to 3.
         nodes: `(operation, inputs)` of each node; the operation indexes `OPERATIONS`.
-        outputs: Number of the vector that becomes hidden state i.
+        outputs: Number of the vector that becomes each hidden state.
+
+    Raises:
+        InvalidRecipe: The cell is outside the search space.
     """
 
     hidden: int
@@ -254,7 +257,7 @@ def leading(nodes: Sequence[tuple[int, tuple[int, ...]]], first: int, outputs: S
 
 
 def accepted(cell: Cell) -> bool:
-    """The generator's last rule (section 3): no previous hidden state is an input of a new one.
+    """Return whether no previous hidden state is an input of a new one: the generator's last rule (section 3).
 
     It prevents numeric explosions and is not a limit of the search space: the GRU does not satisfy it.
     """

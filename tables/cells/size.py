@@ -3,7 +3,7 @@
 from hpo_envs.tables.cells.recipe import LINEAR, Cell
 
 VOCABULARY = {"ptb": 10_000, "wikitext2": 33_278}
-"""Words (Table 1)."""
+"""Vocabulary size of each corpus (Table 1)."""
 
 EMBEDDING = 400
 """Embedding size, also the hidden size of the last layer because input and output embeddings are tied (release)."""
@@ -12,7 +12,7 @@ HIDDEN_SIZE = 600
 """Hidden size of the other layers (section 3, training process)."""
 
 LAYERS = 3
-"""Stacked cells (section 3, macro level)."""
+"""Number of stacked cells (section 3, macro level)."""
 
 
 def parameters(cell: Cell, vocabulary: int) -> int:

@@ -1,4 +1,4 @@
-"""Trainings of this project: records as arrays, which ship, as a table by epoch, and the machines that made them."""
+"""Trainings of this project: records packed as arrays that ship, tables of them by epoch, and the machines used."""
 
 import functools
 import itertools
@@ -16,16 +16,16 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import LOST, STATUSES, Floats, Metric, Provenance, Table
 
 UNIT = 1e-6
-"""Nats in which losses are kept."""
+"""Unit of stored losses in nats."""
 
 TICK = 1e-4
-"""Seconds in which times are kept."""
+"""Unit of stored times in seconds."""
 
 _MOST = 2000.0
-"""Nats beyond which a loss is kept as this."""
+"""Largest stored loss in nats; larger ones are clipped."""
 
 TrainingArrays = Mapping[str, npt.NDArray[Any]]
-"""Arrays by name, each of the shape of the axes and more:
+"""Arrays by name; their first dimensions are `Packing.axes`, further ones:
 
 `counts` (epochs, counts), where there are any; `losses` (epochs, losses) in units of 1e-6 nats; `epochs` that were
 finished, 0 where nothing was trained; `status`, index in `STATUSES`; `times` (epochs, times) in units of 0.1 ms, or,
@@ -57,7 +57,7 @@ class Packing:
     times: tuple[str, ...] = ()
 
     def place(self, task: str) -> tuple[int, ...]:
-        """Index of a training."""
+        """Index of a training in the arrays, from its name."""
         parts = zip(task.split("-"), self.axes, strict=True)
         return tuple([str(label) for label in axis].index(part) for part, axis in parts)
 
@@ -97,7 +97,7 @@ class Packing:
         return {**arrays, "machines": np.array(machines)}
 
     def measured(self, record: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """(epochs, counts) and (epochs, losses) of a record, with losses rounded as stored."""
+        """(epochs, counts) and (epochs, losses) of a record, with losses clipped as stored."""
         return self._columns(record, self.counts), np.minimum(self._columns(record, self.losses), _MOST)
 
     def _columns(self, record: Mapping[str, Any], names: tuple[str, ...]) -> Floats:
@@ -110,17 +110,17 @@ class Packing:
         return arrays["counts"][at][:n].astype(np.float64), arrays["losses"][at][:n] * UNIT
 
     def complete(self, arrays: TrainingArrays) -> dict[str, int]:
-        """Number of leading rows with all their seeds, by label."""
+        """Number of leading rows with all their seeds, by label of the other axes."""
         leading = itertools.product(*(range(len(axis)) for axis in self.axes[:-2]))
         counts = {at: int(np.append(_begun(arrays)[at].all(axis=1), False).argmin()) for at in leading}
         return {"-".join(str(axis[i]) for axis, i in zip(self.axes, at, strict=False)): n for at, n in counts.items()}
 
     def load(self) -> TrainingArrays:
-        """Shipped arrays."""
+        """Return the shipped arrays."""
         return _load(self.file)
 
     def shipped(self) -> TrainingArrays:
-        """Shipped arrays; empty if nothing ships."""
+        """Return the shipped arrays; zeros if nothing ships."""
         return self.load() if self.file.exists() else self.pack([])
 
     def shipped_names(self) -> list[str]:
@@ -162,8 +162,8 @@ def table(
 ) -> Table:
     """A table of trainings.
 
-    The fidelity at which a training failed or diverged has a cost, and only its number of parameters is known, so that
-    the repeat counts.
+    At the fidelity at which a training failed or diverged, only its cost and its number of parameters are known, so
+    that the repeat counts.
 
     Args:
         name: Name of the table.
@@ -203,7 +203,7 @@ def provenance(
 
     Args:
         dataset: Name of the data set.
-        commit: Commit of the last change of the training.
+        commit: Commit of the last change of the training code.
         arrays: All measured arrays.
         used: Indices in `machines`, of any shape.
         licence: Licence of the table.

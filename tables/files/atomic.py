@@ -1,4 +1,4 @@
-"""Atomic writing of files by temporary files, also CSV without formulas: old content or new, even after a crash."""
+"""Atomic writing of files (old content or new, even after a crash), CSV without formulas, reading of CSV and NPZ."""
 
 import contextlib
 import csv
@@ -23,7 +23,7 @@ LEFTOVER_AGE = 86400.0
 
 
 def write(path: Path | str, content: bytes | str) -> None:
-    """Write a temporary file, flush it to the disk and rename it.
+    """Write a file atomically: a temporary file is written, flushed to the disk and renamed.
 
     Anything other than a file (a terminal, a pipe, `/dev/null`) is written to directly. Links are followed.
 
@@ -55,11 +55,14 @@ def write(path: Path | str, content: bytes | str) -> None:
 
 
 def inside(folder: Path | str, path: Path | str) -> Path:
-    """The path of a file to write; in a folder with files of unknown origin, no link is followed.
+    """Check the path of a file to write: inside a folder of files of unknown origin, no link is followed.
 
     Args:
         folder: The folder.
-        path: The file. A path outside the folder is the user's choice, and returned unchanged.
+        path: The file. A path outside the folder is the user's choice, and not checked.
+
+    Returns:
+        `path`.
 
     Raises:
         ValueError: The path, or a folder between the two, is a symbolic link.
@@ -75,7 +78,7 @@ def inside(folder: Path | str, path: Path | str) -> Path:
 
 
 def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> None:
-    """Write a table of records, see `csv_of`.
+    """Write records as a CSV file, see `csv_of`.
 
     Args:
         path: The file; its folder must exist.
@@ -90,7 +93,7 @@ def write_csv(path: Path | str, records: Sequence[Mapping[str, Any]], columns: S
 
 
 def csv_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
-    """The text of a table; cells that a spreadsheet would treat as formulas are prefixed with an apostrophe."""
+    """Records as CSV text; cells that a spreadsheet would treat as formulas are prefixed with an apostrophe."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns or records[0]), lineterminator="\n")
     writer.writerow({name: _harmless(name) for name in writer.fieldnames})
@@ -99,7 +102,7 @@ def csv_of(records: Sequence[Mapping[str, Any]], columns: Sequence[str] | None =
 
 
 FORMULAS = "=+-@\t\n＝＋－＠"
-"""Characters that begin what some spreadsheet takes for a formula."""
+"""First characters of cells that some spreadsheets treat as formulas."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)")
 
@@ -112,7 +115,7 @@ def _harmless(value: Any) -> Any:
 
 
 def read_csv(path: Path | str) -> list[dict[str, str]]:
-    """The rows of a table with a header."""
+    """The rows of a CSV file with a header."""
     with open(path, newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
@@ -124,7 +127,7 @@ def read_npz(path: Path | str, *names: str) -> dict[str, npt.NDArray[Any]]:
 
 
 def write_all(files: Mapping[Path, bytes | str]) -> None:
-    """Write several files atomically in turn; contents should be ready, to keep the time between them short."""
+    """Write several files in quick succession, each atomically, and create their folders."""
     for path, content in files.items():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         write(path, content)

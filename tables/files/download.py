@@ -53,7 +53,7 @@ def fetch(
         `installed` or `present` (it was there and correct) by file.
 
     Raises:
-        ValueError: Unknown data set.
+        ValueError: Unknown data set, or `retries` is below 1.
         FetchError: A file could not be installed. Files before it were; files after it are unchanged.
     """
     from tqdm.auto import tqdm
@@ -99,7 +99,7 @@ def _downloaded(
 
 
 def _received(record: catalogue.File, session: requests.Session, url: str, timeout: float) -> bytes:
-    """Body of a response, at most as long as the file."""
+    """Content of a response, checked against the catalogue."""
     content = bytearray()
     try:
         with session.get(url, stream=True, timeout=(min(10.0, timeout), timeout)) as reply:

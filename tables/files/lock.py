@@ -27,7 +27,7 @@ def locked(folder: Path, wait: bool = True) -> Iterator[None]:
 
     Raises:
         BlockingIOError: Another process holds the lock, and `wait` is False.
-        OSError: The folder is not writable.
+        OSError: The folder cannot be opened, or its lock file cannot be written.
     """
     with contextlib.ExitStack() as stack:
         handle = _of_system(folder, wait)
@@ -98,7 +98,7 @@ def _read(path: Path) -> str | None:
 
 
 def _abandoned(path: Path, held: str) -> bool:
-    """Return whether the holder of a lock has ended; for another machine's this waits for its next touch."""
+    """Return whether a lock is abandoned: its process here has ended, or nobody touches it while `STALE` s pass."""
     with contextlib.suppress(ValueError, KeyError, TypeError):
         holder: dict[str, Any] = json.loads(held)
         if holder["host"] == platform.node() and not _runs(int(holder["pid"])):

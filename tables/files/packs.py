@@ -48,7 +48,7 @@ def to_bytes(arrays: Mapping[str, Array]) -> bytes:
 
 
 def from_bytes(content: bytes, group: str = "") -> dict[str, Array]:
-    """The arrays of a pack, or those of one group without its name."""
+    """The arrays of a pack, or those of one group, named without the group."""
     start = f"{group}/" if group else ""
     arrays = {}
     with np.load(io.BytesIO(content), allow_pickle=False) as data:
@@ -88,7 +88,7 @@ def scaled(values: npt.ArrayLike, digits: npt.ArrayLike = 0) -> Array:
         digits: Number of decimals, broadcast with the values.
 
     Raises:
-        ValueError: A value has more decimals.
+        ValueError: A value has more decimals, or its integer is 2**53 or larger.
     """
     array = np.asarray(values, np.float64)
     whole = np.rint(array * 10.0 ** np.asarray(digits))

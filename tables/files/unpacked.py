@@ -11,7 +11,7 @@ from typing import Any
 from hpo_envs.tables.checks import BYTES, regular
 
 SMALL, RATIO = 10_000_000, 50
-"""Limits of the content of a compressed file: this many bytes, or this many times its own size."""
+"""Limits of the content of a compressed file: this many bytes, or this many times its own size, if that is more."""
 
 TOO_LARGE = "{} must be at most {} bytes{}, got {}"
 
@@ -25,7 +25,7 @@ def content_of(path: Path, most: int | None = None, option: str = "") -> bytes:
         option: Option that raises the limit, for the message.
 
     Raises:
-        ValueError: The path is a pipe or device, exceeds the limit, or is a damaged archive.
+        ValueError: The path is a pipe or device, exceeds the limit, or is an archive, damaged or not of one file.
         OSError: The file cannot be read.
     """
     packed = path.suffix in (".gz", ".zip")

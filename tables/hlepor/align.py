@@ -25,7 +25,7 @@ alignment as described. `released`: the public Python package hLepor 0.0.4, its 
 """
 
 _Choice = Callable[[int, list[int], list[int]], int]
-"""Match of a position in the hypothesis to a free position in the reference."""
+"""Function that matches a position in the hypothesis to a free one in the reference."""
 _Contexts = dict[int, list[int]]
 """Context words of each position, for each n."""
 
@@ -56,7 +56,7 @@ class Statistics:
 
 
 def check_variant(variant: str) -> str:
-    """Return one of `VARIANTS`."""
+    """Return a variant; ValueError if it is not one of `VARIANTS`."""
     return one_of("variant", variant, VARIANTS)
 
 
@@ -66,7 +66,7 @@ def collect(
     """Collect the statistics of a corpus of tokenised segments.
 
     Raises:
-        ValueError: Unequal numbers of segments, unknown variant, or `max_n` < 0.
+        ValueError: Unequal numbers of segments, unknown variant, or `max_n` is not an int >= 0.
     """
     return collect_variants(hypotheses, references, (check_variant(variant),), max_n=max_n)[variant]
 

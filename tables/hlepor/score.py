@@ -25,7 +25,7 @@ def tokenize(text: str, preprocess: Callable[[str], str] = str.lower) -> list[st
     The public hLepor package calls NLTK's `word_tokenize` on lower-cased text: a sentence splitter (a Punkt model that
     has to be downloaded), then the rules of `NLTKWordTokenizer`. Here the splitter is an untrained
     `PunktSentenceTokenizer`: it knows no abbreviations, so it also ends a sentence after "dr.", and the full stop is
-        separated from the word, in both texts alike. Without a splitter, full stops inside a segment are not separated.
+    separated from the word, in both texts alike. Without a splitter, full stops inside a segment are not separated.
 
     Args:
         text: One segment, any number of sentences; may be empty.
@@ -167,6 +167,7 @@ def score(
     Raises:
         ValueError: Unequal numbers of segments, or an unknown preset or variant.
         TypeError: One argument is a string and the other a sequence.
+        ModuleNotFoundError: See `tokenize`.
     """
     if isinstance(hypothesis, str) != isinstance(reference, str):
         raise TypeError("hypothesis and reference must both be strings or both be sequences of strings")

@@ -4,7 +4,7 @@ SEEDS = 2
 """Trainings of each cell."""
 
 EPOCHS = 15
-"""Passes over the training text of each."""
+"""Passes over the training text in each training."""
 
 DRAWN = 300
 """Cells that are drawn, in the order in which they are trained."""
@@ -19,7 +19,7 @@ STREAMS = 40
 """Batch size: places of the text that are read in parallel."""
 
 STEPS = 25
-"""Characters of each stream after which weights are updated and derivatives end."""
+"""Characters of each stream after which weights are updated and gradients truncated."""
 
 DROPOUT = 0.1
 """Dropout of embeddings and outputs, one mask per `STEPS` (NAS-Bench-NLP, section 3)."""

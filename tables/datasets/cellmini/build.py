@@ -44,7 +44,7 @@ PACKING = Packing(
     counts=(),
     losses=_LOSSES,
 )
-"""Layout of the trainings, which ship; fields are those of `Epoch` in `families/cellmini/training/run.py`."""
+"""Layout of the trainings, which ship; fields are those of `EpochLosses` in `families/cellmini/training/run.py`."""
 
 GRAPHS["cellmini"] = lambda key: cells.graph(cells.Cell.from_text(key))
 
@@ -55,7 +55,7 @@ def shipped(name: str) -> Table:
 
 
 def assemble(arrays: TrainingArrays) -> Table:
-    """The table of the measured results: the first drawn cells, up to the last with both trainings."""
+    """The table of the measured results: the drawn cells before the first that lacks a training."""
     (rows,) = PACKING.complete(arrays).values()
     part = {key: value[:rows] for key, value in arrays.items() if key != "machines"}
     of_rows = drawn.drawn()[:rows]

@@ -23,7 +23,7 @@ RUNS = 200
 """Runs of a sweep (section 4.1)."""
 
 SCHEDULERS = ("none", "reduceonplateau", "warmupinvsqrt")
-"""In the fixed order of appendix A."""
+"""Learning rate schedulers, in the fixed order of appendix A."""
 
 WARMUP_STEP = 100
 """Step between the values of `warmup_samples` (Table 2)."""

@@ -36,7 +36,7 @@ TEST = Metric(
 of that run; the other one is of no run in the file)."""
 
 CLOCK = 2.0**-22
-"""Seconds between two readings of the clock that upstream's runtimes are differences of."""
+"""Resolution in seconds of the clock from which upstream computed runtimes."""
 
 
 class SweepRuns(NamedTuple):

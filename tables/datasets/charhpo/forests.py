@@ -23,7 +23,7 @@ SPLITS = 2**DEPTH - 1
 
 _ALL = np.uint32(0xFFFFFFFF)
 _JOINED = 512
-"""Largest table of combinations: more rows leave the cache sooner than they spare a look-up."""
+"""Largest number of rows of a table of combinations: more would cause more cache misses than they save look-ups."""
 
 _BLOCK = 128
 """Rows evaluated together: their words of all tables, 1 MB, stay in a processor's cache."""

@@ -30,6 +30,9 @@ def space(architecture: str) -> tuple[Hyperparameter, ...]:
 
     All are drawn uniformly, the learning rate log-uniformly. Attention heads and decoder layers of the LSTM are
     fixed at 1 (section 4.1), so that both architectures have the same sixteen names.
+
+    Raises:
+        ValueError: The architecture is unknown.
     """
     one_of("architecture", architecture, ARCHITECTURES)
     transformer = architecture == "transformer"

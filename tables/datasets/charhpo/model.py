@@ -30,7 +30,7 @@ from hpo_envs.tables.table import Floats, Table
 DATA = Path(__file__).with_name("charhpo.npz")
 
 UNIT = 4095
-"""Numbers are scaled to [0, 1] and rounded to multiples of 1/UNIT; configurations that agree then are one."""
+"""Numbers are scaled to [0, 1] and rounded to multiples of 1/UNIT; configurations that agree then get one result."""
 
 LEAF = 1e-5
 """Leaves are multiples of this."""
@@ -49,11 +49,11 @@ SIZES = (1,) * 15 + (3, 12)
 class Surrogate:
     """Fitted parameters.
 
-    Axis 0 is the architecture in the order of `names.ARCHITECTURES` for forests, the task in the order of
-    `names.TABLES` for arrays per task; axis 1 of forests is accuracy, runtime.
+    Axis 0 is the architecture in the order of `ARCHITECTURES` for forests, the task in the order of
+    `TABLES` for arrays per task; axis 1 of forests is accuracy, runtime.
 
     Attributes:
-        features: (2, 2, trees, 31) uint8, feature of each split, see `forest.compile_forest`.
+        features: (2, 2, trees, 31) uint8, feature of each split, see `forests.compile_forest`.
         thresholds: (2, 2, trees, 31) uint16, threshold of each split.
         leaves: (2, 2, trees, 32) int16, in units of `LEAF`.
         base: (2, 2) prediction before the first tree.
@@ -78,7 +78,7 @@ class Surrogate:
         """Evaluate configurations.
 
         Args:
-            tasks: (n,) ints, or one int for all: index into `names.TABLES`.
+            tasks: (n,) ints, or one int for all: index into `TABLES`.
             configs: (n, 16) raw values in the order of `hyperparameters.space`; inactive hyperparameters are ignored.
             noise: Whether to add noise, which is a function of the task and the configuration, so that results are
                 deterministic.
@@ -111,7 +111,7 @@ class Surrogate:
 
     @functools.cached_property
     def slopes(self) -> Floats:
-        """(24, quantiles - 1) of the quantile functions."""
+        """(24, quantiles - 1) slopes of the quantile functions."""
         return np.asarray(np.diff(self.quantiles) / np.diff(self.quantile_at))
 
     def score(self, task: Ints, predicted: Floats, e: Floats) -> Floats:
@@ -179,7 +179,7 @@ WORDS = np.array([1.0 if parts(name)[1] == "hai" else 0.1 for name in TABLES])
 def draws(name: str) -> Floats:
     """(200, 16) configurations drawn from the distributions of Table 2, inactive hyperparameters at 0.
 
-    Each number is a hash of the table's name, row and column.
+    Each number is a hash of the table's index, the row and the column.
     """
     drawn = hyperparameters.space(parts(name)[2])
     rows = mix_many(mix_many(np.array([TABLES.index(name)], np.uint64), 0), np.arange(RUNS, dtype=np.uint64))

@@ -1,4 +1,4 @@
-"""Packs the sweeps from upstream's files: `python -m hpo_envs.tables.datasets.packing charhpo [--check]`."""
+"""Pack the sweeps from upstream's files: `python -m hpo_envs.tables.datasets.packing charhpo [--check]`."""
 
 import csv
 import io

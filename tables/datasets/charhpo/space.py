@@ -17,7 +17,7 @@ WARMUPS = 50_000
 """Values of `warmup_samples` (Table 2)."""
 
 RATE, SCHEDULER, WARMUP = 1, 5, 6
-"""Columns of hyperparameters that are not like the others."""
+"""Columns of the hyperparameters that are treated differently."""
 
 
 def natural(h: Hyperparameter, u: Floats) -> Floats:
@@ -57,7 +57,7 @@ def configurations(arch: Ints, u: Floats) -> Floats:
     """Raw configurations from points of the unit cube, inactive hyperparameters at 0; rows equal those of `natural`.
 
     Args:
-        arch: (n,) architecture of each row, in the order of `names.ARCHITECTURES`.
+        arch: (n,) architecture of each row, in the order of `ARCHITECTURES`.
         u: (n, 16) points in [0, 1].
     """
     values, starts, lengths, spans, ends, active = grids()

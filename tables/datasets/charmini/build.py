@@ -63,7 +63,7 @@ def shipped(name: str) -> Table:
 
 
 def assemble(name: str, arrays: TrainingArrays) -> Table:
-    """The table of a language and an architecture: the first drawn configurations, up to the last with all seeds.
+    """The table of a language and an architecture: the drawn configurations before the first that lacks a seed.
 
     Args:
         name: Name of the table.

@@ -50,7 +50,7 @@ def drawn(architecture: str) -> Floats:
 
 
 def active(architecture: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration of natural values without the inactive ones, which do not affect training.
+    """A configuration of natural values without inactive hyperparameters, which do not affect training.
 
     Raises:
         KeyError: An active hyperparameter is missing.

@@ -43,7 +43,7 @@ _SAMPLE = Path(__file__).with_name("words.csv")
 _SPLITS = {"train": TRAINED_ON, "development": 500, "test": 500}
 _WORD = re.compile("[a-z]{4,9}")
 _LETTERS, _PHONEMES = 9, 10
-"""The most of an entry."""
+"""Largest numbers of letters and phonemes of an entry."""
 
 Pronunciation = tuple[str, tuple[str, ...]]
 """A word and its phonemes."""

@@ -32,10 +32,10 @@ from hpo_envs.tables.table import Floats, Hyperparameter, Metric, Provenance, Ta
 NAMES = TABLES
 
 UNHASHED = NAMES
-"""Tables whose rows are no actions."""
+"""Tables whose rows are not actions."""
 
 POINT_DECIMALS = 1
-"""Digits of the MQM points of TED talks, which are averages over raters."""
+"""Decimals of the MQM points of TED talks, which are averages over raters."""
 
 UNEDITED = ".no-postedits"
 """Part of the names of files whose translations are free of raters' edits."""
@@ -175,7 +175,7 @@ def from_tsv(path: str | Path, name: str | None = None, *, score_range: tuple[fl
 def from_segments(
     segments: Sequence[Segment], name: str, held_out: tuple[str, ...] | None, provenance: Provenance
 ) -> Table:
-    """Build a table from text; without documents of the held-out split the last ones are, see `hold_out`."""
+    """Build a table from text; `held_out` names the held-out documents, None = the last ones, see `hold_out`."""
     # Each reference is compared with many translations: tokenise every text once.
     texts = dict.fromkeys(text for s in segments for text in (s.hypothesis, s.reference))
     tokens = {text: hlepor.tokenize(text) for text in texts}

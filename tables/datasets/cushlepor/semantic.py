@@ -1,4 +1,4 @@
-"""Semantic similarity as a target instead of human scores: LaBSE (Feng et al. 2022), on which the paper tuned.
+"""Semantic similarity as a target instead of human scores: LaBSE (Feng et al. 2022), towards which the paper tuned.
 
 Similarities are computed from text, from upstream's files or a user's, never from a pack. The model has 1.9 GB and is
 downloaded by its own package: `pip install sentence-transformers`.

@@ -195,7 +195,7 @@ def _texts(content: bytes, file: str) -> tuple[dict[tuple[str, int], str], dict[
 
 
 def span_scores(content: bytes, file: str) -> dict[tuple[str, int], float | None]:
-    """Minus the MQM points of each (system, segment), averaged over raters.
+    """Minus the MQM points of each (system, segment), averaged over raters, at least -25.
 
     Weights of Freitag et al. 2021: major 5, minor 1, minor punctuation 0.1, non-translation 25, anything else 0.
     """

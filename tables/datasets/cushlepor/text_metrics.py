@@ -14,7 +14,7 @@ PACKED = ("cushlepor/ted-ende",)
 """Tables whose packs hold the scores."""
 
 DECIMALS = 6
-"""Digits of the packed scores."""
+"""Decimals of the packed scores."""
 
 TEXT_METRICS = ("sentence BLEU", "chrF")
 

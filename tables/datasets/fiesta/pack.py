@@ -1,4 +1,4 @@
-"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing fiesta [--check]`."""
+"""Pack the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing fiesta [--check]`."""
 
 import json
 

@@ -41,4 +41,4 @@ PTB_ROWS = 14_322
 """Rows of `nasbenchnlp/ptb`: architectures with released features (section 3, training process)."""
 
 PTB_REPEATS = 3
-"""Most runs of an architecture on the Penn Treebank (section 3, training process)."""
+"""Largest number of runs of an architecture on the Penn Treebank (section 3, training process)."""

@@ -11,7 +11,7 @@ lists the last-epoch test loss of 12,341 multi-run ids: one row per architecture
 released features (4,114 rows; 130 groups without features are left out), with seeds as repeats. It does not include
 RNN, LSTM and GRU. A run with loss NaN diverged.
 
-`ptb`: curves on the Penn Treebank, one row per architecture with released features (Table: 14,322 generated
+`ptb`: curves on the Penn Treebank, one row per architecture with released features (14,322 generated
 architectures), in the order of their ids, and up to three runs of each: the released single runs and multi runs, of
 which 4,114 were trained with three seeds. Keys are the ids. Its two archives of logs are large and fetched separately
 (data set `nasbenchnlp-ptb-logs`). An architecture without an acceptable log has status `failed`. The other tables ship,
@@ -58,10 +58,10 @@ TICK = 2.0**-22
 """Seconds between two 64-bit floats that count the seconds since 1970: released wall times are multiples of it."""
 
 SHARED = 0.01
-"""Largest share of logs that may be unacceptable before the archive is."""
+"""Largest fraction of logs of an archive that may be unacceptable."""
 
 LOSS_DECIMALS, FEATURE_DECIMALS = 9, 6
-"""Digits of the final losses on PTB as released, and of all features."""
+"""Decimals of the final losses on PTB as released, and of all features."""
 
 GRAPHS["nasbenchnlp"] = lambda key: cells.graph(cells.Cell.from_text(key.partition("#")[0]))
 
@@ -135,7 +135,7 @@ def build_curves(archives: dict[str, bytes], released: dict[int, Floats], rows: 
     """The table of curves from the content of each archive, and the released features of `rows` groups.
 
     Raises:
-        ValueError: An archive is not acceptable, or more than `SHARED` of its logs are not.
+        ValueError: There are not `rows` groups, or more than `SHARED` of an archive's logs are not acceptable.
     """
     if len(released) != rows:
         raise ValueError(f"{RELEASED_FEATURES} must have {rows} architectures, got {len(released)}")
@@ -200,7 +200,7 @@ def curves_table(
     status: npt.NDArray[np.uint8],
     provenance: Provenance,
 ) -> Table:
-    """Make a table of 50-epoch learning curves of what `arrays` returns."""
+    """Make a table of 50-epoch learning curves from what `arrays` returns."""
     return Table(
         name, keys, METRICS, values, cost, provenance, "s", feature_names=FEATURE_NAMES, features=features,
         levels=np.arange(1.0, EPOCHS + 1), level_unit="epochs", status=status,

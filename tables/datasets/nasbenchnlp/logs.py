@@ -27,7 +27,7 @@ FINAL_METRICS = (
     Metric("test_loss", "nats", "min", 0.0, CAP, "Log perplexity on the test set after the last epoch."),
     METRICS[3],
 )
-"""Columns of the other release of the Penn Treebank."""
+"""Metrics of the other release of results on the Penn Treebank."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def read_acceptable(content: bytes, file: str) -> tuple[list[TrainingLog], list[
 
 
 def read_log(content: bytes, where: str) -> TrainingLog:
-    """Read one log. Its JSON may have a literal NaN, as in runs that diverged."""
+    """Read one log; ValueError if it breaks a rule. Its JSON may have a literal NaN, as in runs that diverged."""
     try:
         data = json.loads(content)
         seconds = np.array(data["wall_times"], float)

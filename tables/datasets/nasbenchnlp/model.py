@@ -30,7 +30,7 @@ SEEDS = 8
 """Training seeds that a simulated cell has."""
 
 FOLDS = 5
-"""Models, each trained without the cells of one fold."""
+"""Number of models, each trained without the cells of one fold."""
 
 COMPONENTS = 6
 """Principal components of the log curves that are modelled; the last target is the logarithm of seconds per epoch."""
@@ -44,8 +44,8 @@ JITTER = 0.003
 FLOORS = (4.18, 4.18, 3.0)
 """Log perplexity below which no simulated curve can go: validation, test and training.
 
-The first two are the test perplexity of a fully trained AWD-LSTM, 65.8 (Merity et al. 2017, Table 2); curves are
-modelled as log(loss - floor).
+The first two are the log test perplexity of a fully trained AWD-LSTM, log 65.8 (Merity et al. 2017, Table 2); curves
+are modelled as log(loss - floor).
 """
 
 CONVENTIONAL = frozenset(canonical(cell) for cell in EXAMPLES.values())
@@ -141,7 +141,7 @@ def _predict(cell: Cell) -> Floats:
 
 
 def divergence_probability(cell: Cell) -> float:
-    """Probability that a training diverges (logistic regression on two features of the cell)."""
+    """Probability that a training diverges (logistic regression on two features of the cell; 0 for `CONVENTIONAL`)."""
     if canonical(cell) in CONVENTIONAL:
         return 0.0
     p = _parameters()
@@ -189,7 +189,7 @@ def curves(above: Floats) -> Floats:
 def outcome(
     targets: Floats, jitter: Floats, name: str, repeat: int, diverged: bool, probability: float
 ) -> SimulatedTraining:
-    """Curves from targets (COMPONENTS + 1,) and the standard normal deviations of seconds (EPOCHS,)."""
+    """Simulated training from targets (COMPONENTS + 1,) and the standard normal deviations of seconds (EPOCHS,)."""
     p = _parameters()
     logs = (p["mean"] + exact.product(targets[:-1], p["components"]), targets[-1] + JITTER * jitter)
     numbers = exact.exp(np.concatenate(logs))

@@ -1,4 +1,4 @@
-"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing nasbenchnlp [--check]`.
+"""Pack the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing nasbenchnlp [--check]`.
 
 Quirks of the logs: recipe id 1002429 was run twice; the recipe is a JSON string inside the JSON log; losses may be NaN.
 Quirks of `RNN_parameters.csv`: a second header is glued to the end of line 12346; after it come duplicates with NaN for
@@ -113,7 +113,7 @@ _LINE = re.compile(r"log_stats_model_(\d+)_[^,]*\.json,([^,]+),[^,]+,[^,]+,([^,]
 
 
 def read_final(text: str) -> dict[int, tuple[float, float]]:
-    """(last-epoch test loss or NaN, parameters) of each id, from its first line with numbers."""
+    """(last-epoch test loss or NaN, parameters) of each id, from its first line with a loss, else its last."""
     found: dict[int, tuple[float, float]] = {}
     for line in text.splitlines():
         if match := _LINE.match(line.partition("log name")[0]):

@@ -23,7 +23,7 @@ from hpo_envs.tables.table import STATUSES, Floats, Hyperparameter, Metric, Prov
 NAMES = TABLES
 
 UNHASHED = tuple(name for name in TABLES if name.endswith("-grid"))
-"""Tables whose actions are values."""
+"""Tables whose actions are values of hyperparameters, not rows."""
 
 METRICS = (
     Metric("bleu", "BLEU", "max", 0.0, 100.0, "Translation accuracy on the validation set."),

@@ -1,4 +1,4 @@
-"""Packs the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing nmthpo [--check]`."""
+"""Pack the tables from upstream's files: `python -m hpo_envs.tables.datasets.packing nmthpo [--check]`."""
 
 import numpy as np
 

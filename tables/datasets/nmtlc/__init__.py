@@ -16,10 +16,10 @@ TABLES = tuple(f"nmtlc/{corpus}" for corpus in CORPORA)
 """Names of the tables."""
 
 UPDATES_PER_CHECKPOINT = 2000
-"""Corpora trained from scratch; runs of the paper's six tables have 2,000 updates per point of the curve."""
+"""Updates between two checkpoints of a run from scratch, on the paper's six corpora."""
 
 PATIENCE = {"scratch": 16, "finetune": 11}
-"""Checkpoints without improvement after which a run was stopped, read off the curves."""
+"""Checkpoints without improvement after which a run was stopped, inferred from the curves."""
 
 MAX_LOG_PERPLEXITY = 40.0
 """Bound of observations and the value of a run without a usable model; the largest in the file is 34.2."""

@@ -1,4 +1,4 @@
-"""Packs the tables from upstream's file: `python -m hpo_envs.tables.datasets.packing nmtlc [--check]`."""
+"""Pack the tables from upstream's file: `python -m hpo_envs.tables.datasets.packing nmtlc [--check]`."""
 
 import io
 import pickle
@@ -26,7 +26,7 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def make() -> packing.Packs:
-    """Configurations, as indices of values, and curves of each corpus, by corpus, then in the order of the file."""
+    """Configurations (indices of values) and curves of each corpus, by configuration, then in the order of the file."""
     records = _PlainUnpickler(io.BytesIO(store.read(FILE))).load()
     arrays: dict[str, packs.Array] = {}
     for corpus, ends in CORPORA.items():

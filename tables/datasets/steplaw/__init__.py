@@ -13,7 +13,7 @@ _TOKENS = {
 """Billions of tokens that dense models were trained on."""
 
 MIXTURES = ("1in8", "1in89", "2in88", "3in8")
-"""Mixtures of experts, by experts that a token visits and experts that there are."""
+"""Mixtures of experts, named by the experts that a token visits and the number of all experts."""
 
 GRIDS: dict[str, tuple[str, float]] = {
     **{f"{size}-{round(billions)}b": (size, billions) for size, each in _TOKENS.items() for billions in each},

@@ -2,8 +2,8 @@
 
 Each table has the same 1,000 configurations of Adam with eight hyperparameters, drawn log-uniformly, one run each of
 10,000 updates. Upstream has three losses every 200 updates. Those of `KEPT` ship, rounded to `DIGITS` decimals and at
-most `HIGHEST`. A run has diverged from its first NaN loss on; its cost includes the checkpoint after that. Seconds were
-not recorded.
+most `HIGHEST`. A run has diverged from its first NaN loss on; it ends at the next checkpoint, whose cost counts.
+Seconds were not recorded.
 """
 
 import numpy as np

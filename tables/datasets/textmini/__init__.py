@@ -1,4 +1,4 @@
-"""The TextMini tables: small models of text on different tasks, trained by this project."""
+"""The TextMini tables: small text models on different tasks, trained by this project."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""TextMini: small models of text on different tasks, trained by this project.
+"""TextMini: small text models on different tasks, trained by this project.
 
 `textmini/{task}-{model}` has configurations drawn uniformly from a space of `spaces`, each trained two or three times
 by `benchmarks.study.measure` on a task of `tasks`. Counts and seconds ship; texts do not.

@@ -39,7 +39,7 @@ def columns(content: bytes) -> Iterator[Sentence]:
 
 
 def inflections(content: bytes) -> Iterator[Sentence]:
-    """Features and letters of a lemma, and the edit script of its form, from lines `lemma, features, form`."""
+    """Features and letters of a lemma, and the edit script of its form, from lines of lemma, features and form."""
     for line in content.decode().splitlines():
         lemma, features, form = line.split("\t")
         yield (*re.findall(r"[^;(),]+", features), "=", *lemma), script(lemma, form)

@@ -1,4 +1,4 @@
-"""A joint choice of one of seven classifiers with its hyperparameters and of the features of a text."""
+"""Joint choice of one of seven classifiers, its hyperparameters and the features of a text."""
 
 from hpo_envs.tables.datasets.textmini.spaces import SIZES, choice, grid, number, switch
 

@@ -12,7 +12,7 @@ from hpo_envs.tables import store
 from hpo_envs.tables.checks import one_of
 
 Examples = Sequence[tuple[Any, Any]]
-"""(input, output): a text and its class, or the words of a sentence and their tags, or symbols and symbols."""
+"""(input, output): a text and its class, the words of a sentence and their tags, or two sequences of symbols."""
 
 PARTS = ("train", "validation", "test")
 
@@ -38,7 +38,7 @@ class TextTask:
     sizes: tuple[int, int, int]
 
     def parts(self) -> dict[str, Examples]:
-        """Examples of each part in the order of a hash, at most `sizes`.
+        """Distinct examples of each part in the order of a hash, at most `sizes`.
 
         Raises:
             TableNotInstalled: The files are not in the data folder.
@@ -64,7 +64,7 @@ def _hash(example: Any) -> bytes:
 
 
 def split(examples: Iterable[tuple[Any, Any]], validation: int, test: int) -> dict[str, Examples]:
-    """Split examples at random, by a hash: the first are for testing, the next for validation."""
+    """Split distinct examples at random, by a hash: first for testing, then validation, the rest for training."""
     ordered = sorted(dict.fromkeys(examples), key=lambda example: _hash(("split", example)))
     held = test + validation
     return {"test": ordered[:test], "validation": ordered[test:held], "train": ordered[held:]}
