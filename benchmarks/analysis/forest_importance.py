@@ -1,7 +1,7 @@
 """Hyperparameter importance on any space: functional ANOVA of a random forest, interactions, bootstrap intervals.
 
 Hutter, Hoos and Leyton-Brown (2014), whose package is `fanova`: each tree of a forest is constant on boxes, so its
-mean over the space, over all of it but one hyperparameter and over all but two are exact sums over its leaves.
+means over all hyperparameters, over all but one and over all but two are exact sums over its leaves.
 Fractions of the variance are computed for each tree and averaged over trees. A performance cutoff (their section 5:
 differences between bad configurations should not count) raises every leaf below it to the cutoff.
 """
@@ -33,7 +33,7 @@ class Dimension:
         low: Smallest number of a range.
         high: Largest number.
         log: Whether the numbers are logarithms.
-        labels: Labels of `values`, by default themselves.
+        labels: Labels of `values`; empty: the values themselves.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Dimension:
     labels: tuple[str, ...] = ()
 
     def cells(self, thresholds: Floats) -> tuple[Floats, Floats]:
-        """Representative points of the intervals between a tree's thresholds, and their weights."""
+        """The values, or the midpoints of a range's intervals between a tree's thresholds; and their weights."""
         if self.values:
             return np.array(self.values), np.full(len(self.values), 1.0 / len(self.values))
         inside = thresholds[(thresholds > self.low) & (thresholds < self.high)]
@@ -206,7 +206,7 @@ def intervals(configs: Floats, scores: Floats, axes: Sequence[Dimension]) -> Flo
 
 
 def of_table(table: Table, metric: str) -> tuple[Floats, Floats, list[Dimension]]:
-    """Configurations, scores (higher is better) and axes of a table's rows; those without the metric are left out.
+    """Configurations, scores (higher is better) and axes of a table; rows without the metric are left out.
 
     Raises:
         ValueError: The metric is unknown, or nothing varies.
@@ -241,7 +241,7 @@ def varying(space: Sequence[Hyperparameter], raw: Floats) -> tuple[Floats, list[
 
 
 def axes_of(configs: Floats, names: Sequence[str], whole: bool) -> list[Dimension]:
-    """Axes of actions that are not rows, from the observed values; `x1`, `x2`, ... if they have no names."""
+    """Axes of actions that are not rows: the observed values if `whole`, else their range; `x1`, ... without names."""
     d = configs.shape[1]
     names = names if len(names) == d else [f"x{i + 1}" for i in range(d)]
     if whole:
@@ -260,7 +260,7 @@ def axis_of(h: Hyperparameter) -> Dimension:
 
 
 def numbers(h: Hyperparameter, raw: Floats) -> Floats:
-    """Stored values as inputs of the forest; inactive ones, which are stored as 0, become the lowest value."""
+    """Stored values as inputs of the forest, logarithms on a log range; inactive ones (0) become the lowest value."""
     x = raw if h.kind == "categorical" else np.maximum(raw, h.low)
     return np.log(x) if h.log and not h.values else x
 

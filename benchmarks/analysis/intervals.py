@@ -1,8 +1,8 @@
-"""Confidence intervals and p-values of mean differences: alpha of all verdicts, fewest seeds and groups, inferences.
+"""Confidence intervals and p-values of mean differences on fixed tasks and across tasks; alpha and smallest samples.
 
 There are two kinds of inference. *Here* (fixed tasks): only seeds are random. *Elsewhere* (across tasks): the
 environments are a sample, too, whose size is the number of environments or of groups of related ones. Both estimate the
-unweighted mean over environments of the mean paired difference; no random numbers are used.
+unweighted mean over environments (or groups) of the mean paired difference; no random numbers are used.
 
 `docs/statistics.md` has the simulations behind this choice: coverage, false winners and power. Arrays end in
 `(environments, seeds)`; leading axes are differences (pairs of agents, simulated studies, ...). NaN is a seed that was
@@ -19,13 +19,13 @@ import numpy.typing as npt
 from hpo_envs.tables.table import Floats
 
 ALPHA = 0.05
-"""Level of every verdict and of every interval."""
+"""Significance level of every verdict; intervals cover 1 - ALPHA."""
 
 CONFIDENCE = 1 - ALPHA / 2
 """Quantile at the upper end of an interval."""
 
 FEWEST_SEEDS = 5
-"""Runs on a single environment below which no interval is printed."""
+"""Runs on a single environment below which there is no interval and no verdict."""
 
 FEWEST_GROUPS = 6
 """Fewest groups of environments for a statement across tasks: five equal signs have a probability of 2^-4 > 5 %."""
@@ -67,7 +67,10 @@ def fixed_tasks(differences: npt.ArrayLike) -> Estimate:
     all of them. Hall (1992) transforms t by its skewness, in closed form both ways.
 
     Args:
-        differences: (..., environments, seeds), or (..., environments, seeds) scores of one agent.
+        differences: (..., environments, seeds) differences, or scores of one agent.
+
+    Raises:
+        ValueError: The shape is wrong, or a difference is infinite.
     """
     d = _checked(differences)
     n, m, c, v = _moments(d)
@@ -92,6 +95,9 @@ def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None
     Args:
         differences: (..., environments, seeds) differences.
         groups: Label of each environment; equal labels are one group. None: one group per environment.
+
+    Raises:
+        ValueError: The shape is wrong, a difference is infinite, or there is not one label for each environment.
     """
     d = _checked(differences)
     n, m, _, v = _moments(d)
@@ -107,7 +113,7 @@ def across_tasks(differences: npt.ArrayLike, groups: Sequence[Any] | None = None
 
 
 def grouped(means: Floats, groups: Sequence[Any] | None) -> Floats:
-    """(..., groups) means of the (..., environments) means of each group.
+    """(..., groups) averages of the (..., environments) means within each group; unchanged if `groups` is None.
 
     Raises:
         ValueError: There is not one label for each environment.
@@ -121,7 +127,7 @@ def grouped(means: Floats, groups: Sequence[Any] | None) -> Floats:
 
 
 def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[float, float] = (0.0, 1.0)) -> list[Any]:
-    """[mean, low, high] of scores on fixed tasks; NaN without an interval.
+    """[mean, low, high] of scores, by default on fixed tasks; low and high are NaN without an interval.
 
     Args:
         scores: (..., environments, seeds), NaN where a seed was not run.
@@ -138,7 +144,7 @@ def interval(scores: npt.ArrayLike, own: Estimate | None = None, bounds: tuple[f
 
 
 def bands(rows: Sequence[Floats]) -> list[Any]:
-    """`interval` of the (seeds, points) curves of each environment, computed in parts if there are many seeds."""
+    """`interval` of the (seeds, points) curves of each environment, computed in parts if there are many scores."""
     points = rows[0].shape[1]
     split = np.array_split(np.arange(points), min(-(-sum(r.size for r in rows) // AT_ONCE), points))
     parts = [interval(padded([r[:, some] for r in rows])) for some in split]
@@ -197,7 +203,7 @@ def _blocks(d: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _shared(d: Floats, v: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Additional variance of the weighted mean over environments from seeds shared by all of them."""
+    """Additional variance of the weighted mean from seeds shared by all environments, and its degrees of freedom."""
     block, df = _blocks(d, weights)
     extra = block - (v * weights**2).sum(axis=-1)
     return np.where(np.isfinite(extra) & (d.shape[-2] > 1), np.maximum(extra, 0.0), 0.0), df

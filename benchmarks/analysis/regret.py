@@ -5,9 +5,9 @@ better than the median configuration was:
 
     (best - incumbent) / (best - reference), clipped to [0, 1].
 
-One objective: incumbent is the best reward so far, reference the median row of the table, or of random search. Several
-objectives: 1 - hypervolume / hypervolume of the table's front, with a reference point a tenth beyond the front's worst
-    corner.
+One objective: the incumbent is the best reward so far, the reference the median of the table's rows, or of random
+search. Several objectives: 1 - hypervolume / hypervolume of the table's front, with a reference point a tenth beyond
+the front's worst corner.
 
 If rewards are noisy (arms, tables with repeats), the true mean of a row counts, not its luckiest draw: the incumbent is
 the true mean of the row with the best mean of the run's own rewards so far, the earliest on ties, and at the end that
@@ -37,7 +37,7 @@ Recorded = Any
 """A run as recorded: `hpo_envs.benchmarks.Run`, which imports this module."""
 
 SOLVED = 1e-9
-"""Most regret of a run that found the best configuration: regrets are quotients of binary fractions."""
+"""Largest regret of a run that found the best configuration: a tolerance for rounding."""
 
 TARGETS = np.concatenate([np.logspace(0, -2, 21)[1:], [0.0]])
 """Targets of running times: 20 regrets from 0.79 to 0.01, evenly spaced in the logarithm, and 0."""
@@ -70,7 +70,7 @@ def normalised(incumbents: Floats, best: Floats, reference: Floats, most: float 
     Args:
         incumbents: (n, k) rewards.
         best: (n, 1) best reward of each scale; (n, 0) if there is none, so that scores are raw.
-        reference: (n, 1) reward of regret 1.
+        reference: (n, 1) reward of regret 1; where it is not below the best, all regrets are 0.
         most: Upper limit.
     """
     if not best.shape[1]:
@@ -89,7 +89,7 @@ def of_rows(rewards: Floats) -> Floats:
 
 
 def final(run: Recorded, regret: Floats) -> float:
-    """Final regret; that of the recommendation if rewards are noisy.
+    """Final regret; with one noisy objective that of the recommendation, if there is one.
 
     Args:
         run: The run.
@@ -115,14 +115,14 @@ def _regret(incumbents: Floats, scale: Scale, most: float = 1.0) -> Floats:
 
 
 def _cells(run: Recorded) -> list[int]:
-    """Number of the row and level of each evaluation, in the order of their first evaluation."""
+    """Index of each evaluation's (row, level) pair; pairs are numbered in the order of their first evaluation."""
     known: dict[tuple[int, int], int] = {}
     where = zip(run.evaluated["row"].tolist(), run.evaluated["level"].tolist(), strict=True)
     return [known.setdefault(cell, len(known)) for cell in where]
 
 
 def _favourites(run: Recorded) -> npt.NDArray[np.int64]:
-    """(k,) an evaluation of the row with the best mean of the run's own rewards so far, the earliest on ties."""
+    """(k,) first evaluation of the row with the best mean of observed rewards so far, the earliest on ties."""
     cells, rewards = _cells(run), run.rewards.tolist()
     n = max(cells) + 1
     sums, counts, means, first = [0.0] * n, [0] * n, [-np.inf] * n, [cells.index(cell) for cell in range(n)]
@@ -163,7 +163,7 @@ def _shares(run: Recorded, corner: Floats) -> Floats:
 
 
 def _noisy_shares(run: Recorded, corner: Floats) -> Floats:
-    """(k,) hypervolume of the true means of the rows whose own means so far are on the front."""
+    """(k,) hypervolume of the true means of the rows whose observed means so far are on the front."""
     cells = np.array(_cells(run))
     sums, counts = np.zeros((cells.max() + 1, 2)), np.zeros((cells.max() + 1, 1))
     truths, volumes = np.empty_like(sums), np.empty(len(run))
@@ -185,7 +185,7 @@ def at_evaluations(regret: Floats, length: int) -> Floats:
 def at_costs(
     regret: Floats, costs: Floats, budget: float, shares: npt.ArrayLike = SHARES, *, raw: bool = False
 ) -> Floats:
-    """Regret at fractions of the budget, from complete evaluations.
+    """(..., shares) regret at fractions of the budget, from complete evaluations.
 
     Before the first result it is 1, or the first value if `raw`. An evaluation that exceeds the budget counts as
     complete at the end of the budget.

@@ -38,8 +38,9 @@ class Scale:
             raw, also for several objectives without given bounds.
         signs: (m,) factors from rewards to native units.
         best: (m,) best reward of each objective; empty if the source is `none`.
-        reference: (m,) rewards of regret 1, the medians; empty if the source is `none`.
-        front: (J, m) rewards of the Pareto front, with several objectives.
+        reference: (m,) reward of regret 1, the median; with several objectives the reference point of the hypervolume;
+            empty if the source is `none`.
+        front: (J, m) rewards of the Pareto front; empty with one objective.
         repeats: Largest number of repeats averaged in a true mean; 1: rewards are the truth.
         noise: Standard deviation of a single reward of a row, in standard deviations of the rows' means.
     """
@@ -157,7 +158,7 @@ class Scales:
         return self._named("table", best, worst - 0.1 * span, front=front, **self._noise(table))
 
     def _noise(self, table: int) -> dict[str, Any]:
-        """Number of repeats, and the deviation of single rewards of the first objective from their row's mean."""
+        """`repeats` and `noise` of a scale, the latter of the first objective; empty for a table without repeats."""
         t, name = self._params.tables[table], self._params.objectives[0]
         if t.repeats == 1:
             return {}

@@ -50,7 +50,7 @@ def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> fl
         variant: `paper` or `published`.
 
     Raises:
-        ValueError: k out of range, NaN or infinite scores, best score <= 0.
+        ValueError: Unknown variant, k out of range, scores empty, NaN or infinite, or best score <= 0.
     """
     a = np.sort(_scores(scores))[::-1]
     last = len(a) if one_of("variant", variant, VARIANTS) == "paper" else len(a) - 1
@@ -59,7 +59,7 @@ def relative_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> fl
 
 
 def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
-    """mean@k: mean score of the first k runs in per cent of the best (equation 1).
+    """mean@k: mean score of the k best runs in per cent of the best (equation 1).
 
     `paper` averages runs 2 to k; `published` averages runs 1 to k, the best included.
 
@@ -69,7 +69,7 @@ def mean_at(scores: npt.ArrayLike, k: int, variant: Variant = "paper") -> float:
         variant: `paper` or `published`.
 
     Raises:
-        ValueError: k out of range, NaN or infinite scores, best score <= 0.
+        ValueError: Unknown variant, k out of range, scores empty, NaN or infinite, or best score <= 0.
     """
     a = np.sort(_scores(scores))[::-1]
     first = 1 if one_of("variant", variant, VARIANTS) == "paper" else 0
@@ -83,19 +83,19 @@ def best_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant 
     `paper` divides by the number of runs n, `published` by n - 1.
 
     Raises:
-        ValueError: NaN or infinite scores, rope < 0, or fewer than 2 scores (`published`).
+        ValueError: Unknown variant, scores empty, NaN or infinite, rope < 0, or fewer than 2 scores (`published`).
     """
     a = _scores(scores)
     return float(100.0 * np.count_nonzero(a.max() - a <= _rope(rope)) / _others(len(a), variant))
 
 
 def expected_equivalent(scores: npt.ArrayLike, rope: float = ROPE, variant: Variant = "paper") -> float:
-    """Expected size of equivalent runs: mean share of runs within `rope` of a run (section 3.2).
+    """Expected percentage of equivalent runs: mean share of runs within `rope` of a run (section 3.2).
 
     `paper` counts each run among its equivalents and divides by n; `published` leaves it out and divides by n - 1.
 
     Raises:
-        ValueError: NaN or infinite scores, rope < 0, or fewer than 2 scores (`published`).
+        ValueError: Unknown variant, scores empty, NaN or infinite, rope < 0, or fewer than 2 scores (`published`).
     """
     a = np.sort(_scores(scores))
     n, rope = len(a), _rope(rope)
@@ -182,7 +182,7 @@ def average_change(ranks: npt.ArrayLike, scores: npt.ArrayLike, variant: Variant
 
 
 def rope_of(scores: npt.ArrayLike) -> float:
-    """A region of practical equivalence in units of the scores: `SHARE` of the distance from median to best."""
+    """Half-width of a region of practical equivalence: `SHARE` of the distance from the median to the best score."""
     a = _scores(scores)
     return SHARE * float(a.max() - np.median(a))
 
@@ -197,7 +197,7 @@ def analyse(
             runs (without those never measured and without constant hyperparameters; choices of a categorical are ranked
             in the order of the space).
         scores: (n,) scores, higher is better; the name of the DataFrame's column that has them; None for a Table.
-        ks: The k of Rel@k and mean@k. Those beyond the number of runs raise.
+        ks: The k of Rel@k and mean@k, at most the number of runs.
         rope: Half-width of the region of practical equivalence, in units of the score; default: see `rope_of`. The
             paper's is `ROPE`.
         metric: Metric of a Table, by default the first.
@@ -207,7 +207,7 @@ def analyse(
         None where the best score is not positive, `rho` where it is undefined.
 
     Raises:
-        ValueError: See the functions.
+        ValueError: See the functions; or the Table lacks the metric or has no hyperparameter that varies.
     """
     if hasattr(configs, "provenance"):
         configs, scores = _of_table(configs, metric)
@@ -259,7 +259,7 @@ def _rank_sums(configs: Any) -> Floats:
 
 
 def _to_best(ranks: npt.ArrayLike, scores: npt.ArrayLike, best: int | None, variant: str) -> tuple[Floats, Floats]:
-    """Distance in rank and loss in score to the best run."""
+    """Distance in rank and loss in score to the best run, which `paper` leaves out."""
     r, a = _pair(ranks, scores)
     top = int(a.argmax()) if best is None else best
     if not (0 <= top < len(a) and a[top] == a.max()):

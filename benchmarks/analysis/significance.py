@@ -30,7 +30,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 
 TIED, INCONCLUSIVE, DIFFERENT = "tied for best", "inconclusive", "not significantly different"
-"""Verdicts that name no winner: on an agent, on too few data, on a pair."""
+"""Verdicts that name no winner: about an agent, with too few data, about a pair."""
 
 
 def leader(p_values: npt.ArrayLike) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -62,9 +62,13 @@ def judged(scores: Mapping[str, Floats], groups: Sequence[Any]) -> dict[str, Any
     Returns:
         `groups`, their number; `standings`, in the order of the means, with the intervals of each agent on these
         environments (`mean`) and across tasks (`elsewhere`) and whether it is "best", "tied for best" or "worse" `here`
-        (fixed tasks) and `there` (across tasks); `pairs`; and `best`, the sole best agent `here` and `there`, or None.
-        With fewer groups than `intervals.FEWEST_GROUPS` all are "inconclusive" across tasks; else only the agent that
-        is best on fixed tasks can be best across tasks.
+        (fixed tasks) and `there` (across tasks), and whether its interval is `unreliable`; `pairs`; and `best`, the
+        sole best agent `here` and `there`, or None. A single agent is "inconclusive", as all agents are on one
+        environment with fewer runs than `intervals.FEWEST_SEEDS`, and across fewer groups than
+        `intervals.FEWEST_GROUPS`. Only the agent that is best on fixed tasks can be best across tasks.
+
+    Raises:
+        ValueError: Two agents share no seed on an environment, or there is not one label for each environment.
     """
     names = sorted(scores, key=lambda a: float(np.nanmean(scores[a], axis=1).mean()))
     stacked = np.stack([scores[a] for a in names])
@@ -151,13 +155,13 @@ def _pairs(names: Sequence[str], scores: Floats, groups: Sequence[Any]) -> list[
 def _standing(
     names: Sequence[str], pairs: Sequence[Mapping[str, Any]], where: str, only: str | None = ""
 ) -> dict[str, str]:
-    """Standing of each agent: best (alone), tied for best, or worse.
+    """Standing of each agent: best (alone), tied for best, or worse; inconclusive if it is the only one.
 
     Args:
         names: The first one has the lowest mean.
         pairs: Comparisons of all pairs of agents.
         where: "here" or "there".
-        only: The agent that alone may be called best; empty: any.
+        only: The only agent that may be called best; empty: any; None: none.
     """
     first, rivals = names[0], names[1:]
     if not rivals:

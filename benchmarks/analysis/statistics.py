@@ -19,8 +19,8 @@ def probability_of_improvement(scores: Floats) -> Floats:
     """Mean over environments of P(a run of a is better than one of b), ties counted half (Agarwal et al. 2021).
 
     Args:
-        scores: (agents, environments, seeds) scores, NaN where a seed was not run; each agent has a run on each
-            environment.
+        scores: (agents, environments, seeds) scores, lower is better, NaN where a seed was not run; each agent has a
+            run on each environment.
 
     Returns:
         (agents, agents) probabilities, entry [a, b] for a against b.

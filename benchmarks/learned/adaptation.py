@@ -38,7 +38,7 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "cells": ("CellMini-v0", "NASBenchNLP-ptb-final-v0"),
     "functions": (),
 }
-"""Families that are left out, and the ids on which they are tested; functions are `function_table`s."""
+"""Families left out of training, and patterns of the ids that test on them; functions are `function_table`s."""
 
 LANGUAGES = ("eng", "fre", "hun", "vie", "jpn", "rum")
 """Languages of CharMini's tables here."""
@@ -63,7 +63,7 @@ OTHER_TABLES: Mapping[str, tuple[str, ...]] = {
     "CharMini": tuple(f"CharMini-{language}-transformer-v0" for language in LANGUAGES),
     "TextMini": ("TextMini-*-joint-v0", "TextMini-*-crf-v0"),
 }
-"""Families with source tasks, and ids that test on them."""
+"""Families with source tasks, and patterns of the ids that test on them."""
 
 AgentSetting = tuple[str, dict[str, Any]]
 
@@ -86,10 +86,10 @@ def function_table(k: int) -> Table:
 
 
 def methods(files: Mapping[str, str], level: str) -> dict[str, AgentSetting]:
-    """Return the agents and their rivals.
+    """Return the agents of a level and their rivals, by name.
 
     Args:
-        files: Weights of `in-context`: of a half, and those that were trained blind.
+        files: Files of weights of `in-context`, see `trained`.
         level: `table`, `configurations` or `family`.
     """
     helped = {"transfer": "family"} if level == "table" else {}
@@ -135,7 +135,7 @@ def scores(task: str, agent: str, given: Mapping[str, Any], seeds: Sequence[int]
 
 
 def trained(folder: Path) -> dict[str, str]:
-    """Train and return files of weights: blind rivals, and weights that have seen one half of each space."""
+    """Train weights and return their files: blind rivals, and weights trained on one half of each space."""
     found = {}
     for name, half, blind in (("blind, family", None, True), ("half", 0, False), ("blind, configurations", 0, True)):
         states = {part: in_context.record(part, SEARCHES, half=half) for part in in_context.TRAINING_PARTS}

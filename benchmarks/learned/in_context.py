@@ -74,7 +74,7 @@ class States:
 
 
 def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> States:
-    """Record searches on sampled tasks of a part, which sample by expected improvement at several temperatures.
+    """Record searches on sampled tasks of a part, by expected improvement at several temperatures, some partly random.
 
     Args:
         part: One of `TRAINING_PARTS`.
@@ -106,7 +106,7 @@ def record(part: str, searches: int, seed: int = 0, half: int | None = None) -> 
 def fit(states: Mapping[str, States], seed: int, steps: int, blind: bool = False) -> candidate_net.NetArrays:
     """Train one network to maximise the expected gain of the candidate that it samples.
 
-    A gain counts in the mean of the best rewards from its step on, and half in the last one.
+    A gain raises the mean of the best rewards from its step on and, with weight 0.5, the last one.
 
     Args:
         states: Recorded states by part.

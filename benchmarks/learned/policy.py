@@ -53,11 +53,11 @@ UNITS, CROSSED = 16, 4000
 """Units of the networks that imitate source tasks, and number of crossovers added to their tables."""
 
 EVERY, LOOKS = 4, 128
-"""Updates between two validations, and number of validations."""
+"""Updates between two validations, and number of validation episodes."""
 
 
 def with_sources(pools: Sequence[TaskPool]) -> list[TaskPool]:
-    """Each pool with Gaussian processes of the pools of other languages as source tasks."""
+    """Each pool with Gaussian processes of pools of other languages as source tasks; unchanged if there are none."""
     found = []
     for pool in pools:
         others = [o for o in pools if o.feature_names == pool.feature_names and not {*o.languages} & {*pool.languages}]

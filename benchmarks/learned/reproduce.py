@@ -72,7 +72,7 @@ PAIRS = (
 
 
 def overall(found: Mapping[tuple[str, str], Floats]) -> list[dict[str, str]]:
-    """Differences of `PAIRS` over the tables of each family and of both, by the rule of `docs/statistics.md`.
+    """Mean differences of `PAIRS` on the tables of each family and of both, with intervals as in `docs/statistics.md`.
 
     Args:
         found: (id, method) -> (2, seeds) regrets.
@@ -120,7 +120,7 @@ def every_id() -> list[str]:
 
 
 def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) -> None:
-    """Write and print the (2, seeds) scores of (id, method)."""
+    """Write and print the (2, seeds) scores of (id, method), and the differences of `PAIRS`."""
     rows = [
         {"id": i, "method": m, "anytime": f"{s[0].mean():.4f}", "final": f"{s[1].mean():.4f}", "seeds": s.shape[1]}
         for (i, m), s in found.items()

@@ -80,10 +80,10 @@ class PaddedEpisodes:
     """A batch of E episodes, padded to n candidates each.
 
     Attributes:
-        rewards: (E, n) rewards.
+        rewards: (E, n) rewards; the median as padding.
         best: (E,) best rewards.
         span: (E,) differences between the best and the median reward.
-        tables: Predictions of the sources.
+        tables: Predictions, distances and masks of the sources.
         correlations: (E, LENGTHS, n, n) correlations of the candidates.
     """
 
@@ -105,7 +105,7 @@ class EpisodeDistribution:
         some: Probability of such an episode.
         mixed: Probability that the reward is mixed with a smooth random function, so that there are more tasks than
             tables.
-        most: Largest weight of that function, a sine.
+        most: Largest weight w of that function; that of the normal scores is sqrt(1 - w^2).
     """
 
     rows: int = 80
@@ -127,7 +127,7 @@ def draw(
     rng: np.random.Generator,
     how: EpisodeDistribution,
 ) -> PaddedEpisodes:
-    """Draw episodes on tasks, with equal probabilities.
+    """Draw episodes; all tasks have the same probability.
 
     Args:
         tasks: Tasks to draw from.
@@ -156,7 +156,7 @@ def draw(
 def _one(
     t: TableTask, held_out: frozenset[str], rng: np.random.Generator, how: EpisodeDistribution
 ) -> tuple[TableTask, npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
-    """Task, rows, sources and rewards of an episode."""
+    """Task, rows, sources and rewards of an episode; a degenerate one is redrawn."""
     kept = np.array([i for i, languages in enumerate(t.sources) if not held_out & set(languages)])
     low, high = how.sources
     if rng.random() < how.some:

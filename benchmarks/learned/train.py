@@ -97,7 +97,7 @@ def evolve(
     seed: int,
     log: Callable[[int, float, float], None] = lambda *_: None,
 ) -> Floats:
-    """(len(START),) hyperparameters: of the means of late iterates, the best one on the validation tasks.
+    """(len(START),) hyperparameters: the mean of late iterates that is best in validation; without it, the last.
 
     Args:
         seen: Tasks for training.
@@ -105,7 +105,7 @@ def evolve(
         held_out: Languages whose tables are not used as sources, either.
         settings: Settings of the evolution strategy.
         seed: Seed of all draws.
-        log: Called with the generation, the score on the validation episodes, and CPU seconds so far.
+        log: Function called with the generation, the score on the validation episodes, and CPU seconds so far.
     """
     s, rng, how, begun = settings, np.random.default_rng(seed), tasks.EpisodeDistribution(), time.process_time()
     first = np.array([*START.values()])
@@ -198,7 +198,7 @@ def fit(group: Group, settings: Settings, seed: int, log: list[dict[str, object]
 
 @screen.on()
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Train the selected weights."""
+    """Train the selected weights and save them."""
     parser = argparse.ArgumentParser(prog="python -m hpo_envs.benchmarks.learned.train", description=__doc__)
     parser.add_argument("--only", choices=[g.name for g in groups()], help="one group of tables instead of all")
     parser.add_argument("--generations", type=int, default=Settings().generations, help="default: %(default)s")

@@ -3,7 +3,7 @@
     python -m hpo_envs.benchmarks.live.constrained run --optimisers box-bo,optuna-tpe,optuna-gp --seeds 5-24
     python -m hpo_envs.benchmarks.live.constrained table
 
-`constrained.csv` has one line a run; stored runs are not repeated.
+`constrained.csv` has one line per run; stored runs are not repeated.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def gramacy(c: Config) -> tuple[float, ...]:
 
 
 def hartmann6(c: Config) -> tuple[float, ...]:
-    """Hartmann's function of six variables within a ball around the origin, where its maximum is not."""
+    """Hartmann's function of six variables within a ball around the origin that excludes its maximum."""
     return problems.hartmann6(c), sum(x * x for x in c.values()) - 0.7
 
 
@@ -65,7 +65,7 @@ def forest(c: Config) -> tuple[float, ...]:
 
 
 def network(c: Config) -> tuple[float, ...]:
-    """Accuracy of a multilayer perceptron on 300 digits, with at most 3,000 weights and 40,000 of them times epochs."""
+    """Accuracy of a multilayer perceptron on 300 digits: at most 3,000 weights, and 40,000 weights times epochs."""
     given = dict(c)
     layers, epochs = (given.pop("units"),) * given.pop("layers"), given.pop("epochs")
     sizes = (64, *layers, 10)
@@ -105,7 +105,7 @@ CONSTRAINED: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
 
 
 def play(name: str, optimiser: str, seed: int) -> float:
-    """The best feasible score of a run; NaN without one."""
+    """Run an optimizer; return the best feasible score, or NaN without one."""
     space, function = CONSTRAINED[name]
     points = Points(space_of(space))
     best, count = math.nan, len(function(points.config(points.raw(np.full((1, len(points.space)), 0.5))[0]))) - 1
@@ -119,7 +119,10 @@ def play(name: str, optimiser: str, seed: int) -> float:
 
 
 def table(against: str = "box-bo") -> pd.DataFrame:
-    """Mean regret by problem: 0 at the best score of all runs, 1 at the median of random search, and without any."""
+    """Mean regret by optimizer and problem, and mean difference to one optimizer with its standard error.
+
+    Regret is 0 at the best score of all runs, and 1 at the median of random search or without a feasible score.
+    """
     runs = pd.read_csv(CONSTRAINED_RESULTS)
     best, middle = runs.groupby("problem").best.max(), runs[runs.optimiser == "random"].groupby("problem").best.median()
     top, low = (runs.problem.map(m) for m in (best, middle))

@@ -39,7 +39,7 @@ class CurveProblem:
 
 
 def _linear(step: Callable[..., Any], model: Any, data: str) -> Iterator[float]:
-    """Scores on one half of 300 rows of a linear model of scikit-learn that is trained on the other."""
+    """Score after each epoch, at least -1, on one half of 300 rows of a linear model that is trained on the other."""
     x, y, v, w = halves(data, 300)
     if y.dtype == np.float64:
         y, w = ((part - y.mean()) / y.std() for part in (y, w))
@@ -67,7 +67,7 @@ def linear_diabetes(c: Config) -> Iterator[float]:
 
 
 def _network(c: Config, data: str) -> Iterator[float]:
-    """Accuracy of a network on one half of 300 rows, trained on the other by stochastic gradient descent."""
+    """Accuracy after each epoch on one half of 300 rows of a network trained on the other by gradient descent."""
     x, y, v, w = halves(data, 300)
     rng, target = np.random.default_rng(0), np.eye(int(y.max()) + 1)[y]
     sizes = [x.shape[1], *[c["units"]] * c["layers"], target.shape[1]]

@@ -81,7 +81,7 @@ class EpochBudget:
     def final(self, epochs: int) -> float:
         """Score without noise, fully trained, of the configuration that is chosen after the first `epochs`.
 
-        Chosen is the one with the best last score among those trained for the most epochs.
+        It is the one with the best last score among those trained for the most epochs.
         """
         last = {training: (epoch, score) for training, epoch, score in self.trace[:epochs]}
         return self._problem.function(self.configs[max(last, key=lambda training: last[training])])

@@ -46,7 +46,7 @@ class SuiteOptimiser(Optimiser):
         self._agent = agents.make(agent, agents.Problem(**self._params.problem()), seed)
 
     def ask(self) -> tuple[Any, Config]:
-        """The agent's next action."""
+        """Return the agent's next action and its configuration."""
         action = self._agent.ask()
         return action, self._params.points.config(self._params.stored(action))
 
@@ -94,7 +94,7 @@ class Optuna(Optimiser):
             self._study.enqueue_trial(config)
 
     def ask(self) -> tuple[Any, Config]:
-        """The next trial and its suggestions for the active hyperparameters."""
+        """Return the next trial and its suggestions for the active hyperparameters."""
         trial = self._study.ask()
         return trial, active_of(self._space, lambda h: suggested(trial, h))
 
@@ -136,7 +136,7 @@ class Smac(Optimiser):
         self._facade = facade(scenario, lambda config, seed: 0.0, logging_level=50)
 
     def ask(self) -> tuple[Any, Config]:
-        """The next trial."""
+        """Return the next trial and its configuration."""
         trial = self._facade.ask()
         return trial, {k: v.item() if isinstance(v, np.generic) else v for k, v in trial.config.items()}
 
@@ -179,7 +179,7 @@ class AxClient(Optimiser):
         self._client.configure_optimization("score", outcome_constraints=limits or None)
 
     def ask(self) -> tuple[Any, Config]:
-        """The next trial."""
+        """Return the number of the next trial and its configuration."""
         ((number, given),) = self._client.get_next_trials(1).items()
         return number, active_of(self._space, lambda h: given[h.name])
 
@@ -202,8 +202,8 @@ def make(name: str, problem: LiveProblem, seed: int, budget: int, constraints: i
     """An optimizer by name.
 
     Args:
-        name: A registered agent, `optuna-tpe` (multivariate by default since
-            Optuna 5), `optuna-tpe-univariate`, `optuna-gp`, `smac3` or `botorch-ax`.
+        name: A registered agent, `optuna-tpe` (multivariate by default since Optuna 5), `optuna-tpe-univariate`,
+            `optuna-gp`, `smac3` or `botorch-ax`.
         problem: The problem.
         seed: Seed of the optimiser.
         budget: Number of evaluations.

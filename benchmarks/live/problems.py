@@ -100,7 +100,7 @@ def levy(config: Config) -> float:
 
 
 def ellipsoid(config: Config) -> float:
-    """Logarithm of an ellipsoid of sixteen variables with weights from 1 to 100 and an off-centre maximum of 3."""
+    """Negative log10 of an ellipsoid of sixteen variables with weights from 1 to 100 and an off-centre maximum of 3."""
     x = np.array([config[f"x{j:02d}"] for j in range(16)])
     centre = 0.5 + 0.35 * np.cos(1.0 + 2.0 * np.arange(16))
     return -math.log10(1e-3 + float((100.0 ** (np.arange(16) / 15.0) * (x - centre) ** 2).sum()))
@@ -155,7 +155,7 @@ def forest_cancer(config: Config) -> float:
 
 
 def boosting_diabetes(config: Config) -> float:
-    """R^2 of gradient boosting on the diabetes data."""
+    """R^2 of gradient boosting on 200 rows of the diabetes data."""
     return _score(GradientBoostingRegressor(**config, random_state=0), "diabetes", 200)
 
 
@@ -172,7 +172,7 @@ def network_wine(config: Config) -> float:
 
 
 def ridge_diabetes(config: Config) -> float:
-    """R^2 of kernel ridge regression on the diabetes data."""
+    """R^2 of kernel ridge regression on 200 rows of the diabetes data, at least -1."""
     return max(-1.0, _score(KernelRidge(**config), "diabetes", 200))
 
 
@@ -229,7 +229,7 @@ def policy(config: Config) -> float:
 
 
 def sparse30(config: Config) -> float:
-    """Branin's function of two of fourteen real numbers; one of eight integers and one of eight choices count, too."""
+    """-log(1 + Branin) of two of fourteen real numbers; one of eight integers and one of eight choices count, too."""
     value = branin(15.0 * config["r03"] - 5.0, 15.0 * config["r10"])
     return float(
         -math.log1p(-value) - 0.1 * (config["i2"] - 9) ** 2 - {"a": 1.5, "b": 0.7, "c": 0.0, "d": 2.0}[config["c5"]]
@@ -241,7 +241,7 @@ def _table(name: str, *shape: int) -> np.ndarray:
 
 
 def mixed44(config: Config) -> float:
-    """Sixteen real numbers, fourteen integers and fourteen categories; effects decay, neighbours interact."""
+    """Sixteen real numbers, fourteen integers and fourteen categories; effects decay, some categories interact."""
     kinds, total = {"r": 16, "i": 14, "c": 14}, 0.0
     for kind, count in kinds.items():
         order, best = _table(kind, count).argsort(), 0.15 + 0.7 * _table(f"{kind} best", count)
@@ -257,7 +257,7 @@ def mixed44(config: Config) -> float:
 
 
 def dense40(config: Config) -> float:
-    """Sixteen real numbers, twelve integers and twelve categories that all matter, off centre; pairs interact."""
+    """Sixteen real numbers, twelve integers and twelve categories that all matter, off centre; neighbours interact."""
     x = np.array([config[f"r{j:02d}"] for j in range(16)] + [config[f"i{j:02d}"] / 15.0 for j in range(12)])
     weight, best = 0.5 + _table("dense weight", 28), _table("dense best", 28)
     off = x - best
@@ -278,7 +278,7 @@ def branches(config: Config) -> float:
 
 
 def training_tree(config: Config) -> float:
-    """Simulated log loss of a training with nested choices: schedules of optimisers, regularisers of models."""
+    """Negative simulated loss of a training with nested choices: optimiser and its schedule, model and its norm."""
     loss = 0.03 * (config["epochs"] - 14) ** 2 / 14
     rate = math.log10(config["lr"]) + (3.0 if config["optimizer"] == "adam" else 1.0)
     loss += 0.25 * rate**2 + (0.2 if config["optimizer"] == "sgd" else 0.0)
@@ -301,7 +301,7 @@ def training_tree(config: Config) -> float:
 
 
 def histboost_diabetes(config: Config) -> float:
-    """R^2 of gradient boosting by histograms on the diabetes data."""
+    """R^2 of histogram-based gradient boosting on 200 rows of the diabetes data, at least -1."""
     model = HistGradientBoostingRegressor(**config, early_stopping=False, random_state=0)
     return max(-1.0, _score(model, "diabetes", 200))
 
@@ -326,7 +326,7 @@ def pipeline_digits(config: Config) -> float:
 
 
 class Id:
-    """The reward of an id whose actions are a box, as a function of its hyperparameters.
+    """Function that returns the reward of a configuration on an id with box actions.
 
     Args:
         name: The id.

@@ -1,9 +1,9 @@
-"""Study of optimizers on live problems: default budgets, references, regret; runs are lines of `results.csv`.
+"""Study of optimizers on live problems: default budgets, references, regret; runs are stored in `results.csv`.
 
-    python -m hpo_envs.benchmarks.live.study run --optimizers box-bo,optuna-tpe --seeds 5-24
+    python -m hpo_envs.benchmarks.live.study run --optimisers box-bo,optuna-tpe --seeds 5-24
     python -m hpo_envs.benchmarks.live.study table
 
-A run is one line of `results.csv`; stored runs are not repeated.
+A run has a line of `results.csv` for each budget that it reaches; stored runs are not repeated.
 """
 
 import argparse
@@ -41,7 +41,7 @@ RANDOM = 256
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One run, as in `results.csv`.
+    """One run up to a budget, as in `results.csv`.
 
     Attributes:
         problem: Name of the problem.
@@ -51,8 +51,8 @@ class Row:
         seed: Seed of optimizer and noise.
         final: Score without noise of the configuration with the best observed score.
         anytime: `final` after each evaluation, averaged over all evaluations.
-        median_ms: Median CPU time of a suggestion.
-        worst_ms: Longest CPU time of a suggestion.
+        median_ms: Median CPU time of a suggestion and its report, in milliseconds.
+        worst_ms: Longest such time.
     """
 
     problem: str
@@ -78,7 +78,7 @@ class ShortRow:
 
 
 def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
-    """Run an optimizer; return a row per reached budget in `BUDGETS`.
+    """Run an optimizer; return a row for its budget and for each smaller one in `BUDGETS`.
 
     Args:
         problem: The problem.
@@ -112,7 +112,7 @@ def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: 
 
 
 def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], budget: int, workers: int) -> None:
-    """Run the missing runs of `results.csv`, seed by seed."""
+    """Carry out the runs that `results.csv` lacks, seed by seed."""
     wanted = [(p, o, workers, budget, s) for s in seeds for p in PROBLEMS if p.name in {*names} for o in optimisers]
     carry_out(RESULTS, wanted, lambda problem, o, workers, budget, seed: play(problem, o, seed, budget, workers))
 
@@ -154,7 +154,7 @@ def references() -> pd.DataFrame:
 
 
 def measure_references(problems: Iterable[Any] = PROBLEMS, path: Path | None = None) -> None:
-    """Write to `references.csv`: median score of random configurations, and the best score of these and of all runs."""
+    """Write `references.csv`: median score of random configurations, best score of these, all runs and `KNOWN`."""
     runs, rows = load(path), {}
     for problem in problems:
         points = Points(space_of(problem.search_space))
@@ -193,7 +193,7 @@ KNOWN = {
 
 
 def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFrame:
-    """Runs with scores as regret: 0 at the best known score, 1 at the median random configuration."""
+    """Runs of a budget and seeds, scores as regret: 0 at the best known score, 1 at the median random configuration."""
     known, runs = references(), runs[(runs.budget == budget) & runs.seed.isin([*seeds])]
     best, median = runs.problem.map(known.best), runs.problem.map(known["median"])
     names = [name for name in ("final", "anytime") if name in runs]
@@ -203,7 +203,7 @@ def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFra
 def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
     """Mean regret by optimizer, and paired differences with one of them.
 
-    Intervals are on fixed problems: only seeds are random.
+    Standard errors (`_se`) are for fixed problems: only seeds are random.
 
     Args:
         runs: From `regrets`.

@@ -32,7 +32,7 @@ BY_NAME = {p.name: p for p in PROBLEMS}
 
 
 def moved(problem: LiveProblem, shift: Callable[[str, Any], Any], name: str) -> LiveProblem:
-    """A problem with other values: its function gets `shift(hyperparameter, value)`."""
+    """A problem whose function gets `shift(hyperparameter, value)` instead of each value."""
     return LiveProblem(name, problem.space, lambda c: problem.function({k: shift(k, v) for k, v in c.items()}))
 
 
@@ -112,7 +112,7 @@ def earlier(target: str, seed: int) -> tuple[pd.DataFrame, ...]:
 
 
 def known(target: LiveProblem, seed: int) -> list[dict[str, Any]]:
-    """The best earlier configurations, as many of each search, with numbers clipped to the ranges of the target."""
+    """The best configurations of each earlier search, `TOP` in all, with numbers clipped to the target's ranges."""
     found: list[dict[str, Any]] = []
     frames, space = earlier(target.name, seed), space_of(target.search_space)
     for frame in frames:

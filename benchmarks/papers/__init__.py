@@ -1,1 +1,1 @@
-"""Reproductions of papers, one folder each: published numbers are in `expected.csv`, reasons in `mechanisms.csv`."""
+"""Reproductions of papers, one folder each: published numbers (`expected.csv`), why ours differ (`mechanisms.csv`)."""

@@ -60,7 +60,7 @@ class Published:
         return len(self.text.rstrip("kM").partition(".")[2])
 
     def judge(self, low: float, high: float | None = None) -> Verdict:
-        """Verdict on our value or range: `agrees` if it equals or has the published value to the printed digits."""
+        """Verdict on our value or range: `agrees` if it is or contains the published value to the printed digits."""
         nearest = min(max(self.value, low), low if high is None else high)
         return judge(nearest - self.value, 0.5 * 10.0**-self.decimals * self._unit * (1 + 1e-9))
 
@@ -87,7 +87,7 @@ def judge(difference: float, tolerance: float) -> Literal["agrees", "differs"]:
 
 
 def counted(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Counts of the verdicts of `compared.csv`."""
+    """Number of records with each verdict."""
     return {v: sum(r["verdict"] == v for r in records) for v in get_args(Verdict)}
 
 
@@ -101,7 +101,7 @@ def _mechanisms(paper: str) -> tuple[dict[str, str], ...]:
 
 
 def _mechanism(paper: str, where: str, quantity: str) -> str:
-    """Reason why a number differs or cannot be compared: the first match in the paper's `mechanisms.csv`."""
+    """First reason in `mechanisms.csv` why a number differs or cannot be compared; empty without one."""
     rows = (m for m in _mechanisms(paper) if fnmatchcase(where, m["where"]) and fnmatchcase(quantity, m["quantity"]))
     return next((m["mechanism"] for m in rows), "")
 
@@ -135,7 +135,7 @@ class Reproduction(contextlib.ExitStack):
         return self.enter_context(executors.of_jobs(self.jobs))
 
     def seeds(self, usual: int) -> range:
-        """The seeds of an experiment that the paper ran `usual` times."""
+        """The seeds of an experiment: `trials`, or as many as the paper ran (`usual`)."""
         return range(self.seed, self.seed + (self.trials or usual))
 
     def map(
@@ -184,7 +184,7 @@ def _apart(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 Parts = Mapping[str, Callable[[Reproduction], Sequence[Mapping[str, Any]] | None]]
-"""Name of a part -> what computes it; the rows that it returns, if any, are printed and written under its name."""
+"""Name of a part -> its function, whose rows, if it returns any, are printed and written under the name."""
 
 
 def reproduce(

@@ -35,7 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-"""Okabe and Ito's palette, safe for colour-blind readers; grey for its yellow, which white paper swallows."""
+"""Okabe and Ito's palette, safe for colour-blind readers; grey for its yellow, which is hard to see on white."""
 
 DASHES = ("-", "--", ":", "-.")
 """Line styles; a second set of eight agents is dashed, so that no two look the same."""
@@ -56,12 +56,12 @@ TRANSFER = {
     "rgpe": 30, "zero-shot": 31, "quantile-copula": 3, "tst-tpe": 9, "stacked-gp": 10, "warm-gp": 11, "portfolio": 14,
     "learned-policy": 25, "in-context": 21, "curve-ranker": 12,
 }  # fmt: skip
-"""Agents that learn from other tables, in the looks of agents that they do not meet in a picture."""
+"""Style indices of agents that learn from other tables, shared with agents that no picture shows beside them."""
 
 PLACES = {name: i for names in (SEARCH, ARMS) for i, name in enumerate(names)} | TRANSFER
 
 MOST = 6
-"""Lines of a picture, and highlighted lines of a chart."""
+"""Largest number of lines in a picture, and of highlighted lines in a chart."""
 
 FLOOR = 1e-3
 """Lowest regret on a logarithmic axis."""
@@ -105,7 +105,7 @@ def panels(rows: int, columns: int, size: tuple[float, float], **options: Any) -
 
 
 def save(figure: Any, path: Path, dpi: int = 150) -> list[Path]:
-    """Write a figure as `.png` and `.svg`, without date, so that equal data give equal bytes."""
+    """Write a figure as `.png` and `.svg`, without date, so that equal data give equal bytes; return both paths."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for file in files(path):
         drawn = io.BytesIO()
@@ -144,7 +144,7 @@ def styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def line(axes: Any, x: Any, band: Sequence[Any], label: str, look: Mapping[str, Any]) -> None:
-    """Draw a line from (estimate) or (estimate, lower, upper)."""
+    """Draw an estimate as a line, with its interval if `band` is (estimate, lower, upper)."""
     lines = [np.array(b, dtype=float) for b in band]
     axes.plot(x, lines[0], label=label, **look)
     if len(lines) == 3:

@@ -1,4 +1,4 @@
-"""Plots of configurations and of the importance of hyperparameters; number of marginals drawn."""
+"""Plots of configurations and of the importance of hyperparameters."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from hpo_envs.benchmarks.analysis.forest_importance import Dimension, ForestImpo
 from hpo_envs.benchmarks.plots import COLOURS, axes_of, panels, save
 
 SHOWN = 4
-"""Marginals that are drawn."""
+"""Largest number of marginals in a picture."""
 
 MISSING = -0.12
 """Position of lines without a value, below the lowest value."""
@@ -61,7 +61,7 @@ def parallel_coordinates(frame: Any, columns: Sequence[str] | None = None, by: s
 
 
 def _places(values: Any) -> tuple[npt.NDArray[np.float64], str, str]:
-    """(n,) heights from 0 to 1 of a column's values, and the labels of its ends."""
+    """(n,) heights from 0 to 1 of a column's values, `MISSING` without one; and the labels of its ends."""
     known = values.dropna()
     if not all(isinstance(v, (int, float, np.number)) and not isinstance(v, bool) for v in known):
         choices = {v: i for i, v in enumerate(sorted(known.unique(), key=str))}
@@ -114,6 +114,9 @@ def draw_importance(
         axes: Axes of the hyperparameters.
         sign: -1 if scores are minus the metric.
         path: Path of the files, without suffix.
+
+    Returns:
+        The files.
     """
     order = np.argsort(-found.main, kind="stable")
     shown = min(SHOWN, len(order))

@@ -57,7 +57,7 @@ def ranks(frame: Any, ax: Any = None, score: str = "mean_regret") -> Any:
         The axes.
 
     Raises:
-        ValueError: See `scores_of`; or there are fewer than two agents.
+        ValueError: See `scores_of`; or there are fewer than two agents, or two share no seed on an environment.
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     scores, groups = scores_of(frame, score)
@@ -106,7 +106,7 @@ def curves(frame: Any, by: str = "evaluations") -> tuple[Floats, dict[str, list[
         (points,) x, and for each agent the mean and both ends of its interval, (points,) each.
 
     Raises:
-        ValueError: The regret of all runs is unknown.
+        ValueError: No run has a regret, or `by` is unknown.
     """
     one_of("by", by, ("evaluations", "cost"))
     total, frame = len(frame), frame.dropna(subset="regret")
@@ -158,6 +158,9 @@ def lines(x: Any, bands: Mapping[str, Any], ax: Any = None, measure: str = "norm
 
     Returns:
         The axes.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     ax, looks = _axes(ax), styles(bands)
     shown = most(sorted(bands, key=lambda a: float(np.nanmean(np.array(bands[a][0], float)))))

@@ -61,7 +61,7 @@ def ecdf(frame: Any, axes: Any = None, targets: npt.ArrayLike = TARGETS) -> Any:
         The axes; the x axis is a fraction of the longest run on each environment.
 
     Raises:
-        ValueError: The regret of all runs is unknown.
+        ValueError: The regret of a run is unknown.
         ModuleNotFoundError: matplotlib is missing; the message says how to install it.
     """
     if frame["regret"].isna().any():

@@ -1,1 +1,1 @@
-"""A comparison as one self-contained page; its scripts (sorting, charts) and styles are in `static`."""
+"""A comparison as one self-contained HTML page, whose scripts and styles are in `static`, and as text."""

@@ -24,7 +24,7 @@ def ink(share: float) -> str:
 
 
 def chart(title: str, xlabel: str, ylabel: str, panel: Mapping[str, Any], **options: Any) -> dict[str, Any]:
-    """One chart: `panel` has `x` and, by agent, an estimate or an estimate with its interval.
+    """One chart: `panel` has `x` and `agents`, for each agent an estimate or an estimate with its interval.
 
     Options are `xlog`, `ylog`, `xreverse` and `step`; `points`, the series drawn as points, and `notes` on each;
     `labels` of x = 0, 1, ...; `shades`, the colour of each series, which are all shown without a legend; `axes`, one

@@ -9,7 +9,7 @@ from hpo_envs.benchmarks.report import charts
 from hpo_envs.benchmarks.report.tables import head, num, table, text
 
 SHOWN = ("optuna-gp", "regularized-evolution")
-"""Agents in the picture beside the one with the lowest mean and `bo`: a model of another package, and none."""
+"""Agents in the picture besides `bo` and the one with the lowest mean: one with a model, and one without."""
 
 
 def shown(found: Mapping[str, Any]) -> list[str]:
@@ -18,13 +18,13 @@ def shown(found: Mapping[str, Any]) -> list[str]:
 
 
 def _standings(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Agents at the largest budget, in their order."""
+    """Standings of the agents at the largest budget, by their mean across tasks."""
     standings: list[dict[str, Any]] = found["budgets"][max(found["budgets"], key=int)]["standings"]
     return standings
 
 
 def section(found: Mapping[str, Any]) -> str:
-    """The verdict: sentence, picture with a row for each task group, and folded tables."""
+    """The verdict as HTML: sentence, picture with a row for each task group, and folded tables."""
     agents, rows = shown(found), found["by_group"]
     leads = [0.0, *(-r[a] for r in rows for a in agents)]
     low, spread = min(leads), max(leads) - min(leads)
@@ -74,7 +74,7 @@ def _heat(lead: float, spread: float) -> str:
 
 
 def _learned(rows: Sequence[Mapping[str, str]]) -> str:
-    """Learned optimizers and rivals that do not adapt: fixed orders, mean ranks, and weights without history."""
+    """Folded table of learned optimizers and of rivals that do not adapt to the run; empty without results."""
     known = [r for r in rows if r.get("mean") and "minus" not in r["method"]]
     if not known:
         return ""

@@ -9,7 +9,7 @@ def share(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number as text; None: never reached."""
+    """A number as text with three digits; None as "never"."""
     # Adding 0 turns -0 into 0.
     return "never" if value is None else f"{value + 0.0:.3g}"
 
@@ -21,7 +21,7 @@ def interval(values: Sequence[float | None]) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p-value in the notation of papers."""
+    """A p-value in the notation of papers; None as an empty text."""
     return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 

@@ -163,7 +163,7 @@ def _track(t: Mapping[str, Any], i: int, drawn: Drawn, rows: dict[str, str]) -> 
 
 
 def figure(key: str, variants: list[dict[str, Any]], note: str, drawn: Drawn) -> str:
-    """Placeholder of a chart; with several variants `note` is its title."""
+    """Placeholder of a chart, whose variants are added to `drawn`; with several variants `note` is its title."""
     drawn[key] = variants
     title, caption = (variants[0]["title"], note) if len(variants) == 1 else (note, "")
     below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""

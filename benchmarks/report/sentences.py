@@ -29,7 +29,7 @@ def measure(track: Mapping[str, Any]) -> str:
 
 
 def score(record: Mapping[str, Any]) -> str:
-    """A mean of runs with its interval; of equal runs, a bound on the fraction of others."""
+    """A mean with its interval as text; if all runs are equal, with a bound on the fraction of runs that differ."""
     text = numbers.interval(record["mean"])
     if record["constant"]:
         n = min(record["n"])
@@ -43,12 +43,12 @@ def against(track: Mapping[str, Any], a: str, b: str) -> dict[str, Any] | None:
 
 
 def fixed_order(track: Mapping[str, Any]) -> str | None:
-    """The best agent of a track that uses source tasks, but nothing that it observes in the run."""
+    """The best agent of a track among `FIXED_ORDERS`, which ignore what they observe in the run; None without one."""
     return next((r["agent"] for r in track["ranking"] if r["agent"] in FIXED_ORDERS), None)
 
 
 def gain(track: Mapping[str, Any], agent: str) -> list[float | None] | None:
-    """Adaptation gain with its interval: the lead of an agent over `fixed_order`, on the same seeds; None without."""
+    """Adaptation gain with its interval: the lead over `fixed_order` on the same seeds; None for agents without one."""
     fixed = fixed_order(track)
     p = None if fixed is None or agent in FIXED_ORDERS else against(track, fixed, agent)
     return p["here"]["difference"] if p else None
@@ -152,7 +152,7 @@ def _random(track: Mapping[str, Any]) -> list[str]:
 
 
 def _same_as_random(track: Mapping[str, Any]) -> list[str]:
-    """Agents whose budget ends within their random initial design, and are therefore not listed."""
+    """Sentences on agents identical to random search: their budget ends within their random initial design."""
     n = len(track["environments"])
     groups: dict[int, list[str]] = {}
     for r in track["ranking"]:
@@ -168,13 +168,13 @@ def _same_as_random(track: Mapping[str, Any]) -> list[str]:
 
 
 def _overlap(track: Mapping[str, Any]) -> list[str]:
-    """Agents with an overlap of training and test languages."""
+    """Sentence on agents whose training and test languages overlap."""
     names = [r["agent"] for r in track["ranking"] if r["agent"].endswith(SEEN)]
     return [f"Train/test overlap: {listed(names)} was trained on these languages."] if names else []
 
 
 def _transfer(track: Mapping[str, Any]) -> list[str]:
-    """Source tasks of the agents."""
+    """Sentence on the source tasks of the agents, if the track has any."""
     found = re.search(r"transfer=(\w+)", track["environments"][0])
     return (
         [f"Source tasks of all agents: {found[1]} tables of other languages, listed in the headers."] if found else []

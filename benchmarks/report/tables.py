@@ -100,13 +100,13 @@ def _ranking(t: Mapping[str, Any], key: str) -> str:
 
 
 def _tested(verdict: str, test: Mapping[str, Any]) -> str:
-    """A verdict with its p-value."""
+    """A verdict with its p-value, if it has one."""
     p = numbers.p_value(test.get("p"))
     return f"{verdict} ({p})" if p else verdict
 
 
 def milliseconds(seconds: float | None) -> str:
-    """A time in milliseconds, with two digits."""
+    """Seconds as text in milliseconds, with two digits, or whole from 100 ms on; empty for None."""
     return "" if seconds is None else f"{1000 * seconds:.2g}" if seconds < 0.1 else f"{1000 * seconds:,.0f}"
 
 

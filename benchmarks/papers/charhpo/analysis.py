@@ -39,7 +39,7 @@ def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[st
 
 
 def of_sweep(sweep: Sweep, variant: Variant) -> dict[str, list[float]]:
-    """Tables 10, 11 and 12 for one sweep; several values if the choice among tied best runs matters."""
+    """Tables 10, 11 and 12 for one sweep; those of Table 12 once for each run that ties for the best."""
     a = sweep.accuracy
     out = {f"rel@{k}": [sens.relative_at(a, k, variant)] for k in sens.KS}
     out |= {f"mean@{k}": [sens.mean_at(a, k, variant)] for k in sens.KS}
@@ -58,7 +58,7 @@ TABLES = {10: ("rel@",), 11: ("mean@", "best", "equivalent"), 12: ("rho", "maxim
 def values(sweeps: Sequence[Sweep], variant: Variant = "published") -> dict[Key, list[Value]]:
     """Our values; more than one if several runs tie for the best.
 
-    Averages (Tables 3 to 5) are of the printed values of Tables 10 to 12, which `reproduce` gets from the closest
+    Averages (Tables 3 to 5) are of the printed values of Tables 10 to 12, which `entries` takes from the closest
     candidate, and are therefore not included, see `averages`.
     """
     out: dict[Key, list[Value]] = {}
@@ -102,7 +102,7 @@ def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
 def averages(printed: Mapping[Key, Value]) -> dict[Key, float]:
     """Tables 3 to 5 and the averages of Table 6.
 
-    Means and standard deviations (n - 1 degrees of freedom) over languages of the values as printed per language.
+    Means and, except in Table 6, standard deviations (n - 1 degrees of freedom) over languages of the printed values.
 
     Args:
         printed: Values of Tables 6 and 10 to 12, rounded as printed.
@@ -124,7 +124,7 @@ def precision(published: str, quantity: str) -> float:
     """Half a unit of the last digit of a rounded published number.
 
     Tables 8 and 9 drop trailing zeros: hyperparameters there have two digits after the point, and learning rates in
-    scientific notation three significant ones. Whole numbers are exact.
+    scientific notation three significant ones. With half a unit, whole numbers agree only if equal.
     """
     if "e" in published:
         return 0.5 * 10.0 ** (int(published.partition("e")[2]) - 2)

@@ -19,7 +19,7 @@ BOXES = ("hidden_size", "embedding_size", "batch_size")
 
 
 def tables(r: Reproduction) -> list[Record]:
-    """Number of published values that agree, by table, with their own definitions and with those in the text."""
+    """Number of published values that agree, by table, with the definitions behind them and with those in the text."""
     expected, sweeps = settings.expected(), settings.sweeps()
     published = analysis.entries(expected, analysis.values(sweeps, "published"))
     text = analysis.entries(expected, analysis.values(sweeps, "paper"))
@@ -62,7 +62,7 @@ def metrics_of_cases() -> list[Record]:
 
 
 def boxes(sweeps: Sequence[Sweep]) -> list[Record]:
-    """Data of figure 2: the best configuration of each sweep, by hyperparameter, task and architecture.
+    """Data of figure 2: quantiles and mean over the sweeps' best configurations, by hyperparameter and kind of sweep.
 
     If several runs tie for the best, the one in Tables 8 and 9 is used.
     """
@@ -130,6 +130,6 @@ def figure2(r: Reproduction) -> list[Record]:
 PARTS: common.Parts = {"tables": tables, "figure1": figure1, "figure2": figure2}
 
 QUICK = 1
-"""Trials of `--quick`; nothing here is drawn."""
+"""Trials of `--quick`; nothing here depends on them."""
 
 main = functools.partial(common.reproduce, "charhpo", PARTS)

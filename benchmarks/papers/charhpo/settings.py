@@ -14,7 +14,7 @@ from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Floats, Table
 
 UNRANKED = ("attention_heads", "decoder_layers")
-"""Hyperparameters of both architectures that the published similarity ignores; the text says all sixteen."""
+"""Hyperparameters of both architectures that the published similarity ignores; by the text all sixteen count."""
 
 REVERSED = {
     "warmup_samples": "reduceonplateau",
@@ -84,7 +84,7 @@ def sweeps() -> tuple[Sweep, ...]:
 
 
 SIZES = Path(__file__).with_name("sizes.csv")
-"""Lines of the files of both shared tasks that Table 7 describes: CoNLL 2017 high and SIGMORPHON 2021 medium."""
+"""File of line counts of the data in Table 7, from both shared tasks: CoNLL 2017 high, SIGMORPHON 2021 medium."""
 
 
 def sizes() -> list[tuple[str, Published, int]]:

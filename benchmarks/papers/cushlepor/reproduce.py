@@ -1,4 +1,4 @@
-"""`hpo-envs reproduce cushlepor`."""
+"""`hpo-envs reproduce cushlepor`: the published numbers, and the distributions of figures 6 and 7."""
 
 import functools
 import json
@@ -18,13 +18,13 @@ TABLE = "cushlepor/ted-ende"
 """English to German: the talks of WMT 2021."""
 
 PSQM, NEWS = "cushlepor/newstest2020-ende-psqm", "cushlepor/newstest2021-ende-mqm"
-"""The labels that the paper's RMSEs are to; news of WMT 2021 with MQM scores."""
+"""Tables of the pSQM labels behind the paper's RMSEs, and of news of WMT 2021 with MQM scores."""
 
 SETTINGS = {
     "pSQM": {"hLEPOR": "hlepor-en-de", "cushLEPOR": "cushlepor-psqm-en-de"},
     "LaBSE": {"hLEPOR": "hlepor-en-de", "cushLEPOR": "cushlepor-lm-en-de-first"},
 }
-"""Target -> settings of figures 3 and 5: that of en-de which section 4 suggests, and the one tuned on the target."""
+"""Target -> settings of figures 3 and 5: the one that section 4 suggests for en-de, and the one tuned on the target."""
 
 
 def published(r: Reproduction) -> None:
@@ -46,7 +46,7 @@ def examples() -> dict[str, float]:
 
 
 def to_psqm() -> dict[str, float]:
-    """RMSEs to the pSQM labels of newstest2020, English to German; empty if the labels are not installed."""
+    """RMSEs to the pSQM labels of newstest2020 en-de, that of BLEU only with its package; empty without the labels."""
     if store.missing(PSQM):
         return {}
     table = store.load(PSQM)
@@ -75,7 +75,7 @@ def of_systems() -> dict[str, float]:
 
 
 def rmses(table: Table, target: str) -> dict[str, float]:
-    """RMSE of hLEPOR and of the published cushLEPOR on all segments of a table with scores of a target."""
+    """RMSE of hLEPOR and of the published cushLEPOR to a table's scores of a target, over all segments."""
     found = scores(table, SETTINGS[target])
     return {f"RMSE to {target} of {name}": _rmse(x, human(table)) for name, x in found.items()}
 
@@ -85,7 +85,7 @@ def _rmse(x: Floats, y: Floats) -> float:
 
 
 def human(table: Table) -> Floats:
-    """(segments,) human scores in [0, 1]."""
+    """(segments,) human scores in [0, 1]; on a table of `semantic.of_news` the similarities."""
     return table.values[:, 0, 0, 0]
 
 

@@ -34,11 +34,11 @@ def note(
     error: float = np.nan,
     runs: int = 0,
 ) -> Record:
-    """Record one of our numbers, with the published one if there is one.
+    """Return the row of one of our numbers, and compare it with the published one, if there is one.
 
     Args:
         r: The reproduction.
-        where: Table or figure; after a colon, the deviation from it.
+        where: Table or figure; after a colon, the deviation from it, with which nothing is added to `r.compared`.
         row: Row of the table.
         delta: Error rate, if there is one.
         quantity: Name of the number in the row.
@@ -129,7 +129,7 @@ def uncounted(r: Reproduction) -> list[Record]:
 
 
 def figure1(r: Reproduction) -> list[Record]:
-    """Section 2: how often the better recogniser wins on one split, on one seed, and in a single run."""
+    """Section 2: lead of the better recogniser, and how often it wins on one split, on one seed, and in one run."""
     x = natural(store.load("fiesta/ner")).values[:, :, 0, 0].reshape(2, NER_SPLITS, NER_SEEDS)
     means = {"all runs": x[1].mean() - x[0].mean()}
     means |= {f"split {i}": x[1, i].mean() - x[0, i].mean() for i in range(3)}
@@ -206,7 +206,7 @@ def _draw_scores(path: Path) -> list[Path]:
 
 
 def figure4(r: Reproduction) -> list[Record]:
-    """Correct selections by budget: sequential halving and non-adaptive on twelve models."""
+    """Correct selections by budget: sequential halving and non-adaptive allocation on twelve models."""
     env, rows = "FIESTA-tdsa12-v0", []
     points: dict[str, dict[int, tuple[float, float]]] = {}
     for budget in selections.FIGURE_4_BUDGETS:

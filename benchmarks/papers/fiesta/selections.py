@@ -22,10 +22,10 @@ FIGURE_4_TRIALS = 10_000
 """Runs for each budget of Figure 4."""
 
 FIGURE_4_BUDGETS = (48, 72, 96, 120, 144, 168, 192, 204)
-"""Evaluations. The paper names 204 only; 48 is the least that gives twelve arms one evaluation in each round."""
+"""Budgets in evaluations. The paper names only 204; 48 is the least for one evaluation of twelve arms per round."""
 
 NAMED_BUDGET = 204
-"""The budget whose two numbers section 5.1 names."""
+"""The budget for which section 5.1 states two numbers."""
 
 ENOUGH = 50_000
 """A budget in evaluations that no fixed-confidence run reaches."""

@@ -24,7 +24,7 @@ class Trace:
     Attributes:
         hours: (k,) simulated hours after each evaluation.
         loss: (k,) L(t): test loss of the cell and epoch with the best validation loss by then.
-        found: Whether that is the best cell of the table at the end.
+        found: Whether the incumbent at the end is the best cell of the table.
     """
 
     hours: Floats
@@ -130,14 +130,14 @@ def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) ->
 
 
 def ranks(table: Table, epoch: int) -> tuple[Floats, Floats]:
-    """Data of one panel of figure 5: ranks by validation loss at an epoch, and by final test loss."""
+    """Data of one panel of figure 5: ranks of first runs by validation loss at an epoch, and by final test loss."""
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
     whole = ~np.isnan(losses[:, 0]).any(axis=(1, 2))
     return rankdata(losses[whole, 0, epoch - 1, 0]), rankdata(losses[whole, 0, -1, 1])
 
 
 def correlations(x: Floats, y: Floats) -> Record:
-    """Pearson's and Spearman's correlation over the pairs without NaN."""
+    """Pearson's and Spearman's correlation over the n pairs without NaN, and n."""
     known = ~(np.isnan(x) | np.isnan(y))
     return {
         "n": int(known.sum()),

@@ -39,7 +39,7 @@ def plot_final(traces: Mapping[str, Sequence[analysis.Trace]], best: float, titl
 
 
 def plot_ranks(table: Table, epochs: Sequence[int], path: Path) -> list[Path]:
-    """Figure 5: rank by validation loss at four epochs against the rank by final test loss."""
+    """Figure 5: rank by validation loss at each of the epochs against the rank by final test loss."""
     figure, (axes,) = panels(1, len(epochs), (3 * len(epochs), 3), sharey=True)
     for axis, epoch in zip(axes, epochs, strict=True):
         x, y = analysis.ranks(table, epoch)
@@ -50,7 +50,7 @@ def plot_ranks(table: Table, epochs: Sequence[int], path: Path) -> list[Path]:
 
 
 def plot_cells(named: Mapping[str, cells.Cell], path: Path) -> list[Path]:
-    """Figures 2 and 11: cells."""
+    """Figures 2 and 11: graphs of the cells."""
     figure, (axes,) = panels(1, len(named), (4.5 * len(named), 6.5))
     for ax, (name, cell) in zip(axes, named.items(), strict=True):
         cells.draw(cell, ax)

@@ -28,7 +28,7 @@ EPOCHS = (5, 10, 25, 50)
 
 
 def load(name: str) -> Table:
-    """A table in upstream's order, on which the seeds of splits and samples are based."""
+    """A table with its rows in upstream's order, which determines what the seeds of splits and samples draw."""
     return natural(store.load(name))
 
 
@@ -109,7 +109,7 @@ def table2(r: Reproduction) -> list[Record]:
 
 
 def figure11(r: Reproduction) -> list[Record]:
-    """The best generated cells with released recipes: those of WikiText-2."""
+    """The two best generated cells with released recipes: those of WikiText-2."""
     table = load(numbers.WIKITEXT2)
     best = analysis.best_losses(table)
     conventional = {cells.key(c) for c in cells.EXAMPLES.values()}
@@ -163,10 +163,10 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Re
     Args:
         r: The reproduction.
         preset: Name in `settings.PRESETS`.
-        dataset: Part of the id.
+        dataset: `wikitext2` or `ptb`.
 
     Returns:
-        One row per method.
+        One row per method; methods whose package is missing are left out.
     """
     spec, seeds = f"NASBenchNLP-{dataset}-v0", list(r.seeds(settings.TRIALS))
     natural_table, variant = load(f"nasbenchnlp/{dataset}"), settings.VARIANT[preset]

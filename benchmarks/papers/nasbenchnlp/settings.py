@@ -17,10 +17,10 @@ GRAPH2VEC_RANGES = (
     (-7.2101, 8.3642), (-4.9309, 4.4627), (-8.3743, 8.8348), (-8.0099, 3.7061), (-6.3404, 7.5465),
     (-9.3342, 9.2246), (-6.5102, 6.758), (-3.9782, 6.3059), (-8.1595, 8.9719), (-8.7381, 7.2418),
 )  # fmt: skip
-"""Lowest and highest released value of each, which tables scale by; the released code searches the natural values."""
+"""Lowest and highest released value of each, by which tables are scaled; the released code searches raw values."""
 
 GRAPH = "graph2vec_"
-"""50 dimensions trained by `graph2vec` on the table's cells; the paper's, which upstream released
+"""Prefix of 50 features trained by `graph2vec` on the table's cells; the paper's, which upstream released
 (data/doc2vec_features.csv), do not ship."""
 
 
@@ -91,7 +91,7 @@ SENSIBLE = (
     Method("TPE, 10 WL", "optuna", {"features": "wl_0"}),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}),
 )
-"""The same seconds for every method, all epochs paid, no cell trained twice, shallow trees."""
+"""Methods with the same budget in seconds: all epochs paid, no cell trained twice, shallow trees."""
 
 PRESETS: dict[str, tuple[Method, ...]] = {"upstream": UPSTREAM, "sensible": SENSIBLE}
 """Name -> methods."""
@@ -106,7 +106,7 @@ SPLITS = 20
 """Number of random halves for each interval."""
 
 PAIRS = 1000
-"""Pairs of figure 7."""
+"""Number of pairs of cells in figure 7."""
 
 SECONDS = 0.05
-"""Time for each pair."""
+"""Time limit for the edit distance of each pair."""

@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def verdict(self) -> common.Verdict:
-        """Agrees within two standard errors; cells that the text of the paper lacks are not available."""
+        """`agrees` within two standard errors, else `differs`; `not at hand` if the paper's text lacks the cell."""
         return "not at hand" if self.z is None else common.judge(self.z, 2.0)
 
 

@@ -88,7 +88,7 @@ def _correlations(tables: Mapping[str, Table], path: Path) -> None:
 
 FIGURE5 = (("enja", 0.99, "en-ja, top 1 %"), ("enja", 0.0, "en-ja, all"), ("swen", 0.0, "sw-en, all"),
            ("swen", 0.5, "sw-en, better half"))  # fmt: skip
-"""Panels: pair, quantile of BLEU that is the cutoff, title. The paper's are the first three; its sw-en is our last."""
+"""Panels: pair, cutoff as a quantile of BLEU, title. The paper has the first three; its sw-en is like our last."""
 
 
 def _importance(tables: Mapping[str, Table], path: Path) -> None:
@@ -163,7 +163,7 @@ def _course(table: Table, seeds: list[int], path: Path) -> None:
 
 
 def _evolution(table: Table, seed: int, path: Path) -> None:
-    """Figure 7: the fronts of BO_M and GB_M on ru-en after 3 and more evaluations."""
+    """Figure 7: the fronts of BO_M and GB_M on ru-en after 3, 10, 20 and 50 evaluations."""
     figure, axes = _grid(1, 2)
     truth, kwargs = settings.front_rewards(table), {"table": table, "shuffle": False}
     for axis, method in zip(axes, ("BO_M", "GB_M"), strict=True):

@@ -41,13 +41,13 @@ _UNITS = (1e3, 1.0, 1.0, 1.0, 1.0, 1e-4)
 
 
 def space(table: Table) -> str:
-    """The line of Table 1: the values in the table."""
+    """The line of Table 1: the values of each hyperparameter in the table."""
     columns = [np.unique(c / unit) for c, unit in zip(table.configs.T, _UNITS, strict=True)]
     return "; ".join(", ".join(f"{v:.6g}" for v in values) for values in columns)
 
 
 def best(table: Table) -> tuple[int, float, list[str]]:
-    """The line of Table 2, with every configuration that has the best BLEU."""
+    """The line of Table 2: number of models, best BLEU, and every configuration that has it."""
     bleu = table.final("bleu")
     rows = table.configs[bleu == bleu.max()] / _UNITS
     texts = [f"{c[0]:g}k; " + "; ".join(f"{v:g}" for v in c[1:5]) + f"; {c[5]:.6g}e-4" for c in rows]
@@ -150,7 +150,7 @@ def unseen(r: Reproduction) -> list[Record]:
 
 
 UNSEEN_SEEDS = 20
-"""Runs of each agent on each of `UNSEEN`, of the id's budget."""
+"""Runs of each agent on each of `UNSEEN`, with the id's budget."""
 
 
 def _regret(env_id: str, agent: str, more: dict[str, Any], seeds: list[int]) -> tuple[float, float]:
@@ -185,7 +185,7 @@ LEARNING = ("tst-tpe", "warm-gp", "stacked-gp")
 
 
 def _found(method: str, pair: str, seeds: list[int]) -> list[float]:
-    """Pareto points that each run of a method finds."""
+    """Number of Pareto points that each run of a method finds."""
     kwargs = {"table": settings.table_of(pair), "shuffle": False}
     transfer = "family" if method in LEARNING else None
     env_id = f"NMTHPO-{pair}-mo-v0"

@@ -1,4 +1,4 @@
-"""Settings of sections 6.1 and 6.2, as data."""
+"""Settings of sections 6.1 and 6.2 as data, and runs with them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -48,14 +48,14 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "EIF": {"fitted": {"variant": "fitted"}, "literal": {"variant": "literal"}, "released": {"variant": "released"}},
     "": {"fitted": {}, "literal": {"precision": 1.0, "sigma2": 1.0}},
 }
-"""Variants of the graph-based methods, of those with EIF and of the others, by what their constants come from.
+"""Variants of the graph-based methods, of those with EIF and of the others, by the origin of their constants.
 
 `fitted` is the agents' default: its reading of EIF, `precision` and `sigma2` were chosen on Tables 3 and 4 themselves.
 `literal` has the text's formulas, with 1 for the two constants that it leaves open. `released` is the authors' code
 (github.com/Este1le/gbopt), which has EIF alone."""
 
 SETS = 5
-"""Sets of `TRIALS` seeds that `variants` counts agreement over."""
+"""Number of sets of `TRIALS` seeds for each of which `variants` counts agreement."""
 
 Task = tuple[int, str, str]
 """Table (3 or 4), pair and method."""

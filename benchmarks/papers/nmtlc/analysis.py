@@ -8,7 +8,7 @@ from hpo_envs.tables.table import Floats, Table
 
 
 def curves(table: Table, metric: str) -> Floats:
-    """(rows, levels) values of a metric, higher is better, of all runs that have one; constant after a run's end."""
+    """(rows, levels) values of a metric, higher is better, constant after a run's end; only runs with a first value."""
     values = np.array(table.values[:, 0, :, table.metric(metric)])
     values *= 1.0 if table.metrics[table.metric(metric)].goal == "max" else -1.0
     for j in range(1, values.shape[1]):
@@ -17,14 +17,14 @@ def curves(table: Table, metric: str) -> Floats:
 
 
 def level_at(levels: Floats, resource: npt.ArrayLike) -> Indices:
-    """The last checkpoint at or before each resource; the first one if there is none."""
+    """Index of the last checkpoint at or before each resource; 0 if there is none."""
     return np.maximum(np.searchsorted(levels, np.asarray(resource) * (1 + 1e-9), side="right") - 1, 0)
 
 
 def halve(
     promoted_by: Floats, levels: Floats, rows: Indices, eta: float, minimum: float, best: bool = False
 ) -> tuple[Indices, float]:
-    """Successive halving of some rows: the survivors, best first, and the cost relative to training all of them.
+    """Successive halving of some rows: the survivors, best first, and the cost in complete trainings.
 
     Args:
         promoted_by: (rows, levels) criterion for survivors, higher is better.

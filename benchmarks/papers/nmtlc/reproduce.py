@@ -38,7 +38,7 @@ AGENTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 ELSEWHERE = ("CharMiniLC-hun-lstm-v0", "CharMiniLC-jpn-transformer-v0", "TaskSetLC-lstm128-v0", "CellMiniLC-v0")
-"""Curves unseen in training of the networks, besides those of NMTLC in other languages."""
+"""Ids whose curves no network was trained on, besides those of NMTLC in left-out languages."""
 
 SEEDS = 20
 
@@ -100,7 +100,7 @@ def _settings(corpus: str, seeds: range) -> list[Record]:
 
 
 def survivors(r: Reproduction) -> list[Record]:
-    """Fraction of systems ahead of the final winner at each point of training, which has to survive."""
+    """Fraction of systems ahead of the final winner at each point of training, all of which must survive with it."""
     rows: list[Record] = []
     drawn: dict[str, list[float]] = {}
     for corpus in CORPORA:

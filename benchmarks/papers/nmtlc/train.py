@@ -1,6 +1,6 @@
 """Train the networks of `curve-ranker`: `python -m hpo_envs.benchmarks.papers.nmtlc.train`.
 
-Each training step is a rung: random rows of a random table at a random resource, observed like by the agent, in all
+Each training step is a rung: random rows of a random table at a random resource, observed as by the agent, in all
 pairs. One network per left-out language, and one trained on all, are written; needs the extra `live`.
 """
 
@@ -32,7 +32,7 @@ def rewards(table: Table) -> tuple[Floats, Floats, Floats]:
 
 
 def looked_at(levels: Floats, resource: float) -> npt.NDArray[np.intp]:
-    """The `POINTS` checkpoints at which the agent observes a run up to a resource, in units of the first one."""
+    """(POINTS,) checkpoints at which the agent observes a run up to a resource, which is in units of the first one."""
     looks = resource * ETA ** (np.arange(1 - ranker.POINTS, 1) / ranker.STEPS)
     return analysis.level_at(levels / levels[0], looks)
 
