@@ -15,15 +15,15 @@ from hpo_envs.agents.problem import Problem
 class Agent(abc.ABC):
     """An optimizer with an ask/tell interface.
 
-    Each episode has its own agent. It has access to the problem and the observed rewards and to nothing else: no table,
-    no optimum, no held-out metric.
+    Each episode has its own agent. It has access to the problem and the observed outcomes, nothing else: no table, no
+    optimum, no held-out metric.
 
     Args:
         problem: The problem, all that is known before the first evaluation.
         seed: Seed of the agent's own generator, `self.rng`. The same seed gives the same suggestions in any process.
 
     Attributes:
-        done: True once the agent is confident enough to stop its run; most agents never are.
+        done: True once the agent ends its run: it is confident, or its plan is complete. Most agents never do.
         parallel: Whether `ask` may be called again before the outcome of the last action. Such agents accept outcomes
             in any order. Agents for which this depends on the problem set it in the constructor.
         random_first: Number of first actions that are those of random search. With a budget of at most as many
@@ -166,7 +166,7 @@ class Planned(Agent):
         """Yield actions and receive the `(reward, info)` of each."""
 
     def ask(self) -> Any:
-        """Return the action that the plan yielded."""
+        """Return the action that the plan yielded last."""
         if not self._started:
             self._started = True
             self._next = next(self._plan)

@@ -81,14 +81,14 @@ class Candidates(Incumbent):
         return matrix if index is None else matrix[np.ix_(index, index)]
 
     def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, Indices | None]:
-        """Kernel matrix of the problem's base, and the row of each candidate in it; None = all, in order."""
+        """Kernel matrix of the base and the row of each candidate; if the base is large, of the candidates and None."""
         base, index = self._problem.base, self._problem.index
         if base is None or index is None or len(base) > kernels.LARGEST_SHARED:
             return kernels.gram(kernel, self.features, length_scale), None
         return kernels.gram(kernel, base, length_scale), index
 
     def gram_rows(self, kernel: str, length_scale: float) -> Callable[[int], Floats]:
-        """`row(k)` is row k of `gram`, gathered one at a time, or computed if the matrix would not fit in memory."""
+        """Return a function of k for row k of `gram`: gathered, or computed if the matrix would not fit in memory."""
         base = self.features if self._problem.base is None else self._problem.base
         if len(base) > kernels.LARGEST_SHARED:
             return lambda k: kernels.gram_row(kernel, self.features, length_scale, k)
@@ -183,7 +183,7 @@ INCUMBENTS = 5
 """Number of best candidates whose neighbours are scored."""
 
 NEIGHBOURS = 100
-"""Number of nearest candidates of each of them."""
+"""Number of neighbours scored for each of the best candidates."""
 
 RANDOM = 1500
 """Number of random candidates that are scored."""

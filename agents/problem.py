@@ -38,7 +38,7 @@ class Problem:
             `base[index]`, and results that depend on features alone are computed once for the base. Default:
             `features`.
         index: (rows,) row of `base` of each candidate; None = all, in order.
-        sources: Observations of other tables.
+        sources: Source tasks: observations of other tables.
         held_out: Languages of the problem's tables, or task groups, see `tables.catalogue.held_out`. Weights trained on
             one of them have seen this problem and are used only if the user asks for them.
         axes: The search space, if it is known: the hyperparameter of each coordinate of a box, a grid or `points`.
@@ -97,7 +97,7 @@ class Problem:
         return f"<Problem: {self}>"
 
     def with_features(self, prefix: str | tuple[str, ...]) -> Problem:
-        """The same problem with only the features of a prefix; itself for an empty prefix.
+        """The same problem with only the features of a prefix, and without axes; itself for an empty prefix.
 
         Raises:
             ValueError: There are no such features.
@@ -210,7 +210,7 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     Args:
         problem: The shared problem; see `sealed`.
         seed: Seed of the action space.
-        rows: (k,) row of the base of each candidate; None = all, in order.
+        rows: (k,) row of the base of each candidate; None: the candidates of the problem.
     """
     shared = problem.action_space
     # All that a `Discrete` has is immutable but its generator, which seeding replaces.

@@ -17,10 +17,9 @@ from hpo_envs.agents.problem import Problem
 class RandomSearch(Agent):
     """Uniform random search (Bergstra and Bengio 2012), without replacement if candidates can be counted.
 
-    On `Discrete` spaces a new permutation is drawn once all candidates were tried; on `MultiDiscrete` spaces cells
-    already tried are redrawn; other spaces are sampled uniformly. If actions are (row, level) pairs, each row is
-    trained to the last level. If the problem has a grammar, candidates are drawn from it, and the recommendation is all
-    actions of the best one.
+    On `Discrete` and `MultiDiscrete` spaces the candidates are tried in a random order, and in a new one once all were
+    tried; other spaces are sampled uniformly. If actions are (row, level) pairs, each row is trained to the last level.
+    If the problem has a grammar, candidates are drawn from it, and the recommendation is all actions of the best one.
 
     Zhang and Duh 2020, section 6.1.1 (RS): "configurations are sampled without replacement".
 
@@ -57,7 +56,7 @@ class RandomSearch(Agent):
             self._space.seed(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Return a candidate not drawn before, a uniform sample, or the next action of a random cell of a grammar."""
+        """Return an untried candidate, a uniform sample, or the next action of a random candidate of the grammar."""
         if self.problem.mutate is not None:
             return self._from_grammar()
         if isinstance(self._incumbent, Candidates):
@@ -74,7 +73,7 @@ class RandomSearch(Agent):
         return self._building[1].pop(0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Keep the best action; with several objectives, the one with the best sum of rewards."""
+        """Keep the best action (of a grammar, all actions of the candidate), by the sum of several rewards."""
         self._incumbent.note(action if self.problem.mutate is None else self._building[0], reward, info)
 
     def recommend(self) -> Any:

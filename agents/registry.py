@@ -38,13 +38,14 @@ class Registration:
         kwargs: Hyperparameters that this name fixes; callers may override them.
         supports: Kinds of problems that the agent can work on: `rows` (Discrete candidates), `features` (needs
             candidate features), `levels` ((row, level) pairs), `grid` (MultiDiscrete values), `box` (continuous),
-            `arms` (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward).
+            `arms` (stochastic repeats), `cells` (built node by node), `objectives` (more than one reward; on a box
+            `box-objectives`).
         needs: Modules of the optional packages that it needs, the one of its extra first; see `install`.
         alias_of: The readable name of which this one is an alias, if any.
         open: Whether it represents a set of agents, one per value of its hyperparameters.
-        slow: Kind of problems on which a run takes more than a second of CPU time, so that studies plan fewer runs
+        slow: Kinds of problems on which a run takes more than a second of CPU time, so that studies plan fewer runs
             (`anywhere`, or see `slow`).
-        most: Largest number of candidates that it accepts; None: any number.
+        most: Largest number of candidates that it accepts; infinite: any number.
         unseen: For an agent with trained weights, `module:function` that returns, for a problem and hyperparameters,
             whether it has weights that were not trained on the problem's languages.
         sources: Whether it learns from other tables and requires them, see `Problem.sources`.
@@ -81,7 +82,7 @@ class Registration:
 
     @property
     def entrant(self) -> bool:
-        """Whether `all` and the leaderboard include it: no alias, external optimizer or agent that needs sources."""
+        """Whether `all` and the leaderboard include it: no alias, `open` set, external optimizer or user of sources."""
         return self.alias_of is None and not (self.open or self.external or self.sources)
 
 
@@ -230,7 +231,7 @@ AGENTS: dict[str, Registration] = {
         "syne_tune", "statsmodels", scheduler="BOHB"),
     "dehb": _external("dehb:DEHB", "levels", "DEHB, looked up among rows", "dehb", quick=True),
 }  # fmt: skip
-"""Name -> class, supported problems, summary, other fields of `Registration`; for other packages their modules."""
+"""Registrations of all agents of this package by name, those of other packages' optimizers and aliases included."""
 
 
 def names() -> list[str]:
@@ -266,7 +267,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Registration:
 
 
 def version_of(agent: str) -> dict[str, str]:
-    """Versions of the packages of an external optimizer or plugin, by name; empty for other agents."""
+    """Version of a plugin, or of the first optional package of an agent, by name; empty for agents without one."""
     if (plugin := _plugin(agent)) is not None:
         return {plugin.package: plugin.version}
     extra = entry(agent).extra if ":" not in agent else None
@@ -293,7 +294,7 @@ def install(package: str) -> str:
 
 
 def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
-    """Return whether an agent can work on a problem, with weights that have not seen it if they are trained.
+    """Return whether an agent supports a problem and, if it has trained weights, some were not trained on it.
 
     Raises:
         ValueError: The agent is unknown.
@@ -311,7 +312,7 @@ def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
     """Return whether the `supports` of an unregistered agent fit a problem.
 
     Raises:
-        ValueError: An unknown kind of problem.
+        ValueError: A kind of problem is unknown.
     """
     for word in supports:
         one_of(f"supports of {agent}", word, sorted({word for e in AGENTS.values() for word in e.supports}))
@@ -333,7 +334,7 @@ def _supports(supports: tuple[str, ...], problem: Problem) -> bool:
 
 
 def factory(agent: str) -> Callable[..., Agent]:
-    """Factory of an agent from a problem, a seed and hyperparameters.
+    """Return a factory that makes an agent from a problem, a seed and hyperparameters.
 
     Args:
         agent: A registered name, or `module:factory`.
@@ -355,15 +356,15 @@ def factory(agent: str) -> Callable[..., Agent]:
 
 
 MANY_CANDIDATES, MANY_EVALUATIONS = 1000, 100
-"""Numbers of configurations from which a problem is large, with one and with several objectives."""
+"""Fewest configurations of a `large` problem, and smallest budget at which several `objectives` are slow."""
 
 
 def slow(name: str, problem: Problem) -> bool:
     """Return whether a run of an agent takes over a second of CPU time, as measured on the suite's ids.
 
-    Its entry names the problems: on a `box`, with a `large` number of candidates, with several `objectives` and many
-    evaluations, with `sources`; on cells every agent is slow, because evaluations are. `docs/studies.md` has the
-    seconds.
+    Its entry names the problems: `anywhere`, on a `box`, with a `large` number of candidates, with several `objectives`
+    and many evaluations, with `sources`; on cells every agent is slow, because evaluations are. `docs/studies.md` has
+    the seconds.
 
     Raises:
         ValueError: The agent is unknown.
@@ -392,7 +393,7 @@ def make_each(
         problem: The shared problem, see `sealed`.
         seeds: One per agent.
         hyperparameters: Arguments of each agent; mutable values are copied.
-        rows: (seeds, k) rows of the problem's base of each agent; None = all, in order.
+        rows: (seeds, k) rows of the problem's base of each agent; None: the candidates of the problem.
     """
     made = factory(agent) if isinstance(agent, str) else agent
     for seed, own in zip(seeds, [None] * len(seeds) if rows is None else rows, strict=True):

@@ -48,7 +48,7 @@ class ServedAgents:
             problem: Result of `Problem.to_bytes`.
             seeds: One per episode.
             hyperparameters: Arguments of the agent.
-            rows: (seeds, k) rows of the problem's base of each agent; None = all, in order.
+            rows: (seeds, k) rows of the problem's base of each agent; None: the candidates of the problem.
 
         Returns:
             Whether each agent acts on observations of the environment.
@@ -80,7 +80,7 @@ class ServedAgents:
         return [_kept(agent.recommend()) for agent in self._agents]
 
     def random(self, counts: list[int]) -> list[bool]:
-        """Return whether the first evaluations of each agent, up to this number, are those of random search."""
+        """Return, for each agent, whether its first `count` evaluations are those of random search."""
         return [bool(k <= agent.random_first) for k, agent in zip(counts, self._agents, strict=True)]
 
     def trained_on(self) -> list[list[str]]:
@@ -92,7 +92,7 @@ class ServedAgents:
         return list(getattr(factory(agent), "supports", ()))
 
     def versions(self, agent: str) -> dict[str, str]:
-        """Return the versions of the packages that an agent uses in this process, including its own."""
+        """Return the versions of Python, NumPy and the agent's own package (see `version_of`) in this process."""
         return {"python": platform.python_version(), "numpy": np.__version__, **version_of(agent)}
 
 

@@ -98,7 +98,7 @@ class Axis:
 
 
 class Space:
-    """The axes of a search space together.
+    """A search space: its axes, and which of them are active.
 
     Args:
         axes: One per coordinate.

@@ -27,7 +27,7 @@ def encode(message: Any) -> bytes:
 
     Raises:
         TypeError: The message contains an object of another type.
-        ValueError: The message has a number that JSON cannot represent, or contains itself.
+        ValueError: The message contains itself, or an integer of more than 4,300 digits.
     """
     blobs: list[bytes] = []
     size = 0
@@ -98,7 +98,7 @@ def decode(text: bytes, arrays: bytes) -> Any:
 
 
 TRUSTED = "hpo_envs"
-"""Package whose functions may be a problem's grammar; names in messages import from no other."""
+"""Package whose functions may be a problem's grammar; a message cannot name functions of any other."""
 
 
 SPACES = {"Discrete": ("n", "start"), "MultiDiscrete": ("nvec", "start"), "Box": ("low", "high")}
@@ -135,7 +135,7 @@ def decode_space(data: dict[str, Any]) -> Space[Any]:
 
 
 def encode_function(function: Callable[..., Any]) -> str:
-    """Name a function of a module as `module:name`.
+    """Encode a function of a module as `module:name`.
 
     Raises:
         ValueError: The function cannot be imported by its name.
@@ -151,6 +151,7 @@ def decode_function(name: str) -> Callable[..., Any]:
 
     Raises:
         ValueError: The name is not that of a function in the package `TRUSTED`.
+        ImportError: There is no such module.
     """
     module, _, attribute = name.partition(":")
     if module.split(".")[0] != TRUSTED:

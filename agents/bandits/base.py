@@ -19,7 +19,7 @@ STOPPING = ("pi", "glr")
 
 
 def logit(score: float, low: float, high: float) -> float:
-    """Log odds of a score's place between its metric's bounds, which maps them to the real line (section 4.2).
+    """Log odds of a score's place between its metric's bounds, any real number (Moss et al. 2019, section 4.2).
 
     Raises:
         ValueError: The score is not strictly between the bounds.
@@ -49,8 +49,8 @@ class ArmsAgent(Agent):
         bounds: Bounds of the metric, to model the `logit` of the scores; None: model the scores themselves.
 
     Raises:
-        ValueError: The action space has neither form or one arm only, or the bounds are not two numbers, the lower
-            first.
+        ValueError: The action space has another form or only one arm, or the bounds are not two finite numbers, the
+            lower first.
     """
 
     parallel = True
@@ -110,7 +110,7 @@ class ArmsAgent(Agent):
 class ConfidentAgent(ArmsAgent):
     """An agent that stops once it is confident which arm is the best.
 
-    Every arm is first evaluated `initial` times, then chosen by `sample`. Known scores may be passed to `tell` before
+    Every arm is first evaluated `initial` times, then `sample` chooses. Known scores may be passed to `tell` before
     the first `ask`; they count.
 
     Args:
@@ -154,7 +154,7 @@ class ConfidentAgent(ArmsAgent):
         """Return the arm to evaluate next; called once every arm has been suggested `initial` times."""
 
     def choose(self) -> int:
-        """The initial evaluations first, then those of the sampling rule."""
+        """Return an arm of the initial evaluations, then of `sample`; a random one while their results are pending."""
         while self._first:
             arm = int(self._first.popleft())
             if self.belief.counts[arm] < self.initial:  # else its scores were told before anything was asked

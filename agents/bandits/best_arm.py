@@ -1,4 +1,4 @@
-"""The belief pi: the probability that each arm is the best, given the scores so far, also if these are equal.
+"""The belief pi: the probability that each arm is the best, given the scores so far, even if all are equal.
 
 Moss et al. 2019, section 4.2: with a uniform prior on mean and standard deviation of Gaussian scores, the mean of an
 arm that was evaluated T times has a Student-t posterior with T - 2 degrees of freedom, centred on the sample mean,
@@ -26,7 +26,7 @@ MINIMUM = 3
 """Evaluations of each arm that the posterior needs (section 4.2, footnote 3)."""
 
 SMALLEST_SCALE = 1e-9
-"""Scale of an arm whose scores are all equal, relative to the widest distance of the problem."""
+"""Scale of an arm whose scores are all equal, relative to the range of means or the largest scale."""
 
 
 def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLike) -> ArmPosteriors:
@@ -39,7 +39,8 @@ def posterior(counts: npt.ArrayLike, means: npt.ArrayLike, squares: npt.ArrayLik
             used instead, so that pi is defined: tied arms share it.
 
     Raises:
-        ValueError: Fewer than two arms, fewer than three evaluations of an arm, NaN or infinite statistics.
+        ValueError: Fewer than two arms, other shapes, fewer than three evaluations of an arm, NaN or infinite
+            statistics, or negative `squares`.
     """
     t, m, s = (np.asarray(a, dtype=np.float64) for a in (counts, means, squares))
     if t.ndim != 1 or len(t) < 2 or t.shape != m.shape or t.shape != s.shape:
@@ -86,10 +87,10 @@ def best_probability(p: ArmPosteriors) -> Floats:
 
 
 class Belief:
-    """pi of arms, updated after every score, by the rule `fast`.
+    """Statistics of the scores of each arm, and the pi that follows from them by the rule `fast`.
 
     Each arm's density and distribution function are kept at the nodes, so that a new score only updates one row; the
-    nodes are recomputed when their total probability departs from 1.
+    nodes are recomputed when their total probability departs from 1, or more than half of the arms have new scores.
 
     Args:
         arms: Number of arms, >= 2.

@@ -14,21 +14,21 @@ from hpo_envs.tables.checks import one_of
 
 
 def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple[int, int]]:
-    """Rounds of sequential halving, as in Table 1.
+    """Rounds of sequential halving, as in Table 1 of Moss et al. (2019).
 
     Args:
         arms: Number of arms, >= 2.
         budget: Evaluations, at least one of each arm in the first round.
-        rounds: Number of rounds: `ceil`(log2 N) as in Algorithm 1, or `floor`(log2 N) as in the
+        rounds: Divisor of the budget: `ceil`(log2 N) as in Algorithm 1, or `floor`(log2 N) as in the
             text of section 4.1, which exceeds the budget unless N is a power of two (260 instead of 204 evaluations
             with 12 arms).
 
     Returns:
-        One (survivors, evaluations of each) pair per round: floor(T / (|S| ceil(log2 N))) evaluations, then the worst
-        floor(|S| / 2) are eliminated.
+        One (survivors, evaluations of each) pair per round: floor(T / (|S| ceil(log2 N))) evaluations (with `floor`,
+        floor(log2 N)), then the worst floor(|S| / 2) are eliminated.
 
     Raises:
-        ValueError: Fewer than two arms, or a budget below one evaluation of each arm in the first round.
+        ValueError: Fewer than two arms, other `rounds`, or a budget below one evaluation per arm in the first round.
     """
     if arms < 2:
         raise ValueError(f"arms must be an int >= 2, got {arms!r}")
@@ -43,7 +43,7 @@ def halving_schedule(arms: int, budget: int, rounds: str = "ceil") -> list[tuple
 
 
 def parts_of(arms: int, rounds: str) -> int:
-    """Number of rounds: log2 of the number of arms, rounded up (`ceil`) or down (`floor`).
+    """Number of parts of the budget: log2 of the number of arms, rounded up (`ceil`) or down (`floor`).
 
     Raises:
         ValueError: rounds is neither `ceil` nor `floor`.
@@ -127,7 +127,7 @@ class SequentialHalving(Elimination):
         total: Evaluations to plan for; None is the problem's budget. With `rounds="floor"` the plan costs more.
 
     Raises:
-        ValueError: The budget is below N ceil(log2 N), or not counted in evaluations.
+        ValueError: The budget is below N ceil(log2 N), or not counted in evaluations; or `rounds` is unknown.
     """
 
     def __init__(self, problem: Problem, seed: int, *, rounds: str = "ceil", total: int | None = None) -> None:

@@ -7,7 +7,7 @@ from hpo_envs.agents.models import Floats
 
 
 def likelihood_ratio(belief: Belief) -> float:
-    """Generalised likelihood ratio of "the best mean is the best arm", Gaussian arms with unknown variances.
+    """Generalised log-likelihood ratio of "the best mean is the best arm", for Gaussian arms with unknown variances.
 
     min over j of min over u of sum over k in {best, j} of T_k / 2 * log(1 + (mean_k - u)^2 / variance_k), variances
     by maximum likelihood (Jourdan, Degenne and Kaufmann 2023, "Dealing with unknown variances in best-arm
@@ -17,7 +17,7 @@ def likelihood_ratio(belief: Belief) -> float:
 
 
 def transport(belief: Belief, leader: int) -> Floats:
-    """(arms,) cost of the alternative in which each arm is as good as the leader; infinite for the leader itself.
+    """(arms,) cost of the alternative that an arm is as good as the leader: 0 if its mean is, infinite for the leader.
 
     The inner minimum over u is taken on a grid between the two means, then on a finer one around the best node.
     """

@@ -39,7 +39,7 @@ class LUCB(ConfidentAgent):
         **options: See `hpo_envs.agents.bandits.base.ConfidentAgent`.
 
     Raises:
-        ValueError: An argument out of its range.
+        ValueError: An argument is out of its range.
     """
 
     def __init__(self, problem: Problem, seed: int, *, stopping: str = "bounds", **options: Any) -> None:
@@ -65,13 +65,13 @@ class LUCB(ConfidentAgent):
         return first, int(upper.argmax())
 
     def sample(self) -> int:
-        """The two arms of a round in turn."""
+        """Return the first arm of a round; the second one follows."""
         first, second = self.pair()
         self._queue.append(second)
         return first
 
     def stops(self) -> bool:
-        """Return whether the two intervals are disjoint."""
+        """Return whether the rule holds; for `bounds`, whether the best arm's interval is above the other one."""
         if self.stopping != "bounds":
             return super().stops()
         if self.confidence is None:

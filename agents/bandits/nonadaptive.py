@@ -35,7 +35,7 @@ class NonAdaptive(ConfidentAgent):
         **options: See `ConfidentAgent`.
 
     Raises:
-        ValueError: The budget is smaller than the number of arms.
+        ValueError: The fixed budget is smaller than the number of arms, or not counted in evaluations.
     """
 
     def __init__(self, problem: Problem, seed: int, *, confidence: float | None = None, **options: Any) -> None:
@@ -47,11 +47,11 @@ class NonAdaptive(ConfidentAgent):
         self._turns = itertools.cycle(range(self.arms))
 
     def choose(self) -> int:
-        """The arms in turn."""
+        """Return the next arm in turn; with a confidence, after the initial evaluations."""
         return self.sample() if self._fixed else super().choose()
 
     def sample(self) -> int:
-        """The arms in turn."""
+        """Return the next arm in turn."""
         return next(self._turns)
 
     def update(self) -> None:

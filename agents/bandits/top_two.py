@@ -46,7 +46,7 @@ class TopTwo(ConfidentAgent):
 class TTTS(TopTwo):
     """Top-two Thompson sampling (Moss et al. 2019, Algorithm 2; Russo 2016).
 
-    Two distinct arms are drawn according to pi, and one of them, chosen uniformly, is evaluated.
+    Two distinct arms are drawn according to pi; the first is evaluated with probability beta, else the second.
 
     Formula:
         pi_m = integral f_m(x) prod_{j != m} F_j(x) dx, f_m the Student-t posterior of arm m's mean
@@ -127,12 +127,12 @@ class TTEI(TopTwo):
     """
 
     def leader(self) -> int:
-        """The argmax of scale_i f((mean_i - best mean) / scale_i)."""
+        """The arm with the largest expected improvement over the best mean."""
         p = self.belief.posterior()
         return int(log_expected_improvement(p.mean - p.mean.max(), p.scale).argmax())
 
     def challenger(self, leader: int) -> int:
-        """The argmax over the others of the improvement of the difference to the leader."""
+        """The other arm with the largest expected improvement over the leader's mean."""
         p = self.belief.posterior()
         value = log_expected_improvement(p.mean - p.mean[leader], np.hypot(p.scale, p.scale[leader]))
         value[leader] = -np.inf

@@ -69,14 +69,14 @@ class Ax(ExternalOptimizer):
             )
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for one trial."""
+        """Request a trial; return its index and its configuration."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             ((number, values),) = self._client.get_next_trials(max_trials=1).items()
         return number, {name: _natural(self._axis(name), v) for name, v in values.items()}
 
     def adopt(self, suggestion: Any, action: Any) -> Any:
-        """The index of the trial for the evaluated row."""
+        """The index of the trial for the evaluated action; for a row, of an attached one."""
         if self._rows is None:
             return suggestion
         self._client.mark_trial_abandoned(suggestion)
@@ -125,10 +125,10 @@ def _type(axis: Axis) -> str:
 
 
 def _stored(axis: Axis, value: Any) -> Any:
-    """Ax's value of a natural value."""
+    """Ax's value for a natural value."""
     return {"bool": bool, "int": int, "float": float, "str": str}[_type(axis)](value)
 
 
 def _natural(axis: Axis, value: Any) -> Any:
-    """The natural value of Ax's value."""
+    """The natural value for a value of Ax."""
     return round(value) if axis.whole else next((c for c in axis.choices if _stored(axis, c) == value), value)

@@ -161,7 +161,7 @@ class ExternalOptimizer(Agent):
         return place.astype(space.dtype).reshape(space.shape)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome to the package."""
+        """Report the outcome to the package; of an action that it did not suggest, only if the agent `listens`."""
         if self._incumbent.note(action, reward, info):
             suggestion = self.asked.take(action)
             if suggestion is not None or self.listens:

@@ -56,7 +56,7 @@ class BoTorch(OnCandidates):
         seed: Seed of `self.rng`, and of torch's generator during `ask`.
         acquisition: `LogEI`, `qLogNEI` (one objective) or `qLogNEHVI` (several). The last two treat pending evaluations
             as pending points, the first ignores them.
-        initial: Random candidates at the start.
+        initial: Random candidates at the start, at least 2.
 
     Raises:
         ModuleNotFoundError: BoTorch is not installed.
@@ -79,7 +79,7 @@ class BoTorch(OnCandidates):
         self._generators = Generators(int(self.rng.integers(2**31)))
 
     def ask(self) -> Any:
-        """Return the untried candidate with the highest acquisition."""
+        """Return an initial random candidate, then the untried one with the highest acquisition."""
         rows = self.candidates
         if rows.times.sum() < self.random_first or len(self._learnt) < 2:
             return rows.submit(rows.draw(self.rng))

@@ -98,6 +98,6 @@ class DEHB(ExternalOptimizer):
         return suggestion
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report a loss to DEHB; that of a failed run is larger than any number."""
+        """Report a loss to DEHB, infinite for a failed run."""
         fitness = float("inf") if lost(info) else -float(reward)
         self._dehb.tell(suggestion, {"fitness": fitness, "cost": float(info.get("cost", 0.0))})

@@ -46,7 +46,8 @@ class Nevergrad(ExternalOptimizer):
         runs.best()
 
     Args:
-        problem: A box, a grid or rows with features; one objective. Without a budget, NGOpt plans for 100 evaluations.
+        problem: A box, a grid or rows with features; one objective. Without a budget of evaluations, NGOpt plans
+            for 100.
         seed: See `ExternalOptimizer`.
         optimizer: Name in `nevergrad.optimizers.registry`.
 
@@ -102,7 +103,7 @@ class Nevergrad(ExternalOptimizer):
         return (self._optimizer, asked), config
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome; the loss of a failed run is larger than any number."""
+        """Report the outcome; the loss of a failed run is infinite."""
         optimizer, asked = suggestion
         loss = math.inf if lost(info) else -float(reward)
         self._waiting -= 1

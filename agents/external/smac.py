@@ -31,7 +31,7 @@ PLANNED = 100
 class SMAC(ExternalOptimizer):
     """SMAC3 with random forests (Lindauer et al. 2022): its facades, with their default settings.
 
-    Once SMAC has no suggestion left, it suggests random candidates.
+    Once SMAC has no suggestion left, the agent suggests a random candidate and is done.
 
     Formula:
         m(x), s(x) = mean and standard deviation over the trees of a random forest of log costs
@@ -83,7 +83,7 @@ class SMAC(ExternalOptimizer):
 
     @staticmethod
     def lists(problem: Problem) -> bool:
-        """Return whether actions are listed candidates; those of a grid are, too."""
+        """Return whether actions are listed candidates, which those of a grid are, too."""
         return not isinstance(problem.action_space, gym.spaces.Box)
 
     def _list(self, points: Floats) -> None:
@@ -145,7 +145,7 @@ class SMAC(ExternalOptimizer):
     def row(self, suggestion: Any, point: Any) -> int:
         """The row of the trial's configuration, or a random one if SMAC has no trial left.
 
-        Among rows with equal features an untried one is chosen, and the same one at later checkpoints.
+        Among rows with equal hyperparameters the least tried one is chosen; with checkpoints, always the first.
         """
         if suggestion is None:
             return int(self._rows.draw(self.rng))
@@ -153,7 +153,7 @@ class SMAC(ExternalOptimizer):
         return min(alike, key=lambda r: self._rows.times[r]) if self.level(suggestion) is None else alike[0]
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Report the outcome to the package."""
+        """Report the outcome to SMAC; the agent is done once SMAC has no candidate left."""
         super().tell(action, reward, info)
         self.done = self._ends
 

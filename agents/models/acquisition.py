@@ -14,7 +14,7 @@ from hpo_envs.agents.models.lbfgsb import minimise_each
 from hpo_envs.agents.models.pareto import front
 
 RANDOM, NEAR, BEST, STARTS = 400, 400, 5, 6
-"""Random points and neighbours of the best observations that are compared, these, and the local searches begun."""
+"""Numbers of random points, of neighbours of the best observations, of these observations, and of local searches."""
 
 ROUNDS, MOVES, STEPS = 2, 48, 15
 """Rounds of discrete moves, moves of each start in a round, and iterations of L-BFGS-B on real axes after them."""

@@ -32,7 +32,7 @@ GROUPS = {
 }  # fmt: skip
 """Columns of each group of features, by name:
 
-- `hyperparameters`: the candidates' features from [0, 1] on [-1, 1], then zeros (cells have 61);
+- `hyperparameters`: the candidates' features, scaled from [0, 1] to [-1, 1], then zeros (cells have 61);
 - `observed`: the standardised reward of evaluated candidates, and the correlation with the nearest evaluated one;
 - `posterior`: how typical a candidate is; the means above the incumbent, the deviations and the log expected
   improvements of Gaussian processes of the episode with length-scales of three kinds, averaged as in `gp.averaged`; and
@@ -44,8 +44,8 @@ GROUPS = {
   it, as shares of the budget, then its features as in `hyperparameters`; zeros where none was made yet.
 
 `candidates` has the columns that change: column 0, which marks evaluated candidates, and the groups in the order in
-which they are named. `hyperparameters` is a separate array, which stays the same until the next reset, and so is
-`history`."""
+which they are named. `hyperparameters`, which stays the same until the next reset, and `history` are separate
+arrays."""
 
 JOINED = ("candidates", "hyperparameters")
 """Arrays of an observation that are columns of the candidates."""
@@ -54,17 +54,17 @@ APART = ("hyperparameters", "history")
 """Groups that are separate arrays."""
 
 DEFAULT = ("hyperparameters", "observed", "posterior")
-"""Features without source tasks."""
+"""Default groups, which need no source tasks."""
 
 CONTEXT = 6
-"""Numbers of an episode: budget left, evaluations / 20, incumbent, evaluations since it improved / 10, correlation of
-the source tasks' mean with the observations, and whether there are source tasks."""
+"""Number of values that describe an episode: budget left, evaluations / 20, incumbent, evaluations since it improved /
+10, correlation of the source tasks' mean with the observations, and whether there are source tasks."""
 
 NEARNESS = 1
 """Index of the set of length-scales (of `LENGTHS`) that measures how near two candidates are."""
 
 _WIDTHS = (16, 32)
-"""Episodes of up to so many features are multiplied apart from wider ones, in `CandidateSet`."""
+"""Numbers of features by which `CandidateSet` groups episodes for matrix products: wider ones are multiplied apart."""
 
 BOUND = 8.0
 """Largest absolute value of a column."""
@@ -295,7 +295,7 @@ class CandidateSet:
         return above, deviation, self._below_largest(self._gp.log_improvement(self.rewards[None], left)[0])
 
     def _below_largest(self, gain: Floats) -> Floats:
-        """(..., E, n) a quarter of the distance from the largest one that is free."""
+        """(..., E, n) differences from the largest value of a free candidate, divided by 4."""
         return np.asarray((gain - np.where(self.free, gain, -1e300).max(axis=-1, keepdims=True)) / 4.0)
 
     def _context(self, z: Floats, left: Floats) -> Floats:

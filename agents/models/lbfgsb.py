@@ -11,7 +11,7 @@ import scipy
 from hpo_envs.agents.models import Floats
 
 Both = Callable[[Floats, Sequence[int]], tuple[Floats, Floats]]
-"""`both(points, which)` is the values (m,) and gradients (m, p) of the problems `which` at their (m, p) points."""
+"""`both(points, which)` returns the values (m,) and gradients (m, p) of the problems `which` at their (m, p) points."""
 
 MEMORY, SEARCH, FTOL, GTOL = 10, 20, 2.2204460492503131e-09, 1e-5
 """Corrections kept, evaluations of a line search, and tolerances: the defaults of `scipy.optimize.minimize`."""
@@ -20,7 +20,7 @@ TRIED = ("1.15.", "1.16.", "1.17.", "1.18.")
 """Versions of SciPy whose private routine takes these arguments."""
 
 _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
-"""Task codes of SciPy's routine, and the one that ends it."""
+"""Task codes of SciPy's routine; the last two end it at the limit of iterations."""
 
 
 def minimise_each(both: Both, starts: Floats, low: Floats, high: Floats, steps: int) -> Floats:
@@ -89,7 +89,7 @@ def _alone(both: Both, k: int, start: Floats, low: Floats, high: Floats, steps: 
 
 @functools.cache
 def _routine() -> Callable[..., None] | None:
-    """SciPy's private routine, if its version was tested; None, with a warning, for any other."""
+    """SciPy's private routine, if its version was tested and it passes a check; else None, with a warning."""
     low, high, starts = np.array([-1.5, -1.5]), np.array([1.5, 0.8]), np.array([[-1.2, 0.5], [0.3, -1.0]])
     try:
         if not scipy.__version__.startswith(TRIED):

@@ -7,7 +7,7 @@ from hpo_envs.agents.models import Floats
 
 
 def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """(n,) mask of the non-dominated ones of (n, m) rewards (section 4.2); higher is better, equal points are all kept.
+    """(n,) mask of the non-dominated ones of (n, m) rewards; higher is better, equal points are all kept.
 
     Raises:
         ValueError: The rewards are not a matrix, or contain NaN.
@@ -24,7 +24,7 @@ def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 
 def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Sweep in O(n log n): keep points whose second reward exceeds those of all with a better or equal first one."""
+    """Sweep in O(n log n): keep points with the best second reward for their first, above those of better firsts."""
     order = np.lexsort((-r[:, 1], -r[:, 0]))
     first, second = r[order, 0], r[order, 1]
     running = np.maximum.accumulate(second)
@@ -54,7 +54,7 @@ def front(points: Floats) -> Floats:
 
 
 def hypervolume(points: Floats, reference: Floats) -> float:
-    """Area dominated by (n, 2) points and bounded by the (2,) reference point; O(n log n)."""
+    """Area dominated by (n, 2) points, both minimised, and bounded by the (2,) reference point; O(n log n)."""
     inside = front(points[(points < reference).all(axis=1)])
     if not len(inside):
         return 0.0

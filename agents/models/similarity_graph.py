@@ -17,7 +17,7 @@ LARGEST = 5000
 
 LIGHTEST = 1e-10
 """Edges lighter than this, relative to the heaviest, are left out: what only they connect is, in double precision,
-not connected, and the Laplacian would be singular without saying so."""
+not connected, and the Laplacian would be singular without an error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class SimilarityGraph:
         neighbours: int | None,
         tie_order: tuple[int, ...] | None = None,
     ) -> SimilarityGraph:
-        """The dense graph of candidates, weighted by a kernel (equation 4); equal settings share one object.
+        """The graph of candidates, with edges weighted by a kernel (equation 4); equal settings share one object.
 
         Args:
             features: (n, d) in [0, 1].
@@ -77,7 +77,7 @@ class SimilarityGraph:
             tie_order: See `nearest_neighbours`.
 
         Raises:
-            ValueError: More than `LARGEST` candidates.
+            ValueError: More than `LARGEST` candidates, or an invalid `tie_order`.
         """
         if len(features) > LARGEST:
             raise ValueError(f"a graph must have at most {LARGEST} candidates, got {len(features)}")

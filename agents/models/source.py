@@ -25,7 +25,7 @@ class Source:
         curve_costs: (t, L) cost of training up to each checkpoint.
 
     Raises:
-        ValueError: The arrays differ in length.
+        ValueError: `features`, `rewards` and `costs` differ in length.
     """
 
     name: str

@@ -38,9 +38,12 @@ class ASHA(OnCandidates):
     Args:
         problem: Actions are (row, checkpoint) pairs.
         eta: Reduction factor.
-        minimum: Resource of the lowest rung in units of the first checkpoint; None = the last checkpoint divided by
-            eta as often as possible.
+        minimum: Lower bound of the lowest rung, which is the last checkpoint divided by eta as often as possible, in
+            units of the first checkpoint; None = 1.
         score: `"last"`, the reward at the rung's checkpoint, or `"best"`, the best up to it.
+
+    Raises:
+        ValueError: The problem has no checkpoints, `eta` is not above 1, or `score` is unknown.
     """
 
     parallel = True
@@ -62,7 +65,7 @@ class ASHA(OnCandidates):
         self._order = self.rng.permutation(rows.count).tolist()
 
     def ask(self) -> Any:
-        """Return a promotion if there is one, else a new row."""
+        """Return a promotion if there is one, else a new row; once all were tried, a random one."""
         # Once all rows were tried, the best of those that wait go up, whatever their rank.
         for eta in (self.eta,) if self._order else (self.eta, 1.0):
             for k in range(len(self.rungs) - 2, -1, -1):
@@ -84,7 +87,7 @@ class ASHA(OnCandidates):
         return self.candidates.submit(row, self.rungs[rung])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add a result to its rung; ignore steps without a result."""
+        """Add a result to its rung; ignore steps without a result and actions that were not suggested."""
         if not self.candidates.note(action, reward, info):
             return
         row, level = (int(v) for v in action)

@@ -148,7 +148,7 @@ class CurveRanker(SuccessiveHalving):
         super().__init__(problem, seed, **options)
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
-        """Train rung after rung; diverged runs never survive."""
+        """Train rung after rung; failed and diverged runs never survive."""
         rows = self.candidates
         alive = self.start(rungs[0][0])
         curves: dict[int, list[float]] = {int(row): [] for row in alive}

@@ -23,13 +23,13 @@ NEIGHBOURS = 0.5
 
 
 MEASURED = 300
-"""Number of candidates whose distances determine that median."""
+"""Approximate number of candidates whose distances determine that median."""
 
 INITIAL = 3
 """Number of random rows before the first model, unless a source gives the scale of rewards."""
 
 LEAST = 1e-12
-"""Smallest cost in divisions."""
+"""Smallest cost by which improvements are divided."""
 
 
 class FreezeThaw(OnCandidates):
@@ -60,6 +60,9 @@ class FreezeThaw(OnCandidates):
     Args:
         problem: Actions are (row, checkpoint) pairs, with features.
         ratio: Ratio of the resources of neighbouring checkpoints in the model.
+
+    Raises:
+        ValueError: The problem has other actions or several objectives, or `ratio` is not above 1.
     """
 
     parallel = True
@@ -141,10 +144,10 @@ class FreezeThaw(OnCandidates):
         return np.asarray(np.maximum(prices[:, None] * (self.candidates.levels[self._rungs] - spent[:, None]), LEAST))
 
     def _begin(self) -> None:
-        """Create the model; without sources, once `INITIAL` rows determine the scale of the rewards.
+        """Create the model; without curves of sources, once `INITIAL` rows determine the scale of the rewards.
 
-        It is recreated whenever the number of rows with rewards has doubled, because the first ones may all have failed
-        to learn.
+        In that case it is recreated whenever the number of rows with rewards has doubled, because the first ones may
+        all have failed to learn.
         """
         features = self.candidates.features
         base = self.problem.base if self.problem.base is not None else features

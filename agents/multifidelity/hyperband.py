@@ -17,7 +17,7 @@ Plan = Generator[Any, tuple[Any, Mapping[str, Any]], None]
 
 
 def checkpointed(problem: Problem, eta: float, score: str) -> Candidates:
-    """The rows of a problem of (row, checkpoint) pairs.
+    """The candidates of a problem of (row, checkpoint) pairs.
 
     Raises:
         ValueError: The problem has other actions, `eta` is not above 1, or `score` is neither `last` nor `best`.
@@ -95,7 +95,7 @@ class Halving(OnCandidates, Planned):
         return drawn[:n]
 
     def run_bracket(self, rungs: list[tuple[int, int]]) -> Plan:
-        """Train rung after rung; diverged runs never survive."""
+        """Train rung after rung; failed and diverged runs never survive."""
         rows, alive = self.candidates, self.start(rungs[0][0])
         for i, (_, resource) in enumerate(rungs):
             level = min(rows.level_of(max(resource, 1)) + self.shift, len(rows.levels) - 1)

@@ -32,7 +32,7 @@ class CandidateAgent(OnCandidates):
         problem: A finite problem with features. Actions may be rows, values of a grid, or (row, level) pairs, which are
             trained to the last level.
         initial: Number of candidates of the initial design (3 in section 4.3 of Zhang and Duh 2020).
-        design: Initial design: `random`, the first ones of `random` with the same seed, so that runs of several agents
+        design: Initial design: `random`, those of the agent `random` with the same seed, so that runs of several agents
             are paired; `spread`, see `spread_row`; or `auto`: those nearest to the best of `problem.sources` in turn
             (Feurer et al. 2015), if there are source tasks; else random ones, or `spread` while evaluations of parallel
             workers are pending.
@@ -42,11 +42,11 @@ class CandidateAgent(OnCandidates):
         features: (candidates, d) float64.
         rows: Candidates with successful runs, in the order of the results, repeats included.
         rewards: One (objectives,) float64 per entry of `rows`.
-        pretended: Number of last entries that are pending evaluations with the model's expected rewards.
+        pretended: Number of last entries of `rows` that are pending evaluations, with the model's expected rewards.
         scored: (k,) candidates that the model scores, ascending; None = all.
 
     Raises:
-        ValueError: A setting is not valid.
+        ValueError: A setting is not valid, or the candidates have no features.
     """
 
     parallel = True
@@ -111,7 +111,7 @@ class CandidateAgent(OnCandidates):
             self._observe(row, rewards)
 
     def _suggest_beside(self, pending: list[int]) -> int:
-        """The next one if pending ones get their expected rewards (kriging believer, Ginsbourger et al. 2010)."""
+        """The next suggestion, given pending ones at expected rewards (kriging believer, Ginsbourger et al. 2010)."""
         if not pending or self._models is None:
             return int(self._suggest())
         told, expected = len(self.rows), self._expected(np.array(pending))  # which may make the models again

@@ -22,7 +22,7 @@ DRAWN = 500
 """Number of untried candidates in a draw of the posterior if there are more than `kernels.LARGEST_SHARED`."""
 
 LEARNED = 300
-"""Number of observations from which a kernel is estimated if there are more than `AFFORDABLE` candidates."""
+"""Largest number of observations from which a kernel is estimated if there are more than `AFFORDABLE` candidates."""
 
 
 class BayesianOptimisation(PosteriorSearch):
@@ -217,7 +217,7 @@ class BayesianOptimisation(PosteriorSearch):
         self._gps = []  # whose memory the new ones need
 
     def _estimates(self) -> Iterator[tuple[Floats, Floats, KernelFit | None]]:
-        """For the kernel of each objective: (t, d) features, (t,) standardised rewards, and the last estimate."""
+        """For the kernel of each objective: (t, d) features, (t,) rewards in the model's units, and last estimate."""
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale
         for j in range(self.problem.objectives):

@@ -25,16 +25,16 @@ class BoxBayesianOptimisation(Agent):
     """Gaussian process with a length-scale per hyperparameter and expected improvement, on a box.
 
     The first suggestion is the centre of the box, the next ones are scrambled Sobol points. Then a Gaussian process
-    with a Matern 5/2 kernel is estimated by maximum a posteriori before each suggestion. Coordinates are those of the
-    evaluated values: integers are rounded, categories are at equal distances, inactive hyperparameters are in the
-    middle. Observations below the median are replaced by their ranks, failed evaluations by the worst one. Expected
-    improvement over the best posterior mean is maximised from random points and neighbours of the best observations, by
-    moves along all axes and by L-BFGS-B along the real ones. No configuration is suggested twice while there are
-    others. Pending evaluations count with their expected reward (kriging believer). Observations of sources are further
-    tasks of the process, see `Tasks`, and replace the design. With two objectives, each has its own process, and the
-    expected hypervolume improvement is maximised. Constraints have processes, too; the improvement over feasible
-    observations is multiplied by the probability that all hold, which alone is maximised before the first feasible
-    observation.
+    with a Matern 5/2 kernel is estimated by maximum a posteriori before each suggestion, later less often.
+    Coordinates are those of the evaluated values: integers are rounded, categories are at equal distances, inactive
+    hyperparameters are in the middle. Observations below the median are replaced by their ranks, failed evaluations by
+    the worst one. Expected improvement over the best posterior mean is maximised from random points and neighbours of
+    the best observations, by moves along all axes and by L-BFGS-B along the real ones. No configuration is suggested
+    twice while there are others. Pending evaluations count with their expected reward (kriging believer). Observations
+    of sources are further tasks of the process, see `Tasks`, and replace the design. With two objectives, each has its
+    own process, and the expected hypervolume improvement is maximised. Constraints have processes, too; the improvement
+    over feasible observations is multiplied by the probability that all hold, which alone is maximised before the first
+    feasible observation.
 
     Formula:
         theta = argmax p(z | X, theta) p(theta)     length-scales, amplitude, noise; z: half-ranked rewards
@@ -56,7 +56,7 @@ class BoxBayesianOptimisation(Agent):
 
     Args:
         problem: A bounded `Box` problem with one or two objectives; `problem.axes` describes its coordinates.
-        initial: Number of suggestions before the first model; default: hyperparameters + 1, at most 10.
+        initial: Number of suggestions before the first model, at least 2; default: hyperparameters + 1, at most 10.
 
     Raises:
         ValueError: The space is of another kind, there are more than two objectives, or a setting is not valid.
@@ -123,7 +123,7 @@ class BoxBayesianOptimisation(Agent):
         self._y.append(None if lost(info) else np.atleast_1d(np.asarray(reward, dtype=np.float64)))
 
     def recommend(self) -> Any:
-        """Return the best evaluated action (the largest sum of rewards), or the centre before the first."""
+        """Return the best action (feasible if any was, the largest sum of rewards), or the centre before the first."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         return self._action(self._space.snap(np.full((1, len(self._space)), 0.5))[0])
@@ -145,7 +145,7 @@ class BoxBayesianOptimisation(Agent):
         return next((p for p in (*points, *fresh) if p.tobytes() not in seen), np.asarray(points[0]))
 
     def _suggest(self) -> Floats:
-        """(n, d) points, the one of largest acquisition first."""
+        """(n, d) points, the one of largest acquisition first; a random one before two evaluations succeeded."""
         known = [y for y in self._y if y is not None]
         if len(known) < (1 if self._tasks else 2):
             return self._space.snap(self.rng.random((1, len(self._space))))
@@ -237,14 +237,14 @@ class BoxBayesianOptimisation(Agent):
 
 
 class BoxSpace(Space):
-    """The axes of a box together.
+    """The search space of a box, with the inputs of a kernel on it.
 
     Args:
         axes: One per coordinate.
 
     Attributes:
         real: (r,) indices of the continuous axes.
-        groups: (c,) axis of each column of `inputs`: a category has a column per value.
+        groups: (c,) axis of each column of `inputs`: a categorical axis has one per value.
     """
 
     def __init__(self, axes: Sequence[Axis]) -> None:
@@ -264,7 +264,7 @@ class BoxSpace(Space):
     def inputs(self, x: Floats) -> Floats:
         """(n, c) inputs of a kernel at (n, d) snapped points.
 
-        Two categories are at distance 1; an inactive category is at the same distance from all others.
+        Two categories are at distance 1; an inactive axis is at the same distance from all of them.
         """
         columns, active = [], self.active(x)
         for j, axis in enumerate(self.axes):
@@ -276,7 +276,7 @@ class BoxSpace(Space):
         return np.concatenate(columns, axis=1)
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
-        """(n, d) points that differ from (n, d) points in at least one active axis.
+        """(n, d) points near (n, d) points: at least one active axis is moved, or redrawn if it is categorical.
 
         Args:
             x: (n, d) snapped points.

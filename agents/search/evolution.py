@@ -20,7 +20,7 @@ SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 Klyuchnikov et al. 2020)."""
 
 POPULATION = 20
-"""Largest population (Klyuchnikov et al. 2020, section 5)."""
+"""Largest population by default (Klyuchnikov et al. 2020, section 5)."""
 
 
 class RegularizedEvolution(Agent):
@@ -62,7 +62,7 @@ class RegularizedEvolution(Agent):
             natural values (as released); None = on standardised features.
         fresh: Whether a mutation is mapped to the nearest unevaluated row (without noise a repeat gives no
             information); False as in the released code, in which repeats are free.
-        evaluations: The agent is done after this number; None = never.
+        evaluations: Number of evaluations after which the agent is done; None = never.
 
     Raises:
         ValueError: An argument is out of range.
@@ -107,7 +107,7 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, be a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Return a random candidate of the first population, then a mutated winner, or its next action."""
+        """Return a random candidate of the first population, then a mutated winner; of a grammar, its next action."""
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]

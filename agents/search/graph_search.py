@@ -46,7 +46,7 @@ class OnGraph(CandidateAgent):
         nodes: (candidates,) node of each candidate in the graph.
 
     Raises:
-        ValueError: A setting is not valid.
+        ValueError: A setting is not valid, or there are more than `LARGEST` candidates.
     """
 
     def __init__(
@@ -234,13 +234,13 @@ class GraphInfluence(OnGraph):
         return self.best_free(scores[self.nodes])
 
     def predict(self) -> Floats:
-        """(1, n) harmonic prediction of the rewards themselves (equation 7)."""
+        """(1, n) harmonic prediction of the rewards themselves (equation 7); zeros before the first observation."""
         if not self.rows:
             return np.zeros((1, len(self.features)))
         return self._harmonic.predict(self._observed())[None, self.nodes]
 
     def influence(self, f: Floats, p: Floats, *, over_all: bool = True) -> Floats:
-        """(n,) equation 8 for every node.
+        """(n,) expected influence of every node (equation 8).
 
         Args:
             f: (n,) propagated 0/1 labels.
@@ -264,7 +264,7 @@ class GraphInfluence(OnGraph):
         return (totals / np.maximum(np.bincount(nodes, minlength=n), 1))[self._harmonic.nodes]
 
     def _labels(self, observed: Floats) -> Floats:
-        """(labelled,) 0/1 labels of section 5.2.2."""
+        """(labelled,) 0/1 labels of the variant."""
         best = int(np.argmax(observed))
         labels = np.zeros(len(observed))
         if self.variant == "fitted":

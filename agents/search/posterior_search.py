@@ -93,7 +93,7 @@ class PosteriorSearch(CandidateAgent):
         return self.best_free(scores, self.scored)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """See `CandidateAgent`; with `per_cost`, also observe the cost, even of a failed run."""
+        """Observe the outcome, see `CandidateAgent`; with `per_cost` also the cost, even of a failed run."""
         super().tell(action, reward, info)
         if self._costs is not None and info.get("finished", True):
             self._costs.observe(self.candidates.row(action), float(info["cost"]))

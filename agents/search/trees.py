@@ -50,7 +50,7 @@ class TreeSearch(OnCandidates):
         self._scores: Floats | None = None
 
     def ask(self) -> Any:
-        """Return the untried row with the highest score; the model is refitted after every `batch` evaluations."""
+        """Return an initial random row, then the untried one of highest score; refit after `batch` evaluations."""
         return self.candidates.submit(self._start.pop() if self._start else self._next())
 
     def _next(self) -> int:
@@ -155,8 +155,8 @@ class BaggedTrees(TreeSearch):
 class ForestSearch(TreeSearch):
     """Random-forest Bayesian optimisation in the manner of SMAC (Hutter et al. 2011).
 
-    Expected improvement under the mean and the variance over the trees of a random forest; every other suggestion is
-    a random row, which keeps the search consistent when the model is wrong.
+    Expected improvement under the mean and the variance over the trees of a random forest; half of the
+    suggestions are random rows, which keeps the search consistent when the model is wrong.
 
     Formula:
         m(x), s(x) = mean and standard deviation over the trees of a random forest

@@ -17,11 +17,11 @@ MANY_ROWS = 1000
 """Number of rows from which forests beat Gaussian processes."""
 
 OBSERVED = 20
-"""Observations of a source from which on agents fit a model to it, instead of using only its best observations."""
+"""Smallest number of observations of a source to which a model is fitted; of fewer, only the best are used."""
 
 
 class Auto(Agent):
-    """Selects the agent that was best on problems of this kind; the constructor returns that agent.
+    """The agent that was best on problems of this kind; the constructor returns that agent.
 
     | the problem has | agent | measured on | anytime, next best |
     |---|---|---|---|
@@ -43,10 +43,11 @@ class Auto(Agent):
 
     The first row that applies is used. The numbers are normalised regret (`docs/statistics.md`) on the committed
     leaderboard. `learned` needs weights that were not trained on the problem's languages; without them, the next row
-    applies. On `CellMini-v0` `bo-spread` has 0.448, worse than `graph-ei-matern52` with 0.271. `learned-policy`, which
-    was trained on tables of other languages, is not selected: without sources it has 0.083 on CharHPO, 0.148 on NMTHPO.
-    The table was fitted to all of these environments: it is a summary, not a forecast. Agents of other packages are not
-    selected, so that nothing depends on the installed packages.
+    applies. A box with more than two objectives gets `random`. On `CellMini-v0` `bo-spread` has 0.448, worse than
+    `graph-ei-matern52` with 0.271. `learned-policy`, which was trained on tables of other languages, is not selected:
+    without sources it has 0.083 on CharHPO, 0.148 on NMTHPO. The table was fitted to all of these environments: it is a
+    summary, not a forecast. Agents of other packages are not selected, so that nothing depends on the installed
+    packages.
 
     Formula:
         agent = first row of the table that applies
@@ -69,7 +70,7 @@ class Auto(Agent):
     """
 
     def __new__(cls, problem: Problem, seed: int, *, late: bool = False, **hyperparameters: Any) -> Any:
-        """Return the agent of `chosen`."""
+        """Return the agent that `chosen` names."""
         from hpo_envs.agents.registry import make
 
         return make(chosen(problem, late), problem, seed, **hyperparameters)

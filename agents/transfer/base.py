@@ -21,7 +21,7 @@ TREES = 32
 """Number of trees for each source."""
 
 SHARE, LEAST = 0.7, 4
-"""Share of the features that are candidates for a split, and rows below which a node is not split."""
+"""Fraction of the features considered by a split, and smallest number of rows of a node that is split."""
 
 
 class TransferAgent(CandidateAgent):
@@ -129,7 +129,7 @@ class Posterior:
 
 
 REFIT = 0.1
-"""Relative growth in observations after which a kernel is estimated again."""
+"""Relative growth in observations after which a kernel is re-estimated."""
 
 
 class TargetAgent(TransferAgent):
@@ -140,7 +140,7 @@ class TargetAgent(TransferAgent):
 
     @abc.abstractmethod
     def _given(self) -> tuple[Indices, Floats]:
-        """Training data of the process: (t,) observed candidates and (t,) standardised rewards."""
+        """Training data of the process: (t,) observed candidates and (t,) transformed rewards."""
 
     @classmethod
     def prepare(cls, agents: Sequence[TargetAgent]) -> None:

@@ -172,7 +172,7 @@ def fit_sources(tables: Iterable[tuple[Floats, Floats]]) -> tuple[list[SourceGP]
 
 
 def chosen(known: Sequence[W], excluded: Iterable[str], name: str | None = None) -> W:
-    """The weights with a name; without a name, those trained on most languages, but on none of the excluded ones.
+    """The weights trained on most languages, but on none of the excluded ones; with a name, only these.
 
     Raises:
         ValueError: There are none.
@@ -195,7 +195,7 @@ def unseen(known: Sequence[W], excluded: Iterable[str]) -> list[W]:
 
 
 def has_unseen(problem: Problem, **hyperparameters: Any) -> bool:
-    """Return whether there are weights that may be used on a problem: not trained on its languages."""
+    """Return whether weights for a problem exist: not trained on its languages, allowed by `seen`, or not needed."""
     given = hyperparameters.get
     if not problem.sources or given("seen") or not given("trained", True):
         return True

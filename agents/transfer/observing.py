@@ -1,4 +1,4 @@
-"""Base of agents that act on the observations of `wrappers.CandidateObservation`, also blind."""
+"""Base class of agents that act on the observations of `wrappers.CandidateObservation`, with or without the history."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from hpo_envs.agents.transfer.learned import LONGEST
 
 
 class ObservingAgent(CandidateAgent):
-    """Observes some of the candidates as a policy does in training, by the same code.
+    """Base class of agents that observe candidates as a policy does in training, by the same code.
 
     Args:
         problem: A finite problem with features and one objective.
         seed: Seed of `self.rng`, which draws the candidates that are observed.
         features: Groups of columns, see `candidate_set.GROUPS`.
-        most: Candidates observed at most; of more, a random subset.
+        most: Largest number of candidates observed; of more, a random subset.
         numbers: Hyperparameters of the stacked process.
 
     Attributes:
@@ -49,7 +49,7 @@ class ObservingAgent(CandidateAgent):
         self._at, self._spent = {int(k): i for i, k in enumerate(self.pool)}, 0.0
 
     def observe_space(self, space: CandidateArrays) -> None:
-        """Begin with these candidates, of which nothing was evaluated."""
+        """Begin with these candidates, none of them evaluated."""
         budget = int(self.problem.budget or len(self.features)) if "history" in self._columns else 0
         self._space, self._budget = space, budget
         self._set = self._fresh()

@@ -1,4 +1,4 @@
-"""The agents `learned-policy` and `in-context`: sampling of candidates by a trained policy, fit of its weights."""
+"""The agents `learned-policy` and `in-context`: candidates drawn by a trained policy; weights that suit a problem."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ class InContext(Policy):
     typical it is, and the evaluated ones; it knows no hyperparameter by name, so that all that it finds out about a
     problem comes from the run. Scores are learned expected gains: states of searches on tables and on random functions
     were recorded, and the network trained to draw candidates with a large gain over the best evaluation so far
-    (`python -m hpo_envs.benchmarks.learned.in_context`). Weights are those that have seen most languages and task
-    groups but none of the problem's. The first candidate is random.
+    (`python -m hpo_envs.benchmarks.learned.in_context`). The weights are those trained on most languages and
+    task groups, but on none of the problem's. The first candidate is random.
 
     Formula:
         next = argmax_i mean over seeds of log p_seed(i)
@@ -194,7 +194,7 @@ def has_unseen(problem: Problem, seen: bool = False, file: str | None = None, **
 
 
 def fits(problem: Problem, *, seen: bool = False, **hyperparameters: Any) -> bool:
-    """Return whether the policy of a file can run on a problem."""
+    """Return whether the policy of a file, or the shipped one, can run on a problem."""
     finite = problem.features is not None and problem.objectives == 1
     if not finite or not has_unseen(problem, seen, hyperparameters.get("file")):
         return False

@@ -101,7 +101,7 @@ class Contents:
 
 
 def write(file: Path | str, trained: Sequence[PolicyWeights], priors: Sequence[SourceNetworks] = ()) -> Path:
-    """Write trained weights as float16 numbers; `.npz` is added to a name without a suffix."""
+    """Write trained weights as float16 numbers; return the path, with `.npz` added to a name without a suffix."""
     path = Path(file) if Path(file).suffix else Path(f"{file}.npz")
     entries: dict[str, npt.NDArray[Any]] = {}
     record: dict[str, Any] = {"format": FORMAT, "trained": [], "priors": []}
@@ -217,5 +217,5 @@ def _array(archive: Mapping[str, npt.NDArray[Any]], name: str, shape: tuple[int,
 
 @functools.cache
 def shipped() -> Contents:
-    """The weights of the agent `learned-policy`."""
+    """The shipped weights and priors of the agent `learned-policy`."""
     return read(str(SHIPPED))

@@ -9,7 +9,7 @@ from hpo_envs.agents.transfer.base import TransferAgent
 
 
 class ZeroShot(TransferAgent):
-    """Evaluates the candidates in the order of their mean normal score predicted from other tables.
+    """Search through the candidates in the order of their mean normal score predicted from other tables.
 
     Formula:
         next = argmax_x (1 / J) sum_j s_j(x)        s_j(x): prediction of source j, see `TransferAgent`

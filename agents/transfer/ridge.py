@@ -32,7 +32,7 @@ def terms(features: Floats) -> Floats:
 
 
 class Ridge(CandidateAgent):
-    """Evaluates the candidates in the order of a quadratic function of their hyperparameters, fixed before the run.
+    """Search through candidates in the order of a quadratic function of their hyperparameters, fixed before the run.
 
     The function is fitted to the normal scores of `problem.sources`.
 

@@ -10,7 +10,7 @@ except ModuleNotFoundError:
 
 
 class ScoringNetwork(nn.Module):  # type: ignore[misc,unused-ignore]
-    """Scores candidates; its parameters have the names and shapes of `candidate_net.shapes`.
+    """A network that scores candidates; its parameters have the names and shapes of `candidate_net.shapes`.
 
     Args:
         columns: Number of columns of a candidate.

@@ -18,7 +18,7 @@ SLOPE, MATERN, CONSTANT, ALONG, ACROSS, NOISE = 0.7, 0.5, 1.0, 0.25, 0.5, 0.02
 
 
 class StackedGPAgent(TransferAgent):
-    """Expected improvement of a Gaussian process around the mean of the other tables, whose weights are learned.
+    """Expected improvement of a Gaussian process with the predictions of other tables in its mean and kernel.
 
     Formula:
         m(x) = 0.7 e(x),  e: mean of the sources' predictions s_j,  d_j = s_j - e

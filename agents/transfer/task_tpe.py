@@ -15,7 +15,7 @@ from hpo_envs.agents.search.base import CandidateAgent
 from hpo_envs.agents.transfer.base import usable
 
 NARROWEST = 0.1
-"""Bandwidth of a feature in [0, 1] at least."""
+"""Smallest bandwidth of a feature in [0, 1]."""
 
 
 class TaskTPE(CandidateAgent):
@@ -46,8 +46,8 @@ class TaskTPE(CandidateAgent):
         problem: A finite problem with features and sources.
         seed: Seed of `self.rng`, which draws candidates.
         quantile: Fraction of the observations that are good.
-        drawn: Number of candidates drawn from each task's good density.
-        initial: Number of evaluations of the sources' best; default: a twentieth of the budget, at least 3.
+        drawn: Number of candidates drawn for each task, the problem included.
+        initial: Number of evaluations of the sources' best; default: a twentieth of the budget, 3 to 20.
 
     Raises:
         ValueError: No source shares a feature with the problem, or a setting is invalid.
@@ -103,7 +103,7 @@ def _densities(
 
 
 def split(rewards: Floats, quantile: float) -> tuple[Indices, Indices]:
-    """The good ones of (t, objectives) rewards, best first, and the rest."""
+    """Indices of the good ones of (t, objectives) rewards, best first, and of the rest."""
     order = ranked(rewards)
     many = math.ceil(quantile * len(rewards))
     if rewards.shape[1] > 1:
@@ -112,7 +112,7 @@ def split(rewards: Floats, quantile: float) -> tuple[Indices, Indices]:
 
 
 def ranked(rewards: Floats) -> Indices:
-    """(t,) observations, best first: by front, the least crowded of a front first (Deb et al. 2002); stable."""
+    """(t,) indices, best observation first: by front, the least crowded of a front first (Deb et al. 2002); stable."""
     if rewards.shape[1] == 1:
         return np.argsort(-rewards[:, 0], kind="stable")
     order: list[int] = []

@@ -21,7 +21,7 @@ class CandidateSampler(AnySampler):
     Args:
         problem: Rows with features, or (row, checkpoint) pairs, which are trained to the end.
         seed: Seed of the sampler.
-        sampler: `sampler(agent)` is the sampler's class.
+        sampler: `sampler(agent)` returns the sampler's class; agent None: that of Optuna, for boxes and grids.
         **settings: See `AnySampler`; the rest are arguments of the sampler.
     """
 

@@ -56,7 +56,7 @@ class AnySampler(ExternalOptimizer):
         sampler: Name of a class of `optuna.samplers`; or a class or function that returns a sampler; or a sampler,
             which is copied with its own seed, so that its runs are the same for every `seed`.
         fresh: On rows, whether only untried ones are evaluated.
-        evaluations: The agent is done after this number; None = never.
+        evaluations: Number of evaluations after which the agent is done; None = never.
         **settings: Arguments of the sampler.
 
     Raises:
@@ -162,12 +162,12 @@ def _suggest(trial: Any, name: str, axis: Any) -> Any:
 
 
 def _value(axis: Axis, value: Any) -> Any:
-    """Natural value of Optuna's value."""
+    """The natural value for a value of Optuna."""
     return axis.choices[value] if axis.kind == "ordinal" else value
 
 
 def _index(axis: Axis, value: Any) -> Any:
-    """Optuna's value of a natural value."""
+    """Optuna's value for a natural value."""
     return axis.choices.index(value) if axis.kind == "ordinal" else value
 
 

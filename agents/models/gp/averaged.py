@@ -14,10 +14,10 @@ from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances
 
 KINDS = {"equal": 4, "few": 16, "different": 8}
-"""Length-scales of each kind: equal ones, long ones but for a few features, and different ones of all features."""
+"""Numbers of sets of length-scales: equal ones, long ones but for a few features, and a different one per feature."""
 
 CONSTANT, NOISE_VARIANCE = 1.0, 0.02
-"""Variance of the mean, and of observations; that of the Matern part is 1."""
+"""Variances of the constant mean and of the observation noise; that of the Matern part is 1."""
 
 LONG = 10.0
 """Length-scale of a feature that does not matter."""

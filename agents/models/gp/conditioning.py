@@ -8,8 +8,8 @@ from hpo_envs.agents.models import Floats, Indices
 from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
 
 ROOT_JITTER = 1e-8
-"""Added once to the diagonal before a prior draw's Cholesky factor: well above round-off for any candidate count
-here, and as a standard deviation one ten-thousandth of the amplitude."""
+"""Added once to the diagonal before a prior draw's Cholesky factor, relative to its largest entry: well above round-off
+for any candidate count here, and one ten-thousandth of the prior's standard deviation."""
 
 
 def root(covariance: Floats) -> Floats:
@@ -70,7 +70,7 @@ class FiniteGP:
         self.count = t + 1
 
     def load(self, rows: Indices, cross: Floats, factor: Floats, values: Floats) -> None:
-        """Replace the posterior by that of all observations, computed at once in O(t^2 n).
+        """Condition the prior, without earlier observations, on all observations at once in O(t^2 n).
 
         Args:
             rows: (t,) candidates observed.
@@ -158,7 +158,7 @@ class CostModel:
             self._logs.append(float(np.log(cost)))
 
     def expected(self, rows: Indices | None = None) -> Floats:
-        """(k,) expected costs of candidates (None: all); constant while all observed costs are equal."""
+        """(k,) expected costs of candidates (None: all); 1 while fewer than two costs, or only equal ones, exist."""
         among = self._features if rows is None else self._features[rows]
         logs = np.array(self._logs)
         if len(logs) < 2 or np.ptp(logs) < 1e-12:

@@ -12,7 +12,7 @@ from hpo_envs.agents.models.source import Source
 
 COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15
 """Variance of what all curves share, of what neighbours share, and of what a curve has for itself, in units of the
-variance of a source's curves; what is missing to 1 of the last two is left to the sources' prediction."""
+variance of a source's curves; the last two sum to less than 1, the rest being that of the sources' prediction."""
 
 SLOPE, SLOPE_VARIANCE, DEVIATION = 0.7, 0.25, 0.5
 """Weight of the source tasks' prediction, its variance, and the weight of their disagreement."""
@@ -24,7 +24,7 @@ STEEPNESS = 1.7
 """Without source tasks: rise of the curves, in standard deviations of the candidates."""
 
 ROUGHNESS = 0.05
-"""Without source tasks: variance of a single fidelity."""
+"""Without source tasks: independent variance at each fidelity."""
 
 RANK = 3
 """Number of shapes of which curves are linear combinations."""
@@ -39,10 +39,10 @@ LOWEST = 0.1
 """Curves of a source below this quantile are raised to it."""
 
 NEAR = 0.05
-"""Sources whose configurations are further away than this are ignored."""
+"""Sources of lower similarity than this are ignored, see `alike`."""
 
 CLIP, STRENGTH = 3.0, 10.0
-"""Largest surprise in standard deviations; and number of surprises of size 1 in the prior."""
+"""Largest prediction error in standard deviations, and number of errors of size 1 in the prior of their scale."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def of_square_distances(kernel: str, r2: Floats) -> Floats:
 
 
 def with_slope(kernel: str, r2: Floats) -> tuple[Floats, Floats]:
-    """`of_square_distances`, and -2 times its derivative with respect to them."""
+    """`of_square_distances`, and -2 times its derivative with respect to the squared distances."""
     if kernel == "rbf":
         value = of_square_distances(kernel, r2)
         return value, value

@@ -15,7 +15,7 @@ from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances
 
 LENGTHS = 4
-"""Sets of length-scales, which are weighted by their marginal likelihood; `length_scales` has them."""
+"""Number of sets of length-scales, which are weighted by their marginal likelihood; `length_scales` has them."""
 
 START = {
     "log matern": -0.7,
@@ -32,7 +32,7 @@ START = {
     "incumbent": 0.0,
     "incumbent, early": 0.0,
 }
-"""The numbers of the model before any training, by name; see `StackedGP`."""
+"""Hyperparameters of the model before any training, by name; see `StackedGP`."""
 
 TAIL = 1.5
 """Observations further below the median than this many times the distance from best to median are raised to that bound:

@@ -13,7 +13,7 @@ MOST = 60
 """Largest number of observations of all sources together; half are the best, the others are spread over the rest."""
 
 APART = 0.35
-"""Distance of two tasks; a length-scale of its prior's median correlates them by 0.8."""
+"""Distance of two tasks; at the prior median of the length-scale their correlation is 0.8."""
 
 LEAST = 0.3
 """Smallest deviation of the search's observations, in deviations of the sources'."""
@@ -22,8 +22,8 @@ LEAST = 0.3
 class Tasks:
     """The axes of a box and one for the task: a category, the search itself or one of its sources.
 
-    Its length-scale says how much the sources tell about the search. Observations of the search are shifted and scaled
-    to what the sources predict for these points on average, as the first ones are the best of the sources.
+    Its length-scale determines how much the search learns from the sources. Observations of the search are shifted and
+    scaled to what the sources predict for these points on average, as the first ones are the best of the sources.
 
     Args:
         space: The axes of the box.
