@@ -36,7 +36,7 @@ class Spec(NamedTuple):
 
     @property
     def page(self) -> str:
-        """The docstring of its class."""
+        """Page of the id: the docstring of its class; empty if there is none."""
         module, _, name = self.entry_point.partition(":")
         return inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
 

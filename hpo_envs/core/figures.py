@@ -29,7 +29,7 @@ GAP = 0.06
 
 
 def pixels(record: Any) -> npt.NDArray[np.uint8]:
-    """(480, 640, 3) uint8 picture of the episode so far."""
+    """(480, 640, 3) uint8 picture of the episode so far; ModuleNotFoundError without matplotlib."""
     agg = extra_module("matplotlib.backends.backend_agg", "plots", "pictures")
     from matplotlib.figure import Figure
 

@@ -142,7 +142,7 @@ class CandidateObservation(ScalarForm):
             ones.
 
     Raises:
-        ValueError: The environment has another form, or an action is outside the space.
+        ValueError: The environment has another form, an action is outside the space, or some episodes end alone.
     """
 
     rule_class = ObservedCandidates

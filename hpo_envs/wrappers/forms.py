@@ -236,7 +236,7 @@ class VectorForm(VectorWrapper):
         return shown if self.rule.observation_space is None else self.rule.observe(observation, index, True)
 
     def _continue(self, continuing: Flags, observation: Any, info: dict[str, Any]) -> Any:
-        """Add the observations of episodes that continue, and the last ones of episodes that ended in this step."""
+        """Add observations of continuing episodes and the last ones of episodes that ended now; return those of all."""
         if self.rule.observation_space is None or not continuing.any():
             return observation
         ended = np.flatnonzero(info["_final_obs"]).tolist() if "final_obs" in info else []

@@ -46,7 +46,7 @@ class Regret(Normalised):
 
 
 def scales_of(env: Any) -> dict[str, tuple[float, float]]:
-    """Lowest and highest reward of each table behind a look-up environment, by name.
+    """Lowest and highest reward of a row, averaged over repeats, in each table of a look-up environment, by name.
 
     Raises:
         ValueError: The environment has no finite table of rewards, or a vector reward.

@@ -20,7 +20,7 @@ class Workers:
         count: Number of workers.
 
     Attributes:
-        clock: Time at which the last evaluation was returned.
+        clock: Simulated time at which the last returned evaluation finished.
         submitted: Evaluations submitted so far.
     """
 
@@ -60,7 +60,7 @@ class VectorWorkers:
         width: Number of entries of a job, the row first.
 
     Attributes:
-        clock: (n,) time at which the last evaluation was returned.
+        clock: (n,) simulated time at which the last returned evaluation finished.
         submitted: (n,) evaluations submitted so far.
     """
 

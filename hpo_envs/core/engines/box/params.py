@@ -26,7 +26,7 @@ class Evaluations(NamedTuple):
 
     Attributes:
         configs: (n, d) raw values of the hyperparameters.
-        metrics: Metric -> (n,) float64.
+        metrics: Name of a metric -> (n,) float64 values.
         held_out: The same on held-out data, which no reward uses; None without such data.
     """
 

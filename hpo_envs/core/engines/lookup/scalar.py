@@ -90,7 +90,7 @@ class LookupEnv(HPOEnv):
         self._mask = np.ones(p.actions, np.int8)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Info]:
-        """Start an episode; `options={"table": name}` chooses among several tables."""
+        """Start an episode; `options={"table": name}` chooses among several tables, ValueError if unknown."""
         super().reset(seed=seed, options=options)
         p = self.params
         chosen = p.choose(options)
