@@ -51,7 +51,7 @@ def suite(language: str) -> Suite:
 
 
 GROUP = "CharMini"
-"""Name of all languages together."""
+"""Name for all languages together."""
 
 SUITES = tuple(map(suite, (ENGLISH, *SHARED_TASK)))
 """One suite per language."""

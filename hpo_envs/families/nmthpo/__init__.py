@@ -5,7 +5,7 @@ from hpo_envs.tables.datasets.nmthpo import BUDGETS, LANGUAGES, PAIRS, SHARED_GR
 
 
 def _ids(pair: str) -> tuple[Spec, Spec]:
-    """The id with one objective and the one with two."""
+    """The entries of the ids with one objective and with two."""
     tables = (f"nmthpo/{pair}",)
     two = {"objective": ("bleu", "decoding_seconds"), "budget": BUDGETS[pair]}
     return (

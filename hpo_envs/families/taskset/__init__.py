@@ -1,4 +1,4 @@
-"""TaskSet: the optimizer of recurrent text classifiers (Metz et al. 2020), as rows, and as learning curves."""
+"""TaskSet: tuning the optimizer of recurrent text classifiers (Metz et al. 2020); final results, learning curves."""
 
 from typing import Any
 

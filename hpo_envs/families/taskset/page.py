@@ -1,4 +1,4 @@
-"""TaskSet: the optimizer of recurrent text classifiers; final results and learning curves."""
+"""TaskSet: tuning the optimizer of recurrent text classifiers; final results and learning curves."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def suite(task: str, model: str) -> Suite:
 
 
 GROUP = "TextMini"
-"""Name of all tasks and model classes together."""
+"""Name for all tasks and model classes together."""
 
 
 @functools.cache

@@ -72,7 +72,7 @@ def key_of(*parts: Any) -> int:
 def record(
     task: str, training: ResumableTraining, epochs: int, packages: Sequence[str] = ("numpy", "torch")
 ) -> dict[str, Any]:
-    """Train in this process.
+    """Train in this process, and return a record for a journal.
 
     Args:
         task: Name of the training.
@@ -104,7 +104,7 @@ def record(
 
 
 def trainer() -> Any:
-    """The module torch.
+    """Import and return torch.
 
     Raises:
         ModuleNotFoundError: torch is not installed; the message says how to install it.

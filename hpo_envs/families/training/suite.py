@@ -55,7 +55,7 @@ class Suite:
     judged: int
 
     def tasks(self, rows: int) -> list[str]:
-        """The trainings of the first rows.
+        """Names of the trainings of the first rows.
 
         All seeds of a row are adjacent, so that every prefix of the list is a table.
         """

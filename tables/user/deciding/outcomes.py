@@ -44,7 +44,7 @@ Codes = npt.NDArray[np.uint8]
 
 
 def scored(found: Decisions) -> Decisions:
-    """Decide the scores and goals: those of the tool, or guessed from names; else they are questions.
+    """Decide the scores and goals: the stated ones, the tool's, or guesses from names; else they are questions.
 
     Raises:
         ValueError: There is no numeric column, or a goal is invalid.
@@ -190,7 +190,7 @@ def _ended(text: str) -> int:
 
 
 def paid(found: Decisions) -> Decisions:
-    """Read the costs from their column, if any; a failed run without cost gets the median of similar runs.
+    """Read the costs from their column, if any; a failed run without one gets the median of failed runs, else of all.
 
     Raises:
         ValueError: Cells of the column stated by the user are not costs.

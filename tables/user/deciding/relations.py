@@ -16,7 +16,7 @@ LIKELY = 0.05
 """Largest probability of a coincidence at which a column counts as a function of others at all."""
 
 DIGITS = 6
-"""Significant digits from which whole numbers count as computed, not set."""
+"""Number of significant digits from which whole numbers count as computed, not set."""
 
 EXACT = 5e-3
 """Largest relative difference between rounded numbers and their formula."""
@@ -42,7 +42,7 @@ def functions(
 ) -> dict[str, tuple[str, bool]]:
     """Columns that others determine, or that rank runs as the score does.
 
-    A column is a function of others if lines that are equal there are equal here, and this is no coincidence: few of
+    A column is a function of others if lines equal in these are equal in it, and this is no coincidence: few of
     the permutations of its values are constant in the same groups of lines.
 
     Args:

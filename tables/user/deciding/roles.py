@@ -110,7 +110,7 @@ def _names_runs(frame: Frame, column: str) -> bool:
 
 
 def _reason(found: Decisions, column: str) -> Decision | None:
-    """The first reason that applies, see `_reasons`."""
+    """The first reason why a column is not a hyperparameter, see `_reasons`; None if there is none."""
     frame, recipe = found.frame, found.frame.recipe
     cells, low = frame[column], column.lower().strip()
     if column in found.stated.categorical or column in frame.settings:
@@ -217,7 +217,7 @@ def _level(frame: Frame, runs: Sequence[str], chosen: Sequence[str], free: Seque
 
 
 def _changing(frame: Frame, level: str | None, runs: Sequence[str], chosen: Sequence[str]) -> Why:
-    """Columns that vary between checkpoints of a run."""
+    """Reasons to leave out columns that vary between checkpoints of a run."""
     if not level or not runs:
         return {}
     known = frame.cells[~absent(frame[runs[0]])]

@@ -10,7 +10,7 @@ from hpo_envs.tables.user.cells import Floats
 Kind = Literal["linear", "log", "decay"]
 
 EVEN = 0.1
-"""Largest relative difference between steps of a grid."""
+"""Largest standard deviation of even steps, relative to their mean."""
 
 NATS = math.log(100.0)
 """Smallest decisive difference of two log-likelihoods."""

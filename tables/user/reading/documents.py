@@ -117,7 +117,7 @@ def _table(value: Any, document: Mapping[str, Any]) -> list[RunDocument]:
 
 
 def _key(lines: list[RunDocument], name: str, table: list[RunDocument]) -> tuple[str, str] | None:
-    """Field of lines and unique field of a table by which the lines refer to the table."""
+    """Field of lines and unique field of a table by which the lines refer to the table; None if they do not."""
     stem = re.sub(r"s$", "", name.lower())
     for key in table[0]:
         known = {str(line.get(key)) for line in table}
@@ -134,7 +134,7 @@ def _key(lines: list[RunDocument], name: str, table: list[RunDocument]) -> tuple
 
 
 def _of_ax(document: Mapping[str, Any]) -> Document | None:
-    """The trials of an Ax experiment, whose data are JSON tables stored as text."""
+    """The trials of an Ax experiment, whose data are JSON tables stored as text; None for other documents."""
     experiment = document.get("experiment", document)
     if not isinstance(experiment, Mapping) or not {"trials", "data_by_trial"} <= {*experiment}:
         return None
@@ -161,7 +161,7 @@ def _having(key: str, value: Any) -> Iterator[Any]:
 
 
 def _of_trainer(document: Mapping[str, Any]) -> Document | None:
-    """The log of a Hugging Face Trainer, with a trial's parameters; the rest of its state is left out."""
+    """The log of a Hugging Face Trainer, with a trial's parameters but no other state; None for other documents."""
     history = document.get("log_history")
     if not isinstance(history, list) or not all(isinstance(line, Mapping) for line in history):
         return None
@@ -175,7 +175,7 @@ def _of_trainer(document: Mapping[str, Any]) -> Document | None:
 
 
 def _of_curves(document: Mapping[str, Any]) -> Document | None:
-    """The checkpoints of curves stored as lists of steps and values, as by Sacred."""
+    """The checkpoints of curves stored as lists of steps and values, as by Sacred; None for other documents."""
     curves = [c for c in document.values() if isinstance(c, Mapping) and isinstance(c.get("steps"), list)]
     if not curves or len(curves) < len(document) or not all(isinstance(c.get("values"), list) for c in curves):
         return None

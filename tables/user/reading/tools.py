@@ -67,7 +67,7 @@ def _expanded(frame: Frame) -> Frame:
 
 
 def _mapping(text: str) -> dict[str, Any] | None:
-    """The settings of a run in a text; the raw form of Weights & Biases has {"value": 3, "desc": null} for 3."""
+    """The settings of a run in a text, else None; the raw form of W&B has {"value": 3, "desc": null} for 3."""
     value = None
     if text.startswith("{"):
         try:
@@ -107,7 +107,7 @@ def of_search(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_smac(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert a SMAC3 export: numeric states, invented costs of failed runs, and instances in addition to seeds."""
+    """Convert a SMAC3 export: name numeric states, drop invented costs of failed runs, and join instances to seeds."""
     codes = {"0": "running", "1": "success", "2": "crashed", "3": "timeout", "4": "memory out"}
     states = as_text(frame["status"]).astype(object).map(lambda t: codes.get(t, t.rpartition(".")[2].strip("'\"{} ")))
     made: dict[str, Any] = {"status": text(states, frame.index)}

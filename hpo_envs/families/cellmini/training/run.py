@@ -124,7 +124,7 @@ def stretches(part: Ints) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _shapes(graph: Graph) -> Shapes:
-    """Embeddings, the output's bias, and weights and bias of each linear: within 1/sqrt(units) as in the release."""
+    """See `Shapes`; initial values within 1/sqrt(units) as in the release, except that the output's bias is 0."""
     bound = UNITS**-0.5
     shapes = {"symbols": ((len(symbols()), UNITS), bound), "bias": ((len(symbols()),), 0.0)}
     for j in graph.linears:

@@ -13,7 +13,7 @@ _GRU = ("ih", "hh", "bih", "bhh")
 
 
 class Encoder:
-    """An encoder: sums of the embeddings of the symbols at each position, states and scores.
+    """A sequence encoder: embeddings, summed over the symbols at each position, then states and scores.
 
     Args:
         config: Natural values of the hyperparameters.
