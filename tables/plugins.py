@@ -16,7 +16,7 @@ PluginGroup = Literal["agents", "families", "tables"]
 
 
 class Plugin(NamedTuple):
-    """An entry point.
+    """An entry point of another package.
 
     Attributes:
         name: Name of the agent, id or table that it adds.
@@ -54,7 +54,7 @@ class Plugin(NamedTuple):
 
 
 def of_id(env_id: str) -> Plugin | None:
-    """The plugin of an id, if any."""
+    """The plugin that adds an id or its table; None if there is none."""
     table = re.fullmatch(r"Table\w+-(.+)-v0", env_id)
     return of("families").get(env_id) or (of("tables").get(table[1]) if table else None)
 

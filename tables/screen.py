@@ -29,7 +29,7 @@ def escaped(text: str) -> str:
 
 
 class Screen:
-    """A text stream that escapes control characters in every line and forwards everything else.
+    """A text stream that escapes control characters in all text and forwards everything else.
 
     Args:
         stream: Standard output or standard error.

@@ -70,7 +70,7 @@ class File(NamedTuple):
 
     @property
     def limit(self) -> int:
-        """Largest size of the file in bytes."""
+        """Largest accepted size of the file in bytes."""
         return self.bytes or LARGEST
 
     def fault(self, content: _Bytes) -> str:

@@ -18,7 +18,7 @@ _BOUNDED = (_TANH, _SIGM, _LEAKY)  # at most 1 in magnitude, or at most what the
 
 @dataclass(frozen=True)
 class LinearWeights:
-    """Parameters of the linears of one cell.
+    """Parameters of the linear nodes of one cell.
 
     Attributes:
         matrices: For each node (empty for other operations) one (input size, hidden size) matrix per input.
@@ -76,7 +76,7 @@ def forward(
 
 
 Vector = tuple[Floats, float]
-"""(size, rows) numbers, as NumPy is quick along rows, and a bound of their magnitudes, by which products round them."""
+"""(size, rows) numbers, as NumPy is fast along rows, and a bound of their magnitudes, to which products round."""
 
 
 def largest(x: Floats) -> float:

@@ -18,7 +18,7 @@ WEIGHTS = (0.46, 0.03, 0.04, 0.05, 0.14, 0.16, 0.12)
 """Probability of each of `OPERATIONS`."""
 
 THREE_INPUTS = 1 / 6
-"""Probability that a linear reads three vectors; otherwise it reads two (release: 202 of 1,183)."""
+"""Probability that a linear node reads three vectors; otherwise it reads two (release: 202 of 1,183)."""
 
 HIDDEN = (0.47, 0.41, 0.12)
 """Probability of 1, 2 and 3 hidden states (release: 161, 141 and 43 of 345 runs)."""

@@ -35,7 +35,7 @@ MAX_HIDDEN = 3
 """Largest number of hidden states (section 3)."""
 
 MAX_LINEAR = 3
-"""Largest number of input vectors of a linear (section 3)."""
+"""Largest number of input vectors of a linear node (section 3)."""
 
 MAX_TEXT = 65_536
 """Largest number of characters of a recipe to parse; 24 nodes need fewer than 3,000."""

@@ -167,7 +167,7 @@ def sweep(folder: Path) -> None:
 
 @functools.cache
 def _machine() -> str:
-    """Identity of machine, boot and process namespace."""
+    """Hash that identifies machine, boot and process namespace."""
     known = [platform.node()]
     for path in ("/proc/sys/kernel/random/boot_id", "/proc/self/ns/pid"):
         with contextlib.suppress(OSError):

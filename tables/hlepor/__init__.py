@@ -1,4 +1,4 @@
-"""The metric hLEPOR on words, usable without an environment.
+"""The translation metric hLEPOR, usable without an environment.
 
     from hpo_envs.tables import hlepor
     hlepor.score("a cat sat", "the cat sat")                        # the paper's formula, default parameters
