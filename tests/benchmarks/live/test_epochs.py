@@ -15,7 +15,7 @@ PACKAGES = {
     "tpe": "optuna",
     "tpe-hyperband": "optuna",
     "syne-asha": "syne_tune",
-    "syne-bohb": "syne_tune",
+    "syne-bohb": "statsmodels",
     "dehb": "dehb",
 }
 
