@@ -59,9 +59,9 @@ def to_plain(h: Hyperparameter) -> dict[str, Any]:
     elif h.values:
         entry = {"values": list(h.values), "log": h.log and h.low > 0}
     else:
-        whole = h.kind == "int"
-        entry = {"low": int(h.low) if whole else h.low, "high": int(h.high) if whole else h.high, "kind": h.kind}
-        entry |= {"log": True} if h.log else {}
+        low, high = h.bounds  # a decay rate, stored as 1 - value, has no logarithmic scale of its own
+        entry = {"low": low, "high": high, "kind": h.kind}
+        entry |= {"log": True} if h.log and not h.complement else {}
     return entry | ({"if": {parent: [*choices] for parent, choices in h.conditions.items()}} if h.condition else {})
 
 

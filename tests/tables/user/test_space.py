@@ -171,3 +171,8 @@ def test_small_space_is_listed_as_whole() -> None:
     configs = {tuple(points.config(row).items()) for row in grid}
     assert len(grid) == 4
     assert configs == {(("a", "x"), ("b", 1)), (("a", "x"), ("b", 2)), (("a", "x"), ("b", 3)), (("a", "y"),)}
+
+
+def test_plain_form_of_a_decay_rate_has_its_natural_range() -> None:
+    stored = Hyperparameter("beta", "float", 1e-3, 0.1, log=True, complement=True)
+    assert to_plain(stored) == {"low": 0.9, "high": 0.999, "kind": "float"}
