@@ -7,9 +7,9 @@
 """
 
 import argparse
+import dataclasses
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,19 +18,26 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
-from threadpoolctl import threadpool_limits
-from tqdm.auto import tqdm
 
 from hpo_envs.benchmarks.live import problems, study
 from hpo_envs.benchmarks.live.optimisers import make
 from hpo_envs.benchmarks.live.problems import Config, LiveProblem
 from hpo_envs.tables import screen
-from hpo_envs.tables.files import atomic
 from hpo_envs.tables.user.points import Points
 from hpo_envs.tables.user.space import space_of
 
 CONSTRAINED_RESULTS = Path(__file__).with_name("constrained.csv")
 BUDGET = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class FeasibleRow:
+    """One run, as in `constrained.csv`; `best` is the best feasible score, or NaN without one."""
+
+    problem: str
+    optimiser: str
+    seed: int
+    best: float
 
 
 def gardner(c: Config) -> tuple[float, ...]:
@@ -104,12 +111,18 @@ CONSTRAINED: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
 }
 
 
+def unconstrained(name: str) -> LiveProblem:
+    """A problem without its constraints."""
+    space, function = CONSTRAINED[name]
+    return LiveProblem(name, space, lambda c: function(c)[0])
+
+
 def play(name: str, optimiser: str, seed: int) -> float:
     """Run an optimizer; return the best feasible score, or NaN without one."""
     space, function = CONSTRAINED[name]
     points = Points(space_of(space))
     best, count = math.nan, len(function(points.config(points.raw(np.full((1, len(points.space)), 0.5))[0]))) - 1
-    chosen = make(optimiser, LiveProblem(name, space, lambda c: function(c)[0]), seed, BUDGET, count)
+    chosen = make(optimiser, unconstrained(name), seed, BUDGET, count)
     for _ in range(BUDGET):
         handle, config = chosen.ask()
         score, *violations = map(float, function(config))
@@ -145,14 +158,8 @@ def main() -> None:
     if given.command == "table":
         print(table().round(3).to_string())
         return
-    wanted = [(n, o, s) for s in given.seeds for n in CONSTRAINED for o in given.optimisers.split(",")]
-    for run in tqdm(wanted, disable=None):
-        kept = atomic.read_csv(CONSTRAINED_RESULTS)
-        named = dict(zip(("problem", "optimiser", "seed"), map(str, run), strict=True))
-        if not any(named.items() <= row.items() for row in kept):
-            with warnings.catch_warnings(), threadpool_limits(1):
-                warnings.simplefilter("ignore")
-                atomic.write_csv(CONSTRAINED_RESULTS, [*kept, {**named, "best": f"{play(*run):.8g}"}])
+    wanted = [(unconstrained(n), o, s) for s in given.seeds for n in CONSTRAINED for o in given.optimisers.split(",")]
+    study.carry_out(CONSTRAINED_RESULTS, wanted, lambda p, o, s: [FeasibleRow(p.name, o, s, play(p.name, o, s))])
 
 
 if __name__ == "__main__":

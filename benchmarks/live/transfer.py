@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 
 from hpo_envs.benchmarks.live import study
-from hpo_envs.benchmarks.live.optimisers import SAMPLERS, Optuna, SuiteOptimiser
+from hpo_envs.benchmarks.live.optimisers import SAMPLERS, Optuna, SuiteOptimiser, active_of
 from hpo_envs.benchmarks.live.problems import PROBLEMS, Config, Id, LiveProblem, svm_digits
 from hpo_envs.tables import screen
+from hpo_envs.tables.table import Hyperparameter
 from hpo_envs.tables.user.space import space_of
 from hpo_envs.tuning.tune import tune
 
@@ -111,17 +112,18 @@ def earlier(target: str, seed: int) -> tuple[pd.DataFrame, ...]:
     return tuple(frames)
 
 
-def known(target: LiveProblem, seed: int) -> list[dict[str, Any]]:
+def known(target: LiveProblem, seed: int) -> list[Config]:
     """The best configurations of each earlier search, `TOP` in all, with numbers clipped to the target's ranges."""
-    found: list[dict[str, Any]] = []
+    found: list[Config] = []
     frames, space = earlier(target.name, seed), space_of(target.search_space)
+
+    def inside(row: dict[Any, Any], h: Hyperparameter) -> Any:
+        return row[h.name] if h.values else min(max(row[h.name], h.low), h.high)
+
     for frame in frames:
-        fresh: list[dict[str, Any]] = []
+        fresh: list[Config] = []
         for row in frame.to_dict("records"):
-            config: dict[str, Any] = {}
-            for h in space:
-                if h.condition is None or config.get(h.condition[0]) in h.condition[1]:
-                    config[h.name] = row[h.name] if h.values else min(max(row[h.name], h.low), h.high)
+            config = active_of(space, functools.partial(inside, row))
             if config not in found + fresh and len(fresh) < TOP // len(frames):
                 fresh.append(config)
         found += fresh

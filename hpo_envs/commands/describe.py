@@ -125,10 +125,7 @@ def _properties(tables: Any, objectives: Any) -> dict[str, float] | None:
 
     if len(tables) != 1 or len(objectives) != 1 or len(tables[0].levels) != 1:
         return None
-    try:
-        return properties.described(tables[0], objectives[0])
-    except ValueError:  # nothing varies, or the best configuration is the median
-        return None
+    return properties.described(tables[0], objectives[0])
 
 
 def space_text(space: gym.Space[Any]) -> str:

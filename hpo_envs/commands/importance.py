@@ -95,7 +95,8 @@ def run(args: argparse.Namespace) -> int:
         from hpo_envs.tables import store
 
         if store.exists(name := runs.facts["table"]) and len((table := store.load(name)).levels) == 1:
-            print("\nproperties", *properties.lines(properties.described(table, runs.metric)), sep="\n")
+            if facts_of_table := properties.described(table, runs.metric):
+                print("\nproperties", *properties.lines(facts_of_table), sep="\n")
     if written:
         print("\nwritten: " + ", ".join(map(str, written)))
     return 0

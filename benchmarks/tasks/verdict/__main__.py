@@ -42,8 +42,8 @@ def summary(frame: pd.DataFrame) -> dict[str, Any]:
     default, *_ = found.values()
     budgets = {}
     for k in properties.BUDGETS:
-        own = inference.scores(frame, f"mean_{k}")
-        judged = own.judged()
+        own = found[f"mean regret, {k} evaluations"]
+        judged = own.judged
         standings = [{key: s[key] for key in ("agent", "elsewhere", "here", "there")} for s in judged["standings"]]
         budgets[str(k)] = {
             "groups": judged["groups"],

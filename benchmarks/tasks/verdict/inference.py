@@ -1,5 +1,6 @@
 """Tests across task groups, with power; the same by a hierarchical model; and sensitivity to scores and tasks."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -40,6 +41,7 @@ class TaskScores:
     models: tuple[str, ...]
     values: Floats
 
+    @functools.cached_property
     def judged(self) -> dict[str, Any]:
         """Standings and pairs, see `significance.judged`."""
         return significance.judged(dict(zip(self.agents, self.values, strict=True)), self.groups)
@@ -167,7 +169,7 @@ def ways(frame: pd.DataFrame, most: int) -> dict[str, TaskScores]:
 
 def sensitivity(found: Mapping[str, TaskScores]) -> list[dict[str, Any]]:
     """For each way to score: the leader, agents tied with it, and what becomes of the default's significant pairs."""
-    verdicts = {name: one.judged() for name, one in found.items()}
+    verdicts = {name: one.judged for name, one in found.items()}
     known = [p for p in next(iter(verdicts.values()))["pairs"] if p["there"]["verdict"] in ("better", "worse")]
     rows = []
     for name, judged in verdicts.items():

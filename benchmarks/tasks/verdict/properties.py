@@ -110,7 +110,7 @@ def effects(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Change of the lead for one standard deviation of each regressor, with its 95 % interval and p-value."""
     from scipy.special import stdtr, stdtrit
 
-    fit, q = regression(rows), None
+    fit = regression(rows)
     q = stdtrit(fit["df"], intervals.CONFIDENCE)
     found = []
     for i, name in enumerate(NAMES, 1):
@@ -133,12 +133,15 @@ def expected_lead(facts: Mapping[str, float], budget: float) -> tuple[float, flo
     return mean, mean - half, mean + half
 
 
-def described(table: Table, metric: str) -> dict[str, float]:
-    """Properties of a table, from the committed rows if it is one of theirs."""
+def described(table: Table, metric: str) -> dict[str, float] | None:
+    """Properties of a table, from the committed rows if it is one of theirs; None where `of_table` has none."""
     for row in known():
         if row["sha256"] == table.provenance.sha256 and row["table"] == table.name:
             return {name: float(row[name]) for name in MEANING}
-    return of_table(table, metric)
+    try:
+        return of_table(table, metric)
+    except ValueError:
+        return None
 
 
 def lines(facts: Mapping[str, float], budget: float = BUDGETS[-1]) -> list[str]:

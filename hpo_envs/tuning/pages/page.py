@@ -168,12 +168,11 @@ def _timeline(tuned: Any, drawn: Drawn) -> str:
     now = min(time.time(), max(e.started + e.seconds for e in timed) + max(longest, UNITS["min"]))
     ends = {e.number: e.started + e.seconds if e.ended >= 0 else now for e in timed}
     unit = next((u for u in reversed(UNITS) if max(ends.values()) - first >= 2.0 * UNITS[u]), "s")
-    rows = sorted({e.worker or e.owner.rpartition(":")[0] or "running" for e in timed})
-    bars = []
-    for e in timed:
-        name = _kind(e)
+    workers = [e.worker or e.owner.rpartition(":")[0] or "running" for e in timed]
+    rows, bars = sorted({*workers}), []
+    for e, worker in zip(timed, workers, strict=True):
         start, end = ((t - first) / UNITS[unit] for t in (e.started, ends[e.number]))
-        bars.append([start, end, rows.index(e.worker or e.owner.rpartition(":")[0] or "running"), name, _note(e)])
+        bars.append([start, end, rows.index(worker), _kind(e), _note(e)])
     kinds = [*dict.fromkeys(bar[3] for bar in bars)]
     panel = {"x": [0.0, max(bar[1] for bar in bars)], "agents": {kind: [[None, None]] for kind in kinds}}
     drawing = chart("Workers", f"time since the start ({unit})", "worker", panel, bars=bars, rows=rows)

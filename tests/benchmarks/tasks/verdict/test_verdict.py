@@ -69,7 +69,7 @@ def test_pairs_with_random_search_are_corrected_for_these_alone() -> None:
     three = dataclasses.replace(
         found, agents=("a", "b", "random"), values=np.insert(found.values, 1, rng.normal(0.0, 1.0, (12, 8)), axis=0)
     )
-    judged = three.judged()
+    judged = three.judged
     every, base = inference.pairs(three, judged), inference.pairs(three, judged, "random")
     assert (len(every), [(p["a"], p["b"]) for p in base]) == (3, [("a", "random"), ("b", "random")])
     assert all(p["needed"] is None or p["needed"] > 12 or abs(p["difference"][0]) >= p["detectable"] for p in base)
