@@ -40,7 +40,7 @@ def planned(agent: str, seeds: Sequence[int], only: Sequence[str] = ()) -> list[
         only: See `leaderboard.environments`.
 
     Raises:
-        ValueError: The agent is one of the suite, which the leaderboard already includes.
+        ValueError: The agent is one of the suite, which the leaderboard already includes; or `only` matches no id.
     """
     from hpo_envs.benchmarks import leaderboard
     from hpo_envs.benchmarks.study.study import entrants

@@ -4,8 +4,9 @@
         trainer = Trainer(max_epochs=20, callbacks=[lightning_callback(trial, "val_accuracy")])
         ...
 
-A PyTorch loop needs none: `trial.report(accuracy, epoch)`, and `break` once `trial.should_stop`. Each raises ValueError
-if `trial` is not a trial, and during the training if `monitor` is not a reported metric.
+A PyTorch loop needs none: `trial.report(accuracy, epoch)`, and `break` once `trial.should_stop`. Each raises
+ModuleNotFoundError without its library, and ValueError if `trial` is not a trial or, during the training, `monitor` is
+not a reported metric.
 """
 
 from collections.abc import Callable, Mapping

@@ -56,7 +56,7 @@ class Search:
 
     Args:
         space: Search space, as in `tune`.
-        function: The function that `tune` calls; None: the caller evaluates, and resuming compares no code.
+        function: The function that `tune` calls; None: the caller evaluates, and resuming does not compare its code.
         out: Folder of the search, locked until `close`; None: a temporary folder.
         budget: Number of evaluations; None: no limit.
         seconds: See `tune`.

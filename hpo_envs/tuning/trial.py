@@ -79,7 +79,7 @@ class Trial:
         """Store the score after a step, and update `should_stop`.
 
         Args:
-            score: Value of the objective; a number that is not finite stops the training.
+            score: Value of the objective; a number that is not finite is not stored, and stops the training.
             step: Number of epochs, trees or batches so far, an int >= 1; default: one more than the last.
 
         Raises:

@@ -28,9 +28,9 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
     """A sampler that uses an agent of this suite.
 
     Agents for featured rows choose among a finite set of candidates: the whole grid if it has at most `candidates`
-    points, else as many seeded quasi-random points of the search space. Features are scaled to [0, 1], a choice has one
-    0/1 feature per value. Agents for boxes get the unit cube with one coordinate per parameter, values of a list in
-    equal parts.
+    points, else up to so many seeded quasi-random points of the search space. Features are scaled to [0, 1], a choice
+    has one 0/1 feature per value. Agents for boxes get the unit cube with one coordinate per parameter, values of a
+    list in equal parts.
 
     The search space has all parameters suggested in any trial so far, including conditional ones; a new parameter is
     drawn at random in its first trial, as all are in the first trial. Several trials may run at once; running ones
