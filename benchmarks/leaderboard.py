@@ -42,7 +42,7 @@ TRAINED = "learned-policy"
 
 
 def environments(only: Sequence[str] = ()) -> list[list[Environment]]:
-    """Every id with an installed table, as an environment.
+    """Return the environments of all ids with installed tables, except ids of users' tables.
 
     Args:
         only: Families or ids, with wildcards, case-insensitive; all if empty.

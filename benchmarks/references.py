@@ -26,13 +26,13 @@ from hpo_envs.tables.files import atomic
 from hpo_envs.tables.table import Floats
 
 RANDOM = 4096
-"""Random actions on each task: their median is known to about 2 % of their spread."""
+"""Number of random actions on each task; their median is known to about 2 % of their spread."""
 
 PARENTS, CHILDREN, GENERATIONS = 16, 256, 60
 """Settings of the evolution strategy."""
 
 CELLS = {"random": (4, 500), "regularized-evolution": (4, 500)}
-"""Seeds and cells of each run, by agent."""
+"""Number of seeds, and cells per run, by agent."""
 
 COMMAND = "python -m hpo_envs.benchmarks.references"
 
@@ -40,7 +40,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CharHPO-v0", {"noise": False}),
     *(("CushLEPOR-ted-ende-v0", {"objective": name}) for name in ("system_pearson", "rmse")),
 )
-"""Ids with arguments that make another problem of them."""
+"""Ids with arguments that change their problem."""
 
 
 def on_box(params: Any, task: int, *, points: int = RANDOM, generations: int = GENERATIONS) -> tuple[float, float]:

@@ -43,7 +43,7 @@ TABLES: dict[str, dict[str, Any]] = {
 """Ids and arguments of the measured look-ups."""
 
 COMPUTED = ("NASBenchNLP-cell-v0", "CharHPO-v0", "CushLEPOR-ted-ende-v0")
-"""Ids whose steps compute, each some milliseconds per step of one episode."""
+"""Ids whose steps compute results, in some milliseconds per step of one episode."""
 
 MOST = 1024
 """Largest batch for which `COMPUTED` is timed."""

@@ -39,7 +39,7 @@ DATE = (2026, 1, 1, 0, 0, 0)
 """Date of all files in an archive, so that the same runs give the same bytes."""
 
 UNPACKED = 2**28
-"""Largest size in bytes of the files in an archive."""
+"""Largest total size in bytes of the unpacked files of an archive."""
 
 
 def build(runs: Path, track: Path = TRACK) -> tuple[bytes, bytes]:

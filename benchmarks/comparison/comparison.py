@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hpo_envs.benchmarks.runs.executors import AnyExecutor
 
 FIGURES = "figures"
-"""Folder of pictures and scores, outside the folder of runs, which has only Parquet files."""
+"""Folder of pictures, next to the folders of runs, which have only Parquet files."""
 
 
 class Comparison:
@@ -365,7 +365,7 @@ class Comparison:
 
 
 def _flat(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of `summary.csv`."""
+    """A row of `summary.csv` or `scores.csv`."""
     ends = ("", "_low", "_high")
     means = {f"{k}{end}": v for k in ("anytime", "final") for end, v in zip(ends, cell[k], strict=True)}
     return {k: cell[k] for k in ("environment", "agent", "n")} | means | {k: cell[k] for k in ("solved", "spent")}

@@ -85,7 +85,7 @@ class ScoredRuns:
     """Whether no scale is known: scores are minus the rewards."""
     seeds: npt.NDArray[np.int64]
     random: npt.NDArray[np.bool_]
-    """Whether a run could not differ from one of random search."""
+    """Whether all evaluations of a run are those of random search."""
     flat: npt.NDArray[np.bool_]
     """Whether a run is degenerate: its regret is 0/0, and its scores are 0."""
     anytime: Floats
@@ -93,9 +93,9 @@ class ScoredRuns:
     evaluations: Floats
     """(n, L) regret after 1 to L evaluations."""
     costs: npt.NDArray[Any]
-    """(n, L) cost of each, 0 after the last."""
+    """(n, L) cost of each evaluation, 0 after the last."""
     spent: Floats
-    """Share of the budget spent."""
+    """Fraction of the budget used by each run."""
 
     def score(self, name: str) -> Floats:
         """The scores that rank a track."""

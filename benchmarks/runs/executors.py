@@ -78,7 +78,7 @@ class Calls:
             yield self.next()
 
     def close(self) -> None:
-        """Cancel pending calls and stop the workers."""
+        """Stop the workers; there are none in this process."""
 
     def __enter__(self) -> Self:
         return self

@@ -294,7 +294,7 @@ def _rows(infos: Mapping[str, Any], chosen: list[int] | None) -> list[dict[str, 
 
 
 def _listed(values: npt.NDArray[Any], chosen: list[int] | None) -> list[Any]:
-    """The entries of the chosen episodes as Python numbers, because lists are read faster than arrays."""
+    """A list of the entries of the chosen episodes (None: all), because lists are read faster than arrays."""
     if chosen is not None:
         values = values[chosen]
     return values.tolist() if values.ndim == 1 else list(np.array(values))

@@ -179,7 +179,7 @@ def _fixed(value: Any) -> str:
 
 
 def _numbers(kind: str, names: Collection[str]) -> dict[str, int]:
-    """Number versions of the families or agents among some names that have one."""
+    """Number versions of the named families or agents that have one."""
     return {name: version for (k, name), version in _versions().items() if k == kind and name in names}
 
 
@@ -278,7 +278,7 @@ def _functions(thing: Any) -> list[FunctionType]:
 
 
 def _of_script(parts: Sequence[Any]) -> dict[str, str]:
-    """Digest of what functions and classes of the script or notebook that runs need."""
+    """Digest of the code that functions and classes of the running script or notebook need."""
     if not parts:
         return {}
     from hpo_envs.benchmarks.runs.needed import needed  # few runs are of a script's own code

@@ -69,7 +69,7 @@ def of_family(env_id: str) -> Distribution | None:
 
 
 def resolve(env_id: str, asked: str) -> str:
-    """Name of the distribution of an id's sources.
+    """Return the name of the distribution that has the source tasks for an id.
 
     Args:
         env_id: The id.
@@ -144,7 +144,7 @@ def _params(env_id: str, kwargs: tuple[tuple[str, Any], ...]) -> Params:
 
 
 def _source(params: Params, target: Table) -> Source:
-    """The rows of a table that have a result, sorted by their features, so that their order has no information."""
+    """The rows of a table that have a result, sorted by their features, so that their order carries no information."""
     table = params.table
     features, names = columns(table, target)
     arrays = _curves(params) if params.kind == "fidelity" else _rows(params)

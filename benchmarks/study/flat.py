@@ -39,7 +39,7 @@ COLUMN_OF = {
 
 
 JSON = ("hyperparameters", "env_kwargs", "objectives")
-"""Columns of `runs` from headers that are JSON."""
+"""Columns of `runs` that are header entries as JSON."""
 
 
 def type_of(column: str) -> Any:

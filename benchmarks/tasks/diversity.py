@@ -35,7 +35,7 @@ class SharedSpace:
     """A search space, and the tables that measured the same configurations in it.
 
     Attributes:
-        name: Data set and model class of its tables.
+        name: Family and model classes of its tables; the name of the first if they are not in the catalogue.
         tables: Names of the tables.
         correlation: (n, n) rank correlations of the tables' scores.
         reliability: (n,) rank correlation of a table's mean scores with the means of new repeats; NaN without repeats.

@@ -89,7 +89,7 @@ def pools(
 
 
 def in_half(table: Table, half: int) -> npt.NDArray[np.bool_]:
-    """(rows,) whether a configuration is in a half of its space, by a hash of its values, so equally in all tables."""
+    """(rows,) whether a configuration is in a half of its space, by a hash of its values: the same in all tables."""
     key = draws.mix_many(np.array([_HALVES], np.uint64), np.zeros(len(table)))
     values = table.configs if table.space else table.features
     for column in np.asarray(values, np.float64).T + 0.0:  # no negative zero

@@ -38,7 +38,7 @@ class Draws:
     """Distribution of tasks.
 
     Attributes:
-        fractions: Lowest and highest fraction of a pool's configurations.
+        fractions: Lowest and highest fraction of a pool's configurations in a task.
         sub_space: Probability that a task is restricted to an interval of one feature.
         functions: Probability that a task is a draw of a Gaussian process or of random trees instead of a table.
         mixed: Probability that the rewards of a table are mixed with such a draw.

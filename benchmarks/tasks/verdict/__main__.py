@@ -178,7 +178,7 @@ def tables(found: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def filled(text: str, parts: Mapping[str, Sequence[str]]) -> str:
-    """A Markdown page with its blocks between `<!-- verdict: NAME -->` and `<!-- end -->` replaced."""
+    """Replace the blocks of a Markdown page between `<!-- verdict: NAME -->` and `<!-- end -->`."""
 
     def block(match: re.Match[str]) -> str:
         return f"{match[1]}\n" + "\n".join(parts[match[2]]) + "\n<!-- end -->"

@@ -17,10 +17,10 @@ POWER = 0.8
 """Power of a study that is large enough."""
 
 MOST = 1000
-"""Task groups beyond which no number is given."""
+"""Largest number of task groups given as `needed`."""
 
 STEPS = 8
-"""Values of each standard deviation in the grid of the hierarchical model."""
+"""Number of values of each standard deviation in the grid of the hierarchical model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ def ways(frame: pd.DataFrame, most: int) -> dict[str, TaskScores]:
 
 
 def sensitivity(found: Mapping[str, TaskScores]) -> list[dict[str, Any]]:
-    """For each way to score: the leader, agents tied with it, and what becomes of the default's significant pairs."""
+    """For each way to score: leader, agents tied with it, and significant pairs of the default kept or reversed."""
     verdicts = {name: one.judged for name, one in found.items()}
     known = [p for p in next(iter(verdicts.values()))["pairs"] if p["there"]["verdict"] in ("better", "worse")]
     rows = []

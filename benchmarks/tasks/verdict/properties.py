@@ -22,7 +22,7 @@ NEAR = 0.1
 """Largest regret of a configuration near the best."""
 
 ROWS, TREES = 500, 50
-"""Configurations that the forest is fitted to, at most (rows are in the order of a hash), and its trees."""
+"""Largest number of configurations to fit a forest to (rows are in the order of a hash); its number of trees."""
 
 MEANING = {
     "dimensions": "hyperparameters that vary",

@@ -45,7 +45,7 @@ def build(folders: Sequence[Path]) -> bytes:
 
 
 def _scores(block: Block) -> dict[str, Any]:
-    """(runs,) scores of each column; NaN where the best configuration is the median."""
+    """(runs,) scores by name of their column; NaN where the best configuration is the median."""
     clipped = [at[None] for at in np.split(block.regret, block.starts[1:-1])]
     unclipped = [regret.after(run, most=np.inf)[None] for run in block.runs()]
     found: dict[str, Any] = {}
