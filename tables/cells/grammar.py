@@ -36,13 +36,15 @@ def node_of(action: Sequence[int], nodes: int) -> tuple[int, tuple[int, ...]]:
     Activations read `a` alone; otherwise vectors that are 0 are left out.
 
     Args:
-        action: Four ints inside the space, kind below END.
+        action: Four ints inside the space.
         nodes: Nodes that the cell has so far.
 
     Raises:
         InvalidRecipe: The move is illegal; the message names the rule.
     """
     op = int(action[0])
+    if not 0 <= op < END:
+        raise InvalidRecipe("form", f"only the last action must have kind {END}, and kinds must be >= 0, got kind {op}")
     inputs = tuple([int(k) for k in (action[1:2] if op >= FIRST_UNARY else action[1:]) if k > 0])
     if nodes >= MAX_NODES:
         raise InvalidRecipe("nodes", f"a cell must have at most {MAX_NODES} nodes, got {MAX_NODES + 1}")
@@ -79,7 +81,7 @@ def finish(nodes: Sequence[tuple[int, tuple[int, ...]]], action: Sequence[int]) 
 
 
 def cell_of(actions: npt.ArrayLike) -> Cell:
-    """The cell that (steps, 4) int actions build, the last of kind END.
+    """The cell that (steps, 4) int actions build, of which only the last has kind END.
 
     Raises:
         InvalidRecipe: A move is illegal.
@@ -89,9 +91,12 @@ def cell_of(actions: npt.ArrayLike) -> Cell:
     if array.ndim != 2 or array.shape[1] != 1 + SLOTS or array.dtype.kind not in "iu" or not len(array):
         raise ValueError(f"actions must be ints of shape (steps, {1 + SLOTS}), got shape {array.shape}")
     nodes: list[tuple[int, tuple[int, ...]]] = []
-    for action in array[:-1].tolist():
+    *first, last = array.tolist()
+    for action in first if last[0] == END else [*first, last]:
         nodes.append(node_of(action, len(nodes)))
-    return finish(nodes, array[-1].tolist())
+    if last[0] != END:
+        raise InvalidRecipe("form", f"the last action must have kind {END}, got kind {last[0]}")
+    return finish(nodes, last)
 
 
 def actions_of(cell: Cell) -> Ints:

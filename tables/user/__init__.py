@@ -138,9 +138,10 @@ def save(table: Table, path: str | Path | None = None, *, replace: bool = False)
         raise FileExistsError(f"{target} has another table already: choose another name, or replace=True (--replace)")
     target.parent.mkdir(parents=True, exist_ok=True)
     atomic.write(target, packs.pack(table))
-    _remembered.pop(table.name, None)
-    for call in on_save if path is None else ():
-        call(target.stem)
+    if path is None:
+        _remembered.pop(table.name, None)
+        for call in on_save:
+            call(target.stem)
     return target
 
 

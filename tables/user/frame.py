@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hpo_envs.tables.checks import one_of
+from hpo_envs.tables.checks import one_of, shown
 from hpo_envs.tables.table import is_number
 from hpo_envs.tables.user.cells import Mask, absent, as_text, of_series
 
@@ -195,8 +195,10 @@ def of_frame(frame: Any, source: str, digest: str = "", lines: Sequence[Any] | N
         **more: Other fields of a `Frame`.
 
     Raises:
-        ValueError: There are no columns or lines, or too many columns, or a name occurs twice.
+        ValueError: It is no frame, has no columns or lines or too many columns, or a name occurs twice.
     """
+    if not (isinstance(frame, pd.DataFrame) or hasattr(frame, "to_pandas")):
+        raise ValueError(f"frame must be a pandas DataFrame or an Arrow table, got {shown(frame)}")
     frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
     names = [".".join(str(p) for p in n if str(p)) if isinstance(n, tuple) else str(n) for n in frame.columns]
     check_columns(source, len(names))

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from hpo_envs.tables.checks import shown
 from hpo_envs.tables.table import Table
 from hpo_envs.tables.user.assembly import LABELS, build
 from hpo_envs.tables.user.deciding.decisions import decide
@@ -18,14 +19,16 @@ def read(source: Any, max_bytes: int | None = None) -> Frame:
     """Read a file of runs, a folder of them, a DataFrame, an Arrow table or an Optuna study, and recognise its tool.
 
     Raises:
-        ValueError: A file is of another kind, too large or invalid; lines are named.
+        ValueError: The source or a file is of another kind, too large or invalid; lines are named.
         OSError: The file cannot be read.
     """
     if hasattr(source, "get_trials"):
         return tools.recognised(studies.of_study(source))
-    if not isinstance(source, (str, Path)):
-        return tools.recognised(of_frame(source, "DataFrame"))
-    return tools.recognised(files.of_path(Path(source), max_bytes))
+    if isinstance(source, (str, Path)):
+        return tools.recognised(files.of_path(Path(source), max_bytes))
+    if not hasattr(source, "columns"):
+        raise ValueError(f"source must be a path, a DataFrame, an Arrow table or an Optuna study, got {shown(source)}")
+    return tools.recognised(of_frame(source, "DataFrame"))
 
 
 def from_csv(

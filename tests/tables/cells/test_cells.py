@@ -13,6 +13,7 @@ from hpo_envs.tables.cells import features
 from hpo_envs.tables.cells.draw import layout
 from hpo_envs.tables.cells.forward import draw_weights
 from hpo_envs.tables.cells.generate import HIDDEN
+from hpo_envs.tables.cells.grammar import END
 from hpo_envs.tables.cells.probe import PROBE_NAMES, probe
 from hpo_envs.tables.cells.recipe import Cell
 from tests.tables.cells.helpers import SEEDS, drawn
@@ -161,6 +162,11 @@ def test_mutation_is_valid_other_cell_and_seeded() -> None:
     assert cells.key(cells.cell_of(a)) != cells.key(cells.cell_of(first))
     with pytest.raises(ValueError, match=r"actions must be ints of shape \(steps, 4\)"):
         cells.cell_of(np.zeros(4, int))
+    for kinds in ((END, END), (0, 0), (-1, END), (END + 1, END)):  # in the first action, and in the last
+        c = a.copy()
+        c[[0, -1], 0] = kinds
+        with pytest.raises(cells.InvalidRecipe, match=rf"the last action must have kind {END}"):
+            cells.cell_of(c)
 
 
 @given(SEEDS)

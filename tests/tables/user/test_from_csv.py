@@ -18,6 +18,7 @@ from hpo_envs.families import registry
 from hpo_envs.tables import store, user
 from hpo_envs.tables.frames import natural
 from hpo_envs.tables.table import Table
+from tests.helpers import raises
 from tests.tables.user.helpers import SWEEP, write
 
 
@@ -150,6 +151,11 @@ def test_data_frame_is_as_good(table: Table, tmp_path: Path) -> None:
     assert np.array_equal(same_one.values, table.values, equal_nan=True)
     with pytest.raises(ValueError, match="DataFrame: line 3, column lr: must be a number"):
         user.from_frame(frame.astype(object).replace({"lr": {0.001: "fast"}}), "accuracy", "max")
+    for wrong in ([1, 2], 3, {"lr": [1.0]}):
+        with raises(f"frame must be a pandas DataFrame or an Arrow table, got {wrong}"):
+            user.from_frame(wrong)
+        with raises(f"source must be a path, a DataFrame, an Arrow table or an Optuna study, got {wrong}"):
+            user.read(wrong)
 
 
 def test_errors_of_ids_and_names(table: Table) -> None:

@@ -70,6 +70,7 @@ def test_what_is_wrong_in_schema(given: dict[str, Any], message: str) -> None:
 
 def test_saved_table_is_table(table: Table, tmp_path: Path) -> None:
     path = user.save(table, tmp_path / "here.npz")
+    assert user.load("sweep") is table  # a file elsewhere is not found by the name
     user._remembered.clear()
     assert not user.exists("sweep")
     assert gym.make("TableHPO-v0", table=str(path)).unwrapped.table.provenance == table.provenance
