@@ -79,7 +79,7 @@ def _best_known(env: Any) -> float | None:
         return None
     metric = t.metrics[t.metric(env.objectives[0])]
     if p.kind == "arms":
-        values = t.final(metric.name)
+        values = t.final(metric.name)[env.rows]
     elif p.kind == "fidelity":  # a run may stop at any level
         values = t.values[env.rows][..., t.metric(metric.name)]
     else:

@@ -139,7 +139,7 @@ class Params:
 
     @property
     def steps(self) -> int | None:
-        """Number of steps after which an episode of look-ups or curves ends whatever its budget; None for others."""
+        """Number of steps after which an episode ends whatever its budget; None if there is no such number."""
         return None
 
     @property

@@ -151,8 +151,9 @@ def name_of(env: Any, action: Any) -> str:
     flat = np.ravel(action)
     by_row = env.params.kind in ("rows", "fidelity", "arms")
     if by_row and len(flat) <= 2:
-        index, rest = int(flat[0]), flat[1:]
-        return f"{index} ({env.table.keys[env.rows[index]]})" + "".join(f" to checkpoint {int(r)}" for r in rest)
+        index, level = np.split(flat.astype(int), [len(flat) if env.params.kind == "arms" else 1])
+        named = ", ".join(f"{i} ({env.table.keys[env.rows[i]]})" for i in index.tolist())
+        return named + "".join(f" to checkpoint {i}" for i in level.tolist())
     return "[" + ", ".join(f"{v:.3g}" for v in flat.tolist()) + "]"
 
 

@@ -26,7 +26,7 @@ def table_name(task: str, model: str) -> str:
 
 
 class TextMiniEnv(LookupEnv):
-    """Hyperparameter optimisation of small models of text on different tasks, measured by this project.
+    """Hyperparameter optimisation of small text models on different tasks, measured by this project.
 
     ## Description
     Text classifiers, word taggers and inflection models, trained within seconds by `benchmarks.study.measure` on
@@ -89,7 +89,7 @@ TextMiniVectorEnv = TextMiniEnv.vectorized()
 
 
 class TextMiniLCEnv(CurvesEnv):
-    """Multi-fidelity optimisation of small models of text on different tasks, measured by this project.
+    """Multi-fidelity optimisation of small text models on different tasks, measured by this project.
 
     ## Description
     The trainings of `TextMini-*-v0` at each fidelity: epochs (`neural`, `tagger`, `lstm`), or fractions of the training

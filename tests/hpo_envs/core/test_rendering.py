@@ -289,6 +289,13 @@ def test_arm_of_single_evaluation_is_hollow_and_leader_has_its_count() -> None:
     leader = max(record.pulls, key=lambda arm: np.mean(record.pulls[arm]))
     assert f" in {len(record.pulls[leader])} evaluation" in figure.get_suptitle()
     assert {"best true mean", "leader's mean"} == {text.get_text() for text in left.texts}
+    known = set()
+    env = made("FIESTA-gaussian-v0", None, subsample=0.5).unwrapped
+    for seed in range(9):
+        env.reset(seed=seed)
+        known.add(figures._best_known(env))
+        assert figures._best_known(env) == env.table.final("score")[env.rows].max()
+    assert len(known) > 1
 
 
 def test_batches_of_pulls_and_workers() -> None:
@@ -296,6 +303,11 @@ def test_batches_of_pulls_and_workers() -> None:
     env.reset(seed=0)
     env.step(np.array([1, 1, 4]))
     assert "2 pulls" in env.render()
+    env = made("FIESTA-tdsa8-v0", "ansi", batch_size=2).unwrapped
+    env.reset(seed=0)
+    env.step(np.array([1, 4]))
+    keys = env.table.keys
+    assert f"last  1 ({keys[1]}), 4 ({keys[4]}), status ok" in env.render()
     env = made("NMTLC-ft-zhen-v0", "ansi", workers=3)
     env.reset(seed=0)
     env.step(np.array([1, 2]))

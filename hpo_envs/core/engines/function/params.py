@@ -138,6 +138,11 @@ class FunctionParams(Params):
         return self.table.levels if self.kind == "fidelity" else None
 
     @property
+    def steps(self) -> int | None:
+        """See `Params`."""
+        return len(self.candidates) * len(self.table.levels) if self.kind == "fidelity" else None
+
+    @property
     def known(self) -> tuple[Floats, Floats] | None:
         """See `Params`."""
         return self.given

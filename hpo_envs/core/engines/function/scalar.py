@@ -25,7 +25,7 @@ class FunctionEpisode(Episode):
     def __init__(self, params: FunctionParams, key: int) -> None:
         self._p = p = params
         self._left, self._best, self._count = p.budget, p.low.copy(), 0
-        self._most = len(p.candidates) * len(p.table.levels) if p.kind == "fidelity" else np.inf
+        self._most = np.inf if p.steps is None else p.steps
         self._trained: dict[int, _Run] = {}
         self._finished = np.zeros(len(p.candidates), bool)
         self._folder = p.folder

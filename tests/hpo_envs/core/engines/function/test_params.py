@@ -30,6 +30,8 @@ def test_candidates_grow_with_budget_and_keep_their_order() -> None:
     assert params(candidates=7).actions == 7
     assert params(budget=30.0, budget_unit="cost").actions == FEWEST
     assert params(budget=None).budget == FEWEST
+    trained = FunctionParams.of(example.train_epochs, SPACE, candidates=7, epochs=3)
+    assert (trained.steps, params(candidates=7).steps) == (21, None)
 
 
 def test_box_and_candidates_stand_for_same_configurations() -> None:
