@@ -182,10 +182,13 @@ class Problem:
         if len(data) != head + text + arrays:
             raise ValueError(f"data must have {head + text + arrays} bytes, got {len(data)}")
         plain = wire.decode(data[head : head + text], data[head + text :])
-        plain["action_space"] = wire.decode_space(plain["action_space"])
-        plain["mutate"] = None if plain["mutate"] is None else wire.decode_function(plain["mutate"])
-        plain["sources"] = tuple(Source(**source) for source in plain["sources"])
-        return cls(**plain)
+        try:
+            plain["action_space"] = wire.decode_space(plain["action_space"])
+            plain["mutate"] = None if plain["mutate"] is None else wire.decode_function(plain["mutate"])
+            plain["sources"] = tuple(Source(**source) for source in plain["sources"])
+            return cls(**plain)
+        except (LookupError, TypeError, AttributeError, AssertionError, SyntaxError) as error:
+            raise ValueError(f"data must be a problem written by to_bytes, got another message ({error!r})") from None
 
 
 def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

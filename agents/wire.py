@@ -61,9 +61,9 @@ def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
     Raises:
         ValueError: The bytes are no head, or announce too many bytes.
     """
-    mark, text, arrays = HEAD.unpack(head)
-    if mark != _MARK:
-        raise ValueError(f"a message must begin with {_MARK!r}, got {head!r}")
+    if len(head) != HEAD.size or not head.startswith(_MARK):
+        raise ValueError(f"a message must begin with {_MARK!r} and two lengths, got {head!r}")
+    _, text, arrays = HEAD.unpack(head)
     if most is not None and text + arrays > most:
         raise ValueError(f"a message must have at most {most} bytes, got {text + arrays}")
     return text, arrays
@@ -151,12 +151,14 @@ def decode_function(name: str) -> Callable[..., Any]:
 
     Raises:
         ValueError: The name is not that of a function in the package `TRUSTED`.
-        ImportError: There is no such module.
     """
     module, _, attribute = name.partition(":")
     if module.split(".")[0] != TRUSTED:
         raise ValueError(f"mutate must be a function of the package {TRUSTED}, got {name!r}")
-    function = getattr(importlib.import_module(module), attribute, None)
+    try:
+        function = getattr(importlib.import_module(module), attribute, None)
+    except ImportError:
+        function = None
     if not callable(function):
         raise ValueError(f"mutate must name a function, got {name!r}")
     return function  # type: ignore[no-any-return]

@@ -152,18 +152,19 @@ class BoxBayesianOptimisation(Agent):
         worst = np.min(known, axis=0)
         x, y = np.array(self._x), np.array([worst if y is None else y for y in self._y])
         z = np.stack([half_rank(column) for column in y.T])
+        data = self._data(x, z)
         if len(x) <= ALWAYS or is_due(len(x), self._fitted_at, 0.1):
             self._fits = [
-                BoxGP.estimate(space, *data, fit)
-                for space, data, fit in zip(self._spaces, self._data(x, z), self._fits, strict=True)
+                BoxGP.estimate(space, *observed, fit)
+                for space, observed, fit in zip(self._spaces, data, self._fits, strict=True)
             ]
             self._fitted_at = len(x)
-        models = self._models(x, z)
+        models = self._models(x, data)
         if self._pending:
             pending = np.array(self._pending)
             expected = np.stack([model.mean(pending) for model in models])
             x, z = np.concatenate([x, pending]), np.concatenate([z, expected], axis=1)
-            models = self._models(x, z)
+            models = self._models(x, self._data(x, z))
         if any(v is not None for v in self._violations):
             return self._constrained(models, x, z)
         best = x[np.argsort(-z.sum(axis=0), kind="stable")[:BEST]]
@@ -226,11 +227,11 @@ class BoxBayesianOptimisation(Agent):
             return [tasks.joined(x, column) for tasks, column in zip(self._tasks, z, strict=True)]
         return [(x, column) for column in z]
 
-    def _models(self, x: Floats, z: Floats) -> list[BoxGP]:
+    def _models(self, x: Floats, data: list[tuple[Floats, Floats]]) -> list[BoxGP]:
         models = []
-        for space, data, fit in zip(self._spaces, self._data(x, z), self._fits, strict=True):
+        for space, observed, fit in zip(self._spaces, data, self._fits, strict=True):
             assert fit is not None
-            models.append(BoxGP(space, *data, fit))
+            models.append(BoxGP(space, *observed, fit))
             if self._tasks:
                 models[-1].best = float(models[-1].mean(x).max())
         return models

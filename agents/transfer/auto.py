@@ -92,7 +92,7 @@ def chosen(problem: Problem, late: bool = False) -> str:
     if isinstance(problem.action_space, Box):
         return "box-bo" if problem.objectives <= 2 else "random"
     if problem.features is None and isinstance(problem.action_space, Discrete):
-        return "ttts" if late else "sh"
+        return "ttts" if late or problem.budget is None else "sh"
     sources = [s for s in problem.sources if s.shared(problem.feature_names)[0]]
     large = [s for s in sources if len(s.rewards) >= OBSERVED]
     if problem.objectives > 1:

@@ -80,9 +80,20 @@ def test_what_cannot_cross_is_reported() -> None:
 
 
 def test_wrong_bytes_are_refused() -> None:
-    for data in (pickle.dumps(FULL.base), FULL.to_bytes()[:-1], FULL.to_bytes() + b"x"):
+    data = FULL.to_bytes()
+    for wrong in (b"", data[:10], pickle.dumps(FULL.base), data[:-1], data + b"x"):
         with pytest.raises(ValueError, match="must begin with|data must have"):
-            Problem.from_bytes(data)
+            Problem.from_bytes(wrong)
+    for old, new in (
+        (b'"unit"', b'"unix"'),
+        (b'"action_space"', b'"action_spice"'),
+        (b'"dtype": "int64"', b'"dtype": "in,64"'),
+    ):
+        assert old in data
+        with pytest.raises(ValueError, match="data must be a problem written by to_bytes, got another message"):
+            Problem.from_bytes(data.replace(old, new))
+    with pytest.raises(ValueError, match="a message must be JSON"):
+        Problem.from_bytes(data.replace(b'{"', b'["', 1))
 
 
 def test_arrays_are_read_only_and_shared_where_they_can_be() -> None:

@@ -153,7 +153,7 @@ def test_heads_are_checked_before_anything_is_read() -> None:
     assert wire.lengths(head) == wire.lengths(head, 42) == (30, 12)
     with raises("a message must have at most 41 bytes, got 42"):
         wire.lengths(head, 41)
-    with pytest.raises(ValueError, match="a message must begin with b'hpo1', got b'hpo2"):
+    with pytest.raises(ValueError, match="a message must begin with b'hpo1' and two lengths, got b'hpo2"):
         wire.lengths(wire.HEAD.pack(b"hpo2", 30, 12))
 
 
@@ -183,5 +183,6 @@ def test_functions_are_passed_by_name() -> None:
     assert decode_function("hpo_envs.agents.wire:encode_space") is encode_space
     with pytest.raises(ValueError, match="of the package hpo_envs, got 'os:system'"):
         decode_function("os:system")
-    with pytest.raises(ValueError, match="mutate must name a function, got 'hpo_envs.agents.wire:TRUSTED'"):
-        decode_function("hpo_envs.agents.wire:TRUSTED")
+    for name in ("hpo_envs.agents.wire:TRUSTED", "hpo_envs.agents.no_module:f"):
+        with pytest.raises(ValueError, match=f"mutate must name a function, got '{name}'"):
+            decode_function(name)

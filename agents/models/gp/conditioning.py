@@ -46,7 +46,8 @@ class FiniteGP:
         self.noise = float(noise)
         self.count = 0
         self.means = np.zeros((1 + outputs, len(variance)))
-        self.variances = np.array(variance, dtype=np.float64)
+        self._prior = np.array(variance, dtype=np.float64)
+        self.variances = self._prior.copy()
         self._v = np.empty((16, len(variance)))
         self._alphas = np.empty((16, 1 + outputs))
 
@@ -70,7 +71,7 @@ class FiniteGP:
         self.count = t + 1
 
     def load(self, rows: Indices, cross: Floats, factor: Floats, values: Floats) -> None:
-        """Condition the prior, without earlier observations, on all observations at once in O(t^2 n).
+        """Replace all observations by these, at once in O(t^2 n).
 
         Args:
             rows: (t,) candidates observed.
@@ -88,7 +89,7 @@ class FiniteGP:
         self._v[:t] = lapack.dtrtrs(factor.T, cross, lower=0, trans=1)[0]
         self._alphas[:t] = lapack.dtrtrs(factor.T, targets, lower=0, trans=1)[0]
         self.means = self._alphas[:t].T @ self._v[:t]
-        self.variances = np.maximum(self.variances - np.square(self._v[:t]).sum(axis=0), 0.0)
+        self.variances = np.maximum(self._prior - np.square(self._v[:t]).sum(axis=0), 0.0)
         self.count = t
 
     def mark(self) -> tuple[int, Floats, Floats]:

@@ -1,5 +1,6 @@
 """Which agent `auto` picks on each kind of problem, and that it equals this agent."""
 
+import dataclasses
 import inspect
 import re
 import warnings
@@ -43,6 +44,8 @@ def test_auto_picks_the_agent_that_was_best_on_problems_of_the_kind(
         problem = problem_of(gym.make(env_id), transfer)
     assert (chosen(problem), chosen(problem, late=True)) == (name, late)
     assert type(make("auto", problem, 3)) is type(make(name, problem, 3))
+    if name == "sh":  # plans with the budget
+        assert chosen(dataclasses.replace(problem, budget=None)) == "ttts"
 
 
 def test_runs_of_auto_are_those_of_the_agent_that_it_picks() -> None:

@@ -246,6 +246,7 @@ def test_loading_at_once_is_conditioning_one_by_one(t: int) -> None:
     rows = rng.permutation(30)[:t]
     values = rng.normal(size=(t, 1))
     bo = FiniteGP(lambda k: prior[k], np.diag(prior), noise)
+    bo.observe(7, [3.0])  # replaced
     bo.load(rows, prior[rows], np.linalg.cholesky(prior[np.ix_(rows, rows)] + noise * np.eye(t)), values)
     said, known = rows.tolist(), values[:, 0].tolist()
     for k in range(25):  # more come in one by one, past the room that was made
