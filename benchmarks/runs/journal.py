@@ -138,7 +138,7 @@ class Journal:
 
     def _read(self, data: bytes) -> None:
         *lines, self._rest = data.split(b"\n")
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, len(self.records) + 1):
             chain = self._chain.copy()
             chain.update(line[CHECKSUM_LENGTH + 1 :])
             if line[: CHECKSUM_LENGTH + 1] != chain.hexdigest()[:CHECKSUM_LENGTH].encode() + b" ":

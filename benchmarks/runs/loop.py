@@ -232,6 +232,7 @@ def _loop(
     # A cell is told by its moves.
     uneven = several or episodes.params.kind == "arms"  # a step may be no evaluation, or several
     steps: list[tuple[float, float]] = []
+    counted = 0
     in_no_table = episodes.params.kind == "box" or (episodes.params.live and not several)
     running, process = list(range(len(seeds))), os.getpid()
     # Episodes that ended keep being stepped with this harmless action; what they return is dropped.
@@ -278,7 +279,8 @@ def _loop(
         for i in running if uneven else ():
             logs[i].ends.append(len(logs[i].costs))
         if progress is not None:
-            progress(len(running))
+            progress(sum(len(log.costs) for log in logs) - counted)
+            counted = sum(len(log.costs) for log in logs)
         for i, stop in zip(running, done, strict=True):
             if not isinstance(stop, (bool, np.bool_)):
                 raise ValueError(f"done of {who}, seed {seeds[i]}, must be True or False, got {shown(stop)}")

@@ -90,3 +90,7 @@ def test_progress_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "10/10" in capsys.readouterr().err
     run("random", "NMTHPO-zhen-v0", [0, 1], budget=5)
     assert capsys.readouterr().err == ""
+    for env_id, kwargs in (("CellMini-v0", {}), ("NASBenchNLP-cell-v0", {}), ("FIESTA-tdsa8-v0", {"batch_size": 3})):
+        counts: list[int] = []  # a cell takes several steps; a step makes a batch of evaluations
+        runs = run("random", env_id, [0, 1], budget=6, env_kwargs=kwargs, progress=counts.append)
+        assert sum(counts) == sum(map(len, runs)) == 12

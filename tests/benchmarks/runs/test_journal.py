@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hpo_envs.benchmarks.runs.journal import Journal, salvage
+from hpo_envs.benchmarks.runs.journal import DamagedError, Journal, salvage
 from tests.helpers import ROOT
 
 pytestmark = pytest.mark.hostile
@@ -131,6 +131,12 @@ def test_damaged_journal_keeps_its_valid_beginning(tmp_path: Path) -> None:
     assert lost is not None
     assert (lost[0], lost[1].read_bytes()) == (1, bytes(data))
     assert Journal(path).records == RECORDS[:2]
+    reader = Journal(path)
+    with open(path, "ab") as file:
+        file.write(b"damaged after it was read\n")
+    with pytest.raises(DamagedError, match="line 3: must match its checksum") as caught:
+        reader.follow()
+    assert caught.value.whole == 2
     path.write_bytes(b"damaged from the beginning\n")
     with pytest.raises(ValueError, match="line 1: must match its checksum"):
         salvage(path)
