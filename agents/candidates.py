@@ -76,7 +76,7 @@ class Candidates(Incumbent):
         return self.features[:, np.ptp(self.features, axis=0) > 0]
 
     def gram(self, kernel: str, length_scale: float) -> Floats:
-        """(count, count) kernel matrix of the features: computed once for the problem's base, then gathered."""
+        """(count, count) kernel matrix of the features, gathered from that of the problem's base if this is small."""
         matrix, index = self.base_gram(kernel, length_scale)
         return matrix if index is None else matrix[np.ix_(index, index)]
 

@@ -166,7 +166,7 @@ class ConfidentAgent(ArmsAgent):
         return self.sample()
 
     def update(self) -> None:
-        """Apply the stopping rule."""
+        """Apply the stopping rule if `at_checkpoint`, once initial evaluations are complete and no arm is queued."""
         if not self._queue and self._begun() and self.at_checkpoint():
             self.done = self.stops()
 

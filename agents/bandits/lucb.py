@@ -71,7 +71,10 @@ class LUCB(ConfidentAgent):
         return first
 
     def stops(self) -> bool:
-        """Return whether the rule holds; for `bounds`, whether the best arm's interval is above the other one."""
+        """Return whether the stopping rule holds; False if `confidence` is None.
+
+        For `bounds`, the interval of the best mean must lie above that of the other arm of `pair`.
+        """
         if self.stopping != "bounds":
             return super().stops()
         if self.confidence is None:

@@ -86,9 +86,12 @@ class Nevergrad(ExternalOptimizer):
                 self._optimizer.tell(self._parameter.spawn_child(new_value=value), loss)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a suggestion; restart the optimizer with more workers if more results are pending.
+        """Request a suggestion; first restart the optimizer with twice as many workers if all of them are busy.
 
         Optimizers that NGOpt selects for one worker would wait for pending results forever.
+
+        Raises:
+            ValueError: The optimizer is sequential, and a result is pending.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

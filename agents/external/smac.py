@@ -31,7 +31,7 @@ PLANNED = 100
 class SMAC(ExternalOptimizer):
     """SMAC3 with random forests (Lindauer et al. 2022): its facades, with their default settings.
 
-    Once SMAC has no suggestion left, the agent suggests a random candidate and is done.
+    Once SMAC has no suggestion left, the agent suggests a random candidate and is done; on a box, it raises an error.
 
     Formula:
         m(x), s(x) = mean and standard deviation over the trees of a random forest of log costs
@@ -125,7 +125,7 @@ class SMAC(ExternalOptimizer):
         return facade(scenario, target, overwrite=True, logging_level=False, **given)
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
-        """Request a trial and its configuration; the trial is None once SMAC has no candidate left."""
+        """Request a trial and its configuration; once SMAC has none left, (None, {}), or on a box SMAC's error."""
         exhausted = package("smac.main.exceptions").ConfigurationSpaceExhaustedException
         try:
             trial = self._smac.ask()

@@ -18,8 +18,9 @@ class ASHA(OnCandidates):
 
     Whenever a worker is free, the best row that is in the top 1/eta of its rung and not yet promoted is promoted by one
     rung; if there is none, a new random row starts in the lowest rung. No worker waits for a rung to fill. Once every
-    row was tried, the best remaining ones are promoted; once all are trained, the agent is done. `ask` may be called
-    several times before results arrive in any order; with one worker the algorithm is the same with every result known.
+    row was tried, the best remaining ones are promoted, but never failed or diverged ones; once none is left, the agent
+    is done. `ask` may be called several times before results arrive, in any order; with one worker, every result
+    is known before the next suggestion.
 
     Formula:
         from the highest rung down: a row among the best floor(|rung_k| / eta) of rung k, not yet promoted -> rung k + 1
@@ -87,7 +88,10 @@ class ASHA(OnCandidates):
         return self.candidates.submit(row, self.rungs[rung])
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add a result to its rung; ignore steps without a result and actions that were not suggested."""
+        """Add a result to its rung, and update `done`; ignore steps without a result.
+
+        Results of actions that were not suggested count only in `recommend`.
+        """
         if not self.candidates.note(action, reward, info):
             return
         row, level = (int(v) for v in action)

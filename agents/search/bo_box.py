@@ -255,7 +255,7 @@ class BoxSpace(Space):
         self.groups = np.repeat(np.arange(len(axes)), widths)
 
     def snap(self, x: Floats) -> Floats:
-        """(n, d) configurations of (n, d) points: nearest values, inactive axes in the middle."""
+        """(n, d) points moved to configurations: clipped to [0, 1], at nearest values; inactive axes in the middle."""
         snapped = np.clip(x, 0.0, 1.0)
         for j, grid in enumerate(self._grids):
             if len(grid):

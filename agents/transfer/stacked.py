@@ -1,4 +1,4 @@
-"""Gaussian process with predictions of source tasks in its mean and kernel; failures are clipped."""
+"""Gaussian process with predictions of source tasks in its mean and kernel; low rewards are clipped."""
 
 from __future__ import annotations
 
@@ -90,6 +90,6 @@ def _basis(scores: Floats) -> Floats:
 
 
 def robust(y: Floats) -> Floats:
-    """(t,) standardised observations, failures clipped at median minus 1.5 times (best minus median)."""
+    """(t,) standardised observations, low ones clipped at median minus 1.5 times (best minus median)."""
     middle, best = float(np.median(y)), float(y.max())
     return standardised(np.maximum(y, middle - 1.5 * (best - middle)))

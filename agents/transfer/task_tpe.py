@@ -126,7 +126,7 @@ def ranked(rewards: Floats) -> Indices:
 
 
 def crowding(front: Floats) -> Floats:
-    """(k,) scaled distance of each of (k, m) rewards to its neighbours in the front; infinite at its ends."""
+    """(k,) crowding distances (Deb et al. 2002) of the (k, m) rewards of a front; infinite at an objective's ends."""
     total = np.zeros(len(front))
     for values in front.T:
         order = np.argsort(values, kind="stable")

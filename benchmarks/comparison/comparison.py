@@ -204,6 +204,8 @@ class Comparison:
     def scores(self) -> dict[str, Any]:
         """Rankings and tests by track (`tracks`), means by environment and agent (`cells`), and `selections` of arms.
 
+        Floats are rounded to four significant digits; NaN and infinities are None.
+
         Raises:
             ValueError: There are no runs, or they cannot be compared.
         """

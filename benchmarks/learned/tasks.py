@@ -83,7 +83,7 @@ class PaddedEpisodes:
         rewards: (E, n) rewards; the median as padding.
         best: (E,) best rewards.
         span: (E,) differences between the best and the median reward.
-        tables: Predictions, distances and masks of the sources.
+        tables: Predictions and distances of the sources, masks of sources and candidates.
         correlations: (E, LENGTHS, n, n) correlations of the candidates.
     """
 

@@ -72,7 +72,7 @@ def forest(c: Config) -> tuple[float, ...]:
 
 
 def network(c: Config) -> tuple[float, ...]:
-    """Accuracy of a multilayer perceptron on 300 digits: at most 3,000 weights, and 40,000 weights times epochs."""
+    """Accuracy of a multilayer perceptron on 300 digits; constraints: weights <= 3,000, weights x epochs <= 40,000."""
     given = dict(c)
     layers, epochs = (given.pop("units"),) * given.pop("layers"), given.pop("epochs")
     sizes = (64, *layers, 10)

@@ -152,7 +152,7 @@ def by_syne_tune(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: 
 
 
 def by_dehb(budget: EpochBudget, problem: CurveProblem, seed: int, epochs: int) -> None:
-    """DEHB, which resumes a configuration that it promotes."""
+    """DEHB; a configuration that it suggests again, as after a promotion, continues its training."""
     dehb = extra_module("dehb", "dehb", "live studies")
     space = space_of(problem.search_space)
     with tempfile.TemporaryDirectory() as folder:

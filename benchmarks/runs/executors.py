@@ -116,7 +116,7 @@ class PooledCalls(Calls):
         """Return the result of a finished call, or raise its exception.
 
         Raises:
-            WorkerLost: Workers repeatedly died during this call, or it exceeded its time limit; others continue.
+            WorkerLost: A call exceeded its time limit, or repeatedly lost its worker; other calls continue.
             RuntimeError: The pool is broken, and there is no factory to replace it.
         """
         while True:

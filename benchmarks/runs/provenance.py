@@ -1,11 +1,12 @@
 """Provenance: headers of runs, number versions of this package, git commit, digests of code from outside.
 
 A number version (`numbers.csv`) belongs to a family or to an agent; `tests/regression/digests.py record` raises it when
-any recorded number changes. Code from outside has no such record: of each of its modules there is the sha256 of the
-syntax, without comments, docstrings and calls of `print`, found by imports that are read from the sources, wherever in
-a module they stand; nothing is imported for it. Modules of Python and of installed packages are left out, except the
-package of the agent itself. Not covered: what code from outside uses of `agents/models`, except the version of this
-package; modules imported by computed names, data files of a user's agent, and what a process changes after its imports.
+any recorded number changes. Code from outside has no such record: runs store a digest of the syntax of each of its
+modules, without comments, docstrings and calls of `print`; of a script or notebook, only of what is needed. The
+modules are found by reading import statements anywhere in the sources; nothing is imported. Modules of Python and of
+installed packages are left out, except the package of the agent itself. Not covered: what code from outside uses of
+`agents/models`, for which only the version of this package is stored; modules imported by computed names; data files of
+a user's agent; and what a process changes after its imports.
 """
 
 import ast
@@ -270,7 +271,7 @@ def _module(thing: Any) -> str:
 
 
 def _functions(thing: Any) -> list[FunctionType]:
-    """A function, or those of a class and of its bases in the same module."""
+    """The function itself, or the functions of a class and of its bases in the same module; none for other objects."""
     if not isinstance(thing, type):
         return [thing] if inspect.isfunction(thing) else []
     classes = [c for c in thing.__mro__ if _module(c) == _module(thing)]

@@ -137,7 +137,11 @@ def conduct(
 
 @contextlib.contextmanager
 def _alone(folder: Path | None, part: tuple[int, int] | None, outcome: StudyState) -> Iterator[None]:
-    """Hold the lock of a part, or of the whole study: other studies may share the folder."""
+    """Context that locks a part, or a whole study, since others may share the folder; no lock without a folder.
+
+    Raises:
+        ValueError: A part has no folder or is of another study than earlier parts, or another process holds the lock.
+    """
     name = f"{part[0]}-of-{part[1]}" if part else hashlib.sha256(repr(outcome.pairs).encode()).hexdigest()[:16]
     if folder is None and part is not None:
         raise ValueError(f"part must be used with a folder, got {name} without one")

@@ -160,7 +160,7 @@ class Store:
         return written
 
     def once(self, env: str | None = None, agent: Agents = None, check: Check | None = None) -> Iterator[Block]:
-        """The parts, each run once; arguments and errors are those of `read`.
+        """The parts without repeated runs; arguments and errors are those of `read`, but `agent` may be several names.
 
         Parts added by this object are neither read nor checked.
         """
@@ -205,7 +205,7 @@ class Store:
             new[h["env"]].add(h)
 
     def _setting(self, env: str) -> _Setting:
-        """Common header of the stored runs of an id; its folder is listed once."""
+        """Common header and seeds of the stored runs of an id, which are read once."""
         if env not in self._settings:
             setting = _Setting()
             for _, block in self.blocks(env):

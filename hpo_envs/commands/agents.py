@@ -160,7 +160,7 @@ def _helped(problem: agents.Problem) -> agents.Problem:
 
 @functools.cache
 def _problems() -> list[tuple[list[str], agents.Problem]]:
-    """Groups of installed ids with a problem for each; in a group, only values of arguments and languages differ."""
+    """Groups of installed ids of one class with the same argument names, each with the problem of its first id."""
     from hpo_envs.benchmarks import problem_of
 
     alike: dict[Any, list[str]] = {}

@@ -25,16 +25,16 @@ def to_minari(
     Saved runs have no observations: each is replayed, and must reproduce its rewards. The cost of each step is in the
     episode's infos, `cost` ((steps + 1, 1) float64, 0 at reset). An episode that stopped before its environment ended
     it (a target, a confident agent) is truncated. `dataset.recover_environment()` recreates the environment by id, also
-    for evaluation; if a table was given as an object, the data set has only the spaces. Scores are normalised between
-    the mean return of `EPISODES` episodes of random search and that of an agent that gets the best known reward at each
-    step; with such a table, a live function or no known best they are not, unless `ref_min_score` and `ref_max_score`
-    are given.
+    for evaluation; with `table=`, the data set has only the spaces. Scores are normalised between the mean return of
+    `EPISODES` episodes of random search and that of an agent that gets the best known reward at each step. With
+    `table=`, a live function or no known best, they are normalised only if `ref_min_score` and `ref_max_score` are
+    given.
 
     Args:
         runs: Runs on one environment with one objective (Minari's rewards are numbers) and one entry per step: no
             parallel workers, batches of pulls, or cells built node by node.
         dataset_id: Name of the data set in Minari, such as `hpo/nmthpo-swen/bo-v0`.
-        env_kwargs: Arguments that no header has: `table=` if it is not the one that `"auto"` finds, or
+        env_kwargs: Arguments that no header has: `table=` if the runs were on a given table, or
             `max_episode_steps=` for readers that need it.
         **facts: Further arguments of `minari.create_dataset_from_buffers` (author, data_format="hdf5", ...).
 

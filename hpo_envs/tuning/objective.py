@@ -67,11 +67,12 @@ class Objective:
         that ended before `fidelity` has its last value.
 
         Args:
-            config: Values of all active hyperparameters by name.
+            config: Values of all active hyperparameters by name; for a table without hyperparameters, `key`.
             fidelity: One of `fidelities`; the cost is cumulative up to it. Default: the last one.
 
         Raises:
-            ValueError: The configuration or fidelity was not measured; the message names the nearest value.
+            ValueError: A hyperparameter is unknown or missing; or the configuration or fidelity was not measured, and
+                the message names the nearest value.
         """
         table, row = self.table, self.table.index_of(config)
         level = len(self.fidelities) - 1

@@ -93,7 +93,10 @@ def _total(metrics: Mapping[str, Any], params: FunctionParams) -> float:
 
 
 def _fitted(config: Mapping[str, Any], points: Points, moved: list[str]) -> dict[str, Any] | None:
-    """A configuration clipped to a space; None if a choice is unknown or no name is shared."""
+    """A configuration clipped to a space; None if no name is shared, a choice is unknown or a value is not a number.
+
+    Missing values and NaN are set to the middle. A text for each clipped value is appended to `moved`.
+    """
     if not any(h.name in config for h in points.space):
         return None
     middle = points.raw(np.full((1, len(points.space)), 0.5))[0]

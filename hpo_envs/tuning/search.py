@@ -58,7 +58,7 @@ class Search:
         space: Search space, as in `tune`.
         function: The function that `tune` calls; None: the caller evaluates, and resuming does not compare its code.
         out: Folder of the search, locked until `close`; None: a temporary folder.
-        budget: Number of evaluations; None: no limit.
+        budget: Total budget, by default in evaluations, see `budget_unit` of `tune`; None: no limit.
         seconds: See `tune`.
         timeout: See `tune`.
         identical_failures: See `tune`.
@@ -77,6 +77,8 @@ class Search:
 
     Raises:
         ValueError: An argument is invalid, or the folder holds another search or is in use; see `tune`.
+        FileNotFoundError: A folder in `sources` holds no search.
+        ModuleNotFoundError: The package of `log` is not installed.
     """
 
     def __init__(

@@ -72,7 +72,7 @@ def _attempt(rng: np.random.Generator, hidden: int, count: int) -> Cell | None:
 
 
 def _node(rng: np.random.Generator, vector: int, sources: list[int], bare: list[int]) -> Node:
-    """A random node for a vector; an activation reads the last of `bare`."""
+    """Draw node `vector`: linears read `sources`, activations the last of `bare`, others any vectors but `x`."""
     while True:
         op = bisect(_OPERATION_LEVELS, rng.random())
         if op == LINEAR:

@@ -100,7 +100,7 @@ def collect_variants(
 def _npd(
     hypothesis: list[str], reference: list[str], shared: Counter[str], variants: Sequence[str], widths: int
 ) -> list[list[float]]:
-    """NPD of one segment, (variants, widths); only words with several places in the reference depend on n."""
+    """(variants, widths) NPD of one segment; n only affects how words that repeat in the reference are aligned."""
     where_h, where_r = _positions(hypothesis, shared), _positions(reference, shared)
     fixed = [(where_h[word][0], where_r[word][0]) for word in shared if len(where_r[word]) == 1]
     repeated = [(where_h[word], where_r[word]) for word in shared if len(where_r[word]) > 1]

@@ -168,7 +168,10 @@ class Posteriors:
         self.last = np.full((k, d + 1), np.nan)
 
     def at(self, log_parameters: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
-        """(m,) densities and (m, d + 1) gradients of the problems `which` at (m, d + 1) points."""
+        """(m,) negative log densities of the problems `which` at (m, d + 1) log parameters, and (m, d + 1) gradients.
+
+        Sets their `amplitudes` and `last`.
+        """
         m, t, c = len(which), self.y.shape[1], self.strength
         some = which if m < len(self.y) else slice(None)
         y = self.y[some]

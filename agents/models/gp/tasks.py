@@ -53,7 +53,7 @@ class Tasks:
         self.x, self.z = np.concatenate(points), np.concatenate(values)
 
     def inputs(self, x: Floats) -> Floats:
-        """(n, c) inputs of a kernel at (n, d) points of the search, or (n, d + 1) of the search and sources."""
+        """(n, c) inputs of a kernel at (n, d) points of the search, or (n, d + 1) with the task in the last column."""
         d = len(self._space)
         task = x[:, d] if x.shape[1] > d else np.zeros(len(x))
         one_hot = (task[:, None] == np.arange(self._count)) * (APART / np.sqrt(2.0))

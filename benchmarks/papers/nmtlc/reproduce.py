@@ -100,7 +100,7 @@ def _settings(corpus: str, seeds: range) -> list[Record]:
 
 
 def survivors(r: Reproduction) -> list[Record]:
-    """Fraction of systems ahead of the final winner at each point of training, all of which must survive with it."""
+    """Fraction of systems ahead of the final winner at each point of training; halving must keep them to keep it."""
     rows: list[Record] = []
     drawn: dict[str, list[float]] = {}
     for corpus in CORPORA:

@@ -79,7 +79,7 @@ class VectorWorkers:
         return np.asarray(np.isfinite(self._finish).any(axis=1))
 
     def free(self, i: npt.NDArray[np.intp], rows: Ints) -> Floats:
-        """(k,) see `Workers.free`, for the episodes at `i`."""
+        """(k,) times from which (k,) rows can be trained further in the episodes at `i`."""
         finish = self._finish[i]
         same = np.isfinite(finish) & (self._jobs[i, :, 0] == rows[:, None])
         return np.asarray(np.maximum(self.clock[i], np.where(same, finish, 0.0).max(axis=1)))

@@ -93,7 +93,7 @@ class AgentSampler(optuna.samplers.BaseSampler):  # type: ignore[misc,name-defin
                 self._agent.rng = np.random.default_rng()
 
     def before_trial(self, study: Any, trial: Any) -> None:
-        """Raise for a study whose number of objectives the agent does not support."""
+        """Raise a ValueError if the agent does not support the study's number of objectives, at most two."""
         supports, count = agents.entry(self._name).supports, len(study.directions)
         if count > 2:
             raise ValueError(f"objectives must be at most 2 for AgentSampler, got {count}")

@@ -64,7 +64,7 @@ def _time(tuned: Any) -> str:
 
 
 def _answer(tuned: Any) -> str:
-    """The best configuration, ready to copy; with several objectives, the Pareto front."""
+    """The best configuration, ready to copy, and best predicted mean; with several objectives, the Pareto front."""
     names = tuned.header["objectives"]
     if len(names) > 1:
         cells = [

@@ -96,7 +96,7 @@ def recorded(name: str) -> SweepRuns:
 
 
 def _nudged(values: npt.NDArray[np.floating], ulps: npt.NDArray[np.int8]) -> Floats:
-    """The doubles that are `ulps` units in the last place away."""
+    """The values as doubles, each moved up by `ulps` units in the last place."""
     return (values.astype(np.float64).view(np.int64) + ulps).view(np.float64)
 
 

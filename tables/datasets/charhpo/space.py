@@ -30,9 +30,10 @@ def natural(h: Hyperparameter, u: Floats) -> Floats:
 
 @functools.cache
 def grids() -> tuple[Floats, Ints, Ints, Floats, Floats, npt.NDArray[np.bool_]]:
-    """All lists of values in one array; by architecture, (2, 16) starts and lengths of lists, spans and ends of ranges.
+    """All values in one array; by architecture, (2, 16) starts, counts, spans and ends.
 
-    A range is a list of its lower end, and has a span. Also (schedulers, 16) which hyperparameters are active.
+    The only value of a range is its lower end; lower end, span and end are logarithms on a log scale. A list has span 0
+    and end infinity; categories are indices. Also (schedulers, 16) which hyperparameters are active.
     """
     spaces = [hyperparameters.space(name) for name in ARCHITECTURES]
     lists, spans, ends = [], np.zeros((2, 16)), np.full((2, 16), np.inf)

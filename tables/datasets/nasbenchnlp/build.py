@@ -83,7 +83,7 @@ def shipped(name: str) -> Table:
 
 
 def architectures() -> list[npt.NDArray[np.int64]]:
-    """Upstream's ids of the runs of each row of `wikitext2`, rows in upstream's order."""
+    """Upstream's architecture ids for each row of `wikitext2`, one per run; rows are in upstream's order."""
     data = packs.read(PACKS[WIKITEXT2])
     return np.split(data["architectures"].astype(np.int64), np.cumsum(data["repeats"])[:-1])
 

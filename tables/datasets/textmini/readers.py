@@ -1,4 +1,4 @@
-"""Readers of the formats of upstream's texts."""
+"""Readers of upstream's text formats: ZIP archives, CoNLL-U, words with tags, inflections as edit scripts."""
 
 import difflib
 import io

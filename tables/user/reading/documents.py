@@ -98,7 +98,7 @@ def _of_tables(document: Mapping[str, Any], alone: bool) -> Document | None:
 
 
 def _table(value: Any, document: Mapping[str, Any]) -> list[RunDocument]:
-    """The lines of a part of a document; empty if it has none."""
+    """A value of a document as lines; empty unless it holds mappings, or lists whose columns are known."""
     if isinstance(value, Mapping) and value and all(isinstance(v, Mapping) for v in value.values()):
         return [{"": key, **line} for key, line in value.items()]
     if not isinstance(value, list) or not value:

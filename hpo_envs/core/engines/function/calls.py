@@ -165,13 +165,17 @@ def _complaint(objectives: tuple[str, ...], returned: Any) -> str:
 
 
 class PausableTraining:
-    """Training of one configuration, epoch by epoch, which can be paused and resumed.
+    """Training of one configuration, which can be paused after an epoch and resumed.
 
     Args:
         function: Of the form `epochs` or `checkpoints`.
         config: Natural values of the active hyperparameters.
         objectives: As for `call`.
-        folder: Folder in which a function of the form `checkpoints` stores its state.
+        folder: Folder in which a function of the form `checkpoints` stores its state; None for the form `epochs`.
+
+    Attributes:
+        epoch: Last epoch reached.
+        ended: Whether the training is over: it returned early, failed, diverged or was closed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Iterators that run in a separate thread, so that their thread-local settings do not affect others."""
+"""Iterators that run in a separate thread, so that their thread-local settings do not affect other code."""
 
 import ctypes
 import os
@@ -32,7 +32,10 @@ class ThreadedIterator:
         return self
 
     def __next__(self) -> Any:
-        """Return the next value, or raise the iterator's exception; an interrupt of the wait is raised in it, too."""
+        """Return the next value, or raise the iterator's exception.
+
+        An exception that interrupts the wait, such as KeyboardInterrupt, is also raised in the iterator's thread.
+        """
         if not self._thread.is_alive():
             raise StopIteration
         self._requests.put(True)

@@ -36,7 +36,7 @@ class Graph:
         self.stepwise = [j for j in range(len(cell.nodes)) if cell.first + j not in self.at_once]
 
     def vectors(self, x: Tensor, nodes: Sequence[Tensor], streams: int) -> list[Tensor]:
-        """(steps x streams, size) views of all vectors; nodes have an additional first step, the initial states."""
+        """(steps x streams, size) views of all vectors: `x`, previous states, `nodes` without their initial step."""
         states = [nodes[k - self.cell.first][:-streams] for k in self.cell.outputs]
         return [x, *states, *(node[streams:] for node in nodes)]
 

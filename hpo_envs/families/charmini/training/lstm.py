@@ -44,7 +44,7 @@ class AttentiveLSTM:
         return shapes
 
     def encode(self, p: Mapping[str, Tensor], words: PaddedWords, drop: Dropout) -> tuple[Packed, Tensor, Tensor]:
-        """Packing of the letters, their (symbols, width) states, and the (words, width) last states."""
+        """The packed letters, their (symbols, width) states, and the (words, width) last states, longest word first."""
         packed = Packed(words.spelled)
         mirror = torch.from_numpy(packed.mirror)
         ends = mirror[: len(words)]
