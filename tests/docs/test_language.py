@@ -46,6 +46,12 @@ FILES = [
 
 DECIMAL = re.compile(r"(?:^|[ (\[])\.\d")
 
+GENERATED = re.compile(r"(?ms)<!-- verdict: \w+ -->.*?<!-- end -->|<!-- modules -->.*|^\| agent \| package \|.*?\n\n")
+"""Blocks of the pages that code writes: the verdict, the index of modules, the adapters of other packages."""
+
+MOST_WORDS = 27_000
+"""Limit of the handwritten words of README.md and docs, as `wc -w` counts them."""
+
 
 def read(path: Path) -> str:
     return re.sub(r"\s+", " ", path.read_text("utf-8").replace("\n    ", " ").replace('" f"', "").replace('" "', ""))
@@ -81,3 +87,11 @@ def test_glossary_has_at_most_60_sorted_terms() -> None:
     terms = [term for term, _ in rows]
     assert 40 <= len(terms) <= 60
     assert terms == sorted(terms, key=str.lower)
+
+
+@pytest.mark.skipif(not (ROOT / "docs" / "glossary.md").is_file(), reason="no checkout")
+def test_handwritten_words_of_documentation_are_limited() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    words = {p.relative_to(ROOT).as_posix(): len(GENERATED.sub("", p.read_text("utf-8")).split()) for p in pages}
+    longest = sorted(words, key=lambda page: -words[page])[:5]
+    assert sum(words.values()) <= MOST_WORDS, f"{sum(words.values())} words; longest pages: {', '.join(longest)}"
