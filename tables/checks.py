@@ -95,7 +95,7 @@ def extra_module(name: str, extra: str, what: str) -> Any:
         what: Part that needs it, in the plural, for the message.
 
     Raises:
-        ModuleNotFoundError: The package is not installed; the message says how to install it.
+        ModuleNotFoundError: The package is not installed; the message says how to install it. Or its import fails.
     """
     try:
         importlib.import_module(name.partition(".")[0])  # a module of it may be there from before
@@ -103,12 +103,14 @@ def extra_module(name: str, extra: str, what: str) -> Any:
     except ModuleNotFoundError as error:
         message = f'{what} need {error.name}: pip install "hpo_envs[{extra}]"'
         raise ModuleNotFoundError(message, name=error.name) from None
+    except ValueError as error:  # matplotlib's, of an invalid MPLBACKEND
+        raise ModuleNotFoundError(f"{what} need {name}, which fails: {error}", name=name) from None
 
 
 def advice(error: BaseException) -> str:
-    """Return the advice on installing a missing package from an error; empty for any other error."""
+    """Return the advice on installing or repairing a needed package from an error; empty for any other error."""
     text = str(error)
-    return text if isinstance(error, ModuleNotFoundError) and "pip install" in text else ""
+    return text if isinstance(error, ModuleNotFoundError) and " need" in text else ""
 
 
 def regular(path: Path, most: float = BYTES) -> Path:

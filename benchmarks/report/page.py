@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from hpo_envs.benchmarks.plots import COLOURS, looks
 from hpo_envs.benchmarks.report import answer, charts, groups, numbers, sentences, terminal
 from hpo_envs.benchmarks.report.tables import download, head, num, of_track, table, text
+from hpo_envs.tables import screen
 
 STATIC = Path(__file__).parent / "static"
 
@@ -29,6 +31,9 @@ BEST = {
 
 FEW_REPEATS = 10
 """Repeats of a row below which its mean depends largely on the rewards that selected it."""
+
+UNSHOWN = re.compile(r"((?<!\\)(?:\\\\)*)\\u(?=00[0189]|200[ef]|202[a-e]|206[6-9])")
+"""Escapes of control characters in JSON, also of those that change the direction of text."""
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -102,13 +107,14 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text = json.dumps({"colours": len(COLOURS), **data}, separators=(",", ":"), allow_nan=False)
+    text = UNSHOWN.sub(r"\1\\\\u", text)
     # The style sheet changes those that a dark screen swallows.
     colours = f":root {{ {' '.join(f'--c{i}: {c};' for i, c in enumerate(COLOURS))} }}\n"
     page = PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
-        title=escape(title),
+        title=screen.escaped(escape(title)),
         style=colours + (STATIC / "page.css").read_text("utf-8"),
-        body=body,
+        body=screen.escaped(body),
         data=base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode(),
         script=script,
     )

@@ -167,6 +167,8 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
     rewarded = None
     if store.exists(source):
         table = store.load(source)
+    elif Path(source).exists():
+        raise ValueError(f"source must be a table, an id or a folder of runs or of a search, got the file {source}")
     else:
         import gymnasium as gym
 
@@ -189,6 +191,8 @@ def _of_folder(folder: Path, metric: str | None, env: str | None) -> ImportanceD
 
     every = study.read(folder)
     names = list(dict.fromkeys(r.header["env"] for r in every))
+    if not names:
+        raise ValueError(f"source must be a folder with runs, got none in {folder}")
     env = one_of("--env", names[0] if env is None and len(names) == 1 else env, names)
     runs = [r for r in every if r.header["env"] == env]
     h = runs[0].header

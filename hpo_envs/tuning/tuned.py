@@ -83,8 +83,10 @@ class Tuned:
             y = np.array([e.rewards for e in front])
             apart = (y.max(axis=0) - y) / np.maximum(np.ptp(y, axis=0), np.finfo(float).tiny)
             return Recommendation(front[int(np.linalg.norm(apart, axis=1).argmin())], np.nan, np.nan, np.nan, 1)
-        _ = self.best
-        return ranked(self.header, self.evaluations)[0]
+        best, found = self.best, ranked(self.header, self.evaluations)
+        # Without a complete and always feasible configuration, the best evaluation.
+        score = best.metrics[self.header["objectives"][0]]
+        return found[0] if found else Recommendation(best, score, np.nan, np.nan, 1)
 
     @property
     def pareto(self) -> list[Evaluation]:

@@ -1,6 +1,9 @@
 """Tables by name, and their files."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +50,16 @@ def test_module_or_how_to_install_it() -> None:
     ) as caught:
         extra_module("no_such.part", "plots", "pictures")
     assert caught.value.name == "no_such"
+
+
+def test_invalid_backend_costs_pictures_only(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="extra plots is not installed")
+    code = (
+        "from pathlib import Path; from hpo_envs.tables.checks import advice, extra_module\n"
+        "try: extra_module('matplotlib.figure', 'plots', 'plots')\n"
+        "except ModuleNotFoundError as error: print(advice(error))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "nonsense"}
+    )
+    assert done.stdout.startswith("plots need matplotlib.figure, which fails: Key backend: 'nonsense'"), done.stderr

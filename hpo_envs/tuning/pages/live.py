@@ -6,6 +6,7 @@ It serves a single page to GET requests, rendered from the record on disk, and c
 import hmac
 import ipaddress
 import secrets
+import socket
 import sys
 import threading
 from http import HTTPStatus
@@ -46,12 +47,16 @@ class LivePage(ThreadingHTTPServer):
         self._folder = Path(folder)
         if not self._folder.is_dir():
             raise ValueError(f"folder must be that of a search, got {self._folder}")
-        self.open = not ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
+        self.open = not address.is_loopback
+        if address.version == 6:
+            self.address_family = socket.AF_INET6
         self.token = secrets.token_urlsafe(24) if self.open else ""
         self._made: tuple[Any, bytes] = (None, b"")
         self._lock = threading.Lock()
         super().__init__((host, port), _Handler)
-        self.url = f"http://{host}:{self.server_address[1]}/" + (f"?token={self.token}" if self.open else "")
+        name = f"[{host}]" if address.version == 6 else host
+        self.url = f"http://{name}:{self.server_address[1]}/" + (f"?token={self.token}" if self.open else "")
 
     def content(self) -> bytes:
         """The page as HTML, recomputed if the search has changed."""

@@ -1,6 +1,9 @@
 """The report: its content, escaping of all texts, and behaviour in a real browser."""
 
+import base64
+import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +63,23 @@ def test_names_cannot_break_out(found: dict[str, Any]) -> None:
     text = render(hostile(found), citations=[HOSTILE])
     assert "<img" not in text
     assert text.count("<script") == text.count("</script>") == 2
+
+
+def test_control_characters_are_shown_as_escapes(tmp_path: Path) -> None:
+    hidden, shown = "a\x1b[31m\u202eb\\u202e", "a\\x1b[31m\\u202eb"
+    tuned = tune(lambda c: float(len(c["opt"])), {"opt": [hidden, "c"]}, budget=3, progress=False)
+    page = tuned.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    (packed,) = re.findall(r'id="data">(.*?)</script>', page)
+    data = gzip.decompress(base64.b64decode(packed)).decode()
+    assert shown in page
+    assert "\\\\u001b[31m\\\\u202eb" in data
+    for text in (page, *map(str, _strings(json.loads(data)))):
+        assert not {"\x1b", "\u202e"} & {*text}
+
+
+def _strings(data: Any) -> list[Any]:
+    inside = [*data, *data.values()] if isinstance(data, dict) else data if isinstance(data, list) else []
+    return [s for part in inside for s in _strings(part)] or [data]
 
 
 @pytest.fixture

@@ -68,6 +68,8 @@ def test_sensitivity_is_that_of_the_rows(capsys: pytest.CaptureFixture[str]) -> 
         (["NMTHPO-zz-v0"], "did you mean 'NMTHPO-v0'"),
         (["fiesta/ner", "--sensitivity"], "must have a hyperparameter that varies"),
         ([".", "--sensitivity"], "source must be a table or an id with --sensitivity"),
+        ([__file__], f"source must be a table, an id or a folder of runs or of a search, got the file {__file__}"),
+        ([str(Path(__file__).parent)], "source must be a folder with runs, got none in "),
     ],
 )
 def test_commands_name_what_is_wrong(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Recommendations: with noise the predicted mean is better than the best score; finalists are evaluated again."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,12 @@ def test_finalists_are_confirmed_within_budget(tmp_path: Path) -> None:
 def test_few_or_equal_scores_have_no_interval() -> None:
     tuned = tune(lambda config: 1.0, SPACE, budget=5, progress=False)
     assert (tuned.recommended.mean, np.isnan(tuned.recommended.low)) == (1.0, True)
+    # The only feasible evaluation was stopped early, or its repeat is infeasible: it is the best one all the same.
+    one, two, *_ = tuned.evaluations
+    bad = replace(two, violations=[1.0])
+    for found in ((replace(one, status="truncated", curve=[[1, 1.0]]), bad), (one, replace(bad, config=one.config))):
+        few = replace(tuned, evaluations=found).recommended
+        assert (few.evaluation, few.mean, few.count, np.isnan(few.low)) == (found[0], 1.0, 1, True)
     with pytest.raises(ValueError, match="confirm must be 0 for several objectives"):
         Search(SPACE, objective=("a", "b"), confirm=2)
     both = tune(lambda c: {"a": c["x"], "b": -(c["x"] ** 2)}, SPACE, budget=9, objective=("a", "b"), progress=False)

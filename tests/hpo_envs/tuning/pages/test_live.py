@@ -104,6 +104,10 @@ def test_strangers_get_nothing(live: LivePage, folder: Path) -> None:
     assert get(live, Host="rebound.example")[0] == 403
     assert get(live, "/../evaluations.journal")[0] == 404
     assert get(live, method="POST")[0] == 501
+    if socket.has_dualstack_ipv6():
+        for server in serving(LivePage(folder, host="::1")):
+            assert server.url == f"http://[::1]:{server.server_address[1]}/"
+            assert [get(server)[0], get(server, Host="rebound.example")[0]] == [200, 403]
     for server in serving(LivePage(folder, host="0.0.0.0")):
         assert [get(server, path)[0] for path in ("/", "/?token=x", f"/?{urlsplit(server.url).query}")] == [
             403,
