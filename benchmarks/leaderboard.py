@@ -233,7 +233,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "publish"))
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of runs (default: %(default)s)")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"replicates, of slow agents at most {SLOW_SEEDS}")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"seeds, of slow agents at most {SLOW_SEEDS}")
     parser.add_argument("--only", nargs="*", default=[], help="families or ids, with wildcards (default: all)")
     others = "other people's: smac, botorch, ...; or module:factory or policy:FILE, each in a process of its own"
     parser.add_argument("--agents", nargs="*", default=[], help=others)

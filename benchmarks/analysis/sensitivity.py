@@ -218,8 +218,9 @@ def analyse(
     ranks = _rank_sums(configs)
     relative = a.max() > 0
     result: dict[str, float | None] = {}
-    for label, function in (("rel", relative_at), ("mean", mean_at)):
+    for label, function, first in (("rel", relative_at, 1), ("mean", mean_at, 2)):
         for k in ks:
+            _k(k, first, len(a), len(a))
             result[f"{label}@{k}"] = function(a, k) if relative else None
     result["best"] = best_equivalent(a, rope)
     result["equivalent"] = expected_equivalent(a, rope)

@@ -128,7 +128,7 @@ def show(name: str, found: Mapping[tuple[str, str], Floats], r: Reproduction) ->
     r.write(name, rows)
     differences = overall(found)
     r.write(f"{name}_differences", differences)
-    print(f"\n{rows[0]['seeds']} replicates, {adaptation.TEST_BUDGET} evaluations: anytime / final normalised regret")
+    print(f"\n{rows[0]['seeds']} seeds, {adaptation.TEST_BUDGET} evaluations: anytime / final normalised regret")
     for family in tasks.FAMILIES:
         for m in dict.fromkeys(m for _, m in found):
             own = [s.mean(axis=1) for (i, method), s in found.items() if method == m and i.startswith(family)]

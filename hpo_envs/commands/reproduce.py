@@ -90,10 +90,10 @@ def _one(args: argparse.Namespace, module: Any, out: Path, **more: Any) -> int:
 
 def _all(args: argparse.Namespace, out: Path) -> int:
     """Reproduce every paper with published numbers, and write one page."""
-    printed = [paper for paper, folder in PAPERS.items() if folder.startswith("papers.")]
+    status, printed = 0, [paper for paper, folder in PAPERS.items() if folder.startswith("papers.")]
     for i, paper in enumerate(printed, start=1):
         print(f"\n[{i} of {len(printed)}] {_title(paper)}", flush=True)
-        _one(args, _module(paper), out / paper)
+        status = max(status, _one(args, _module(paper), out / paper))
     options = "".join(
         f" {flag}{'' if value is True else f' {value}'}"
         for flag, value in (("--quick", args.quick), ("--trials", args.trials), ("--seed", args.seed))
@@ -101,7 +101,7 @@ def _all(args: argparse.Namespace, out: Path) -> int:
     )
     path = write_page(out, {paper: _title(paper) for paper in printed}, f"hpo-envs reproduce {ALL}{options}")
     print(f"\nall numbers and figures on one page: {path}")
-    return 0
+    return status
 
 
 def write_page(folder: Path, titles: Mapping[str, str], command: str) -> Path:

@@ -35,8 +35,8 @@ class HPOB:
     HPO-B's encoding in [0, 1].
 
     Args:
-        folder: Folder with `bo-initializations.json` and the `meta-PART-dataset.json` of each part; `tasks(part)` of
-            `v3` reads only that part.
+        folder: Folder with `bo-initializations.json` and the `meta-PART-dataset.json` of each part; `tasks(part)` and
+            `table` of `v3` need only the file of that part.
         version: `v3` has a train, a validation and a test part. `v2` has all of its tasks in its test part, as in the
             released handler: those of the search spaces of `v3`'s train part.
 
@@ -65,7 +65,8 @@ class HPOB:
         Raises:
             ValueError: Unknown task.
         """
-        for part in FILES if self.version == "v3" else ("test",):
+        parts = FILES if self.version == "v3" else ("test",)
+        for part in sorted(parts, key=lambda p: not (self.folder / FILES[p]).is_file()):  # missing ones last
             found = self._part(part).get(space, {}).get(dataset)
             if found is not None:
                 table = _table(space, dataset, found, self.version, part)

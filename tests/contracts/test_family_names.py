@@ -19,7 +19,6 @@ NAMES = {f.name for f in FAMILIES.values()} | {f.dataset for f in FAMILIES.value
 # Each of these is about families that it chose: stories, tests of papers, and the agents that were trained on two.
 ABOUT = (
     "docs/stories/",
-    "hpo_envs/benchmarks/comparison/neutrality.py",
     "hpo_envs/benchmarks/learned/",
     "hpo_envs/benchmarks/tasks/verdict/",
     "tests/agents/transfer/test_learned.py",

@@ -163,7 +163,7 @@ def ranks_of_examples(table: Table) -> list[Record]:
             {
                 "cell": name,
                 "test_perplexity": round(float(np.exp(loss)), 1),
-                "rank": int((best < loss).sum()) + 1,
+                "rank": np.nan if np.isnan(loss) else int((best < loss).sum()) + 1,
                 "of": len(best),
             }
         )

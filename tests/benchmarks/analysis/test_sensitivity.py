@@ -127,6 +127,9 @@ def test_undefined_metrics_are_none() -> None:
     assert losses["rel@2"] is None
     assert losses["mean@2"] is None
     assert losses["rho"] == pytest.approx(1.0)
+    for k, least in ((9, 1), (1, 2)):  # checked, too
+        with pytest.raises(ValueError, match=f"k must be an int from {least} to 8 for 8 runs, got {k}"):
+            sens.analyse(np.arange(8.0)[:, None], -np.arange(1.0, 9.0), ks=(k,))
     assert sens.analyse(np.arange(8.0)[:, None], np.ones(8), ks=(2,))["rho"] is None
 
 

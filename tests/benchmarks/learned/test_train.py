@@ -146,7 +146,7 @@ def test_study_runs(
     reproduce.PARTS[part](Reproduction(tmp_path, trials=2))
     assert (tmp_path / f"{name}.csv").read_text().count("\n") == 1 + 2 * methods
     assert (tmp_path / f"{name}_differences.csv").read_text().count(pair) == 4  # two scores; both groups
-    assert "2 replicates, 20 evaluations" in capsys.readouterr().out
+    assert "2 seeds, 20 evaluations" in capsys.readouterr().out
 
 
 def test_differences_are_over_tables_and_over_groups_of_them() -> None:

@@ -45,6 +45,12 @@ def test_table_2_generated_rows_and_ranks() -> None:
     ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(store.load(numbers.WIKITEXT2))}
     assert ranks["LSTM"] == 1
     assert ranks["GRU"] == 3
+    table = store.load(numbers.WIKITEXT2)
+    lstm = cells.key(cells.EXAMPLES["LSTM"])
+    without = table.subset([i for i, key in enumerate(table.keys) if key.split("#")[0] != lstm])
+    ranks = {r["cell"]: r["rank"] for r in analysis.ranks_of_examples(without)}
+    assert np.isnan(ranks["LSTM"])
+    assert ranks["GRU"] == 2
 
 
 LOSSES = (Metric("validation_loss", "nat", "min", 0, 20), Metric("test_loss", "nat", "min", 0, 20))

@@ -60,12 +60,12 @@ def test_all_papers_are_on_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def main(name: str, out: Path, **options: object) -> int:
         seen[name] = options
         common.reproduce(name, {"x": lambda r: r.compare_published("Table 1", name, "1", "1", "agrees")}, out)
-        return 0
+        return int(len(seen) == 3)  # one of six
 
     for paper, folder in reproduce.PAPERS.items():
         module = importlib.import_module(f"hpo_envs.benchmarks.{folder}.reproduce")
         monkeypatch.setattr(module, "main", functools.partial(main, paper))
-    assert command.main(["reproduce", "all", "--quick", "--jobs", "2", "--seed", "4", "--out", str(tmp_path)]) == 0
+    assert command.main(["reproduce", "all", "--quick", "--jobs", "2", "--seed", "4", "--out", str(tmp_path)]) == 1
     assert sorted(seen) == ["charhpo", "cushlepor", "fiesta", "nasbenchnlp", "nmthpo", "nmtlc"]
     assert seen["fiesta"]["jobs"] == 2
     assert seen["fiesta"]["trials"] < 500

@@ -72,6 +72,11 @@ def test_v2_has_all_tasks_of_train_parts_search_spaces(tmp_path: Path) -> None:
 
 def test_what_is_not_there(tmp_path: Path) -> None:
     hpob = HPOB(written(tmp_path))
+    (tmp_path / FILES["train"]).rename(tmp_path / "aside")
+    assert len(HPOB(tmp_path).table("4796", "3918")) == 30  # of the test part
+    with pytest.raises(FileNotFoundError, match=FILES["train"]):
+        HPOB(tmp_path).table("4796", "3")
+    (tmp_path / "aside").rename(tmp_path / FILES["train"])
     with pytest.raises(ValueError, match="space and data set must be a task of HPO-B v3, got '4796' and '7'"):
         hpob.table("4796", "7")
     with pytest.raises(ValueError, match="initial designs must be those of a test task, got '5527' and '3'"):
