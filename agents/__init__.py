@@ -1,4 +1,4 @@
-"""Agents: ask, tell, recommend. They use spaces and arrays, never an environment or a table."""
+"""Agents with `ask`, `tell` and `recommend`. They use spaces and arrays, never an environment or a table."""
 
 from hpo_envs.agents.base import Agent, Planned
 from hpo_envs.agents.models.source import Source

@@ -1,4 +1,4 @@
-"""`Agent`: ask, tell, recommend; failed and diverged runs (`lost`), incumbents, agents written as a loop."""
+"""`Agent`, the ask/tell interface; failed and diverged runs (`lost`), incumbents, agents written as loops."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class Agent(abc.ABC):
     optimum, no held-out metric.
 
     Args:
-        problem: The problem, all that is known before the first evaluation.
+        problem: All that is known before the first evaluation.
         seed: Seed of the agent's own generator, `self.rng`. The same seed gives the same suggestions in any process.
 
     Attributes:
-        done: True once the agent ends its run: it is confident, or its plan is complete. Most agents never do.
+        done: Whether the agent ends its run, because it is confident or its plan is complete. Most agents never do.
         parallel: Whether `ask` may be called again before the outcome of the last action. Such agents accept outcomes
             in any order. Agents for which this depends on the problem set it in the constructor.
-        random_first: Number of first actions that are those of random search. With a budget of at most as many
-            evaluations an agent cannot differ from random search, and results note this.
+        random_first: Number of initial actions that equal those of random search. With a budget of at most this many
+            evaluations the agent cannot differ from random search, and results note this.
         listens: Whether the agent learns from actions that it did not suggest.
-        trained_on: Languages or task groups of the tables that its weights were fitted to. Runs on a problem that holds
-            out one of them are marked as seen in all results.
+        trained_on: Languages or task groups of the tables that its weights were fitted to. Runs on a problem whose
+            `held_out` has one of them are marked `seen` in all results.
         constrained: Whether the agent models constraints, from `info["violations"]`; others observe an infeasible
             evaluation as a failed one.
         supports: Kinds of problems that an unregistered agent supports, named as in `hpo-envs list --agents` (`rows`,
@@ -56,18 +56,18 @@ class Agent(abc.ABC):
         return f"<{type(self).__name__} on {self.problem}>"
 
     def observe(self, observation: npt.NDArray[np.float32], mask: npt.NDArray[np.int8] | None) -> None:  # noqa: B027
-        """Receive observation and mask before an action; only called with `observes`.
+        """Receive the observation and the mask before an action; only called if `observes` is True.
 
         Args:
             observation: (d,) observation of the environment without wrappers.
-            mask: (n,) which actions are useful, parts of an action concatenated; None: no mask.
+            mask: (n,) 1 for useful actions, the components of an action concatenated; None: no mask.
         """
 
     @classmethod  # noqa: B027
     def prepare(cls, agents: Sequence[Any]) -> None:
-        """Share the work of the next `ask` of several agents; by default nothing.
+        """Do the common work of the next `ask` of several agents together; by default, do nothing.
 
-        No suggestion may depend on it: an agent that is not prepared suggests the same.
+        No suggestion may depend on it: an agent that was not prepared suggests the same action.
 
         Args:
             agents: Agents of this class in one run, each before its next `ask`.
@@ -87,8 +87,9 @@ class Agent(abc.ABC):
         Args:
             action: The action evaluated.
             reward: float, or (objectives,) float64; higher is better.
-            info: `cost` (in `problem.unit`), `metrics` (native units), `status`, and of problems with constraints
-                `violations`: (c,) the violation of each, 0 or negative if it holds.
+            info: `cost` (in `problem.unit`), `metrics` (native units), `status`; on problems with constraints
+                `violations`, (c,), 0 or negative where a constraint holds; `finished`, False if the step evaluated
+                nothing (default: True).
         """
 
     def pend(self, action: Any) -> None:  # noqa: B027
@@ -104,8 +105,8 @@ class Agent(abc.ABC):
 
 
 LOST = ("failed", "diverged")
-"""Statuses of runs whose reward is a placeholder. For all agents, such a candidate was tried, but no
-model of the reward learns from it, and it is recommended only while no run succeeded."""
+"""Statuses of runs whose reward is a placeholder. Agents count such a candidate as tried, ignore its reward or replace
+it by a bad one, and recommend it only while no run succeeded."""
 
 
 def lost(info: Mapping[str, Any]) -> bool:
@@ -126,7 +127,7 @@ class Incumbent:
         self.succeeded = False
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Keep the best action, among successful ones if there are any; return False if the step evaluated nothing."""
+        """Update the best action, where successful runs go first; return whether the step evaluated anything."""
         if not info.get("finished", True):
             return False
         score = reward if type(reward) is float else float(np.sum(reward))
@@ -138,7 +139,7 @@ class Incumbent:
 
 
 def prepare_each(agents: Iterable[Agent]) -> None:
-    """Let the agents of each class prepare their next suggestions, see `Agent.prepare`."""
+    """Call `Agent.prepare` once for each class of agents; objects of other classes are skipped."""
     alike: dict[type[Any], list[Agent]] = {}
     for agent in agents:
         alike.setdefault(type(agent), []).append(agent)
@@ -148,7 +149,7 @@ def prepare_each(agents: Iterable[Agent]) -> None:
 
 
 class Planned(Agent):
-    """An agent written as the paper's nested loop: `reward, info = yield action`.
+    """Base class of agents written as loops, as in their papers: `reward, info = yield action`.
 
     Subclasses write `plan`; when it returns, the agent is done.
     """
@@ -163,7 +164,7 @@ class Planned(Agent):
 
     @abc.abstractmethod
     def plan(self) -> Generator[Any, tuple[Any, Mapping[str, Any]], None]:
-        """Yield actions and receive the `(reward, info)` of each."""
+        """Yield each action and receive its `(reward, info)`."""
 
     def ask(self) -> Any:
         """Return the action that the plan yielded last."""
@@ -173,7 +174,7 @@ class Planned(Agent):
         return self._next
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Send the outcome to the plan.
+        """Send the outcome to the plan, which yields its next action or, by its return, makes the agent done.
 
         Raises:
             ValueError: The step evaluated nothing, as with several simulated workers; a plan needs each outcome in
@@ -194,7 +195,8 @@ def whole(name: str, value: Any, least: int) -> int:
     """Return `value` as an int.
 
     Raises:
-        ValueError: The value is not a whole number >= `least`.
+        ValueError: The value is a bool, a string, or not a whole number >= `least`.
+        TypeError: The value is no number, such as None.
     """
     if isinstance(value, (bool, str)) or int(value) != value or value < least:
         raise ValueError(f"{name} must be an int >= {least}, got {value!r}")
@@ -205,7 +207,8 @@ def positive(name: str, value: float) -> float:
     """Return `value` as a float.
 
     Raises:
-        ValueError: The value is not a finite number > 0.
+        ValueError: The value is not finite or not > 0.
+        TypeError: The value is no number, such as None.
     """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be a finite number > 0, got {value!r}")

@@ -1,4 +1,4 @@
-"""Candidates of a finite problem: untried, pending and failed ones, repeats, random order, pools if there are many."""
+"""Candidates of a finite problem: untried, pending and failed ones, repeats, random order; pools of large problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hpo_envs.agents.problem import Problem, affordable
 
 
 class Candidates(Incumbent):
-    """The candidates of a problem, numbered independently of the form of actions, and their outcomes.
+    """The candidates of a finite problem, numbered from 0 for any form of actions: tried, pending and failed ones.
 
     Args:
         problem: Actions are rows (`Discrete`), values of a grid (`MultiDiscrete`, candidates in C order), or
@@ -26,14 +26,14 @@ class Candidates(Incumbent):
     Attributes:
         count: Number of candidates.
         pairs: Whether actions are (row, checkpoint) pairs.
-        levels: (levels,) resource of each checkpoint; a single one if actions are not pairs.
-        top: Checkpoint of a full training.
+        levels: (levels,) resource of each checkpoint; [1] if actions are not pairs.
+        top: Index of the last checkpoint, that of a full training.
         times: (count,) number of times each candidate was suggested, or reported without a suggestion.
-        pending: Candidates suggested and not yet reported.
+        pending: Candidates suggested whose outcomes were not yet reported.
         failed: (count,) whether the last run of each candidate failed or diverged.
 
     Raises:
-        ValueError: Actions are of another kind.
+        ValueError: The action space is neither `Discrete` nor `MultiDiscrete`.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -55,10 +55,10 @@ class Candidates(Incumbent):
 
     @functools.cached_property
     def features(self) -> Floats:
-        """(count, d) float64 in [0, 1]: the problem's features; on a grid without, the scaled indices of the values.
+        """(count, d) float64 in [0, 1]: the problem's features; on a grid without features, its indices, scaled.
 
         Raises:
-            ValueError: The candidates have no features.
+            ValueError: The candidates have no features and are not on a grid.
         """
         if self._problem.features is not None:
             return self._problem.features
@@ -76,19 +76,19 @@ class Candidates(Incumbent):
         return self.features[:, np.ptp(self.features, axis=0) > 0]
 
     def gram(self, kernel: str, length_scale: float) -> Floats:
-        """(count, count) kernel matrix of the features, gathered from that of the problem's base if this is small."""
+        """(count, count) kernel matrix of the features, gathered from that of the problem's base if that is small."""
         matrix, index = self.base_gram(kernel, length_scale)
         return matrix if index is None else matrix[np.ix_(index, index)]
 
     def base_gram(self, kernel: str, length_scale: float) -> tuple[Floats, Indices | None]:
-        """Kernel matrix of the base and the row of each candidate; if the base is large, of the candidates and None."""
+        """Kernel matrix of the base and each candidate's row in it; for no or a large base, that of `gram` and None."""
         base, index = self._problem.base, self._problem.index
         if base is None or index is None or len(base) > kernels.LARGEST_SHARED:
             return kernels.gram(kernel, self.features, length_scale), None
         return kernels.gram(kernel, base, length_scale), index
 
     def gram_rows(self, kernel: str, length_scale: float) -> Callable[[int], Floats]:
-        """Return a function of k for row k of `gram`: gathered, or computed if the matrix would not fit in memory."""
+        """Return a function that maps k to row k of `gram`, without the matrix if the problem's base is large."""
         base = self.features if self._problem.base is None else self._problem.base
         if len(base) > kernels.LARGEST_SHARED:
             return lambda k: kernels.gram_row(kernel, self.features, length_scale, k)
@@ -101,7 +101,7 @@ class Candidates(Incumbent):
         return float(self.levels[-1] / self.levels[0])
 
     def level_of(self, resource: float) -> int:
-        """Index of the last checkpoint within a resource, in units of the first one; at least 0."""
+        """Index of the last checkpoint within a resource (in units of the first checkpoint); at least 0."""
         return affordable(self.levels, resource)
 
     def action(self, row: int, level: int | None = None) -> Any:
@@ -111,7 +111,7 @@ class Candidates(Incumbent):
         return np.array(np.unravel_index(row, self._shape)) if self._grid else int(row)
 
     def row(self, action: Any) -> int:
-        """The candidate of an action."""
+        """The candidate that an action evaluates."""
         if type(action) is int:
             return action
         if self._grid:
@@ -119,13 +119,13 @@ class Candidates(Incumbent):
         return int(np.asarray(action).reshape(-1)[0])
 
     def submit(self, row: int, level: int | None = None) -> Any:
-        """Return the action that evaluates a candidate, and count the candidate as pending."""
+        """Return the action that evaluates a candidate, and record the candidate as suggested and pending."""
         self.times[row] += 1
         self.pending.append(row)
         return self.action(row, level)
 
     def note(self, action: Any, reward: Any, info: Mapping[str, Any]) -> bool:
-        """Add an outcome, requested or not; return False if the step evaluated nothing."""
+        """Record the outcome of an action, suggested or not; return whether the step evaluated anything."""
         if not super().note(action, reward, info):
             return False
         row = self.row(action)
@@ -138,15 +138,15 @@ class Candidates(Incumbent):
 
     @property
     def free(self) -> npt.NDArray[np.bool_]:
-        """(count,) mask of the candidates suggested least often; at first, those not yet suggested."""
+        """(count,) mask of the candidates with the smallest `times`: the untried ones, while there are any."""
         return np.asarray(self.times == self.times.min())
 
     def nearest(self, distances: Floats, fresh: bool) -> int:
-        """The nearest candidate; with `fresh`, the nearest free one."""
+        """The candidate with the smallest of (count,) distances; with `fresh`, the free one."""
         return int(np.argmin(np.where(self.free, distances, np.inf) if fresh else distances))
 
     def shuffle(self, rng: np.random.Generator) -> None:
-        """Draw the permutation in which `draw` returns candidates."""
+        """Draw the random order in which `draw` returns candidates."""
         self._order = rng.permutation(self.count).tolist()
 
     def draw(self, rng: np.random.Generator) -> int:
@@ -169,7 +169,7 @@ class OnCandidates(Agent):
     candidates: Candidates
 
     def recommend(self) -> Any:
-        """Return the best evaluated action (the largest sum of rewards), or a random one before the first."""
+        """Return the best evaluated action (the largest sum of rewards); before any evaluation, a random one."""
         return self.candidates.recommend(self.rng)
 
 
@@ -177,7 +177,7 @@ TIE = 1e-9
 """Scores closer than this, relative to the largest, are tied: a difference within round-off."""
 
 AFFORDABLE = 20_000
-"""Largest number of candidates of which all are scored."""
+"""Largest number of candidates at which all are scored."""
 
 INCUMBENTS = 5
 """Number of best candidates whose neighbours are scored."""
@@ -190,7 +190,7 @@ RANDOM = 1500
 
 
 class CandidatePool:
-    """Candidates to score if there are too many for all: neighbours of the best ones so far, and random ones.
+    """Candidates to score where scoring all takes too long: neighbours of the best ones so far, and random ones.
 
     Model-based optimizers maximise their acquisition function on large or infinite spaces in this way, near incumbents
     and at random points (Hutter et al. 2011, section 4.3). The nearest candidates of an incumbent are looked up once.
@@ -206,7 +206,7 @@ class CandidatePool:
     def draw(
         self, rows: Sequence[int], scores: Floats, free: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> Indices:
-        """Candidates to score, ascending, a free one among them.
+        """Candidates to score, ascending; at least one of them is free.
 
         Args:
             rows: (t,) candidates observed.

@@ -24,16 +24,16 @@ class Problem:
 
     Attributes:
         action_space: Gymnasium space of one action.
-        features: (rows, d) float64 in [0, 1], features of each candidate; None if actions are not rows.
+        features: (rows, d) float64 in [0, 1], features of each candidate; None if candidates have no features.
         feature_names: Names of the columns of `features`.
         levels: (levels,) resource of each checkpoint if actions are (row, level) pairs; else None.
         objectives: Number of rewards per evaluation.
-        budget: Budget of an episode, in `unit`; None if the whole table may be evaluated.
+        budget: Budget of an episode, in `unit`; None: unlimited.
         unit: Unit of the budget and of `info["cost"]`.
-        mutate: `mutate(action, rng) -> action` if the space has a grammar, else None. If a candidate takes several
-            actions, both are (steps, ...) arrays of all of them, and `mutate(None, rng)` draws a random one.
+        mutate: `mutate(action, rng) -> action` if the space has a grammar, else None; `mutate(None, rng)` is a random
+            candidate. If a candidate takes several actions, argument and result are (steps, ...) arrays of all of them.
         reward_bounds: (objectives, 2) float64, lowest and highest reward by the metrics' definition (never from the
-            table); None if no metric defines one.
+            table), infinite where a metric has no bound; None: unknown.
         base: (table rows, d) features that several problems share, such as those of a whole table: `features` is
             `base[index]`, and results that depend on features alone are computed once for the base. Default:
             `features`.
@@ -41,13 +41,13 @@ class Problem:
         sources: Source tasks: observations of other tables.
         held_out: Languages of the problem's tables, or task groups, see `tables.catalogue.held_out`. Weights trained on
             one of them have seen this problem and are used only if the user asks for them.
-        axes: The search space, if it is known: the hyperparameter of each coordinate of a box, a grid or `points`.
-            Mappings of the fields of `Axis` are accepted, too.
-        points: (table rows, d) float64 in [0, 1], coordinates on the axes of each row of `base`; None if actions are
+        axes: The hyperparameter of each coordinate of a box, a grid or `points`; empty: unknown. Mappings of the fields
+            of `Axis` are accepted, too.
+        points: (table rows, d) float64 in [0, 1], coordinates of each row of `base` on the axes; None if actions are
             not rows or have no hyperparameters.
 
     Raises:
-        ValueError: `features` is not `base[index]`.
+        ValueError: `features` differs from `base[index]`.
     """
 
     action_space: gym.Space[Any]
@@ -97,10 +97,15 @@ class Problem:
         return f"<Problem: {self}>"
 
     def with_features(self, prefix: str | tuple[str, ...]) -> Problem:
-        """The same problem with only the features of a prefix, and without axes; itself for an empty prefix.
+        """The same problem with only the features whose names start with a prefix; itself for an empty prefix.
+
+        The new problem has neither axes nor points, and its sources have only these features.
+
+        Args:
+            prefix: Prefix, or several, of the names of features.
 
         Raises:
-            ValueError: There are no such features.
+            ValueError: No feature's name starts with it.
         """
         if not prefix:
             return self
@@ -153,7 +158,7 @@ class Problem:
         return self.points if self.points is None or self.index is None else self.points[self.index]
 
     def to_bytes(self) -> bytes:
-        """The problem as a message of `wire`, without pickled objects; `from_bytes` reads it in any process.
+        """Encode the problem as a message of `wire`, without pickled objects; `from_bytes` reads it in any process.
 
         Raises:
             ValueError: The space is not `Discrete`, `MultiDiscrete` or `Box`, or the grammar is not a function of a
@@ -173,7 +178,7 @@ class Problem:
         """Read a problem written by `to_bytes`.
 
         Raises:
-            ValueError: The bytes are not a problem's, or its grammar is not of this package.
+            ValueError: The bytes do not encode a problem, or its grammar is not a function of this package.
         """
         from hpo_envs.agents import wire
 
@@ -192,12 +197,12 @@ class Problem:
 
 
 def _immutable(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An array backed by bytes, which cannot be made writable."""
+    """Copy an array into bytes, so that nothing can make it writable."""
     return np.frombuffer(array.tobytes(), array.dtype).reshape(array.shape)
 
 
 def sealed(problem: Problem) -> Problem:
-    """A problem whose arrays are backed by bytes, which cannot be made writable."""
+    """Copy a problem and its sources with arrays that nothing can make writable."""
 
     def arrays(of: Problem | Source) -> dict[str, Any]:
         values = {f.name: getattr(of, f.name) for f in dataclasses.fields(of)}
@@ -213,7 +218,7 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
     Args:
         problem: The shared problem; see `sealed`.
         seed: Seed of the action space.
-        rows: (k,) row of the base of each candidate; None: the candidates of the problem.
+        rows: (k,) row of the base of each candidate, ignored without a base; None: the candidates of the problem.
     """
     shared = problem.action_space
     # All that a `Discrete` has is immutable but its generator, which seeding replaces.
@@ -229,5 +234,5 @@ def private(problem: Problem, seed: int, rows: npt.NDArray[Any] | None = None) -
 
 
 def affordable(levels: Floats, resource: float) -> int:
-    """Index of the last checkpoint within a resource, in units of the first one; at least 0."""
+    """Index of the last checkpoint within a resource (in units of the first checkpoint); at least 0."""
     return max(int(np.searchsorted(levels, resource * levels[0] * (1 + 1e-9), side="right")) - 1, 0)

@@ -22,10 +22,10 @@ from hpo_envs.tables import plugins
 from hpo_envs.tables.checks import one_of
 
 LARGEST_GRAPH = 5000
-"""Candidates of a graph, `similarity_graph.LARGEST`, which is not imported before an agent is made."""
+"""Largest number of candidates of a graph: `similarity_graph.LARGEST`, whose module is imported with the agent only."""
 
 CONTAINERS = (list, dict, set, np.ndarray)
-"""Types of hyperparameters that an agent could write to."""
+"""Mutable types of hyperparameters, which are copied for each agent."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Registration:
             (`anywhere`, or see `slow`).
         most: Largest number of candidates that it accepts; infinite: any number.
         unseen: For an agent with trained weights, `module:function` that returns, for a problem and hyperparameters,
-            whether it has weights that were not trained on the problem's languages.
+            whether the agent has weights that were not trained on the problem's languages.
         sources: Whether it learns from other tables and requires them, see `Problem.sources`.
-        external: Whether it is another package's optimizer, compared by name only: `all` must not depend on the
-            installed packages.
-        picks: Agents among which it chooses one.
-        package: Distribution of a plugin; empty: this one.
+        external: Whether it is another package's optimizer, which takes part only if named: `all` must not depend on
+            the installed packages.
+        picks: Names of the agents among which it chooses one.
+        package: Distribution that has the plugin; empty: this package.
     """
 
     target: str
@@ -77,12 +77,12 @@ class Registration:
 
     @property
     def extra(self) -> str | None:
-        """Module of its optional package, if any."""
+        """The first of `needs`, which names its extra; None if it needs no optional package."""
         return next(iter(self.needs), None)
 
     @property
     def entrant(self) -> bool:
-        """Whether `all` and the leaderboard include it: no alias, `open` set, external optimizer or user of sources."""
+        """Whether `all` and the leaderboard include it: it is no alias, not `open`, not external, without `sources`."""
         return self.alias_of is None and not (self.open or self.external or self.sources)
 
 
@@ -105,13 +105,13 @@ def _transfer(target: str, summary: str, objectives: bool = False, **kwargs: Any
 def _external(
     target: str, supports: str, summary: str, *needs: str, quick: bool = False, **kwargs: Any
 ) -> Registration:
-    """Registration of another package's optimizer, compared by name only."""
+    """Registration of another package's optimizer, which takes part only if named."""
     slow = () if quick else ("anywhere",)
     return _entry(f"external.{target}", supports, summary, kwargs=kwargs, needs=needs, external=True, slow=slow)
 
 
 def _fixed_kernels() -> dict[str, Registration]:
-    """Registrations of optimisers with a fixed kernel, named method_acquisition_kernel in Zhang and Duh (2020)."""
+    """Registrations of optimisers with a fixed kernel, by name and by alias, their name in Zhang and Duh (2020)."""
     bo, graph = "search.bo:BayesianOptimisation", "search.graph_search:GraphSearch"
     rows = (
         ("bo-ei", "BO_EI", bo, GRID, "ei", "Gaussian process, fixed {} kernel, EI"),
@@ -231,7 +231,7 @@ AGENTS: dict[str, Registration] = {
         "syne_tune", "statsmodels", scheduler="BOHB"),
     "dehb": _external("dehb:DEHB", "levels", "DEHB, looked up among rows", "dehb", quick=True),
 }  # fmt: skip
-"""Registrations of all agents of this package by name, those of other packages' optimizers and aliases included."""
+"""Registrations of all agents of this package by name, including aliases and other packages' optimizers."""
 
 
 def names() -> list[str]:
@@ -251,7 +251,7 @@ def entry(name: str) -> Registration:
 
 
 def _plugin(name: str) -> plugins.Plugin | None:
-    """The plugin of a name, unless an agent of this package has the name."""
+    """The plugin of a name; None if there is none, or if an agent of this package has the name."""
     return None if name in AGENTS else plugins.of("agents").get(name)
 
 
@@ -267,7 +267,7 @@ def _of_plugin(plugin: plugins.Plugin) -> Registration:
 
 
 def version_of(agent: str) -> dict[str, str]:
-    """Version of a plugin, or of the first optional package of an agent, by name; empty for agents without one."""
+    """Version, by name, of a plugin or of an agent's first optional package; empty without one or if not installed."""
     if (plugin := _plugin(agent)) is not None:
         return {plugin.package: plugin.version}
     extra = entry(agent).extra if ":" not in agent else None
@@ -287,14 +287,14 @@ EXTRAS = {
 
 
 def install(package: str) -> str:
-    """The command that installs the package of an optional module."""
+    """The command (for DEHB, with a remark) that installs the package of an optional module."""
     if package == "dehb":  # it asks for NumPy below 2, and does not need it
         return "pip install --no-deps dehb, and what `.ci/bench.txt` lists"
     return f'pip install "hpo_envs[{EXTRAS.get(package, package)}]"'
 
 
 def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
-    """Return whether an agent supports a problem and, if it has trained weights, some were not trained on it.
+    """Return whether an agent can run on a problem: kind, size, source tasks, and weights not trained on it.
 
     Raises:
         ValueError: The agent is unknown.
@@ -309,7 +309,7 @@ def fits(name: str, problem: Problem, /, **hyperparameters: Any) -> bool:
 
 
 def supported(agent: str, supports: Sequence[str], problem: Problem) -> bool:
-    """Return whether the `supports` of an unregistered agent fit a problem.
+    """Return whether the `supports` of an unregistered agent (empty: all kinds) fit a problem.
 
     Raises:
         ValueError: A kind of problem is unknown.
@@ -386,14 +386,14 @@ def make_each(
     hyperparameters: Mapping[str, Any],
     rows: npt.NDArray[Any] | None = None,
 ) -> Iterator[Agent]:
-    """Make an agent for each seed.
+    """Yield an agent for each seed.
 
     Args:
         agent: A factory, or an argument of `factory`.
         problem: The shared problem, see `sealed`.
         seeds: One per agent.
-        hyperparameters: Arguments of each agent; mutable values are copied.
-        rows: (seeds, k) rows of the problem's base of each agent; None: the candidates of the problem.
+        hyperparameters: Arguments of each agent; lists, dicts, sets and arrays are copied.
+        rows: (seeds, k) rows of the problem's base for each agent; None: the candidates of the problem.
     """
     made = factory(agent) if isinstance(agent, str) else agent
     for seed, own in zip(seeds, [None] * len(seeds) if rows is None else rows, strict=True):
@@ -422,7 +422,7 @@ def make(
 
     Raises:
         ValueError: The agent does not exist, it needs source tasks and the problem has none, there are no such
-            features, or the resource is not positive.
+            features, the resource is not positive, or the agent does not accept the problem or a value.
         TypeError: The agent takes no such hyperparameter.
     """
     e = entry(name)

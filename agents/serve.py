@@ -1,4 +1,4 @@
-"""Server process of isolated agents: replies to messages, tracebacks, no tables (`python -m hpo_envs.agents.serve`).
+"""Server process of isolated agents, which cannot open tables (`python -m hpo_envs.agents.serve`).
 
 It reads messages (`hpo_envs.agents.wire`) from standard input and replies on standard output. Output of agents goes to
 standard error.
@@ -24,7 +24,7 @@ from hpo_envs.agents.problem import sealed
 from hpo_envs.agents.registry import entry, factory, version_of
 
 LONGEST = 20_000
-"""Characters kept of a traceback."""
+"""Largest number of characters kept from the end of a traceback."""
 
 
 class ServedAgents:
@@ -34,7 +34,7 @@ class ServedAgents:
         self._agents: list[Agent] = []
 
     def load(self, agent: str) -> None:
-        """Import an agent's module, before the agent's time limit starts; `make` raises the errors."""
+        """Import an agent's module before its time limit starts; errors are ignored here and raised by `make`."""
         with contextlib.suppress(Exception):
             factory(agent) if ":" in agent else importlib.import_module(entry(agent).target.partition(":")[0])
 
@@ -48,7 +48,7 @@ class ServedAgents:
             problem: Result of `Problem.to_bytes`.
             seeds: One per episode.
             hyperparameters: Arguments of the agent.
-            rows: (seeds, k) rows of the problem's base of each agent; None: the candidates of the problem.
+            rows: (seeds, k) rows of the problem's base for each agent; None: the candidates of the problem.
 
         Returns:
             Whether each agent acts on observations of the environment.
@@ -58,18 +58,18 @@ class ServedAgents:
         return [agent.observes for agent in self._agents]
 
     def observe(self, who: list[int], observations: Any, masks: Any) -> None:
-        """Pass an observation, and a mask if there is one, to each of these agents."""
+        """Pass each of the agents `who` its observation and, if there are masks, its mask."""
         for k, i in enumerate(who):
             self._agents[i].observe(observations[k], None if masks is None else masks[k])
 
     def ask(self, who: list[int]) -> list[Any]:
-        """Return the next action of each of these agents."""
+        """Return the next action of each of the agents `who`."""
         asked = [self._agents[i] for i in who]
         prepare_each(asked)
         return [_kept(agent.ask()) for agent in asked]
 
     def tell(self, who: list[int], actions: list[Any], rewards: list[Any], infos: list[Any]) -> list[bool]:
-        """Report an outcome to each of these agents; return which of them are done."""
+        """Report an outcome to each of the agents `who`; return whether each is done."""
         for i, action, reward, info in zip(who, actions, rewards, infos, strict=True):
             self._agents[i].tell(action, reward, info)
         done = (self._agents[i].done for i in who)
@@ -97,12 +97,12 @@ class ServedAgents:
 
 
 def _kept(value: Any) -> Any:
-    """A copy of an action, because agents may share a buffer."""
+    """An action, copied if it is an array, because agents may share a buffer."""
     return value.copy() if type(value) is np.ndarray else value
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Reply to messages until the input ends; exceptions of an agent are replies, too."""
+    """Reply to messages until the input ends; the reply to a call that raises is its traceback."""
     pool, process = ServedAgents(), os.getpid()
     while len(head := requests.read(wire.HEAD.size)) == wire.HEAD.size:
         text, arrays = wire.lengths(head)
@@ -119,7 +119,7 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 
 def _pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Reserve standard input and output for messages; output of agents goes to standard error."""
+    """Return standard input and output, reserved for messages; output of agents goes to standard error."""
     pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -128,7 +128,7 @@ def _pipes() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _refuse_tables() -> None:
-    """Block opening of tables that ship with the package."""
+    """Make opening a table that ships with the package raise `PermissionError`."""
     folder = os.path.realpath(Path(__file__).parent.parent / "tables") + os.sep
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:

@@ -19,18 +19,18 @@ class Axis:
     """One hyperparameter: a coordinate in [0, 1] and its natural values.
 
     Attributes:
-        values: Coordinates of the distinct values, ascending; empty: any number is a value.
+        values: Coordinates of the distinct values, ascending; empty: any coordinate is a value.
         categorical: Whether the values have no order.
         parent: Index of an earlier axis that decides whether this one is active; -1: always active.
         when: Indices of the parent's values that activate it.
-        others: Further parents, each with such indices; all must activate it.
+        others: Further parents, each with the indices of its values that activate this axis; all must.
         name: Name of the hyperparameter; empty: not known.
-        choices: Natural values of a list, in the order of their coordinates, equal parts of [0, 1]; empty: a range.
-            Default: 0, 1, ... if there are `values`, except for a range of integers.
+        choices: Natural values of a list, in the order of their coordinates, which divide [0, 1] into equal parts;
+            empty: a range. Default: 0, 1, ... if there are `values`, except for a range of integers.
         low: Smallest natural value of a range.
         high: Largest natural value of a range.
         whole: Whether a range consists of integers, each with an interval around it.
-        log: Whether coordinates are logarithms of natural values.
+        log: Whether coordinates are linear in the logarithms of natural values.
     """
 
     values: tuple[float, ...] = ()
@@ -98,13 +98,13 @@ class Axis:
 
 
 class Space:
-    """A search space: its axes, and which of them are active.
+    """A search space: its axes, and the conditions under which they are active.
 
     Args:
         axes: One per coordinate.
 
     Attributes:
-        axes: The given axes; those without a name are `x0`, `x1`, ... by position.
+        axes: The given axes; those without a name are called `x0`, `x1`, ... by position.
         names: Names of the axes.
     """
 
@@ -123,7 +123,7 @@ class Space:
         return np.asarray(np.abs(x[:, j, None] - self._grids[j]).argmin(axis=1))
 
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) which axes are active at (n, d) points."""
+        """(n, d) mask of the axes that are active at each of (n, d) points."""
         active = np.ones(x.shape, bool)
         for j, parents in enumerate(self._when):
             for parent, wanted in parents:  # by the parent's value
@@ -131,13 +131,13 @@ class Space:
         return active
 
     def config(self, point: Floats) -> dict[str, Any]:
-        """Natural values of the axes that are active at a point (d,)."""
+        """Natural values, by name, of the axes that are active at a (d,) point."""
         active = self.active(point[None])[0]
         each = zip(self.names, self.axes, point.tolist(), active, strict=True)
         return {name: axis.natural(u) for name, axis, u, on in each if on}
 
     def point(self, config: Mapping[str, Any]) -> Floats:
-        """(d,) coordinates of natural values; axes without a value are in the middle.
+        """(d,) coordinates of natural values by name; axes without a value are at `MIDDLE`, other names are ignored.
 
         Raises:
             ValueError: A value is outside its axis.
@@ -146,7 +146,7 @@ class Space:
         return np.array([axis.coordinate(config[name]) if name in config else MIDDLE for name, axis in each])
 
     def distances(self, some: Floats, others: Floats) -> Floats:
-        """(k, n) Gower distances of points (k, d) and (n, d): the mean difference over the axes.
+        """(k, n) Gower distances between (k, d) and (n, d) points: mean differences over the axes.
 
         Categories differ by 0 or 1, ordered values by the difference of their coordinates relative to its maximum; an
         axis that is active at only one of the points differs by 1, one that is inactive at both by 0.

@@ -1,7 +1,7 @@
 """Messages between a run and isolated agents: JSON, and arrays as bytes. Nothing is pickled.
 
-A message is a mark, the length of its JSON, the length of its arrays, and both. In the JSON an array is
-`{"$array": [dtype, shape, offset]}` and bytes are `{"$bytes": [length, offset]}`; action spaces and grammars are data.
+A message consists of a mark, the lengths of its JSON and of its arrays, and both. In the JSON an array is
+`{"$array": [dtype, shape, offset]}` and bytes are `{"$bytes": [length, offset]}`; spaces and grammars are encoded, too.
 """
 
 import importlib
@@ -52,14 +52,14 @@ def encode(message: Any) -> bytes:
 
 
 def lengths(head: bytes, most: int | None = None) -> tuple[int, int]:
-    """Number of bytes of JSON and of arrays that follow a head.
+    """Numbers of bytes of JSON and of arrays that follow a head.
 
     Args:
         head: `HEAD.size` bytes.
         most: Largest number of bytes that may follow; default: any number.
 
     Raises:
-        ValueError: The bytes are no head, or announce too many bytes.
+        ValueError: The bytes are not a head, or announce too many bytes.
     """
     if len(head) != HEAD.size or not head.startswith(_MARK):
         raise ValueError(f"a message must begin with {_MARK!r} and two lengths, got {head!r}")
@@ -102,7 +102,7 @@ TRUSTED = "hpo_envs"
 
 
 SPACES = {"Discrete": ("n", "start"), "MultiDiscrete": ("nvec", "start"), "Box": ("low", "high")}
-"""Kinds of spaces, and their arguments."""
+"""Kinds of spaces that can be encoded, and their arguments besides `dtype`."""
 
 
 def encode_space(space: Space[Any]) -> dict[str, Any]:

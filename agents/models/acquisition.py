@@ -94,13 +94,18 @@ def expected_hypervolume_improvement(mean: Floats, deviation: Floats, points: Fl
 
 
 class KernelAxes(Protocol):
-    """Inputs of a kernel at points of a box."""
+    """Axes of a box, as inputs of a kernel.
+
+    Attributes:
+        real: (r,) indices of the continuous axes.
+        groups: (c,) axis of each column of `inputs`, ascending.
+    """
 
     real: Indices
     groups: Indices
 
     def inputs(self, x: Floats) -> Floats:
-        """(n, c) inputs of a kernel."""
+        """(n, c) inputs of a kernel at (n, d) points."""
         ...
 
 
@@ -109,11 +114,11 @@ class BoxAxes(KernelAxes, Protocol):
 
     def __len__(self) -> int: ...
     def active(self, x: Floats) -> npt.NDArray[np.bool_]:
-        """(n, d) whether each axis is active."""
+        """(n, d) mask of the axes that are active at each point."""
         ...
 
     def snap(self, x: Floats) -> Floats:
-        """(n, d) configurations of (n, d) points."""
+        """(n, d) points moved to the nearest configurations."""
         ...
 
     def neighbours(self, x: Floats, rng: np.random.Generator, spread: Floats | float) -> Floats:
@@ -159,7 +164,7 @@ def maximise(
 def _climb(
     space: BoxAxes, slope: Callable[[Floats], tuple[Floats, Floats]], top: Floats, held: Floats
 ) -> tuple[Floats, Floats]:
-    """Points and scores after L-BFGS-B along the active real axes."""
+    """Points and scores after L-BFGS-B along the active real axes; points that it does not improve are kept."""
     real, active = space.real, space.active(top)[:, space.real]
 
     def negative(points: Floats, which: list[int]) -> tuple[Floats, Floats]:

@@ -37,8 +37,8 @@ def scores(w: NetArrays, candidates: Floats32, mask: npt.NDArray[np.bool_], cont
     Args:
         w: Arrays of `shapes`.
         candidates: (n, columns) candidates; column 0 marks evaluated ones.
-        mask: (n,) which were not evaluated.
-        context: (CONTEXT,).
+        mask: (n,) mask of the candidates that were not evaluated.
+        context: (CONTEXT,) numbers that describe the episode.
     """
 
     def layer(name: str, x: Floats32) -> Floats32:

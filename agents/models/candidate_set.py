@@ -1,7 +1,7 @@
 """Observations of a policy: columns of candidates and of the history, by groups, for many episodes at once.
 
-Training environments show these columns for thousands of episodes, an agent computes them for its one: both run this
-code, on the Gaussian process of `learned`.
+Training environments compute these columns for thousands of episodes and an agent for one, both with this code. It uses
+the Gaussian process of `learned`.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ GROUPS = {
 
 - `hyperparameters`: the candidates' features, scaled from [0, 1] to [-1, 1], then zeros (cells have 61);
 - `observed`: the standardised reward of evaluated candidates, and the correlation with the nearest evaluated one;
-- `posterior`: how typical a candidate is; the means above the incumbent, the deviations and the log expected
+- `posterior`: how typical a candidate is; the means minus the incumbent, the deviations and the log expected
   improvements of Gaussian processes of the episode with length-scales of three kinds, averaged as in `gp.averaged`; and
-  the log expected improvement of all;
+  the log expected improvement over all kinds;
 - `prior`: mean and deviation of what source tasks predict;
-- `stacked`: mean above the incumbent, deviation and log expected improvement of a Gaussian process stacked on the
-  source tasks, as `learned` is;
-- `history`: of each evaluation in order, 1, its reward standardised by those so far, its cost and the budget left after
-  it, as shares of the budget, then its features as in `hyperparameters`; zeros where none was made yet.
+- `stacked`: mean minus the incumbent, deviation and log expected improvement of a Gaussian process stacked on the
+  source tasks, as in `learned`;
+- `history`: of each evaluation in order, 1, its reward standardised with all so far, its cost and the budget left after
+  it, as shares of the budget, then its features as in `hyperparameters`; zeros for evaluations not yet made.
 
-`candidates` has the columns that change: column 0, which marks evaluated candidates, and the groups in the order in
-which they are named. `hyperparameters`, which stays the same until the next reset, and `history` are separate
-arrays."""
+Log expected improvements are differences from the largest of an unevaluated candidate, divided by 4. `candidates` has
+column 0, which marks evaluated candidates, and the groups in the order in which they are named. `hyperparameters`,
+which stays the same until the next reset, and `history` are separate arrays."""
 
 JOINED = ("candidates", "hyperparameters")
-"""Arrays of an observation that are columns of the candidates."""
+"""Arrays of an observation whose columns describe candidates; see `joined`."""
 
 APART = ("hyperparameters", "history")
 """Groups that are separate arrays."""
@@ -64,14 +64,14 @@ NEARNESS = 1
 """Index of the set of length-scales (of `LENGTHS`) that measures how near two candidates are."""
 
 _WIDTHS = (16, 32)
-"""Numbers of features by which `CandidateSet` groups episodes for matrix products: wider ones are multiplied apart."""
+"""Limits of the number of features between groups of episodes whose products `CandidateSet` computes together."""
 
 BOUND = 8.0
-"""Largest absolute value of a column."""
+"""Largest absolute value in a column; larger ones are clipped."""
 
 
 def width(features: tuple[str, ...]) -> int:
-    """Number of columns of `candidates` with these groups of features, that of evaluated candidates included.
+    """Number of columns of `candidates` with these groups of features, including column 0.
 
     Raises:
         ValueError: There is no group, or one has an unknown name.
@@ -82,12 +82,12 @@ def width(features: tuple[str, ...]) -> int:
 
 
 def columns(features: tuple[str, ...]) -> int:
-    """Number of columns of `joined` observations with these groups of features."""
+    """Number of columns of `joined` observations with these groups of features; errors as in `width`."""
     return width(features) + GROUPS["hyperparameters"] * ("hyperparameters" in features)
 
 
 def joined(observation: Mapping[str, Any]) -> npt.NDArray[np.float32]:
-    """(..., n, columns) `candidates`, joined with `hyperparameters` where an observation has them."""
+    """(..., n, columns) `candidates`, joined with `hyperparameters` if the observation has them."""
     shown = [observation[name] for name in JOINED if name in observation]
     return shown[0] if len(shown) == 1 else np.concatenate(shown, axis=-1)
 
@@ -98,9 +98,9 @@ class CandidateArrays:
 
     Attributes:
         x: (E, n, d) features in [0, 1]; zeros where an episode has fewer candidates or features.
-        tables: Candidates of each episode, with predictions of source tasks, if there are any.
+        tables: Mask of each episode's candidates, and predictions of source tasks, if there are any.
         lengths: (E, LENGTHS, d) length-scales.
-        widths: (E,) features that an episode has.
+        widths: (E,) number of features of each episode.
     """
 
     x: Floats
@@ -122,9 +122,9 @@ class CandidateArrays:
         Args:
             x: (n, d) features of the candidates.
             size: Number of candidates after padding; None: no padding.
-            predictions: (J, n) of source tasks, in any units.
-            distances: (J,) of the source tasks' spaces, see `gp.stacked.distance`; None: zeros.
-            fitted: (d,) length-scales of the source tasks; None: none are known.
+            predictions: (J, n) predictions of source tasks, in any unit; None: no source tasks.
+            distances: (J,) distances of the source tasks' spaces, see `gp.stacked.distance`; None: zeros.
+            fitted: (d,) length-scales of the source tasks; None: unknown.
         """
         (n, d), p = x.shape, np.zeros((0, len(x))) if predictions is None else predictions
         more = (size or n) - n
@@ -163,17 +163,17 @@ class CandidateSet:
     Args:
         space: The candidates.
         features: Names of groups of columns, see `GROUPS`.
-        numbers: Hyperparameters of the stacked process, see `gp.stacked.START`; None: untrained ones.
-        budget: Most evaluations in `history`.
+        numbers: Hyperparameters of the stacked process; those of `gp.stacked.START` otherwise.
+        budget: Largest number of evaluations in `history`.
 
     Attributes:
-        valid: (E, n) which candidates an episode has.
-        free: (E, n) candidates that were not evaluated.
+        valid: (E, n) mask of the candidates of each episode.
+        free: (E, n) mask of the candidates that were not evaluated.
         rows: (E, t) candidates evaluated, in order.
         rewards: (E, t) their rewards.
 
     Raises:
-        ValueError: There is no group of features, or there are more hyperparameters than columns.
+        ValueError: There is no group of features, one is unknown, or candidates have more features than columns.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class CandidateSet:
         self._past, self._left = np.zeros((e, budget, GROUPS["history"]), np.float32), np.ones(e)
 
     def observe(self, rows: Indices, rewards: Floats) -> None:
-        """Add the (E,) rewards, in any unit, higher is better, of (E,) candidates."""
+        """Add an evaluation of each episode: (E,) candidates and (E,) rewards, in any unit; higher is better."""
         if "observed" in self._features:
             apart = np.empty(self._near.shape, np.float32)
             for some, x, squares in self._scaled:
@@ -236,9 +236,9 @@ class CandidateSet:
             self._gp.observe(rows[None])
 
     def observation(self, left: Floats) -> dict[str, npt.NDArray[np.float32]]:
-        """`candidates` (E, n, width), `mask` (E, n) of those not evaluated, `context` (E, CONTEXT), all float32.
+        """Return `candidates` (E, n, width), `mask` (E, n) of `free` ones and `context` (E, CONTEXT), all float32.
 
-        And, where they are among the features, `hyperparameters` (E, n, 64) and `history` (E, budget, 68).
+        If the features name them, also `hyperparameters` (E, n, 64) and `history` (E, budget, 68).
 
         Args:
             left: (E,) fraction of the budget left.
@@ -271,7 +271,7 @@ class CandidateSet:
         return self._past.copy()
 
     def _show(self, out: npt.NDArray[np.float32], name: str, columns: Iterable[npt.NDArray[Any]]) -> None:
-        """Write the columns of a group."""
+        """Write the columns of a group to `out`: clipped, and 0 for candidates that an episode does not have."""
         first = width(("observed", *self._features[: self._features.index(name)])) - GROUPS["observed"]
         for j, values in enumerate(columns):
             out[..., first + j] = np.clip(values, -BOUND, BOUND) * self._space.tables.valid
@@ -295,7 +295,7 @@ class CandidateSet:
         return above, deviation, self._below_largest(self._gp.log_improvement(self.rewards[None], left)[0])
 
     def _below_largest(self, gain: Floats) -> Floats:
-        """(..., E, n) differences from the largest value of a free candidate, divided by 4."""
+        """(..., E, n) differences of the values from the largest one of a free candidate, divided by 4."""
         return np.asarray((gain - np.where(self.free, gain, -1e300).max(axis=-1, keepdims=True)) / 4.0)
 
     def _context(self, z: Floats, left: Floats) -> Floats:
@@ -313,7 +313,7 @@ class CandidateSet:
 
 
 def _by_width(space: CandidateArrays) -> Iterator[tuple[Indices, npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Groups of episodes of similar width: their indices, features in units of a length-scale, and squared norms."""
+    """Yield, for episodes of similar width, their indices, features divided by length-scales, and squared norms."""
     kind = np.searchsorted(_WIDTHS, space.widths)
     for k in np.unique(kind):
         some = np.flatnonzero(kind == k)

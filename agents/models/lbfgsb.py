@@ -17,7 +17,7 @@ MEMORY, SEARCH, FTOL, GTOL = 10, 20, 2.2204460492503131e-09, 1e-5
 """Corrections kept, evaluations of a line search, and tolerances: the defaults of `scipy.optimize.minimize`."""
 
 TRIED = ("1.15.", "1.16.", "1.17.", "1.18.")
-"""Versions of SciPy whose private routine takes these arguments."""
+"""Tested versions of SciPy, whose private routine takes the arguments used here."""
 
 _NEW_POINT, _WANTS_BOTH, _STOPPED, _AT_ITERATIONS = 1, 3, 5, 504
 """Task codes of SciPy's routine; the last two end it at the limit of iterations."""
@@ -113,7 +113,7 @@ def _routine() -> Callable[..., None] | None:
 
 
 def _valleys(points: Floats, which: Sequence[int]) -> tuple[Floats, Floats]:
-    """Rosenbrock's function, which needs line searches, bounds and many iterations."""
+    """Values and gradients of Rosenbrock's function, which needs line searches, bounds and many iterations."""
     x, y = points.T
     bend = y - x * x
     slopes: list[Any] = [-400.0 * x * bend - 2.0 * (1.0 - x), 200.0 * bend]

@@ -7,7 +7,7 @@ from hpo_envs.agents.models import Floats
 
 
 def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """(n,) mask of the non-dominated ones of (n, m) rewards; higher is better, equal points are all kept.
+    """(n,) mask of the non-dominated rows of (n, m) rewards; higher is better, equal points are all kept.
 
     Raises:
         ValueError: The rewards are not a matrix, or contain NaN.
@@ -24,7 +24,7 @@ def pareto_front(rewards: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 
 def _front_of_two(r: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Sweep in O(n log n): keep points with the best second reward for their first, above those of better firsts."""
+    """(n,) mask in O(n log n): the second reward is the best at the first one, and above all at better first ones."""
     order = np.lexsort((-r[:, 1], -r[:, 0]))
     first, second = r[order, 0], r[order, 1]
     running = np.maximum.accumulate(second)

@@ -16,8 +16,8 @@ LARGEST = 5000
 """Largest number of candidates of a graph: its inverse then takes 200 MB and about half a minute."""
 
 LIGHTEST = 1e-10
-"""Edges lighter than this, relative to the heaviest, are left out: what only they connect is, in double precision,
-not connected, and the Laplacian would be singular without an error."""
+"""Edges lighter than this, relative to the heaviest, are left out: in double precision, components that only such edges
+connect are separate, and the Laplacian would be singular without an error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +27,8 @@ class SimilarityGraph:
     Attributes:
         weights: (n, n) float64, symmetric, >= 0, zero diagonal.
         component: (n,) index of each node's connected component.
-        green: (n, n) inverse of the Laplacian plus 1/size in each component's block: the Laplacian's pseudo-inverse
-            up to a constant per component. Zero between components.
+        green: (n, n) inverse of the sum of the Laplacian and 1/size in each component's block: the Laplacian's
+            pseudo-inverse up to a constant per component. Zero between components.
     """
 
     weights: Floats
@@ -37,12 +37,12 @@ class SimilarityGraph:
 
     @property
     def laplacian(self) -> Floats:
-        """(n, n) D - W (section 5.2.1)."""
+        """(n, n) Laplacian D - W (Zhang and Duh 2020, section 5.2.1)."""
         return np.diag(self.weights.sum(axis=1)) - self.weights
 
     @classmethod
     def of_weights(cls, weights: Floats) -> SimilarityGraph:
-        """The graph of an (n, n) symmetric weight matrix; its diagonal is ignored."""
+        """The graph of an (n, n) symmetric weight matrix; its diagonal and weights below `LIGHTEST` are ignored."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
@@ -100,7 +100,7 @@ def _of_features(
 
 
 def nearest_neighbours(weights: Floats, k: int, tie_order: tuple[int, ...] | None = None) -> npt.NDArray[np.bool_]:
-    """(n, n) mask: i is among the k nearest neighbours of j or vice versa (section 5.2.1).
+    """(n, n) mask: i is among the k nearest neighbours of j or vice versa (Zhang and Duh 2020, section 5.2.1).
 
     On a grid many neighbours are equally near. Ties are broken by `tie_order`, by default the order of the rows, so
     that each node has exactly k nearest neighbours.
@@ -198,7 +198,7 @@ class Harmonic:
         self.diagonal[k] = self.sums[k] = 0.0
 
     def column(self, k: int) -> Floats:
-        """(n,) G[:, k] of an anchored component's node."""
+        """(n,) column k of G; the component of k must have a label."""
         component, column = self.graph.component, self.graph.green[k]
         a, anchored = self._anchor[int(component[k])], self._anchored[int(component[k])]
         g = np.where(component == component[k], column - anchored - anchored[k] + anchored[a], 0.0)
@@ -231,9 +231,9 @@ class Harmonic:
         return f
 
     def leverage(self) -> Floats:
-        """(n,) sum of the changes of all predictions, including k's, if k's own changes by 1; 0 where labelled.
+        """(n,) for each node, the total change of all predictions if its own changes by 1; 0 for labelled nodes.
 
-        In a component without a label every node changes like k.
+        In a component without a label all its predictions change by 1.
         """
         known = np.isfinite(self.diagonal) & (self.diagonal > 0)
         return np.where(

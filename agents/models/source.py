@@ -21,8 +21,9 @@ class Source:
         costs: (t,) float64, cost of each evaluation; of a full training if the table has curves.
         feature_names: Names of the columns of `features`; empty: the problem's columns.
         levels: (L,) resource of each checkpoint if the table has learning curves; else None.
-        curves: (t, L, objectives) rewards at each checkpoint, NaN past a run's end; `rewards` are their last ones.
-        curve_costs: (t, L) cost of training up to each checkpoint.
+        curves: (t, L, objectives) rewards at each checkpoint, NaN past a run's end; `rewards` has the last ones. None
+            without learning curves.
+        curve_costs: (t, L) cost of training up to each checkpoint; None without learning curves.
 
     Raises:
         ValueError: `features`, `rewards` and `costs` differ in length.
@@ -47,7 +48,7 @@ class Source:
             raise ValueError(f"features, rewards and costs of a source must be equally long, got {lengths}")
 
     def shared(self, names: tuple[str, ...]) -> tuple[list[int], list[int]]:
-        """Columns of this source's features, and of the problem's, that are the same features.
+        """Matching columns of this source's features and of the problem's; all columns without `feature_names`.
 
         Args:
             names: Names of the problem's features.
@@ -62,8 +63,8 @@ class Source:
         """The same source with only the features that a problem has.
 
         Args:
-            columns: Columns of the problem's features.
-            names: Names of the problem's features.
+            columns: The columns to keep, if this source has no `feature_names`.
+            names: Names of the features to keep, if it has.
         """
         if not self.feature_names:
             return dataclasses.replace(self, features=self.features[:, columns])

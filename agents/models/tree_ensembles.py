@@ -1,7 +1,7 @@
 """Regression trees, forests and gradient boosting, vectorized for a few hundred evaluations.
 
-The call of a library's tree alone takes a fraction of a millisecond, and an ensemble has hundreds of trees, refitted
-after every batch. Here all trees of an ensemble grow together, level by level: the sums left of every possible split,
+One call of a library's tree takes a fraction of a millisecond, and an ensemble has hundreds of trees, refitted after
+every batch. Here all trees of an ensemble grow together, level by level: the sums left of every possible split,
 for every node of every tree, are one matrix product with the 0/1 matrix of all splits of the rows.
 """
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hpo_envs.agents.models import Floats, Indices
 
 DEEPEST = 64
-"""Limit of the depth of trees without one; they end earlier when no split separates the rows."""
+"""Limit of the depth if none is given; trees end earlier, when no split reduces the error."""
 
 _TINY = 1e-300
 
@@ -35,8 +35,8 @@ class Splits:
 
     Args:
         x: (rows, d) features.
-        most: Largest number of splits per feature: between all of its distinct values, or between as many quantiles of
-            them.
+        most: Largest number of splits per feature: midpoints between all of its distinct values, or that many of them,
+            evenly spaced by rank.
 
     Attributes:
         feature: (k,) int, feature of each split.
@@ -82,6 +82,9 @@ class Splits:
 
         Returns:
             (trees, rows of the set) float64 predictions.
+
+        Raises:
+            ValueError: `share` < 1 without `rng`.
 
         Complexity: O(nodes n k) a level, as one matrix product.
         """
@@ -137,7 +140,7 @@ class Splits:
         answers: npt.NDArray[np.float32],
         allowed: npt.NDArray[np.bool_] | None,
     ) -> tuple[Indices, npt.NDArray[np.float32]]:
-        """The best split of each node, and its gain in squared deviations."""
+        """(nodes,) index of each node's best split, and (nodes,) reduction of the sum of squares by it."""
         _, nodes, n = both.shape
         left, moments = (both.reshape(2 * nodes, n) @ answers).reshape(2, nodes, -1)
         size = count.astype(np.float32)[:, None]

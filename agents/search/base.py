@@ -72,7 +72,7 @@ class CandidateAgent(OnCandidates):
         return self.candidates.free
 
     def ask(self) -> Any:
-        """Return an unevaluated candidate; after the last one, start over and keep the model."""
+        """Return an untried candidate; once all were tried, start over with the same model."""
         if self._in_design():
             row = self._first()
         else:
@@ -85,7 +85,7 @@ class CandidateAgent(OnCandidates):
         return max(self._asked, len(self.rows)) < self.initial or not self.rows
 
     def _first(self) -> int:
-        """A candidate of the initial design."""
+        """The next candidate of the initial design."""
         if self._hints:
             return self.candidates.nearest(np.square(self.features - self._hints.pop(0)).sum(axis=1), fresh=True)
         if self.design == "spread" or (self.design == "auto" and self.candidates.pending):
@@ -93,7 +93,7 @@ class CandidateAgent(OnCandidates):
         return self.candidates.draw(self.rng)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Observe the outcome of one candidate, requested or not, unless its run failed.
+        """Record the outcome of a candidate, suggested or not; the model observes it unless the run failed.
 
         Raises:
             ValueError: `reward` is not finite, or has another number of objectives.
@@ -178,15 +178,15 @@ class CandidateAgent(OnCandidates):
 
 
 def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
-    """(n,) reduction of the total variance of some of n variables by observing each of them.
+    """(n,) reduction of the total variance of some of n variables by observing each of the n.
 
     Given what is observed the covariance is C = G - V'V, and the sums of its squared columns follow from products of
     G with the rows of V: neither C, n^2 numbers for each agent, nor a copy of G is made.
 
     Args:
         covariance: (n, n) prior covariance G.
-        among: Variables whose variances are summed, including the observed ones.
-        observed: Variables observed before.
+        among: Indices of the variables whose variances are summed, including the observed ones.
+        observed: Indices of the variables observed before.
     """
     counted = np.zeros(len(covariance))
     counted[among] = 1.0
@@ -206,7 +206,7 @@ def lowered(covariance: Floats, among: Indices, observed: Indices) -> Floats:
 def best_of(sources: Sequence[Source], count: int) -> list[Floats]:
     """(d,) features of the best observations of each source in turn, without repetition, at most `count`.
 
-    Sources that lack some of the problem's features suggest nothing. With several objectives, the best have the largest
+    Sources whose features differ from the problem's suggest nothing. With several objectives, the best have the largest
     sum of standardised rewards. Matthias Feurer, Jost Tobias Springenberg and Frank Hutter. Initializing Bayesian
     Hyperparameter Optimization via Meta-Learning. AAAI 2015.
     """

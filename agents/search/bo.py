@@ -180,7 +180,7 @@ class BayesianOptimisation(PosteriorSearch):
         return self._roots[0] @ self.rng.standard_normal(n)
 
     def _root(self, rows: Indices | None) -> Floats:
-        """Cholesky factor of the first objective's prior covariance of some candidates, or of all."""
+        """Cholesky factor of the first objective's prior covariance of some candidates (None: of all)."""
         x = self.features if rows is None else self.features[rows]
         if self.fit:
             fit = self._fits[0]
@@ -217,7 +217,7 @@ class BayesianOptimisation(PosteriorSearch):
         self._gps = []  # whose memory the new ones need
 
     def _estimates(self) -> Iterator[tuple[Floats, Floats, KernelFit | None]]:
-        """For the kernel of each objective: (t, d) features, (t,) rewards in the model's units, and last estimate."""
+        """Yield, for each objective, (t, d) features, (t,) rewards in the model's units and the last estimate."""
         shift, scale = self._units()
         observed = (np.array(self.rewards) - shift) / scale
         for j in range(self.problem.objectives):
@@ -250,7 +250,7 @@ class BayesianOptimisation(PosteriorSearch):
 
 @functools.lru_cache(maxsize=4)
 def _fixed_root(kernel: str, content: bytes, shape: tuple[int, int], length_scale: float, amplitude: float) -> Floats:
-    """The root of a fixed kernel, which all agents on the same candidates share."""
+    """Cholesky factor of a fixed prior covariance, which all agents on the same candidates share."""
     features = np.frombuffer(content).reshape(shape)
     matrix = root(amplitude * kernels.gram(kernel, features, length_scale))
     matrix.setflags(write=False)

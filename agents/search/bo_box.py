@@ -18,7 +18,7 @@ from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.space import MIDDLE, Axis, Space
 
 ALWAYS = 150
-"""Observations up to which the kernel is estimated before each suggestion; beyond, whenever they grew by a tenth."""
+"""Largest number of observations with an estimate of the kernel before each suggestion; then, after a tenth more."""
 
 
 class BoxBayesianOptimisation(Agent):
@@ -90,7 +90,7 @@ class BoxBayesianOptimisation(Agent):
         self._fitted_at = 0
 
     def _first(self, count: int) -> list[Floats]:
-        """The centre and scrambled Sobol points, in reverse order."""
+        """The centre and scrambled Sobol points, snapped, in the reverse order of their suggestion."""
         from scipy.stats import qmc
 
         d = len(self._space)
@@ -98,7 +98,7 @@ class BoxBayesianOptimisation(Agent):
         return [*self._space.snap(np.concatenate([np.full((1, d), 0.5), sobol]))[::-1]]
 
     def ask(self) -> Any:
-        """Return the next point of the design, or the point of largest acquisition found."""
+        """Return the next design point, or the point of largest acquisition found; it is pending until its outcome."""
         designed = self._design and not self._tasks and len(self._x) + len(self._pending) < self._first_model
         action = self._action(self._unseen([self._design.pop()] if designed else self._suggest()))
         self._pending.append(self._point(action))
@@ -123,7 +123,7 @@ class BoxBayesianOptimisation(Agent):
         self._y.append(None if lost(info) else np.atleast_1d(np.asarray(reward, dtype=np.float64)))
 
     def recommend(self) -> Any:
-        """Return the best action (feasible if any was, the largest sum of rewards), or the centre before the first."""
+        """Return the best action (feasible if any was, by its sum of rewards); before any evaluation, the centre."""
         if self._incumbent.best is not None:
             return self._incumbent.best[1]
         return self._action(self._space.snap(np.full((1, len(self._space)), 0.5))[0])
@@ -139,13 +139,13 @@ class BoxBayesianOptimisation(Agent):
         return np.clip(point, self._box.low, self._box.high)
 
     def _unseen(self, points: list[Floats] | Floats) -> Floats:
-        """The first new point; else a new random one; else the first."""
+        """The first of the points that was not evaluated and is not pending; else such a random one; else the first."""
         seen = {p.tobytes() for p in (*self._x, *self._pending)}
         fresh = self._space.snap(self.rng.random((256, len(self._space))))
         return next((p for p in (*points, *fresh) if p.tobytes() not in seen), np.asarray(points[0]))
 
     def _suggest(self) -> Floats:
-        """(n, d) points, the one of largest acquisition first; a random one before two evaluations succeeded."""
+        """(n, d) points, by falling acquisition; a random one before two evaluations (with sources, one) succeeded."""
         known = [y for y in self._y if y is not None]
         if len(known) < (1 if self._tasks else 2):
             return self._space.snap(self.rng.random((1, len(self._space))))
@@ -179,12 +179,12 @@ class BoxBayesianOptimisation(Agent):
         return maximise(self._space, gain, None, best, self.rng)
 
     def _constrained(self, models: list[BoxGP], x: Floats, z: Floats) -> Floats:
-        """`_suggest` under constraints.
+        """(n, d) points, by falling acquisition under constraints.
 
         Args:
             models: Models of the objectives.
             x: (t, d) observed points, then pending ones.
-            z: (m, t) their values.
+            z: (m, t) their half-ranked rewards, or expected ones.
         """
         known = [i for i, v in enumerate(self._violations) if v is not None]
         violations = np.array([self._violations[i] for i in known])
@@ -238,7 +238,7 @@ class BoxBayesianOptimisation(Agent):
 
 
 class BoxSpace(Space):
-    """The search space of a box, with the inputs of a kernel on it.
+    """The search space of a box, and the inputs of a kernel on it.
 
     Args:
         axes: One per coordinate.

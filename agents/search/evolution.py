@@ -36,7 +36,7 @@ class RegularizedEvolution(Agent):
       2020, section 5: evolution "using graph2vec features"), with larger steps until that row is another one;
     - else, if an action is a tuple of values, one of them redrawn; else a random row.
 
-    Diverged or failed runs are members like all others but never parents, unless all drawn members are.
+    Diverged or failed runs are members like all others but never parents, unless all drawn members failed.
 
     Formula:
         parent = argmax of reward in a random sample of S members
@@ -65,7 +65,7 @@ class RegularizedEvolution(Agent):
         evaluations: Number of evaluations after which the agent is done; None = never.
 
     Raises:
-        ValueError: An argument is out of range.
+        ValueError: An argument is out of range, or the action space is of another kind.
     """
 
     parallel = True
@@ -107,7 +107,7 @@ class RegularizedEvolution(Agent):
             raise ValueError(f"action_space must be rows, be a grid or have a grammar, got {problem.action_space}")
 
     def ask(self) -> Any:
-        """Return a random candidate of the first population, then a mutated winner; of a grammar, its next action."""
+        """Return a random candidate of the first population, then a mutated winner; in a grammar, its next action."""
         if self._building is not None:
             member, actions = self._building
             return actions.pop(0) if len(actions) > 1 else actions[0]
@@ -121,7 +121,7 @@ class RegularizedEvolution(Agent):
         return self.ask()
 
     def _young(self) -> bool:
-        """Return whether the next candidate belongs to the first population."""
+        """Return whether the next candidate belongs to the first population; count it, or fix the population's size."""
         count = len(self._members)
         if count < self.population and (count < 2 or self._spent < self._first):
             self.random_first += 1
@@ -171,7 +171,7 @@ class RegularizedEvolution(Agent):
         return 1.0 - self._x @ point / np.where(lengths > 0, lengths, 1.0)
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
-        """Add the child once it is evaluated; the oldest member leaves."""
+        """Add an evaluated member; the oldest one leaves a full population. The agent is done after `evaluations`."""
         member = action if self._building is None else self._building[0]
         if not self._incumbent.note(member, reward, info):
             return
@@ -183,7 +183,7 @@ class RegularizedEvolution(Agent):
         self._members.append((-np.inf if lost(info) else float(np.sum(reward)), member))
 
     def recommend(self) -> Any:
-        """Return the best evaluated candidate (all its actions, if it takes several), or a random one."""
+        """Return the best evaluated candidate (all its actions, if it takes several); before any, a random one."""
         return self._random() if self._incumbent.best is None else self._incumbent.best[1]
 
 
@@ -191,7 +191,7 @@ def natural(x: Floats, ranges: Sequence[tuple[float, float]] | None) -> Floats:
     """Features in [0, 1] as natural values; without `ranges`, standardised.
 
     Raises:
-        ValueError: The number of ranges differs from that of features.
+        ValueError: `ranges` is not a pair of numbers for each feature.
     """
     if ranges is None:
         return standardised(x)

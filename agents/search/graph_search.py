@@ -277,7 +277,7 @@ class GraphInfluence(OnGraph):
         return labels
 
     def _probability(self, propagated: Floats, observed: Floats) -> Floats:
-        """(n,) p_k of equation 8."""
+        """(n,) probability p_k of equation 8 for each node."""
         if self.variant == "literal":
             return np.clip(propagated, 0.0, 1.0)
         f = self._harmonic.predict(observed)

@@ -1,4 +1,4 @@
-"""Choice by an acquisition function of a posterior over candidates: EI, UCB, Thompson, EHVI; EI per cost."""
+"""Choice of candidates by an acquisition function of a posterior: EI, UCB, Thompson, EHVI, EI per cost."""
 
 import abc
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ class PosteriorSearch(CandidateAgent):
 
     @abc.abstractmethod
     def _posterior(self) -> tuple[Floats, Floats, Floats]:
-        """Predictions, of the n candidates that are `scored`, and observations in the units of the model.
+        """Predictions for the n `scored` candidates, and all observations, in the units of the model.
 
         Returns:
             (objectives, n) means, (objectives, n) standard deviations, (t, objectives) observations; higher is better.
@@ -72,7 +72,7 @@ class PosteriorSearch(CandidateAgent):
 
     @abc.abstractmethod
     def _draw(self) -> Floats:
-        """(n,) one draw of the joint posterior of the only objective at the candidates that are `scored`."""
+        """(n,) draw from the joint posterior of the only objective at the `scored` candidates; -inf: not drawn."""
 
     def _suggest(self) -> int:
         if self.acquisition == "thompson":
@@ -108,7 +108,7 @@ class PosteriorSearch(CandidateAgent):
         return rows if self.scored is None else np.searchsorted(self.scored, rows)
 
     def predict(self) -> Floats:
-        """(objectives, n) posterior means in the rewards' units; zeros before the first observation."""
+        """(objectives, n) posterior means at `scored` candidates, in the rewards' units; at first, zeros."""
         if not self.rows:
             return np.zeros((self.problem.objectives, len(self.features)))
         shift, scale = self._units()

@@ -50,7 +50,7 @@ class TreeSearch(OnCandidates):
         self._scores: Floats | None = None
 
     def ask(self) -> Any:
-        """Return an initial random row, then the untried one of highest score; refit after `batch` evaluations."""
+        """Return an initial random row, then a random or the best-scored untried one; refit after `batch` outcomes."""
         return self.candidates.submit(self._start.pop() if self._start else self._next())
 
     def _next(self) -> int:
@@ -85,7 +85,7 @@ class TreeSearch(OnCandidates):
         return self.score(self._splits, rows, y) + jitter
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
-        """Fit the model to the (n,) rewards of (n,) rows; return the score of every row."""
+        """Fit the model to the (n,) rewards of (n,) rows; return the score of every row of `splits`."""
         raise NotImplementedError
 
     def _at_random(self) -> bool:
@@ -105,8 +105,8 @@ class BaggedTrees(TreeSearch):
     """Bayesian optimisation with bagged gradient-boosted trees and a confidence bound.
 
     Klyuchnikov et al. 2020, section 5: "a bagged XGBoost regressor to estimate uncertainty of predictions"; 20 random
-    rows, then batches of 10 by the lowest mean - beta * standard deviation over the bag (highest, for rewards).
-    Plain gradient boosting (Friedman 2001) replaces XGBoost.
+    rows, then batches of 10 by the lowest mean - beta * standard deviation over the bag (for rewards, the highest mean
+    + beta * standard deviation). Plain gradient boosting (Friedman 2001) replaces XGBoost.
 
     Formula:
         m(x), s(x) = mean and standard deviation of B boosted regressors, each fitted to a random half of the runs
@@ -115,7 +115,7 @@ class BaggedTrees(TreeSearch):
     Paper: Nikita Klyuchnikov et al. NAS-Bench-NLP: Neural Architecture Search Benchmark for Natural Language
     Processing. arXiv:2006.07116, 2020, section 5.
 
-    Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d split questions, as matrix products.
+    Complexity: O(bag x trees x 2^depth n k) a fit, k <= 32 d splits, as matrix products.
 
     Example:
         from hpo_envs import run
@@ -146,7 +146,7 @@ class BaggedTrees(TreeSearch):
         self.beta, self.bag, self.trees, self.depth = float(beta), bag, trees, depth
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
-        """Upper confidence bound of the reward."""
+        """Return the upper confidence bound of every row's reward."""
         halves = self.rng.random((self.bag, len(y))).argsort(axis=1) < max(len(y) // 2, 1)
         predictions = boosted(splits, rows, y, halves, trees=self.trees, depth=self.depth, rate=RATE)
         return np.asarray(predictions.mean(axis=0) + self.beta * predictions.std(axis=0))
@@ -166,7 +166,7 @@ class ForestSearch(TreeSearch):
     Paper: Frank Hutter, Holger H. Hoos and Kevin Leyton-Brown. Sequential Model-Based Optimization for General
     Algorithm Configuration. LION 2011.
 
-    Complexity: O(trees x n^2 k) a fit, k <= 32 d split questions, as matrix products.
+    Complexity: O(trees x n^2 k) a fit, k <= 32 d splits, as matrix products.
 
     Example:
         from hpo_envs import run
@@ -189,7 +189,7 @@ class ForestSearch(TreeSearch):
         self.trees, self.random_share = trees, float(random_share)
 
     def score(self, splits: Splits, rows: Indices, y: Floats) -> Floats:
-        """Expected improvement over the best reward."""
+        """Return the expected improvement of every row over the best reward."""
         samples = self.rng.multinomial(len(y), np.full(len(y), 1 / len(y)), self.trees)  # with replacement
         predictions = splits.grow(
             rows, np.tile(y, (self.trees, 1)), samples.astype(float), least=3, share=5 / 6, rng=self.rng

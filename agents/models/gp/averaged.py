@@ -27,7 +27,7 @@ LONG = 10.0
 
 @functools.cache
 def length_scales(width: int) -> Floats:
-    """(kernels, width) length-scales; distances grow with the root of the number of features that matter."""
+    """(kernels, width) length-scales, which grow like distances with the root of the number of features that matter."""
     rng, unit = np.random.default_rng(width), np.sqrt(width / 6.0)
     equal = np.geomspace(0.4, 1.6, KINDS["equal"])[:, None] * np.full(width, unit)
     few = np.full((KINDS["few"], width), LONG)
@@ -44,10 +44,10 @@ class AveragedGP:
 
     Args:
         x: (E, n, d) features in [0, 1], zeros beyond an episode's width.
-        widths: (E,) features that an episode has.
+        widths: (E,) number of features of each episode.
 
     Attributes:
-        count: Observations so far.
+        count: Number of observations of each episode so far.
     """
 
     def __init__(self, x: npt.NDArray[np.floating], widths: Indices) -> None:
@@ -80,7 +80,7 @@ class AveragedGP:
         self.count = t + 1
 
     def posteriors(self, z: Floats) -> tuple[Floats, Floats, Floats]:
-        """(kinds, E, n) means and deviations, and (kinds + 1, E, n) expected improvements, the last of all kernels.
+        """(kinds, E, n) means and deviations, and (kinds + 1, E, n) expected improvements, the last over all kinds.
 
         Args:
             z: (E, t) observations with mean 0 and deviation 1.
@@ -99,7 +99,7 @@ class AveragedGP:
         return first, np.sqrt(second), np.concatenate([third, every[None]])
 
     def typicality(self, valid: npt.NDArray[np.bool_]) -> Floats:
-        """(E, n) mean correlation with the candidates of an episode (of many: with every k-th), standardised."""
+        """(E, n) standardised mean correlation with an episode's candidates (with every k-th if n > 256)."""
         x = self._x / np.sqrt(1.0 / self._precision[:, 1].max(axis=1))[:, None, None]
         step = -(-x.shape[1] // 256)
         others, shown = x[:, ::step], valid[:, ::step]

@@ -8,11 +8,11 @@ from hpo_envs.agents.models.gp.estimate import KernelFit, KernelPrior
 from hpo_envs.agents.models.gp.kernels import square_distances, with_slope
 
 PRIOR = KernelPrior(length=0.7, spread=1.3)
-"""Length-scales on the scale of the box; chosen, as the noise, on the design seeds of `benchmarks/live`."""
+"""Prior of a kernel on a box, whose axes are [0, 1]; chosen on the design seeds of `benchmarks/live`."""
 
 
 def half_rank(y: Floats) -> Floats:
-    """(t,) observations prepared for a model of their maximum: standardised, the lower half replaced by ranks.
+    """(t,) observations prepared for a model of their maximum: standardised, the lower half as normal scores.
 
     Above the median, differences are in units of the upper half's root mean square; below it, observations are normal
     scores, so that a very bad value or a failure does not compress all others.
@@ -32,7 +32,7 @@ def half_rank(y: Floats) -> Floats:
 
 
 class BoxGP:
-    """The posterior of one objective, given observations at snapped points.
+    """Posterior of one objective, given its observations at snapped points.
 
     Args:
         space: The axes.
@@ -57,7 +57,7 @@ class BoxGP:
 
     @staticmethod
     def estimate(space: KernelAxes, x: Floats, z: Floats, start: KernelFit | None) -> KernelFit:
-        """Return the most probable kernel, with a length-scale for each axis."""
+        """Return the most probable kernel, with a length-scale for each axis; `start` is an earlier estimate."""
         return KernelFit.estimate("matern52", space.inputs(x), z, PRIOR, start, space.groups)
 
     def mean(self, x: Floats) -> Floats:
@@ -70,7 +70,7 @@ class BoxGP:
         return mean, deviation
 
     def _predict(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Means and deviations, (t, n) slopes of the kernel, and solutions of its linear systems."""
+        """(n,) means and deviations, (t, n) slopes of the kernel (see `with_slope`) and solutions of its systems."""
         from scipy.linalg import cho_solve
 
         scales = self.fit.scales
@@ -109,7 +109,7 @@ class BoxGP:
     def _gradient(
         self, x: Floats, predicted: tuple[Floats, Floats, Floats, Floats], by_mean: Floats, by_deviation: Floats
     ) -> Floats:
-        """(n, r) gradient along the real axes of a function of mean and deviation."""
+        """(n, r) gradient along the real axes of a function of mean and deviation, given its derivatives by both."""
         _, deviation, slope, solved = predicted
         # d f / d k_i, then d k_i / d x_j = -slope_i (x_j - x_ij) / l_j^2.
         weight = (by_mean * self._weights[:, None] - by_deviation / deviation * solved) * slope
@@ -121,7 +121,7 @@ class BoxGP:
 
 
 class Feasibility:
-    """Probability that constraints hold, each with its own process (Gardner et al. 2014, section 3.2).
+    """Probability that all constraints hold, each with its own process (Gardner et al. 2014, section 3.2).
 
     Args:
         space: The axes.
@@ -130,7 +130,7 @@ class Feasibility:
         starts: Earlier estimates of the kernels; empty: none.
 
     Attributes:
-        fits: The kernels.
+        fits: Estimated kernel of each constraint.
     """
 
     def __init__(self, space: BoxAxes, x: Floats, violations: Floats, starts: list[KernelFit]) -> None:

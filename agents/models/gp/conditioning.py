@@ -103,6 +103,8 @@ class FiniteGP:
     def sample(self, prior: Floats, rows: Sequence[int], values: Floats, rng: np.random.Generator) -> Floats:
         """Draw from the posterior by Matheron's rule: a prior draw, updated by the residuals of noisy prior values.
 
+        Without observations the draw of the prior itself is returned.
+
         Args:
             prior: (n,) draw of the prior.
             rows: (t,) candidates observed, in order.
@@ -153,13 +155,13 @@ class CostModel:
         self._fit: KernelFit | None = None
 
     def observe(self, row: int, cost: float) -> None:
-        """Observe the cost of a candidate; ignore evaluations without cost."""
+        """Observe the cost of a candidate; costs that are not positive are ignored."""
         if cost > 0.0:
             self._rows.append(row)
             self._logs.append(float(np.log(cost)))
 
     def expected(self, rows: Indices | None = None) -> Floats:
-        """(k,) expected costs of candidates (None: all); 1 while fewer than two costs, or only equal ones, exist."""
+        """(k,) expected costs of candidates (None: all); ones before two different costs were observed."""
         among = self._features if rows is None else self._features[rows]
         logs = np.array(self._logs)
         if len(logs) < 2 or np.ptp(logs) < 1e-12:

@@ -11,14 +11,14 @@ from hpo_envs.agents.models.gp.kernels import of_square_distances, square_distan
 from hpo_envs.agents.models.source import Source
 
 COMMON, SMOOTH, SINGLE = 1.0, 0.35, 0.15
-"""Variance of what all curves share, of what neighbours share, and of what a curve has for itself, in units of the
+"""Variances of what all curves share, of what neighbours share, and of what a curve has for itself, in units of the
 variance of a source's curves; the last two sum to less than 1, the rest being that of the sources' prediction."""
 
 SLOPE, SLOPE_VARIANCE, DEVIATION = 0.7, 0.25, 0.5
 """Weight of the source tasks' prediction, its variance, and the weight of their disagreement."""
 
 OFFSET = 4.0
-"""Variance of the level of all curves."""
+"""Variance of the common level of all curves, in units of their variance at the last checkpoint."""
 
 STEEPNESS = 1.7
 """Without source tasks: rise of the curves, in standard deviations of the candidates."""
@@ -107,7 +107,7 @@ def curve_prior(
 def alike(
     features: Floats, names: tuple[str, ...], length: float, sources: Sequence[Source]
 ) -> list[tuple[Source, list[int], list[int]]]:
-    """The sources with configurations near the candidates, and the columns of both that are the same.
+    """The sources with configurations near the candidates, each with the matching columns of its and their features.
 
     The similarity of a source is the kernel's value at its closest configuration, averaged over the candidates, times
     the fraction of the candidates' columns that it has; sources with at least half of the largest similarity, and at
@@ -130,7 +130,7 @@ def _smoothed(
 ) -> tuple[Floats, Floats, Floats]:
     """(K,) mean, (K, K) covariance and (t, K) weights of a kernel smoother of a source's curves.
 
-    A curve is the best reward so far; after its end a run keeps its last value.
+    A curve is the best reward so far of the first objective; after its end a run keeps its last value.
     """
     assert source.curves is not None
     assert source.levels is not None
@@ -183,7 +183,7 @@ class CurveProcess:
 
     @property
     def scale(self) -> float:
-        """Factor on the standard deviations of the prior."""
+        """Factor on the standard deviations of the prior, from the prediction errors so far."""
         return float(np.sqrt((self._surprise + STRENGTH) / (self._count + STRENGTH)))
 
     @property
@@ -192,7 +192,7 @@ class CurveProcess:
         return np.asarray(self.scale * np.sqrt(self._variance))
 
     def observe(self, i: int, k: int, value: float) -> None:
-        """Condition on a value of candidate i at checkpoint k; outliers are clipped."""
+        """Condition on a value of candidate i at checkpoint k; prediction errors are clipped (`CLIP`)."""
         p, t = self._prior, self._count
         if t == len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])

@@ -21,14 +21,14 @@ NOISES = (1e-5, 1.0)
 singular, so no jitter is ever needed."""
 
 STEPS = 25
-"""Iterations of the optimizer in one estimate; estimates start where the last one ended."""
+"""Largest number of iterations of the optimizer in one estimate, which starts where the last one ended."""
 
 TOGETHER = 1 << 14
-"""Entries of the matrices whose posteriors are computed together, 128 kB each: what stays in cache."""
+"""Entries of all matrices whose posteriors are computed together: 128 kB an array, which stays in cache."""
 
 
 def is_due(t: int, estimated_at: int, growth: float) -> bool:
-    """Return whether the number of observations has grown by this factor, and by at least one, since the last estimate.
+    """Return whether observations have grown by this fraction, and by at least one, since the last estimate.
 
     Args:
         t: Current number of observations.
@@ -76,7 +76,7 @@ class KernelFit:
             x: (t, c) features in [0, 1].
             y: (t,) observations.
             prior: Priors of the parameters.
-            start: An earlier estimate to start from; the prior's medians otherwise.
+            start: An earlier estimate to start from; None: the prior's medians.
             groups: (c,) index of the length-scale of each feature, see `KernelFit`.
         """
         return KernelFit.estimate_each(kernel, [(x, y, start)], prior, groups)[0]
@@ -85,7 +85,7 @@ class KernelFit:
     def estimate_each(
         kernel: str, given: Sequence[tuple[Floats, Floats, KernelFit | None]], prior: KernelPrior, groups: Groups = None
     ) -> list[KernelFit]:
-        """Return `estimate` of several (x, y, start): the same results, up to three times faster."""
+        """Return the result of `estimate` for each of several (x, y, start), up to three times faster."""
         fits: dict[int, KernelFit] = {}
         shapes: dict[tuple[int, ...], list[int]] = {}
         for k, (x, _, _) in enumerate(given):
@@ -121,7 +121,7 @@ class KernelPrior:
         spread: Standard deviation of the logarithm of the length-scale.
         noise: Median of the log-normal prior of the noise relative to the amplitude.
         noise_spread: Standard deviation of the logarithm of the noise.
-        strength: Shape and scale of the inverse-gamma prior of the amplitude; its logarithm has the mode 0.
+        strength: Shape and scale of the inverse-gamma prior of the amplitude, whose logarithm has the mode 0.
     """
 
     length: float = 1.0
@@ -145,9 +145,9 @@ class Posteriors:
         groups: (c,) index of the length-scale of each feature, ascending; None: one per feature, d = c.
 
     Attributes:
-        center: (d + 1,) the priors' medians.
-        amplitudes: (k,) the best amplitudes at the last evaluated log parameters.
-        last: (k, d + 1) the last evaluated log parameters.
+        center: (d + 1,) logarithms of the priors' medians, that of the noise last.
+        amplitudes: (k,) the best amplitudes at the log parameters evaluated last.
+        last: (k, d + 1) the log parameters evaluated last; NaN before.
     """
 
     def __init__(self, kernel: str, x: Floats, y: Floats, prior: KernelPrior, groups: Indices | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Kernels (Matern 5/2, squared exponential), their slopes, and their matrices of a candidate set, which are shared."""
+"""Kernels (Matern 5/2, squared exponential), their slopes, and the shared kernel matrices of candidate sets."""
 
 import functools
 
@@ -10,7 +10,7 @@ KERNELS = ("matern52", "rbf")
 """Matern with nu = 5/2 and the squared exponential (Zhang and Duh 2020, section 6.1.1 and footnote 15)."""
 
 LARGEST_SHARED = 4000
-"""Candidates up to which the whole kernel matrix (128 MB there) is kept and shared."""
+"""Largest number of candidates whose whole kernel matrix (then 128 MB) is kept and shared."""
 
 
 def square_distances(a: Floats, b: Floats) -> Floats:
@@ -22,14 +22,14 @@ def square_distances(a: Floats, b: Floats) -> Floats:
 
 
 def of_square_distances(kernel: str, r2: Floats) -> Floats:
-    """The kernel's value, 1 at distance 0, of scaled squared distances, any shape."""
+    """Values of a kernel at squared distances, in units of the length-scale, of any shape; 1 at distance 0."""
     if kernel == "rbf":
         return np.exp(-0.5 * r2)
     return _matern52(z := np.sqrt(5.0 * r2), np.exp(-z))
 
 
 def with_slope(kernel: str, r2: Floats) -> tuple[Floats, Floats]:
-    """`of_square_distances`, and -2 times its derivative with respect to the squared distances."""
+    """Values of `of_square_distances`, and -2 times their derivatives by the squared distances."""
     if kernel == "rbf":
         value = of_square_distances(kernel, r2)
         return value, value
@@ -48,7 +48,7 @@ def gram(kernel: str, features: Floats, length_scale: float) -> Floats:
 
 
 def gram_row(kernel: str, features: Floats, length_scale: float, k: int) -> Floats:
-    """(n,) one row of `gram`, for candidate sets whose matrix would not fit in memory."""
+    """(n,) row k of `gram`, for candidate sets whose matrix would not fit in memory."""
     r2 = square_distances(features[k : k + 1] / length_scale, features / length_scale)
     return np.asarray(of_square_distances(kernel, r2)[0])
 

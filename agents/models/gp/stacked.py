@@ -1,7 +1,7 @@
 """Gaussian processes around the predictions of source tasks: weights of sources, cut of the lower tail, log EI.
 
-The model of the learned optimizer. Its training runs batches of thousands of episodes and its agent one, with this
-code.
+This is the model of the learned optimizer, whose training runs batches of thousands of episodes and whose agent runs
+one, both with this code.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from hpo_envs.agents.models.acquisition import expected_improvement
 from hpo_envs.agents.models.gp.kernels import of_square_distances
 
 LENGTHS = 4
-"""Number of sets of length-scales, which are weighted by their marginal likelihood; `length_scales` has them."""
+"""Number of sets of length-scales, which are weighted by their marginal likelihood; see `length_scales`."""
 
 START = {
     "log matern": -0.7,
@@ -60,7 +60,7 @@ def correlations(features: Floats, k: int, lengths: Floats) -> Floats:
 
 
 def scaled(values: Floats) -> Floats:
-    """(..., n) values with mean 0 and deviation 1; zeros where all are equal."""
+    """(..., n) values with mean 0 and deviation 1 over the last axis; zeros where all are equal."""
     spread = values.std(axis=-1, keepdims=True)
     return np.asarray((values - values.mean(axis=-1, keepdims=True)) / np.where(spread > 1e-9, spread, np.inf))
 
@@ -96,7 +96,7 @@ class Tables:
 
         Returns:
             (P, E, n) weighted means, with mean 0 and deviation 1 over an episode's candidates; (P, E, J, n) deviations
-            of each table's predictions from the weighted mean, times the root of its weight.
+            of each table's predictions from the unscaled weighted mean, times the root of its weight.
         """
         score = np.where(self.used, -similarity[:, None, None] * self.distances, -np.inf)
         score -= np.maximum(score.max(axis=2, keepdims=True, initial=-1e300), -1e299)
@@ -111,7 +111,7 @@ class Tables:
 
 
 def distance(source: Floats, features: Floats) -> float:
-    """Distance of a table's (t, d) features from (n, d) candidates: root mean square over means and deviations."""
+    """Distance of a table's (t, d) features from (n, d) candidates, by the mean and the deviation of each feature."""
     means, spreads = source.mean(axis=0) - features.mean(axis=0), source.std(axis=0) - features.std(axis=0)
     return float(np.sqrt(np.mean(np.square(means) + np.square(spreads))))
 
@@ -225,8 +225,8 @@ class StackedGP:
     def log_improvement(self, y: Floats, left: Floats | float) -> Floats:
         """(P, E, n) logarithm of the expected improvement of each candidate.
 
-        Deviations are multiplied by exp(log deviation + left * its early part); the incumbent is raised in the same
-        way.
+        Deviations are multiplied by exp(log deviation + left * its early part); the incumbent is raised by incumbent +
+        left * its early part.
 
         Args:
             y: (P, E, t) observations, in order, in any unit.
@@ -240,7 +240,7 @@ class StackedGP:
         return np.asarray(np.log(np.maximum((weights[..., None] * gain).sum(axis=2), 1e-300)))
 
     def expected_rewards(self, y: Floats) -> Floats:
-        """(P, E, n) means in the unit of y, (P, E, t) observations in order."""
+        """(P, E, n) means in the unit of y, the (P, E, t) observations in order."""
         means, q, weights, best = self.predict(y)
         cut = robust(y)
         above = ((means - best[..., None]) / q[..., None] * weights[..., None]).sum(axis=2)
@@ -254,7 +254,7 @@ class StackedGP:
 
 
 def standardised(y: Floats) -> Floats:
-    """(..., t) `robust` observations with mean 0 and deviation 1."""
+    """(..., t) `robust` observations with mean 0 and deviation 1; zeros where all are equal."""
     cut = robust(y)
     apart = cut - cut.mean(axis=-1, keepdims=True)
     deviation = np.sqrt(np.square(apart).mean(axis=-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Observations of earlier searches beside those of a search on a box, as tasks of one Gaussian process."""
+"""A search on a box and earlier searches as tasks of one Gaussian process."""
 
 from collections.abc import Sequence
 
@@ -16,14 +16,14 @@ APART = 0.35
 """Distance of two tasks; at the prior median of the length-scale their correlation is 0.8."""
 
 LEAST = 0.3
-"""Smallest deviation of the search's observations, in deviations of the sources'."""
+"""Smallest standard deviation that the search's observations are scaled to; those of the sources have 1."""
 
 
 class Tasks:
-    """The axes of a box and one for the task: a category, the search itself or one of its sources.
+    """The axes of a box and a categorical one for the task, the search itself or one of its sources.
 
-    Its length-scale determines how much the search learns from the sources. Observations of the search are shifted and
-    scaled to what the sources predict for these points on average, as the first ones are the best of the sources.
+    The task's length-scale determines how much the search learns from the sources. Observations of the search are
+    shifted and scaled to the sources' mean prediction at these points, as the first ones are the sources' best.
 
     Args:
         space: The axes of the box.
@@ -65,6 +65,6 @@ class Tasks:
         return np.asarray(expected.mean() + max(float(expected.std()), LEAST) * z)
 
     def joined(self, x: Floats, z: Floats) -> tuple[Floats, Floats]:
-        """Points and observations of the search, then those of the sources."""
+        """(n, d + 1) points with their tasks and (n,) observations: `aligned` ones of the search, then the sources'."""
         own = np.column_stack([x, np.zeros(len(x))])
         return np.concatenate([own, self.x]), np.concatenate([self.aligned(x, z), self.z])
