@@ -30,15 +30,12 @@ LOST = (STATUSES.index("failed"), STATUSES.index("diverged"))
 """Codes of the runs that end without a usable model."""
 
 
-_NO_NUMBERS = {str, bytes, bool, np.str_, np.bytes_, np.bool_}
-
-
 def numbers(values: Any) -> npt.NDArray[np.float64]:
     """Convert numbers to float64; return NaN for all else: masked, complex, Booleans, times, strings, ragged lists."""
     try:
         array = np.asarray(values)
-        numeric = array.dtype.kind in "iuf" or (array.dtype.kind == "O" and not {*map(type, array.flat)} & _NO_NUMBERS)
-        if numeric and not isinstance(values, np.ma.MaskedArray):
+        others = array.dtype.kind == "O" and any(isinstance(v, (str, bytes, bool, np.bool_)) for v in array.flat)
+        if array.dtype.kind in "iufO" and not others and not isinstance(values, np.ma.MaskedArray):
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):  # an int beyond all floats
         pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -170,13 +170,7 @@ class BoxBayesianOptimisation(Agent):
         best = x[np.argsort(-z.sum(axis=0), kind="stable")[:BEST]]
         if len(models) == 1:
             return maximise(self._space, models[0].log_ei, models[0].log_ei_slope, best, self.rng)
-        reference = -z.min(axis=1) + 0.1 * np.ptp(z, axis=1)
-
-        def gain(points: Floats) -> Floats:
-            mean, deviation = np.stack([model.predict(points) for model in models], axis=1)
-            return expected_hypervolume_improvement(-mean, deviation, -z.T, reference)
-
-        return maximise(self._space, gain, None, best, self.rng)
+        return maximise(self._space, _gain(models, z, z), None, best, self.rng)
 
     def _constrained(self, models: list[BoxGP], x: Floats, z: Floats) -> Floats:
         """(n, d) points, by falling acquisition under constraints.
@@ -206,15 +200,8 @@ class BoxBayesianOptimisation(Agent):
                 return value, gradient
 
             return maximise(self._space, lambda p: slope(p)[0], slope, best, self.rng)
-        front = z[:, feasible]
-        reference = -z.min(axis=1) + 0.1 * np.ptp(z, axis=1)
-
-        def gain(points: Floats) -> Floats:
-            mean, deviation = np.stack([model.predict(points) for model in models], axis=1)
-            improvement = expected_hypervolume_improvement(-mean, deviation, -front.T, reference)
-            return np.asarray(improvement * np.exp(feasibility.log_slope(points)[0]))
-
-        return maximise(self._space, gain, None, best, self.rng)
+        gain = _gain(models, z, z[:, feasible])
+        return maximise(self._space, lambda p: gain(p) * np.exp(feasibility.log_slope(p)[0]), None, best, self.rng)
 
     @property
     def _spaces(self) -> Sequence[KernelAxes]:
@@ -235,6 +222,17 @@ class BoxBayesianOptimisation(Agent):
             if self._tasks:
                 models[-1].best = float(models[-1].mean(x).max())
         return models
+
+
+def _gain(models: list[BoxGP], z: Floats, observed: Floats) -> Callable[[Floats], Floats]:
+    """The expected hypervolume improvement over (m, k) observed values; (m, t) values `z` define the reference."""
+    reference = -z.min(axis=1) + 0.1 * np.ptp(z, axis=1)
+
+    def gain(points: Floats) -> Floats:
+        mean, deviation = np.stack([model.predict(points) for model in models], axis=1)
+        return expected_hypervolume_improvement(-mean, deviation, -observed.T, reference)
+
+    return gain
 
 
 class BoxSpace(Space):

@@ -32,9 +32,6 @@ BEST = {
 FEW_REPEATS = 10
 """Repeats of a row below which its mean depends largely on the rewards that selected it."""
 
-UNSHOWN = re.compile(r"((?<!\\)(?:\\\\)*)\\u(?=00[0189]|200[ef]|202[a-e]|206[6-9])")
-"""Escapes of control characters in JSON, also of those that change the direction of text."""
-
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -107,7 +104,8 @@ def whole(title: str, body: str, data: Mapping[str, Any]) -> str:
     script = "".join((STATIC / name).read_text("utf-8") for name in ("page.js", "tables.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     text = json.dumps({"colours": len(COLOURS), **data}, separators=(",", ":"), allow_nan=False)
-    text = UNSHOWN.sub(r"\1\\\\u", text)
+    # Escapes of control and direction characters become text.
+    text = re.sub(r"((?<!\\)(?:\\\\)*)\\u(?=00[0189]|200[ef]|202[a-e]|206[6-9])", r"\1\\\\u", text)
     # The style sheet changes those that a dark screen swallows.
     colours = f":root {{ {' '.join(f'--c{i}: {c};' for i, c in enumerate(COLOURS))} }}\n"
     page = PAGE.format(

@@ -109,13 +109,8 @@ def run(
     if registry.find(env_id) is None:
         raise ValueError(f"env_id must be a registered id (hpo-envs list), got {env_id!r}{nearest(env_id, [*SPECS])}")
     seeds = _check_seeds(seeds)
-    given: Any = {
-        "target": target,
-        "env_kwargs": env_kwargs,
-        "isolate": isolate,
-        "transfer": transfer,
-        "budget": budget,
-    }
+    given: Any = {"target": target, "env_kwargs": env_kwargs, "isolate": isolate}
+    given |= {"transfer": transfer, "budget": budget}
     if executor is not None:
         return _elsewhere(functools.partial(run, agent, env_id, **given, **hyperparameters), seeds, executor, progress)
     hashed, own = map(list, zip(*(seeds_of(env_id, s) for s in seeds), strict=True))

@@ -106,8 +106,6 @@ def _sensitivity(args: argparse.Namespace) -> int:
     """Print the sensitivity metrics of a table."""
     from hpo_envs.benchmarks.analysis import sensitivity
 
-    if Path(args.source).is_dir():
-        raise ValueError(f"source must be a table or an id with --sensitivity, got the folder {args.source}")
     table, name = table_of(args.source, args.metric)
     metric = table.metrics[table.metric(name)]
     scores = metric.sign * table.final(name)
@@ -168,7 +166,7 @@ def table_of(source: str, metric: str | None) -> tuple[Any, str]:
     if store.exists(source):
         table = store.load(source)
     elif Path(source).exists():
-        raise ValueError(f"source must be a table, an id or a folder of runs or of a search, got the file {source}")
+        raise ValueError(f"source must be a table, an id or (without --sensitivity) a folder of results, got {source}")
     else:
         import gymnasium as gym
 

@@ -149,11 +149,10 @@ class EpisodeRecord:
 def name_of(env: Any, action: Any) -> str:
     """Name of an action: the index and key of its row, or its numbers."""
     flat = np.ravel(action)
-    by_row = env.params.kind in ("rows", "fidelity", "arms")
-    if by_row and len(flat) <= 2:
-        index, level = np.split(flat.astype(int), [len(flat) if env.params.kind == "arms" else 1])
-        named = ", ".join(f"{i} ({env.table.keys[env.rows[i]]})" for i in index.tolist())
-        return named + "".join(f" to checkpoint {i}" for i in level.tolist())
+    if env.params.kind in ("rows", "fidelity", "arms") and len(flat) <= 2:
+        rows, level = np.split(flat.astype(int), [len(flat) if env.params.kind == "arms" else 1])
+        named = (f"{i} ({env.table.keys[env.rows[i]]})" for i in rows)
+        return ", ".join(named) + "".join(f" to checkpoint {i}" for i in level)
     return "[" + ", ".join(f"{v:.3g}" for v in flat.tolist()) + "]"
 
 

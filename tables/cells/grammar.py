@@ -90,10 +90,8 @@ def cell_of(actions: npt.ArrayLike) -> Cell:
     array = np.asarray(actions)
     if array.ndim != 2 or array.shape[1] != 1 + SLOTS or array.dtype.kind not in "iu" or not len(array):
         raise ValueError(f"actions must be ints of shape (steps, {1 + SLOTS}), got shape {array.shape}")
-    nodes: list[tuple[int, tuple[int, ...]]] = []
     *first, last = array.tolist()
-    for action in first if last[0] == END else [*first, last]:
-        nodes.append(node_of(action, len(nodes)))
+    nodes = [node_of(action, i) for i, action in enumerate(first if last[0] == END else [*first, last])]
     if last[0] != END:
         raise InvalidRecipe("form", f"the last action must have kind {END}, got kind {last[0]}")
     return finish(nodes, last)

@@ -47,15 +47,13 @@ class LivePage(ThreadingHTTPServer):
         self._folder = Path(folder)
         if not self._folder.is_dir():
             raise ValueError(f"folder must be that of a search, got {self._folder}")
-        address = ipaddress.ip_address(host)
-        self.open = not address.is_loopback
-        if address.version == 6:
-            self.address_family = socket.AF_INET6
+        self.open = not ipaddress.ip_address(host).is_loopback
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.token = secrets.token_urlsafe(24) if self.open else ""
         self._made: tuple[Any, bytes] = (None, b"")
         self._lock = threading.Lock()
         super().__init__((host, port), _Handler)
-        name = f"[{host}]" if address.version == 6 else host
+        name = f"[{host}]" if ":" in host else host
         self.url = f"http://{name}:{self.server_address[1]}/" + (f"?token={self.token}" if self.open else "")
 
     def content(self) -> bytes:
@@ -101,7 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {
             "Content-Type": "text/html; charset=utf-8",
             "Content-Length": str(len(body)),
-            "Refresh": str(REFRESH),
+            "Refresh": f"{REFRESH}",
         }
         headers |= {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
         for key, value in headers.items():

@@ -67,8 +67,8 @@ def test_sensitivity_is_that_of_the_rows(capsys: pytest.CaptureFixture[str]) -> 
         (["nmthpo/zhen", "--trees", "0"], "--trees must be"),
         (["NMTHPO-zz-v0"], "did you mean 'NMTHPO-v0'"),
         (["fiesta/ner", "--sensitivity"], "must have a hyperparameter that varies"),
-        ([".", "--sensitivity"], "source must be a table or an id with --sensitivity"),
-        ([__file__], f"source must be a table, an id or a folder of runs or of a search, got the file {__file__}"),
+        ([".", "--sensitivity"], "source must be a table, an id or (without --sensitivity) a folder of results, got ."),
+        ([__file__], f"a folder of results, got {__file__}"),
         ([str(Path(__file__).parent)], "source must be a folder with runs, got none in "),
     ],
 )

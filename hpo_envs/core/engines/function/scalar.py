@@ -25,7 +25,6 @@ class FunctionEpisode(Episode):
     def __init__(self, params: FunctionParams, key: int) -> None:
         self._p = p = params
         self._left, self._best, self._count = p.budget, p.low.copy(), 0
-        self._most = np.inf if p.steps is None else p.steps
         self._trained: dict[int, _Run] = {}
         self._finished = np.zeros(len(p.candidates), bool)
         self._folder = p.folder
@@ -78,7 +77,7 @@ class FunctionEpisode(Episode):
         info |= {"metrics": numeric(outcome.metrics), "config": numeric(config)}
         info |= {"status": outcome.status, "status_code": STATUS_CODES[outcome.status]}
         observation = self._observe(features, reward, outcome.price)
-        terminated = self._left <= 0.0 or self._count >= self._most
+        terminated = self._left <= 0.0 or self._count == p.steps
         return observation, reward if p.vector else float(reward[0]), terminated, info
 
     def _train(self, row: int, level: int, config: dict[str, Any]) -> tuple[Outcome, float, Info]:
