@@ -115,8 +115,8 @@ class ExternalOptimizer(Agent):
         """Return the package's identifier of the action that is evaluated for its suggestion."""
         return suggestion
 
-    def level(self, suggestion: Any) -> int | None:
-        """Checkpoint to which a suggestion is trained; None = the last."""
+    def level(self, row: int, suggestion: Any) -> int | None:
+        """Checkpoint to which the row of a suggestion is trained; None = the last."""
         return None
 
     def row(self, suggestion: Any, point: Any) -> int:
@@ -141,7 +141,8 @@ class ExternalOptimizer(Agent):
             if self._rows is None:
                 action = self._action(point)
             else:
-                action = self._rows.submit(self.row(suggestion, point), self.level(suggestion))
+                row = self.row(suggestion, point)
+                action = self._rows.submit(row, self.level(row, suggestion))
             self.asked.note(action, self.adopt(suggestion, action))
         return action
 

@@ -78,7 +78,7 @@ class DEHB(ExternalOptimizer):
             job = self._dehb.ask()
         return job, dict(job["config"])
 
-    def level(self, suggestion: Any) -> int | None:
+    def level(self, row: int, suggestion: Any) -> int | None:
         """The last checkpoint within the job's fidelity."""
         return int(self._rows.level_of(suggestion["fidelity"] / self._rows.levels[0]))
 

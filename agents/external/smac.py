@@ -136,7 +136,7 @@ class SMAC(ExternalOptimizer):
             return None, {}
         return trial, dict(trial.config)
 
-    def level(self, suggestion: Any) -> int | None:
+    def level(self, row: int, suggestion: Any) -> int | None:
         """The checkpoint of the trial's budget."""
         if suggestion is None or suggestion.budget is None:
             return None
@@ -150,7 +150,7 @@ class SMAC(ExternalOptimizer):
         if suggestion is None:
             return int(self._rows.draw(self.rng))
         alike = self._alike[suggestion.config]
-        return min(alike, key=lambda r: self._rows.times[r]) if self.level(suggestion) is None else alike[0]
+        return min(alike, key=lambda r: self._rows.times[r]) if suggestion.budget is None else alike[0]
 
     def tell(self, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report the outcome to SMAC; the agent is done once SMAC has no candidate left."""

@@ -7,8 +7,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from hpo_envs.agents.base import lost
 from hpo_envs.agents.external.base import ExternalOptimizer
+from hpo_envs.agents.external.lookup import look_up
 from hpo_envs.agents.external.packages import package
 from hpo_envs.agents.problem import Problem
 from hpo_envs.agents.space import Axis
@@ -37,7 +40,8 @@ class SyneTune(ExternalOptimizer):
     Given:
         space: choices, ordinals, integers, floats and logarithms; it has no conditions, inactive values are ignored
         initial: the scheduler's random configurations
-        choice: the scheduler's suggestion; on rows looked up
+        choice: the scheduler's suggestion; on rows looked up, on learning curves among those not fully trained once all
+            were tried
         told: the evaluated row, as the configuration of the trial; on learning curves every checkpoint
         settings: seed
 
@@ -85,6 +89,8 @@ class SyneTune(ExternalOptimizer):
             self._scheduler = made(space, random_seed=int(self.rng.integers(2**31)), **settings)
         self._count = 0
         self._running: list[tuple[Any, int, int]] = []
+        if self._curves:
+            self._next = np.zeros(self._rows.count, np.int64)  # first checkpoint without a result
 
     def suggest(self) -> tuple[Any, Mapping[str, Any]]:
         """Request a configuration."""
@@ -110,19 +116,31 @@ class SyneTune(ExternalOptimizer):
         self.asked.note(action, trial)
         return action
 
-    def level(self, suggestion: Any) -> int | None:
-        """The checkpoint to train to: on learning curves, the first one for a new run."""
-        return 0 if self._curves else None
+    def row(self, suggestion: Any, point: Any) -> int:
+        """As in the base class; on learning curves whose rows have all been tried, one that is not fully trained.
+
+        Starting a stopped row again would be free of cost, and the scheduler could do so forever.
+        """
+        left = self._next <= self._rows.top if self._curves and self._rows.times.min() else None
+        if left is None or not left.any():
+            return super().row(suggestion, point)
+        return look_up(self.space, point, self._points, left, self.rng)
+
+    def level(self, row: int, suggestion: Any) -> int | None:
+        """The checkpoint to train to: on learning curves, the first one without a result."""
+        return min(int(self._next[row]), self._rows.top) if self._curves else None
 
     def learn(self, suggestion: Any, action: Any, reward: Any, info: Mapping[str, Any]) -> None:
         """Report to the scheduler; unless it stops the run, suggest the next checkpoint."""
         loss = -float(reward)
+        if self._curves:
+            row, level = (int(i) for i in action)
+            self._next[row] = max(self._next[row], self._rows.top + 1 if lost(info) else level + 1)
         if lost(info):
             self._scheduler.on_trial_error(suggestion)
         elif not self._curves:
             self._scheduler.on_trial_complete(suggestion, {METRIC: loss})
         else:
-            row, level = (int(i) for i in action)
             result = {METRIC: loss, RESOURCE: float(self._resource[level])}
             decision = self._scheduler.on_trial_result(suggestion, result)
             if decision == "CONTINUE" and level < self._rows.top:

@@ -79,6 +79,16 @@ def test_agents_continue_or_end_after_every_row_was_tried(name: str, kind: str) 
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "kind"), [p for p in CLAIMED if p.values[1] == "levels"])
+def test_what_was_evaluated_is_not_evaluated_forever_where_that_is_free(name: str, kind: str) -> None:
+    problem = PROBLEMS[kind]
+    agent = made(name, problem)
+    asked = play(agent, problem, 12 * ROWS, lambda k: "ok")
+    complete = {int(row) for row, level in asked if level == 2}
+    assert agent.done or complete == set(range(ROWS))
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "kind"), CLAIMED)
 def test_agents_continue_after_failed_runs(name: str, kind: str) -> None:
     problem = PROBLEMS[kind]
