@@ -209,10 +209,8 @@ def imports() -> dict[str, float]:
     code = {
         "import gymnasium": "import gymnasium",
         "+ import hpo_envs + first make": ("import gymnasium, hpo_envs; gymnasium.make('NMTHPO-swen-v0')"),
-        "hpo-envs --help": (
-            "import contextlib; from hpo_envs.commands.main import main\nwith contextlib.suppress(SystemExit): "
-            "main(['--help'])"
-        ),
+        "hpo-envs --help": "import contextlib; from hpo_envs.commands.main import main\n"
+        "with contextlib.suppress(SystemExit): main(['--help'])",
     }
 
     def measure(program: str) -> float:
@@ -252,10 +250,8 @@ def compare(names: list[str], checkout: Path, rounds: int = 5) -> dict[str, dict
     both: tuple[list[Any], list[Any]] = [], []
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "figures.json"
+        here = Path(sys.modules["hpo_envs"].__file__ or "").resolve().parents[1]  # not through a link, as this file is
         for _ in range(rounds):
-            here = (
-                Path(sys.modules["hpo_envs"].__file__ or "").resolve().parents[1]
-            )  # not through a link, as this file is
             for found, path in zip(both, (here, checkout.resolve()), strict=True):
                 command = [sys.executable, "-W", "ignore", __file__, *names, "--json", str(out)]
                 subprocess.run(command, env={**os.environ, "PYTHONPATH": str(path)}, capture_output=True, check=True)  # noqa: S603 (ourselves)

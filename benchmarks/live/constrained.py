@@ -86,29 +86,16 @@ CONSTRAINED: Mapping[str, tuple[Any, Callable[[Config], tuple[float, ...]]]] = {
     "gramacy": ({"x": (0.0, 1.0), "y": (0.0, 1.0)}, gramacy),
     "hartmann6-ball": ({f"x{j}": (0.0, 1.0) for j in range(6)}, hartmann6),
     "vessel": ({"shell": (1, 99), "head": (1, 99), "radius": (10.0, 200.0), "length": (10.0, 240.0)}, vessel),
-    "forest-nodes": (
-        {
-            "n_estimators": (2, 60, "log"),
-            "max_depth": (1, 12),
-            "max_features": (0.02, 1.0),
-            "min_samples_leaf": (1, 30, "log"),
-            "criterion": ["gini", "entropy"],
-            "bootstrap": [False, True],
-        },
-        forest,
-    ),
-    "network-weights": (
-        {
-            "layers": (1, 3),
-            "units": (4, 128, "log"),
-            "epochs": (1, 60, "log"),
-            "activation": ["relu", "tanh", "logistic"],
-            "learning_rate_init": (1e-4, 0.3, "log"),
-            "batch_size": (4, 64, "log"),
-        },
-        network,
-    ),
-}
+    "forest-nodes": ({
+        "n_estimators": (2, 60, "log"), "max_depth": (1, 12), "max_features": (0.02, 1.0),
+        "min_samples_leaf": (1, 30, "log"), "criterion": ["gini", "entropy"], "bootstrap": [False, True],
+    }, forest),
+    "network-weights": ({
+        "layers": (1, 3), "units": (4, 128, "log"), "epochs": (1, 60, "log"),
+        "activation": ["relu", "tanh", "logistic"], "learning_rate_init": (1e-4, 0.3, "log"),
+        "batch_size": (4, 64, "log"),
+    }, network),
+}  # fmt: skip
 
 
 def unconstrained(name: str) -> LiveProblem:

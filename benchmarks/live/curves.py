@@ -19,19 +19,12 @@ EPOCHS = 27
 
 @dataclass(frozen=True)
 class CurveProblem:
-    """A function to train epoch by epoch.
-
-    Attributes:
-        name: Name in results.
-        search_space: Space as in `hpo_envs.tune`.
-        curve: Configuration -> score without noise after each epoch; higher is better.
-        noise: Standard deviation of the normal noise of each observed score.
-    """
+    """A function to train epoch by epoch."""
 
     name: str
-    search_space: Any
-    curve: Callable[[Config], Iterator[float]]
-    noise: float = 0.0
+    search_space: Any  # as in `hpo_envs.tune`
+    curve: Callable[[Config], Iterator[float]]  # scores without noise after each epoch; higher is better
+    noise: float = 0.0  # standard deviation of the normal noise of each observed score
 
     def function(self, config: Config) -> float:
         """The score without noise after the last epoch."""

@@ -40,23 +40,13 @@ class SpentError(Exception):
 
 
 class EpochBudget:
-    """Trainings of one run, whose epochs are counted.
-
-    Args:
-        problem: The function to train.
-        seed: Seed of the noise.
-        epochs: The budget.
-
-    Attributes:
-        trace: (training, epoch, observed score) of each epoch.
-        configs: Configuration of each training.
-    """
+    """Trainings of one run, whose epochs are counted; `seed` draws the noise of the observed scores."""
 
     def __init__(self, problem: CurveProblem, seed: int, epochs: int) -> None:
         self._problem, self._seed, self._epochs = problem, seed, epochs
         self._curves: list[Any] = []
-        self.trace: list[tuple[int, int, float]] = []
-        self.configs: list[Config] = []
+        self.trace: list[tuple[int, int, float]] = []  # (training, epoch, observed score) of each epoch
+        self.configs: list[Config] = []  # of each training
 
     def begin(self, config: Config) -> int:
         """Return the number of a new training."""
@@ -65,11 +55,7 @@ class EpochBudget:
         return len(self.configs) - 1
 
     def step(self, training: int) -> float:
-        """Train for an epoch; return the observed score.
-
-        Raises:
-            SpentError: No epoch is left.
-        """
+        """Train for an epoch; return the observed score, or raise `SpentError` if no epoch is left."""
         if len(self.trace) == self._epochs:
             raise SpentError
         epoch, score = next(self._curves[training])
@@ -187,21 +173,14 @@ METHODS: dict[str, tuple[Callable[..., None], tuple[Any, ...]]] = {
 
 
 def play(problem: CurveProblem, optimiser: str, epochs: int, seed: int) -> list[study.ShortRow]:
-    """Search under a budget of epochs; return its rows.
-
-    Raises:
-        RuntimeError: The budget was not used to the last epoch.
-    """
+    """Search under a budget of epochs, which has to be used to the last one; return its rows."""
     budget, (method, given) = EpochBudget(problem, seed, epochs), METHODS[optimiser]
     with contextlib.suppress(SpentError):
         method(budget, problem, seed, epochs, *given)
     if len(budget.trace) != epochs:
         raise RuntimeError(f"{optimiser} must use {epochs} epochs, got {len(budget.trace)}")
-    return [
-        study.ShortRow(problem.name, optimiser, b, seed, budget.final(b))
-        for b in sorted({epochs, *SCORED})
-        if b <= epochs
-    ]
+    scored = [b for b in sorted({epochs, *SCORED}) if b <= epochs]
+    return [study.ShortRow(problem.name, optimiser, b, seed, budget.final(b)) for b in scored]
 
 
 @screen.on()

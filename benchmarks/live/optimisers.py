@@ -29,14 +29,7 @@ class Optimiser(abc.ABC):
 
 
 class SuiteOptimiser(Optimiser):
-    """An agent of this suite, on a box if it supports one, else on candidates.
-
-    Args:
-        problem: The problem.
-        seed: Seed of the agent.
-        budget: Number of evaluations.
-        agent: Registered name.
-    """
+    """An agent of this suite by its registered name, on a box if it supports one, else on candidates."""
 
     def __init__(self, problem: LiveProblem, seed: int, budget: int, agent: str) -> None:
         actions = "box" if "box" in agents.entry(agent).supports else "candidates"
@@ -70,15 +63,7 @@ SAMPLERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Optuna(Optimiser):
-    """A sampler of Optuna in a define-by-run study.
-
-    Args:
-        problem: The problem.
-        seed: Seed of the sampler.
-        name: Key of `SAMPLERS`.
-        first: Configurations to begin with.
-        constraints: Number of constraints.
-    """
+    """A sampler of Optuna (key of `SAMPLERS`) in a define-by-run study that begins with the configurations `first`."""
 
     def __init__(
         self, problem: LiveProblem, seed: int, name: str, first: Iterable[Config] = (), constraints: int = 0
@@ -114,24 +99,14 @@ def suggested(trial: Any, h: Hyperparameter) -> Any:
 
 
 class Smac(Optimiser):
-    """SMAC3's facade for hyperparameter optimisation.
-
-    Args:
-        problem: The problem.
-        seed: Seed of the facade.
-        budget: Number of evaluations.
-    """
+    """SMAC3's facade for hyperparameter optimisation."""
 
     def __init__(self, problem: LiveProblem, seed: int, budget: int) -> None:
         smac = extra_module("smac", "optimizers", "live studies")
         logging.disable(logging.WARNING)
         self._folder = tempfile.TemporaryDirectory()
-        scenario = smac.Scenario(
-            to_configspace(space_of(problem.search_space)),
-            n_trials=budget,
-            seed=seed,
-            output_directory=self._folder.name,
-        )
+        space = to_configspace(space_of(problem.search_space))
+        scenario = smac.Scenario(space, n_trials=budget, seed=seed, output_directory=self._folder.name)
         facade = smac.HyperparameterOptimizationFacade
         self._facade = facade(scenario, lambda config, seed: 0.0, logging_level=50)
 
@@ -150,13 +125,8 @@ class Smac(Optimiser):
 class AxClient(Optimiser):
     """BoTorch through Ax's client, with its default generation strategy.
 
-    Conditions are not passed on, since in Ax a hyperparameter can depend on only one value of a parent; suggestions
-    for inactive hyperparameters are ignored.
-
-    Args:
-        problem: The problem.
-        seed: Seed of the client.
-        constraints: Number of constraints.
+    Conditions are not passed on, since in Ax a hyperparameter can depend on only one value of a parent; suggestions for
+    inactive hyperparameters are ignored.
     """
 
     def __init__(self, problem: LiveProblem, seed: int, constraints: int = 0) -> None:
@@ -199,15 +169,10 @@ def active_of(space: Iterable[Hyperparameter], value: Callable[[Hyperparameter],
 
 
 def make(name: str, problem: LiveProblem, seed: int, budget: int, constraints: int = 0) -> Optimiser:
-    """An optimizer by name.
+    """An optimizer by name, for a number of evaluations (`budget`) and of constraints.
 
-    Args:
-        name: A registered agent, `optuna-tpe` (multivariate by default since Optuna 5), `optuna-tpe-univariate`,
-            `optuna-gp`, `smac3` or `botorch-ax`.
-        problem: The problem.
-        seed: Seed of the optimiser.
-        budget: Number of evaluations.
-        constraints: Number of constraints.
+    Names are registered agents, `optuna-tpe` (multivariate by default since Optuna 5), `optuna-tpe-univariate`,
+    `optuna-gp`, `smac3` and `botorch-ax`.
     """
     if name == "smac3":
         return Smac(problem, seed, budget)

@@ -31,19 +31,12 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class LiveProblem:
-    """A function to maximise.
-
-    Attributes:
-        name: Name in results.
-        space: Space as in `hpo_envs.tune`, or an `Id` that has one.
-        function: Configuration -> score without noise; higher is better.
-        noise: Standard deviation of the normal noise of observed scores.
-    """
+    """A function to maximise; `name` is its name in results."""
 
     name: str
-    space: Any
-    function: Callable[[Config], float]
-    noise: float = 0.0
+    space: Any  # as in `hpo_envs.tune`, or an `Id` that has one
+    function: Callable[[Config], float]  # score without noise; higher is better
+    noise: float = 0.0  # standard deviation of the normal noise of observed scores
 
     @property
     def search_space(self) -> Any:
@@ -51,13 +44,7 @@ class LiveProblem:
         return self.space.space if isinstance(self.space, Id) else self.space
 
     def observed(self, config: Config, seed: int, evaluation: int) -> tuple[float, float]:
-        """The observed score, and the score without noise.
-
-        Args:
-            config: Natural values of the active hyperparameters.
-            seed: Seed of the run.
-            evaluation: Number of the evaluation: noise is drawn from (problem, seed, evaluation).
-        """
+        """The observed score, whose noise is drawn from (problem, seed, evaluation), and the score without noise."""
         score = float(self.function(config))
         if not self.noise:
             return score, score
@@ -76,13 +63,9 @@ _HARTMANN_A = np.array(
     [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
 )
 _HARTMANN_P = 1e-4 * np.array(
-    [
-        [1312, 1696, 5569, 124, 8283, 5886],
-        [2329, 4135, 8307, 3736, 1004, 9991],
-        [2348, 1451, 3522, 2883, 3047, 6650],
-        [4047, 8828, 8732, 5743, 1091, 381],
-    ]
-)
+    [[1312, 1696, 5569, 124, 8283, 5886], [2329, 4135, 8307, 3736, 1004, 9991],
+     [2348, 1451, 3522, 2883, 3047, 6650], [4047, 8828, 8732, 5743, 1091, 381]]
+)  # fmt: skip
 
 
 def hartmann6(config: Config) -> float:
@@ -206,9 +189,8 @@ def tiles(config: Config) -> float:
     bytes_used = 8 * (config["m"] * config["k"] + config["k"] * config["n"] + config["m"] * config["n"])
     missed = max(0.0, math.log2(bytes_used / 32768)) + 0.3 * max(0.0, math.log2(32768 / bytes_used))
     vectors = 0.5 * math.log2(math.ceil(config["n"] / 8) * 8 / config["n"]) + 0.1 * (config["k"] % config["unroll"])
-    left = (
-        math.log2(math.ceil(48 / config["threads"]) * config["threads"] / 48) + 0.2 * abs(config["threads"] - 12) / 12
-    )
+    threads = config["threads"]
+    left = math.log2(math.ceil(48 / threads) * threads / 48) + 0.2 * abs(threads - 12) / 12
     return -float(2.0 * ragged + 0.5 * missed + vectors + left + 0.05 * (config["prefetch"] - 5) ** 2 / 5)
 
 
@@ -231,9 +213,8 @@ def policy(config: Config) -> float:
 def sparse30(config: Config) -> float:
     """-log(1 + Branin) of two of fourteen real numbers; one of eight integers and one of eight choices count, too."""
     value = branin(15.0 * config["r03"] - 5.0, 15.0 * config["r10"])
-    return float(
-        -math.log1p(-value) - 0.1 * (config["i2"] - 9) ** 2 - {"a": 1.5, "b": 0.7, "c": 0.0, "d": 2.0}[config["c5"]]
-    )
+    choice = {"a": 1.5, "b": 0.7, "c": 0.0, "d": 2.0}[config["c5"]]
+    return float(-math.log1p(-value) - 0.1 * (config["i2"] - 9) ** 2 - choice)
 
 
 def _table(name: str, *shape: int) -> np.ndarray:
@@ -326,12 +307,7 @@ def pipeline_digits(config: Config) -> float:
 
 
 class Id:
-    """Function that returns the reward of a configuration on an id with box actions.
-
-    Args:
-        name: The id.
-        **options: Options of `reset`.
-    """
+    """Function that returns the reward of a configuration on an id with box actions; `options` are those of `reset`."""
 
     def __init__(self, name: str, **options: Any) -> None:
         self.name, self.options = name, options
@@ -363,6 +339,7 @@ _X6 = {f"x{j}": (0.0, 1.0) for j in range(6)}
 LEPOR = Id("CushLEPOR-ted-ende-v0")
 TRANSDUCTION = Id("CharHPO-v0", table="g2p-dut-transformer")
 
+# fmt: off
 PROBLEMS: tuple[LiveProblem, ...] = (
     LiveProblem("branin", {"x": (-5.0, 10.0), "y": (0.0, 15.0)}, lambda c: branin(c["x"], c["y"])),
     LiveProblem("hartmann6", _X6, hartmann6),
@@ -370,228 +347,115 @@ PROBLEMS: tuple[LiveProblem, ...] = (
     LiveProblem("levy8", {f"x{j}": (-10.0, 10.0) for j in range(8)}, levy),
     LiveProblem("ellipsoid16", {f"x{j:02d}": (0.0, 1.0) for j in range(16)}, ellipsoid),
     LiveProblem("branin-shifts", {"kind": ["d", "a", "c", "b"], "x": (-5.0, 10.0), "y": (0, 15)}, shifted_branin),
-    LiveProblem(
-        "schedule",
-        {
-            "optimizer": ["sgd", "adam", "lamb"],
-            "lr": (1e-6, 1.0, "log"),
-            "batch": (8, 1024, "log"),
-            "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
-            "nesterov": {"choices": [False, True], "if": {"optimizer": ["sgd"]}},
-            "beta2": {"low": 0.9, "high": 0.9999, "if": {"optimizer": ["adam"]}},
-            "weight_decay": (1e-7, 1e-1, "log"),
-            "dropout": (0.0, 0.6),
-            "layers": (1, 12),
-            "warmup": (0.0, 0.3),
-        },
-        schedule,
-        noise=0.004,
-    ),
-    LiveProblem(
-        "svm-digits",
-        {
-            "kernel": ["rbf", "poly", "sigmoid", "linear"],
-            "C": (1e-3, 1e3, "log"),
-            "gamma": {"low": 1e-6, "high": 1.0, "log": True, "if": {"kernel": ["rbf", "poly", "sigmoid"]}},
-            "degree": {"low": 2, "high": 5, "if": {"kernel": ["poly"]}},
-            "coef0": {"low": -1.0, "high": 1.0, "if": {"kernel": ["poly", "sigmoid"]}},
-        },
-        svm_digits,
-    ),
-    LiveProblem(
-        "forest-cancer",
-        {
-            "n_estimators": (4, 24, "log"),
-            "max_depth": (1, 12),
-            "max_features": (0.05, 1.0),
-            "min_samples_leaf": (1, 30, "log"),
-            "criterion": ["gini", "entropy"],
-            "bootstrap": [False, True],
-        },
-        forest_cancer,
-    ),
-    LiveProblem(
-        "boosting-diabetes",
-        {
-            "learning_rate": (1e-3, 1.0, "log"),
-            "n_estimators": (5, 50, "log"),
-            "max_depth": (1, 6),
-            "subsample": (0.3, 1.0),
-            "min_samples_leaf": (1, 40, "log"),
-            "max_features": (0.1, 1.0),
-            "loss": ["squared_error", "huber"],
-            "alpha": {"low": 0.5, "high": 0.99, "if": {"loss": ["huber"]}},
-        },
-        boosting_diabetes,
-    ),
-    LiveProblem(
-        "network-wine",
-        {
-            "layers": (1, 3),
-            "units": (4, 64, "log"),
-            "activation": ["relu", "tanh", "logistic"],
-            "solver": ["adam", "sgd"],
-            "learning_rate_init": (1e-4, 1.0, "log"),
-            "alpha": (1e-6, 1.0, "log"),
-            "batch_size": (4, 64, "log"),
-            "momentum": {"low": 0.0, "high": 0.99, "if": {"solver": ["sgd"]}},
-            "beta_1": {"low": 0.5, "high": 0.99, "if": {"solver": ["adam"]}},
-        },
-        network_wine,
-    ),
-    LiveProblem(
-        "ridge-diabetes",
-        {
-            "kernel": ["linear", "rbf", "laplacian", "polynomial"],
-            "alpha": (1e-4, 1e3, "log"),
-            "gamma": {"low": 1e-5, "high": 10.0, "log": True, "if": {"kernel": ["rbf", "laplacian", "polynomial"]}},
-            "degree": {"low": 1, "high": 4, "if": {"kernel": ["polynomial"]}},
-            "coef0": {"low": 0.0, "high": 3.0, "if": {"kernel": ["polynomial"]}},
-        },
-        ridge_diabetes,
-    ),
-    LiveProblem(
-        "neighbours-digits",
-        {
-            "components": (1, 50, "log"),
-            "whiten": [False, True],
-            "n_neighbors": (1, 60, "log"),
-            "weights": ["uniform", "distance"],
-            "metric": ["euclidean", "manhattan", "chebyshev", "cosine"],
-        },
-        neighbours_digits,
-    ),
-    LiveProblem(
-        "linear-cancer",
-        {
-            "loss": ["hinge", "log_loss", "modified_huber", "perceptron"],
-            "penalty": ["l2", "l1", "elasticnet"],
-            "l1_ratio": {"low": 0.0, "high": 1.0, "if": {"penalty": ["elasticnet"]}},
-            "alpha": (1e-7, 1e-1, "log"),
-            "learning_rate": ["optimal", "constant", "invscaling", "adaptive"],
-            "eta0": {
-                "low": 1e-5,
-                "high": 1.0,
-                "log": True,
-                "if": {"learning_rate": ["constant", "invscaling", "adaptive"]},
-            },
-            "power_t": {"low": 0.1, "high": 0.9, "if": {"learning_rate": ["invscaling"]}},
-            "average": [False, True],
-        },
-        linear_cancer,
-    ),
+    LiveProblem("schedule", {
+        "optimizer": ["sgd", "adam", "lamb"], "lr": (1e-6, 1.0, "log"), "batch": (8, 1024, "log"),
+        "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
+        "nesterov": {"choices": [False, True], "if": {"optimizer": ["sgd"]}},
+        "beta2": {"low": 0.9, "high": 0.9999, "if": {"optimizer": ["adam"]}}, "weight_decay": (1e-7, 1e-1, "log"),
+        "dropout": (0.0, 0.6), "layers": (1, 12), "warmup": (0.0, 0.3),
+    }, schedule, noise=0.004),
+    LiveProblem("svm-digits", {
+        "kernel": ["rbf", "poly", "sigmoid", "linear"], "C": (1e-3, 1e3, "log"),
+        "gamma": {"low": 1e-6, "high": 1.0, "log": True, "if": {"kernel": ["rbf", "poly", "sigmoid"]}},
+        "degree": {"low": 2, "high": 5, "if": {"kernel": ["poly"]}},
+        "coef0": {"low": -1.0, "high": 1.0, "if": {"kernel": ["poly", "sigmoid"]}},
+    }, svm_digits),
+    LiveProblem("forest-cancer", {
+        "n_estimators": (4, 24, "log"), "max_depth": (1, 12), "max_features": (0.05, 1.0),
+        "min_samples_leaf": (1, 30, "log"), "criterion": ["gini", "entropy"], "bootstrap": [False, True],
+    }, forest_cancer),
+    LiveProblem("boosting-diabetes", {
+        "learning_rate": (1e-3, 1.0, "log"), "n_estimators": (5, 50, "log"), "max_depth": (1, 6),
+        "subsample": (0.3, 1.0), "min_samples_leaf": (1, 40, "log"), "max_features": (0.1, 1.0),
+        "loss": ["squared_error", "huber"], "alpha": {"low": 0.5, "high": 0.99, "if": {"loss": ["huber"]}},
+    }, boosting_diabetes),
+    LiveProblem("network-wine", {
+        "layers": (1, 3), "units": (4, 64, "log"), "activation": ["relu", "tanh", "logistic"],
+        "solver": ["adam", "sgd"], "learning_rate_init": (1e-4, 1.0, "log"), "alpha": (1e-6, 1.0, "log"),
+        "batch_size": (4, 64, "log"), "momentum": {"low": 0.0, "high": 0.99, "if": {"solver": ["sgd"]}},
+        "beta_1": {"low": 0.5, "high": 0.99, "if": {"solver": ["adam"]}},
+    }, network_wine),
+    LiveProblem("ridge-diabetes", {
+        "kernel": ["linear", "rbf", "laplacian", "polynomial"], "alpha": (1e-4, 1e3, "log"),
+        "gamma": {"low": 1e-5, "high": 10.0, "log": True, "if": {"kernel": ["rbf", "laplacian", "polynomial"]}},
+        "degree": {"low": 1, "high": 4, "if": {"kernel": ["polynomial"]}},
+        "coef0": {"low": 0.0, "high": 3.0, "if": {"kernel": ["polynomial"]}},
+    }, ridge_diabetes),
+    LiveProblem("neighbours-digits", {
+        "components": (1, 50, "log"), "whiten": [False, True], "n_neighbors": (1, 60, "log"),
+        "weights": ["uniform", "distance"], "metric": ["euclidean", "manhattan", "chebyshev", "cosine"],
+    }, neighbours_digits),
+    LiveProblem("linear-cancer", {
+        "loss": ["hinge", "log_loss", "modified_huber", "perceptron"], "penalty": ["l2", "l1", "elasticnet"],
+        "l1_ratio": {"low": 0.0, "high": 1.0, "if": {"penalty": ["elasticnet"]}}, "alpha": (1e-7, 1e-1, "log"),
+        "learning_rate": ["optimal", "constant", "invscaling", "adaptive"],
+        "eta0": {"low": 1e-5, "high": 1.0, "log": True,
+         "if": {"learning_rate": ["constant", "invscaling", "adaptive"]}},
+        "power_t": {"low": 0.1, "high": 0.9, "if": {"learning_rate": ["invscaling"]}}, "average": [False, True],
+    }, linear_cancer),
     LiveProblem("cushlepor-ted-ende", LEPOR, LEPOR),
     LiveProblem("charhpo-g2p-dut", TRANSDUCTION, TRANSDUCTION),
     LiveProblem("styblinski5-noise", {f"x{j}": (-5.0, 5.0) for j in range(5)}, styblinski5, noise=60.0),
-    LiveProblem(
-        "policy-noise",
-        {
-            "lr": (1e-5, 1e-1, "log"),
-            "entropy": (1e-4, 1e-1, "log"),
-            "gamma": (0.9, 0.999),
-            "clip": (0.05, 0.8),
-            "batch": (32, 4096, "log"),
-            "epochs": (1, 20),
-            "network": ["mlp", "gru", "cnn"],
-        },
-        policy,
-        noise=12.0,
-    ),
+    LiveProblem("policy-noise", {
+        "lr": (1e-5, 1e-1, "log"), "entropy": (1e-4, 1e-1, "log"), "gamma": (0.9, 0.999), "clip": (0.05, 0.8),
+        "batch": (32, 4096, "log"), "epochs": (1, 20), "network": ["mlp", "gru", "cnn"],
+    }, policy, noise=12.0),
     LiveProblem("valleys8", {f"n{j}": (-20, 20) for j in range(8)}, valleys),
-    LiveProblem(
-        "tiles6",
-        {
-            "m": (1, 128, "log"),
-            "n": (1, 128, "log"),
-            "k": (1, 256, "log"),
-            "unroll": (1, 16),
-            "threads": (1, 32),
-            "prefetch": (0, 16),
-        },
-        tiles,
-    ),
-    LiveProblem(
-        "sparse30",
+    LiveProblem("tiles6", {
+        "m": (1, 128, "log"), "n": (1, 128, "log"), "k": (1, 256, "log"), "unroll": (1, 16), "threads": (1, 32),
+        "prefetch": (0, 16),
+    }, tiles),
+    LiveProblem("sparse30",
         {f"r{j:02d}": (0.0, 1.0) for j in range(14)}
         | {f"i{j}": (0, 12) for j in range(8)}
-        | {f"c{j}": ["a", "b", "c", "d"] for j in range(8)},
-        sparse30,
-    ),
-    LiveProblem(
-        "mixed44",
+        | {f"c{j}": ["a", "b", "c", "d"] for j in range(8)}, sparse30),
+    LiveProblem("mixed44",
         {f"r{j:02d}": (0.0, 1.0) for j in range(16)}
         | {f"i{j:02d}": (1, 20) for j in range(14)}
-        | {f"c{j:02d}": {"choices": [0, 1, 2, 3]} for j in range(14)},
-        mixed44,
-    ),
-    LiveProblem(
-        "dense40",
+        | {f"c{j:02d}": {"choices": [0, 1, 2, 3]} for j in range(14)}, mixed44),
+    LiveProblem("dense40",
         {f"r{j:02d}": (0.0, 1.0) for j in range(16)}
         | {f"i{j:02d}": (0, 15) for j in range(12)}
-        | {f"c{j:02d}": {"choices": [0, 1, 2, 3, 4]} for j in range(12)},
-        dense40,
-    ),
+        | {f"c{j:02d}": {"choices": [0, 1, 2, 3, 4]} for j in range(12)}, dense40),
     LiveProblem("hartmann6-in-60", {f"x{j:02d}": (0.0, 1.0) for j in range(60)}, hartmann6_in_60),
-    LiveProblem(
-        "branches6",
+    LiveProblem("branches6",
         {"branch": [*"abcdef"], "shared": (0.0, 1.0)}
-        | {f"{b}{k}": {"low": 0.0, "high": 1.0, "if": {"branch": [b]}} for b in "abcdef" for k in range(2)},
-        branches,
-    ),
-    LiveProblem(
-        "training-tree",
-        {
-            "optimizer": ["sgd", "adam"],
-            "lr": (1e-5, 1.0, "log"),
-            "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
-            "schedule": {"choices": ["none", "step", "cosine"], "if": {"optimizer": ["sgd"]}},
-            "drops": {"low": 1, "high": 6, "if": {"schedule": ["step"]}},
-            "factor": {"low": 0.05, "high": 0.9, "if": {"schedule": ["step"]}},
-            "warmup": {"low": 0.0, "high": 0.5, "if": {"schedule": ["cosine"]}},
-            "model": ["mlp", "conv", "attention"],
-            "width": {"low": 8, "high": 128, "log": True, "if": {"model": ["conv"]}},
-            "kernel_size": {"choices": [3, 5, 7], "if": {"model": ["conv"]}},
-            "norm": {"choices": ["batch", "group"], "if": {"model": ["conv"]}},
-            "groups": {"low": 1, "high": 16, "if": {"norm": ["group"]}},
-            "heads": {"low": 1, "high": 12, "if": {"model": ["attention"]}},
-            "depth": {"low": 1, "high": 10, "if": {"model": ["attention"]}},
-            "dropout": {"low": 0.0, "high": 0.6, "if": {"model": ["attention"]}},
-            "epochs": (1, 30),
-        },
-        training_tree,
-    ),
-    LiveProblem(
-        "histboost-diabetes",
-        {
-            "learning_rate": (5e-3, 1.0, "log"),
-            "max_iter": (3, 20),
-            "max_leaf_nodes": (2, 31, "log"),
-            "min_samples_leaf": (1, 40, "log"),
-            "l2_regularization": (1e-6, 1e2, "log"),
-            "max_features": (0.1, 1.0),
-            "max_bins": (4, 255, "log"),
-            "loss": ["squared_error", "absolute_error"],
-        },
-        histboost_diabetes,
-    ),
-    LiveProblem(
-        "pipeline-digits",
-        {
-            "reduction": ["none", "pca", "best"],
-            "components": {"low": 2, "high": 50, "log": True, "if": {"reduction": ["pca"]}},
-            "whiten": {"choices": [False, True], "if": {"reduction": ["pca"]}},
-            "k": {"low": 2, "high": 60, "log": True, "if": {"reduction": ["best"]}},
-            "classifier": ["tree", "ridge", "svm", "neighbours"],
-            "max_depth": {"low": 1, "high": 12, "if": {"classifier": ["tree"]}},
-            "min_samples_leaf": {"low": 1, "high": 30, "log": True, "if": {"classifier": ["tree"]}},
-            "ridge": {"low": -4.0, "high": 5.0, "if": {"classifier": ["ridge"]}},
-            "C": {"low": 1e-3, "high": 1e3, "log": True, "if": {"classifier": ["svm"]}},
-            "kernel": {"choices": ["rbf", "poly"], "if": {"classifier": ["svm"]}},
-            "gamma": {"low": 1e-6, "high": 1.0, "log": True, "if": {"kernel": ["rbf", "poly"]}},
-            "degree": {"low": 2, "high": 5, "if": {"kernel": ["poly"]}},
-            "n_neighbors": {"low": 1, "high": 60, "log": True, "if": {"classifier": ["neighbours"]}},
-            "weights": {"choices": ["uniform", "distance"], "if": {"classifier": ["neighbours"]}},
-        },
-        pipeline_digits,
-    ),
+        | {f"{b}{k}": {"low": 0.0, "high": 1.0, "if": {"branch": [b]}} for b in "abcdef" for k in range(2)}, branches),
+    LiveProblem("training-tree", {
+        "optimizer": ["sgd", "adam"], "lr": (1e-5, 1.0, "log"),
+        "momentum": {"low": 0.0, "high": 0.99, "if": {"optimizer": ["sgd"]}},
+        "schedule": {"choices": ["none", "step", "cosine"], "if": {"optimizer": ["sgd"]}},
+        "drops": {"low": 1, "high": 6, "if": {"schedule": ["step"]}},
+        "factor": {"low": 0.05, "high": 0.9, "if": {"schedule": ["step"]}},
+        "warmup": {"low": 0.0, "high": 0.5, "if": {"schedule": ["cosine"]}}, "model": ["mlp", "conv", "attention"],
+        "width": {"low": 8, "high": 128, "log": True, "if": {"model": ["conv"]}},
+        "kernel_size": {"choices": [3, 5, 7], "if": {"model": ["conv"]}},
+        "norm": {"choices": ["batch", "group"], "if": {"model": ["conv"]}},
+        "groups": {"low": 1, "high": 16, "if": {"norm": ["group"]}},
+        "heads": {"low": 1, "high": 12, "if": {"model": ["attention"]}},
+        "depth": {"low": 1, "high": 10, "if": {"model": ["attention"]}},
+        "dropout": {"low": 0.0, "high": 0.6, "if": {"model": ["attention"]}}, "epochs": (1, 30),
+    }, training_tree),
+    LiveProblem("histboost-diabetes", {
+        "learning_rate": (5e-3, 1.0, "log"), "max_iter": (3, 20), "max_leaf_nodes": (2, 31, "log"),
+        "min_samples_leaf": (1, 40, "log"), "l2_regularization": (1e-6, 1e2, "log"), "max_features": (0.1, 1.0),
+        "max_bins": (4, 255, "log"), "loss": ["squared_error", "absolute_error"],
+    }, histboost_diabetes),
+    LiveProblem("pipeline-digits", {
+        "reduction": ["none", "pca", "best"],
+        "components": {"low": 2, "high": 50, "log": True, "if": {"reduction": ["pca"]}},
+        "whiten": {"choices": [False, True], "if": {"reduction": ["pca"]}},
+        "k": {"low": 2, "high": 60, "log": True, "if": {"reduction": ["best"]}},
+        "classifier": ["tree", "ridge", "svm", "neighbours"],
+        "max_depth": {"low": 1, "high": 12, "if": {"classifier": ["tree"]}},
+        "min_samples_leaf": {"low": 1, "high": 30, "log": True, "if": {"classifier": ["tree"]}},
+        "ridge": {"low": -4.0, "high": 5.0, "if": {"classifier": ["ridge"]}},
+        "C": {"low": 1e-3, "high": 1e3, "log": True, "if": {"classifier": ["svm"]}},
+        "kernel": {"choices": ["rbf", "poly"], "if": {"classifier": ["svm"]}},
+        "gamma": {"low": 1e-6, "high": 1.0, "log": True, "if": {"kernel": ["rbf", "poly"]}},
+        "degree": {"low": 2, "high": 5, "if": {"kernel": ["poly"]}},
+        "n_neighbors": {"low": 1, "high": 60, "log": True, "if": {"classifier": ["neighbours"]}},
+        "weights": {"choices": ["uniform", "distance"], "if": {"classifier": ["neighbours"]}},
+    }, pipeline_digits),
 )
+# fmt: on

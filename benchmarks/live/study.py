@@ -41,29 +41,17 @@ RANDOM = 256
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One run up to a budget, as in `results.csv`.
-
-    Attributes:
-        problem: Name of the problem.
-        optimiser: Name of the optimizer.
-        workers: Number of parallel evaluations of equal duration.
-        budget: Number of evaluations.
-        seed: Seed of optimizer and noise.
-        final: Score without noise of the configuration with the best observed score.
-        anytime: `final` after each evaluation, averaged over all evaluations.
-        median_ms: Median CPU time of a suggestion and its report, in milliseconds.
-        worst_ms: Longest such time.
-    """
+    """One run up to a budget, a number of evaluations, as in `results.csv`."""
 
     problem: str
     optimiser: str
-    workers: int
+    workers: int  # number of parallel evaluations of equal duration
     budget: int
-    seed: int
-    final: float
-    anytime: float
-    median_ms: float
-    worst_ms: float
+    seed: int  # of optimizer and noise
+    final: float  # score without noise of the configuration with the best observed score
+    anytime: float  # `final` after each evaluation, averaged over all evaluations
+    median_ms: float  # median CPU time of a suggestion and its report, in milliseconds
+    worst_ms: float  # longest such time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,14 +66,9 @@ class ShortRow:
 
 
 def play(problem: LiveProblem, optimiser: str, seed: int, budget: int, workers: int = 1) -> list[Row]:
-    """Run an optimizer; return a row for its budget and for each smaller one in `BUDGETS`.
+    """Run an optimizer (see `make`); return a row for its budget and for each smaller one in `BUDGETS`.
 
-    Args:
-        problem: The problem.
-        optimiser: See `make`.
-        seed: Seed of optimizer and noise.
-        budget: Number of evaluations.
-        workers: Number of pending evaluations before the oldest is reported.
+    `workers` evaluations are pending before the oldest is reported.
     """
     chosen = make(optimiser, problem, seed, budget)
     pending: deque[tuple[int, Any, Config]] = deque()
@@ -118,12 +101,10 @@ def run(optimisers: Iterable[str], names: Iterable[str], seeds: Iterable[int], b
 
 
 def carry_out(path: Path, wanted: Iterable[tuple[Any, ...]], play: Callable[..., list[Any]]) -> None:
-    """Carry out the runs that a file of results lacks, and append their rows.
+    """Carry out the runs that a CSV file of results lacks, and append their rows.
 
-    Args:
-        path: The CSV file.
-        wanted: Keys of runs: the problem, then the values of the next columns.
-        play: Function that carries out the run of a key, and returns its rows, dataclasses.
+    The key of a run is its problem, then the values of the next columns; `play` gets the key and returns its rows,
+    dataclasses.
     """
     kept = atomic.read_csv(path) if path.exists() else []
     for key in tqdm(_missing(kept, wanted), unit="run", disable=None):
@@ -169,26 +150,12 @@ def measure_references(problems: Iterable[Any] = PROBLEMS, path: Path | None = N
 
 
 KNOWN = {
-    "branin": -0.397887,
-    "hartmann6": 3.32237,
-    "hartmann6-noise": 3.32237,
-    "hartmann6-shifted": 3.32237,
-    "hartmann6-misleading": 3.32237,
-    "levy8": 0.0,
-    "ellipsoid16": 3.0,
-    "branin-shifts": -0.397887,
-    "schedule": 0.93,
-    "styblinski5-noise": 195.830829,
-    "policy-noise": 100.0,
-    "valleys8": 0.0,
-    "tiles6": -0.00042307786,
-    "sparse30": -0.33496207,
-    "mixed44": -0.84607834,
-    "dense40": -1.2843579,
-    "hartmann6-in-60": 3.32237,
-    "branches6": 1.0,
-    "training-tree": 0.65,
-}
+    "branin": -0.397887, "hartmann6": 3.32237, "hartmann6-noise": 3.32237, "hartmann6-shifted": 3.32237,
+    "hartmann6-misleading": 3.32237, "levy8": 0.0, "ellipsoid16": 3.0, "branin-shifts": -0.397887, "schedule": 0.93,
+    "styblinski5-noise": 195.830829, "policy-noise": 100.0, "valleys8": 0.0, "tiles6": -0.00042307786,
+    "sparse30": -0.33496207, "mixed44": -0.84607834, "dense40": -1.2843579, "hartmann6-in-60": 3.32237,
+    "branches6": 1.0, "training-tree": 0.65,
+}  # fmt: skip
 """Maxima of the analytic problems."""
 
 
@@ -201,16 +168,9 @@ def regrets(runs: pd.DataFrame, budget: int, seeds: Iterable[int]) -> pd.DataFra
 
 
 def table(runs: pd.DataFrame, against: str) -> pd.DataFrame:
-    """Mean regret by optimizer, and paired differences with one of them.
+    """Mean regret by optimizer, and paired differences with the optimizer `against`, from the runs of `regrets`.
 
-    Standard errors (`_se`) are for fixed problems: only seeds are random.
-
-    Args:
-        runs: From `regrets`.
-        against: Reference optimizer of the differences.
-
-    Raises:
-        ValueError: There are no runs.
+    Standard errors (`_se`) are for fixed problems: only seeds are random. Without runs a ValueError is raised.
     """
     ours = runs[runs.optimiser == against].set_index(["problem", "seed"])
     scores = [name for name in ("final", "anytime") if name in runs]
@@ -248,13 +208,8 @@ def command(
 ) -> None:
     """Run the command line of another study, whose rows begin with problem, optimiser, budget and seed.
 
-    Args:
-        doc: Docstring of its module, for `--help`.
-        path: File of its runs.
-        optimisers: Their names; the first is the reference.
-        problems: Problems to search, with `name`, `search_space` and `function`.
-        budgets: Budgets at which runs are scored; `play` gets the first.
-        play: See `carry_out`.
+    `doc` is the text of `--help`, the first of `optimisers` the reference; runs are scored at `budgets`, of which
+    `play` (see `carry_out`) gets the first.
     """
     budgets, names = [*budgets], [*optimisers]
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)

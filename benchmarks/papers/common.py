@@ -35,15 +35,10 @@ SUFFIXES = {"k": 1e3, "M": 1e6}
 
 @dataclass(frozen=True)
 class Published:
-    """One published value.
+    """One published value."""
 
-    Attributes:
-        text: The value as printed.
-        details: Further columns of `expected.csv`.
-    """
-
-    text: str
-    details: Mapping[str, str] = field(default_factory=dict)
+    text: str  # the value as printed
+    details: Mapping[str, str] = field(default_factory=dict)  # further columns of `expected.csv`
 
     @property
     def _unit(self) -> float:
@@ -67,11 +62,7 @@ class Published:
 
 @functools.cache
 def expected(paper: str) -> dict[tuple[str, ...], Published]:
-    """The published values of a paper, by the columns of its `expected.csv` before `published`.
-
-    Args:
-        paper: Name of the paper's folder.
-    """
+    """The published values of a paper (name of its folder), by the columns of its `expected.csv` before `published`."""
     found = {}
     for row in atomic.read_csv(Path(__file__).parent / paper / "expected.csv"):
         names = list(row)
@@ -108,24 +99,15 @@ def _mechanism(paper: str, where: str, quantity: str) -> str:
 
 @dataclass
 class Reproduction(contextlib.ExitStack):
-    """Settings and results of a reproduction; a context manager that closes its processes.
+    """Settings and results of a reproduction; a context manager that closes its processes."""
 
-    Attributes:
-        out: Folder for results.
-        trials: Number of seeds of each method; None: the paper's number.
-        jobs: Number of processes.
-        seed: First seed.
-        paper: Name of the paper.
-        compared: Published numbers and ours, see `compare_published`.
-    """
-
-    out: Path
+    out: Path  # folder for results
     _: KW_ONLY
-    trials: int | None = None
-    jobs: int = 1
-    seed: int = 0
-    paper: str = ""
-    compared: list[Record] = field(default_factory=list)
+    trials: int | None = None  # number of seeds of each method; None: the paper's number
+    jobs: int = 1  # number of processes
+    seed: int = 0  # the first
+    paper: str = ""  # name of its folder
+    compared: list[Record] = field(default_factory=list)  # published numbers and ours, see `compare_published`
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -143,11 +125,7 @@ class Reproduction(contextlib.ExitStack):
     ) -> list[Any]:
         """Results of a function for each tuple of arguments, in order, computed in parallel with a progress bar.
 
-        Args:
-            function: Picklable function.
-            arguments: Picklable arguments of each call.
-            label: Label of the bar.
-            unit: Unit of the bar.
+        Function and arguments must be picklable; `label` and `unit` are those of the bar.
         """
         results: list[Any] = [None] * len(arguments)
         with tqdm(total=len(arguments), desc=label, unit=unit, leave=False) as bar:
@@ -159,15 +137,10 @@ class Reproduction(contextlib.ExitStack):
     def compare_published(
         self, where: str, quantity: str, published: str, ours: str, verdict: Verdict, why: str = ""
     ) -> None:
-        """Record a published number and ours for `compared.csv`.
+        """Record a published number and ours (empty if it is not computed) for `compared.csv`.
 
-        Args:
-            where: Table, figure or section.
-            quantity: Name of the number.
-            published: The published value.
-            ours: Our value; empty if it is not computed.
-            verdict: The verdict.
-            why: Unless `agrees`, the reason; default: that of `mechanisms.csv`.
+        `where` is the table, figure or section, `quantity` the name of the number, `why` the reason unless they agree,
+        by default that of `mechanisms.csv`.
         """
         mechanism = "" if verdict == "agrees" else why or _mechanism(self.paper, where, quantity)
         values = (where, quantity, published, ours, verdict, mechanism)
@@ -190,18 +163,10 @@ Parts = Mapping[str, Callable[[Reproduction], Sequence[Mapping[str, Any]] | None
 def reproduce(
     paper: str, parts: Parts, out: Path, *, only: str | None = None, studies: Parts | None = None, **settings: Any
 ) -> int:
-    """Run all parts of a paper, or one; return 0.
+    """Run all parts of a paper (the name of its folder), or only the requested one; return 0.
 
-    Args:
-        paper: Name of the paper.
-        parts: Parts of the reproduction, in order.
-        out: Folder for results, created.
-        only: The requested part; None: all of `parts`.
-        studies: Further parts, which run only if one is requested.
-        **settings: Further arguments of `Reproduction`.
-
-    Raises:
-        ValueError: Unknown part.
+    `studies` are further parts, which run only if one is requested; `settings` are further arguments of `Reproduction`.
+    The folder for results, `out`, is created. An unknown part raises a ValueError.
     """
     every = {**parts, **(studies or {})}
     if only is not None:

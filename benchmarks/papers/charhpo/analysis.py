@@ -23,10 +23,7 @@ BATCH_SIZE = "batch_size"
 def similarity(sweep: Sweep, variant: Variant, batch_size: bool) -> list[dict[str, float]]:
     """rho, maxima and change of a sweep, for each run that ties for the best (rho depends on the choice).
 
-    Args:
-        sweep: The sweep.
-        variant: `paper` or `published`.
-        batch_size: Whether runs are similar by batch size alone (section 5.3).
+    `variant` is `paper` or `published`; with `batch_size`, runs are similar by batch size alone (section 5.3).
     """
     a = sweep.accuracy
     names = [h.name for h in sweep.table.space]
@@ -100,12 +97,9 @@ def best_configs(sweep: Sweep) -> dict[str, list[Value]]:
 
 
 def averages(printed: Mapping[Key, Value]) -> dict[Key, float]:
-    """Tables 3 to 5 and the averages of Table 6.
+    """Tables 3 to 5 and the averages of Table 6, from the values of Tables 6 and 10 to 12 as printed.
 
-    Means and, except in Table 6, standard deviations (n - 1 degrees of freedom) over languages of the printed values.
-
-    Args:
-        printed: Values of Tables 6 and 10 to 12, rounded as printed.
+    Means and, except in Table 6, standard deviations (n - 1 degrees of freedom) over languages.
     """
     groups: dict[Key, list[float]] = {}
     for (table, task, _, architecture, name), value in printed.items():
@@ -136,14 +130,7 @@ def precision(published: str, quantity: str) -> float:
 
 @dataclass(frozen=True)
 class Entry:
-    """A published value and ours.
-
-    Attributes:
-        key: Key of the value.
-        published: The published value.
-        ours: Our closest candidate.
-        verdict: Agrees if it equals the published value to its printed precision.
-    """
+    """A published value and our closest candidate; they agree if equal to the printed precision."""
 
     key: Key
     published: str
@@ -164,13 +151,9 @@ def entry(key: Key, published: str, candidates: Sequence[Value]) -> Entry:
 
 
 def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, list[Value]]) -> list[Entry]:
-    """All published values and ours, in the order of the file.
+    """All published values, as printed, and ours, from `values`, in the order of the file.
 
     A row of Tables 8 and 9 is one configuration: the tied best run that agrees in most values of both is used.
-
-    Args:
-        published: The published values as printed.
-        computed: From `values`.
     """
     best: dict[Sweep3, dict[str, list[Value]]] = {}
     for key, candidates in computed.items():
@@ -194,8 +177,7 @@ def entries(published: Mapping[Key, common.Published], computed: Mapping[Key, li
 def printed_runs(configs: Mapping[Sweep3, Mapping[str, Sequence[Value]]]) -> dict[Sweep3, int]:
     """Index of the tied best run in Tables 8 and 9 for each sweep: the one that agrees in most values.
 
-    Args:
-        configs: `best_configs` of each (task, language, architecture).
+    `configs` are the `best_configs` of each (task, language, architecture).
     """
     agree: dict[Sweep3, Any] = {}
     for key, published in expected().items():

@@ -1,6 +1,7 @@
 """`hpo-envs reproduce charhpo`: Tables 3 to 12, and figures 1 and 2."""
 
 import functools
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -69,17 +70,13 @@ def boxes(sweeps: Sequence[Sweep]) -> list[Record]:
     configs = {(s.task, s.lang, s.architecture): analysis.best_configs(s) for s in sweeps}
     printed = analysis.printed_runs(configs)
     records = []
-    for name in BOXES:
-        for task in ("inflection", "g2p"):
-            for architecture in ("lstm", "transformer"):
-                chosen = [key for key in configs if (key[0], key[2]) == (task, architecture)]
-                values = [float(configs[key][name][printed[key]]) for key in chosen]
-                low, q1, median, q3, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
-                box = {"low": low, "q1": q1, "median": median, "q3": q3, "high": high, "mean": np.mean(values)}
-                records.append(
-                    {"hyperparameter": name, "task": task, "architecture": architecture}
-                    | {k: round(float(v), 1) for k, v in box.items()}
-                )
+    for name, task, architecture in itertools.product(BOXES, ("inflection", "g2p"), ("lstm", "transformer")):
+        chosen = [key for key in configs if (key[0], key[2]) == (task, architecture)]
+        values = [float(configs[key][name][printed[key]]) for key in chosen]
+        low, q1, median, q3, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
+        box = {"low": low, "q1": q1, "median": median, "q3": q3, "high": high, "mean": np.mean(values)}
+        where = {"hyperparameter": name, "task": task, "architecture": architecture}
+        records.append(where | {k: round(float(v), 1) for k, v in box.items()})
     return records
 
 

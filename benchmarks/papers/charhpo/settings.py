@@ -16,39 +16,23 @@ from hpo_envs.tables.table import Floats, Table
 UNRANKED = ("attention_heads", "decoder_layers")
 """Hyperparameters of both architectures that the published similarity ignores; by the text all sixteen count."""
 
-REVERSED = {
-    "warmup_samples": "reduceonplateau",
-    "factor": "warmupinvsqrt",
-    "min_lr": "warmupinvsqrt",
-    "patience": "warmupinvsqrt",
-}
+REVERSED = {"warmup_samples": "reduceonplateau", **dict.fromkeys(("factor", "min_lr", "patience"), "warmupinvsqrt")}
 """Scheduler under which the published similarity keeps a conditional hyperparameter, the opposite of appendix A. With
 appendix A's, 3 of 24 counts of maxima agree with Table 12 instead of 24."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """One random search.
+    """One random search."""
 
-    Attributes:
-        task: `inflection` or `g2p`.
-        lang: Language code of Table 6.
-        architecture: `lstm` or `transformer`.
-        table: Table of the sweep.
-        sampled: (200, 16) drawn values, including inactive ones.
-        file: (rows, 16) drawn values of all rows of the file, including those beyond the sweep's 200.
-        file_accuracy: (rows,) development accuracy of these rows in per cent.
-        test: Test accuracy of the best run in per cent, as upstream recorded it.
-    """
-
-    task: str
-    lang: str
-    architecture: str
+    task: str  # `inflection` or `g2p`
+    lang: str  # language code of Table 6
+    architecture: str  # `lstm` or `transformer`
     table: Table
-    sampled: Floats
-    file: Floats
-    file_accuracy: Floats
-    test: float
+    sampled: Floats  # (200, 16) drawn values, including inactive ones
+    file: Floats  # (rows, 16) drawn values of all rows of the file, including those beyond the sweep's 200
+    file_accuracy: Floats  # (rows,) development accuracy of these rows in per cent
+    test: float  # test accuracy of the best run in per cent, as upstream recorded it
 
     @property
     def accuracy(self) -> Floats:
@@ -56,11 +40,7 @@ class Sweep:
         return self.table.final("accuracy")
 
     def ranked(self, published: bool) -> Floats:
-        """(200, d) the values used for the similarity of runs.
-
-        Args:
-            published: Whether as in the published numbers, instead of the text.
-        """
+        """(200, d) values used for the similarity of runs, in the published numbers or by the text."""
         names = [h.name for h in self.table.space]
         if not published:
             varied = [j for j, h in enumerate(self.table.space) if h.low < h.high]

@@ -36,15 +36,9 @@ def note(
 ) -> Record:
     """Return the row of one of our numbers, and compare it with the published one, if there is one.
 
-    Args:
-        r: The reproduction.
-        where: Table or figure; after a colon, the deviation from it, with which nothing is added to `r.compared`.
-        row: Row of the table.
-        delta: Error rate, if there is one.
-        quantity: Name of the number in the row.
-        ours: Our value.
-        error: Standard error of our value.
-        runs: Number of runs of our value.
+    `where` is the table or figure, then after a colon the deviation from it, with which nothing is added to
+    `r.compared`; `delta` the error rate, if there is one; `error` the standard error of our value, and `runs` the
+    number of its runs.
     """
     table, _, departure = where.partition(":")
     level = "" if delta is None else f"{delta:g}"
@@ -64,19 +58,10 @@ def verdict(
 ) -> common.Verdict | Literal[""]:
     """Return whether a published number and ours agree up to chance; empty if none is published.
 
-    The standard error of the published number is ours, scaled to its number of runs. Extremes are compared by
-    `selections.scale`, after ours is shifted to its expectation for the paper's number of runs.
-
-    Args:
-        quantity: `mean`, `correct`, `min` or `max`; any other has no runs and has to be equal.
-        ours: Our value.
-        error: Standard error of our value; for an extreme, its scale.
-        n: Number of our runs.
-        published: The paper's value, rounded to an integer.
-
-    Returns:
-        `agrees` (within three standard errors of the difference, or the equivalent quantile of a logistic distribution,
-        plus rounding), or `differs`.
+    They agree within three standard errors of the difference, or the equivalent quantile of a logistic distribution,
+    plus rounding. The standard error of the published number is ours, scaled to its number of runs. Extremes are
+    compared by `selections.scale` (then `error`), after ours is shifted to its expectation for the paper's number of
+    runs; `n` is ours. A quantity other than `mean`, `correct`, `min` and `max` has no runs and has to be equal.
     """
     if published is None:
         return ""

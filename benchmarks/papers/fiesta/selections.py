@@ -36,23 +36,14 @@ CHUNK = 500
 
 @dataclass(frozen=True)
 class Setting:
-    """Setting of an agent on an id.
+    """Setting of an agent on an id."""
 
-    Attributes:
-        name: Row label, as in `expected.csv`.
-        agent: Registered name.
-        env: Registered id.
-        env_kwargs: Arguments of the environment.
-        hyperparameters: Arguments of the agent, without the confidence.
-        uncounted: Evaluations that the published counts leave out.
-    """
-
-    name: str
-    agent: str
+    name: str  # row label, as in `expected.csv`
+    agent: str  # registered name
     env: str = "FIESTA-tdsa8-v0"
     env_kwargs: dict[str, Any] = field(default_factory=dict)
-    hyperparameters: dict[str, Any] = field(default_factory=dict)
-    uncounted: int = 0
+    hyperparameters: dict[str, Any] = field(default_factory=dict)  # of the agent, without the confidence
+    uncounted: int = 0  # evaluations that the published counts leave out
 
     def table(self) -> Table:
         """The arms in upstream's order."""
@@ -71,15 +62,10 @@ UNCOUNTED = tuple(
 
 @dataclass(frozen=True)
 class Selections:
-    """Model selections of one agent.
+    """Model selections of one agent in k runs."""
 
-    Attributes:
-        evaluations: (k,) number of evaluations of each run.
-        right: (k,) bool, whether the run selected the best arm.
-    """
-
-    evaluations: npt.NDArray[np.int64]
-    right: npt.NDArray[np.bool_]
+    evaluations: npt.NDArray[np.int64]  # (k,) number of evaluations of each run
+    right: npt.NDArray[np.bool_]  # (k,) whether the run selected the best arm
 
     def __len__(self) -> int:
         return len(self.right)
@@ -109,18 +95,10 @@ def scale(x: npt.NDArray[np.int64], count: int = 10) -> float:
 def select(
     r: Reproduction, setting: Setting, usual: int, *, budget: int = ENOUGH, **hyperparameters: Any
 ) -> Selections:
-    """Run a setting once per seed.
+    """Run a setting once per seed, as often as the paper did (`usual`) if the reproduction has no other number.
 
-    Args:
-        r: The reproduction, with its processes.
-        setting: Agent and id.
-        usual: Number of runs in the paper.
-        budget: Number of evaluations.
-        **hyperparameters: Further hyperparameters.
-
-    Returns:
-        Numbers of evaluations (without those that the published counts leave out), and whether the arm with the largest
-        mean over all its scores was selected.
+    The numbers of evaluations are without those that the published counts leave out; the best arm has the largest mean
+    over all its scores.
     """
     seeds = r.seeds(usual)
     size = min(CHUNK, -(-len(seeds) // r.jobs))

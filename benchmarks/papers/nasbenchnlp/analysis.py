@@ -19,25 +19,17 @@ from hpo_envs.tables.table import Floats, Table
 
 @dataclass(frozen=True)
 class Trace:
-    """Data of one run for figure 10.
+    """Data of one run for figure 10, (k,) entries each."""
 
-    Attributes:
-        hours: (k,) simulated hours after each evaluation.
-        loss: (k,) L(t): test loss of the cell and epoch with the best validation loss by then.
-        found: Whether the incumbent at the end is the best cell of the table.
-    """
-
-    hours: Floats
-    loss: Floats
-    found: bool
+    hours: Floats  # simulated hours after each evaluation
+    loss: Floats  # L(t): test loss of the cell and epoch with the best validation loss by then
+    found: bool  # whether the incumbent at the end is the best cell of the table
 
 
 def trace(run: Run, env: Any) -> Trace:
-    """Replay a run and read the held-out results.
+    """Replay a run, in the order of its results, and read the held-out results.
 
-    Args:
-        run: Run on the same table; its actions are repeated in the order of the results.
-        env: Unwrapped environment with one worker and seconds as cost.
+    `env` is an unwrapped environment on the same table, with one worker and seconds as cost.
     """
     env.reset(seed=seeds_of(run.header["env"], run.seed)[0])
     hours, losses = np.empty(len(run)), np.empty(len(run))
@@ -81,16 +73,10 @@ def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[flo
     """One row of the table: final regret with a bootstrap interval, and the mean regret at given hours."""
     final = np.array([t.loss[-1] for t in traces]) - best
     low, high = bootstrap_interval(final)
-    row: dict[str, Any] = {
-        "method": name,
-        "trials": len(traces),
-        "final regret": f"{final.mean():.4f}",
-        "low": f"{low:.4f}",
-        "high": f"{high:.4f}",
-        "median": f"{np.median(final):.4f}",
-        "best cell found": f"{np.mean([t.found for t in traces]):.2f}",
-        "hours": f"{np.mean([t.hours[-1] for t in traces]):.0f}",
-    }
+    row: dict[str, Any] = {"method": name, "trials": len(traces), "final regret": f"{final.mean():.4f}"}
+    row |= {"low": f"{low:.4f}", "high": f"{high:.4f}", "median": f"{np.median(final):.4f}"}
+    row["best cell found"] = f"{np.mean([t.found for t in traces]):.2f}"
+    row["hours"] = f"{np.mean([t.hours[-1] for t in traces]):.0f}"
     at = on_grid(traces, np.asarray(hours, dtype=float)) - best
     ended = np.array([max(t.hours[-1] for t in traces) for _ in hours])
     for h, values, end in zip(hours, at.T, ended, strict=True):
@@ -102,10 +88,8 @@ def summary(name: str, traces: Sequence[Trace], best: float, hours: Sequence[flo
 def epoch_correlations(table: Table, epochs: Sequence[int] = (5, 10, 25, 50)) -> list[dict[str, Any]]:
     """Figure 5: rank correlation of the validation loss at an epoch with the final test loss, over cells.
 
-    Runs of one cell are averaged; cells with a run that did not reach the last epoch are left out.
-
-    Returns:
-        One row per epoch: Spearman's rho with a bootstrap interval over cells, and Kendall's tau.
+    Runs of one cell are averaged; cells with a run that did not reach the last epoch are left out. A row per epoch has
+    Spearman's rho with a bootstrap interval over cells, and Kendall's tau.
     """
     losses = table.values[..., [table.metric("validation_loss"), table.metric("test_loss")]]
     missing = np.isnan(losses)
@@ -159,14 +143,8 @@ def ranks_of_examples(table: Table) -> list[Record]:
     records = []
     for name, cell in cells.EXAMPLES.items():
         loss = best.get(cells.key(cell), np.nan)
-        records.append(
-            {
-                "cell": name,
-                "test_perplexity": round(float(np.exp(loss)), 1),
-                "rank": np.nan if np.isnan(loss) else int((best < loss).sum()) + 1,
-                "of": len(best),
-            }
-        )
+        rank = np.nan if np.isnan(loss) else int((best < loss).sum()) + 1
+        records.append({"cell": name, "test_perplexity": round(float(np.exp(loss)), 1), "rank": rank, "of": len(best)})
     return records
 
 

@@ -75,13 +75,11 @@ def of_tables(final: Table, curves: Table) -> dict[Key, float]:
 
 def of_logs(curves: Table) -> dict[Key, float]:
     """Numbers from the full logs on PTB."""
-    best = analysis.best_losses(curves)
+    best, diverged = analysis.best_losses(curves), curves.status == STATUSES.index("diverged")
     names = [k.split("#")[0] for k in curves.keys]
     found: dict[Key, float] = {
         ("section 3", "architectures on PTB"): len(curves),
-        ("section 4", "share of flawed architectures"): float(
-            (curves.status == STATUSES.index("diverged")).any(1).mean()
-        ),
+        ("section 4", "share of flawed architectures"): float(diverged.any(axis=1).mean()),
         ("section 5", "lowest test log perplexity"): analysis.lowest(curves),
     }
     for name, cell in cells.EXAMPLES.items():

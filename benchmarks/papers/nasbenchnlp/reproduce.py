@@ -73,9 +73,8 @@ def figure4(r: Reproduction) -> list[Record]:
 def figure6(r: Reproduction) -> list[Record]:
     """Final losses of the recipes trained on both data sets."""
     x, y = paired_losses(load(numbers.WIKITEXT2), load(numbers.FINAL))
-    figures.plot_pairs(
-        y, x, ("PTB, final test log perplexity", "WikiText-2, final test log perplexity"), r.out / "figure6"
-    )
+    labels = ("PTB, final test log perplexity", "WikiText-2, final test log perplexity")
+    figures.plot_pairs(y, x, labels, r.out / "figure6")
     return [{"what": "PTB and WikiText-2", **analysis.correlations(x, y)}]
 
 
@@ -119,14 +118,9 @@ def figure11(r: Reproduction) -> list[Record]:
         k = table.keys[row].split("#")[0]
         if k not in conventional and k not in [record["key"] for record in records]:
             named[f"#{len(named) + 1}"] = Cell.from_text(k)
-            records.append(
-                {
-                    "what": f"#{len(named)}",
-                    "key": k,
-                    "test_perplexity": round(float(np.exp(best[row])), 1),
-                    "parameters_on_ptb": f"{cells.parameters(Cell.from_text(k), cells.VOCABULARY['ptb']) / 1e6:.1f}M",
-                }
-            )
+            size = cells.parameters(Cell.from_text(k), cells.VOCABULARY["ptb"])
+            record = {"what": f"#{len(named)}", "key": k, "test_perplexity": round(float(np.exp(best[row])), 1)}
+            records.append(record | {"parameters_on_ptb": f"{size / 1e6:.1f}M"})
         if len(records) == 2:
             break
     figures.plot_cells(named, r.out / "figure11")
@@ -158,15 +152,9 @@ def _all_seen(seen: set[int], count: int, action: Any, reward: float) -> bool:
 
 
 def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Record]:
-    """Figures 10 and 12 of a preset.
+    """Figures 10 and 12 of a preset (name in `settings.PRESETS`) on `wikitext2` or `ptb`: one row per method.
 
-    Args:
-        r: The reproduction.
-        preset: Name in `settings.PRESETS`.
-        dataset: `wikitext2` or `ptb`.
-
-    Returns:
-        One row per method; methods whose package is missing are left out.
+    Methods whose package is missing are left out.
     """
     spec, seeds = f"NASBenchNLP-{dataset}-v0", list(r.seeds(settings.TRIALS))
     natural_table, variant = load(f"nasbenchnlp/{dataset}"), settings.VARIANT[preset]
@@ -182,12 +170,8 @@ def compare(r: Reproduction, preset: str, dataset: str = "wikitext2") -> list[Re
     traces = {m.name: [analysis.trace(run, replay) for run in runs] for m, runs in zip(methods, played, strict=True)}
     rows = [analysis.summary(m.name, traces[m.name], best, settings.HOURS) for m in methods]
     title = f"{dataset}, {preset} settings, {len(seeds)} trials"
-    common.drawn(
-        lambda: (
-            figures.plot_regret(traces, best, title, r.out / f"figure10-{name}")
-            + figures.plot_final(traces, best, title, r.out / f"figure12-{name}")
-        )
-    )
+    drawn = {"figure10": figures.plot_regret, "figure12": figures.plot_final}
+    common.drawn(lambda: [p for k, plot in drawn.items() for p in plot(traces, best, title, r.out / f"{k}-{name}")])
     return [{"dataset": dataset, "preset": preset, **row} for row in rows]
 
 

@@ -26,19 +26,12 @@ GRAPH = "graph2vec_"
 
 @dataclass(frozen=True)
 class Method:
-    """One curve of figure 10.
-
-    Attributes:
-        name: Name in the figure.
-        agent: Registered name.
-        hyperparameters: Hyperparameters of the agent.
-        env: Arguments of the environment.
-    """
+    """One curve of figure 10, under its name there."""
 
     name: str
-    agent: str
+    agent: str  # registered name
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
-    env: Mapping[str, Any] = field(default_factory=dict)
+    env: Mapping[str, Any] = field(default_factory=dict)  # arguments of the environment
 
 
 def _counted(evaluations: int) -> dict[str, Any]:
@@ -47,26 +40,19 @@ def _counted(evaluations: int) -> dict[str, Any]:
 
 
 _MORE = int(1.3 * TRAININGS)
-_WHOLE = {"budget": None}
+_WHOLE, _AGAIN = {"budget": None}, {"fresh": False}
+_RE = {"features": GRAPH2VEC, "metric": "cosine", "ranges": GRAPH2VEC_RANGES}
 
 UPSTREAM = (
     Method("RS 50E", "random", {}, _counted(TRAININGS)),
     Method("RS 10E", "random", {"resource": 11}, _counted(5 * TRAININGS)),
     Method(
-        "HB",
-        "hyperband",
-        {"trainings": TRAININGS / 3.5, "rounds": 1, "score": "last", "shift": 1, "fresh": False},
-        _WHOLE,
+        "HB", "hyperband", {"trainings": TRAININGS / 3.5, "rounds": 1, "score": "last", "shift": 1} | _AGAIN, _WHOLE
     ),
     Method("BO 10D", "bagged-trees", {"features": GRAPH2VEC, "trees": 100, "depth": 15}, _counted(_MORE)),
     Method("BO 50D", "bagged-trees", {"features": GRAPH, "trees": 100, "depth": 15}, _counted(_MORE)),
-    Method(
-        "RE",
-        "regularized-evolution",
-        {"features": GRAPH2VEC, "metric": "cosine", "ranges": GRAPH2VEC_RANGES, "fresh": False, "evaluations": _MORE},
-        _WHOLE,
-    ),
-    Method("TPE", "optuna", {"features": GRAPH, "fresh": False, "evaluations": _MORE}, _WHOLE),
+    Method("RE", "regularized-evolution", _RE | _AGAIN | {"evaluations": _MORE}, _WHOLE),
+    Method("TPE", "optuna", {"features": GRAPH, **_AGAIN, "evaluations": _MORE}, _WHOLE),
     Method("SMAC", "smac-like", {"features": GRAPH2VEC}, _counted(int(1.2 * TRAININGS))),
 )
 """Settings of the code released with the paper: its accounting (an epoch is trained that is not paid), N = 100

@@ -1,5 +1,6 @@
 """Tables 3 and 4 with a verdict on each number, and the claims of section 6: pure functions of scores."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,27 +20,16 @@ Key = tuple[int, str, str, str]
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of Table 3 or 4, ours and the published one.
-
-    Attributes:
-        table: 3 or 4.
-        pair: Language pair.
-        method: Row of the table.
-        score: Column of the table.
-        mean: Our mean.
-        std: Population standard deviation over our trials.
-        trials: Number of our trials.
-        published: Published mean, with its standard deviation; None if the text of the table lacks the cell.
-    """
+    """One number of Table 3 or 4, ours and the published one."""
 
     table: int
     pair: str
-    method: str
-    score: str
-    mean: float
-    std: float
-    trials: int
-    published: common.Published | None
+    method: str  # row of the table
+    score: str  # column of the table
+    mean: float  # ours
+    std: float  # population standard deviation over our trials
+    trials: int  # number of ours
+    published: common.Published | None  # mean, with its deviation; None if the text of the table lacks the cell
 
     @property
     def z(self) -> float | None:
@@ -78,22 +68,14 @@ def entries(values: Mapping[Key, Sequence[float]]) -> list[Entry]:
 def claims(entries: Sequence[Entry], rows: Mapping[str, int]) -> list[common.Record]:
     """The qualitative claims of sections 6.1.2 (Table 3) and 6.2.2 (Table 4) on the tables in `entries`.
 
-    Args:
-        entries: Entries of Tables 3 and 4.
-        rows: Number of configurations of each pair.
-
-    Returns:
-        The claim (`claim`), whether our numbers support it (`verdict`, a `common.Claim`), and these numbers
-        (`evidence`).
+    `rows` are numbers of configurations by pair. A record has the `claim`, whether our numbers support it (`verdict`, a
+    `common.Claim`), and these numbers (`evidence`).
     """
     mean = {(e.table, e.pair, e.method, e.score): e.mean for e in entries}
     tables = {e.table for e in entries}
     found = _claims_of_table_3(mean, rows) if 3 in tables else []
     found += _claims_of_table_4(mean, list(rows)) if 4 in tables else []
-    return [
-        {"claim": text, "verdict": "holds" if holds else "fails", "evidence": evidence}
-        for text, holds, evidence in found
-    ]
+    return [{"claim": t, "verdict": "holds" if holds else "fails", "evidence": why} for t, holds, why in found]
 
 
 def _claims_of_table_3(mean: Mapping[Key, float], rows: Mapping[str, int]) -> list[tuple[str, bool, str]]:
@@ -102,12 +84,8 @@ def _claims_of_table_3(mean: Mapping[Key, float], rows: Mapping[str, int]) -> li
     share = mean[3, "swen", "BO_EI_M", "ftb"] / mean[3, "swen", "RS", "ftb"]
     best = {p: [min(mean[3, p, m, "ftb"] for m in group) for group in (graph, gaussian)] for p in rows}
     wins = sum(g < b for g, b in best.values())
-    eif = [
-        mean[3, p, f"GB_EIF_{k}", s] < mean[3, p, f"GB_EI_{k}", s]
-        for p in rows
-        for k in "MR"
-        for s in ("ftb", "ftc", "fb")
-    ]
+    each = itertools.product(rows, "MR", ("ftb", "ftc", "fb"))
+    eif = [mean[3, p, f"GB_EIF_{k}", s] < mean[3, p, f"GB_EI_{k}", s] for p, k, s in each]
     saved = mean[3, "enja", "BO_EI_M", "ftb"] - mean[3, "enja", "GB_EI_M", "ftb"]
     ratios = ", ".join(f"{p} {g:.0f} against {b:.0f}" for p, (g, b) in best.items())
     return [

@@ -23,11 +23,7 @@ FIGURE6 = ("RS", "BO_EI_M", "GB_EI_M", "GB_EIF_M")
 
 
 def draw(out: Path, seeds: list[int]) -> None:
-    """Draw every figure as .png and .svg, and print the numbers behind figures 4 and 5.
-
-    Raises:
-        ModuleNotFoundError: matplotlib is not installed.
-    """
+    """Draw every figure as .png and .svg with matplotlib, and print the numbers behind figures 4 and 5."""
     tables = {pair: settings.table_of(pair) for pair in PAIRS}
     _pareto(tables, out / "figure1")
     _correlations(tables, out / "figure4")

@@ -71,12 +71,7 @@ def scores(
 ) -> dict[tuple[int, str, str, str], list[float]]:
     """Scores of every trial of every task, by (table, pair, method, score).
 
-    Args:
-        r: The reproduction.
-        todo: Tasks to run.
-        label: Label of the progress bar.
-        first: Offset of the seeds.
-        more: Further hyperparameters of the agents.
+    `first` is an offset of the seeds, `more` are further hyperparameters of the agents.
     """
     values = {}
     seeds = [first + seed for seed in r.seeds(TRIALS)]
@@ -139,14 +134,9 @@ def _single(pair: str, method: str, table: Table, seeds: list[int], more: Mappin
     found = []
     for r in run(method, f"NMTHPO-{pair}-v0", table, seeds, lambda action, reward: bool(action == wanted), more):
         close = targets.ftc(r.rewards, best, TOLERANCE[pair])
-        found.append(
-            {
-                "ftb": max(INITIAL, targets.first_reaching(r.actions == wanted)),
-                "ftc": max(INITIAL, close),
-                # A run that ended before the budget did so because it met the best row.
-                "fb": targets.fb(r.rewards, best, BUDGET),
-            }
-        )
+        reached = max(INITIAL, targets.first_reaching(r.actions == wanted))
+        # A run that ended before the budget did so because it met the best row.
+        found.append({"ftb": reached, "ftc": max(INITIAL, close), "fb": targets.fb(r.rewards, best, BUDGET)})
     return found
 
 
@@ -161,11 +151,6 @@ def _multi(pair: str, method: str, table: Table, seeds: list[int], more: Mapping
             return not missing
 
         r = run(method, f"NMTHPO-{pair}-mo-v0", table, [seed], all_met, more)[0]
-        found.append(
-            {
-                "fto": max(INITIAL, targets.fto(r.rewards, front)),
-                "fta": max(INITIAL, targets.fta(r.rewards, front)),
-                "fbp": targets.fbp(r.rewards, front, FRONT_BUDGET[pair]),
-            }
-        )
+        one, every = (max(INITIAL, target(r.rewards, front)) for target in (targets.fto, targets.fta))
+        found.append({"fto": one, "fta": every, "fbp": targets.fbp(r.rewards, front, FRONT_BUDGET[pair])})
     return found

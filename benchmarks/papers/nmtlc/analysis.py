@@ -26,13 +26,9 @@ def halve(
 ) -> tuple[Indices, float]:
     """Successive halving of some rows: the survivors, best first, and the cost in complete trainings.
 
-    Args:
-        promoted_by: (rows, levels) criterion for survivors, higher is better.
-        levels: (levels,) resources.
-        rows: Initial rows.
-        eta: 1 / eta of the rows survive each rung.
-        minimum: Resource of the first rung as a fraction of the last one.
-        best: Whether the best value up to a rung counts, instead of its last one.
+    `promoted_by` is the (rows, levels) criterion for survivors, higher is better: its last value, or with `best` the
+    best one up to a rung. 1 / `eta` of the rows survive each rung; the first is at the fraction `minimum` of the last
+    of the (levels,) resources.
     """
     seen = np.maximum.accumulate(promoted_by, axis=1) if best else promoted_by
     share, spent, reached = minimum, 0.0, 0.0

@@ -4,6 +4,7 @@ The text of the paper is not available: its questions are known from its title, 
 """
 
 import functools
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,7 @@ def released(r: Reproduction) -> None:
 
 def halving(r: Reproduction) -> list[Record]:
     """Mean regret, and cost relative to complete trainings, by reduction factor, first rung and criterion."""
-    return [
-        row for rows in r.map(_settings, [(c, r.seeds(DRAWS)) for c in CORPORA], "halving", "table") for row in rows
-    ]
+    return [*itertools.chain(*r.map(_settings, [(c, r.seeds(DRAWS)) for c in CORPORA], "halving", "table"))]
 
 
 def _settings(corpus: str, seeds: range) -> list[Record]:
@@ -79,23 +78,15 @@ def _settings(corpus: str, seeds: range) -> list[Record]:
     names, levels = metrics(table), np.asarray(table.levels, float)
     of = {name: analysis.curves(table, name) for name in names}
     final = of[names[-1]].max(axis=1)
-    for name, by in of.items():
-        for best in (False, True):
-            for eta in ETAS:
-                for minimum in MINIMA:
-                    found = []
-                    for seed in seeds:
-                        start = np.random.default_rng(seed).permutation(len(final))[:ROWS]
-                        survivors, spent = analysis.halve(by, levels, start, eta, minimum, best)
-                        found.append((float(regret.of_rows(final)[survivors[0]]), spent / len(start)))
-                    mean, cost = np.mean(found, axis=0)
-                    rows.append(
-                        {
-                            **{"corpus": corpus, "chosen by": name, "value": "best" if best else "last"},
-                            **{"eta": f"{eta:g}", "first rung": f"1/{1 / minimum:g}"},
-                            **{"regret": f"{mean:.4f}", "cost": f"{cost:.4f}"},
-                        }
-                    )
+    for (name, by), best, eta, minimum in itertools.product(of.items(), (False, True), ETAS, MINIMA):
+        found = []
+        for seed in seeds:
+            start = np.random.default_rng(seed).permutation(len(final))[:ROWS]
+            survivors, spent = analysis.halve(by, levels, start, eta, minimum, best)
+            found.append((float(regret.of_rows(final)[survivors[0]]), spent / len(start)))
+        mean, cost = np.mean(found, axis=0)
+        row = {"corpus": corpus, "chosen by": name, "value": "best" if best else "last", "eta": f"{eta:g}"}
+        rows.append(row | {"first rung": f"1/{1 / minimum:g}", "regret": f"{mean:.4f}", "cost": f"{cost:.4f}"})
     return rows
 
 
